@@ -1,0 +1,14 @@
+"""Layers that turn a sequence into vectors by attention, and the mask-safe baselines."""
+
+from keras_attnpool.layers.attention_pooling import AttentionPooling as AttentionPooling
+from keras_attnpool.layers.last_pooling1d import LastPooling1D as LastPooling1D
+from keras_attnpool.layers.low_rank_attention_pooling import (
+    LowRankAttentionPooling as LowRankAttentionPooling,
+)
+from keras_attnpool.layers.masked_average_pooling1d import (
+    MaskedAveragePooling1D as MaskedAveragePooling1D,
+)
+from keras_attnpool.layers.masked_max_pooling1d import MaskedMaxPooling1D as MaskedMaxPooling1D
+from keras_attnpool.layers.structured_self_attention_pooling import (
+    StructuredSelfAttentionPooling as StructuredSelfAttentionPooling,
+)

@@ -1,0 +1,163 @@
+"""One learned context attends to the sequence: the simplest attention pooling."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers.base import AttentionPoolingBase
+from keras_attnpool.ops.masking import at_least_float32
+from keras_attnpool.types import (
+    ActivationLike,
+    ConstraintLike,
+    InitializerLike,
+    RegularizerLike,
+    Shape,
+    Tensor,
+)
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class AttentionPooling(AttentionPoolingBase):
+    """Pools a sequence to one vector by attention with one learned context vector.
+
+    With `hidden_dim` it is the attention of hierarchical attention networks:
+
+    1. `u_t = activation(x_t W + b)`, `(batch, time, hidden_dim)`
+    2. `alpha = softmax over time of u_t . context`, `(batch, time)`
+    3. `output = output_activation(sum_t alpha_t x_t)`, `(batch, dim)`
+
+    Without it, `u_t = activation(x_t)` and the layer holds the context vector alone; with
+    `output_activation="tanh"` this is the attention of Zhou et al.
+
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
+    without a kept step gives a zero vector. The output carries no mask.
+
+    Args:
+        hidden_dim: Size of the hidden layer in front of the scores, or `None` for none.
+        activation: Activation of the hidden layer, or of the inputs when there is none.
+        output_activation: Activation of the pooled vector. `None` is the identity. One that maps 0
+            to 0 keeps the vector of an empty row zero.
+        dropout: Share of the attention weights dropped in training, in [0, 1).
+        use_bias: Whether the hidden layer has a bias.
+        kernel_initializer: Initializer of the hidden kernel and the context.
+        bias_initializer: Initializer of the hidden bias.
+        kernel_regularizer: Regularizer of the hidden kernel and the context.
+        bias_regularizer: Regularizer of the hidden bias.
+        attention_regularizer: Regularizer of the attention weights, taken as one head.
+        embedding_regularizer: Regularizer of the pooled vectors, taken as one head.
+        kernel_constraint: Constraint of the hidden kernel and the context.
+        bias_constraint: Constraint of the hidden bias.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, dim)`; the scores are `(batch, time)`.
+
+    Returns:
+        The pooled vectors, and on request the attention weights before dropout, both in the
+        layer's compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)`.
+
+    Example:
+
+    ```python
+    import keras
+    import keras_attnpool
+
+    tokens = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(1000, 32, mask_zero=True)(tokens)
+    x = keras_attnpool.layers.AttentionPooling(hidden_dim=16)(x)
+    model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
+    ```
+
+    Weights, by name: `context` `(hidden_dim,)`, or `(dim,)` without a hidden layer; `hidden/kernel`
+    `(dim, hidden_dim)`; `hidden/bias` `(hidden_dim,)`.
+
+    Reference:
+        - Yang et al., 2016, Hierarchical Attention Networks for Document Classification, eq. 5-7
+        - Zhou et al., 2016, Attention-Based Bidirectional LSTM Networks for Relation
+          Classification, eq. 9-12
+    """
+
+    def __init__(
+        self,
+        hidden_dim: int | None = None,
+        activation: ActivationLike = "tanh",
+        output_activation: ActivationLike = None,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        attention_regularizer: RegularizerLike = None,
+        embedding_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            dropout=dropout,
+            use_bias=use_bias,
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
+            attention_regularizer=attention_regularizer,
+            embedding_regularizer=embedding_regularizer,
+            kernel_constraint=kernel_constraint,
+            bias_constraint=bias_constraint,
+            seed=seed,
+            **kwargs,
+        )
+        self.hidden_dim = None if hidden_dim is None else self._positive(hidden_dim, "hidden_dim")
+        self.activation = keras.activations.get(activation)
+        self.output_activation = keras.activations.get(output_activation)
+
+    def build(self, input_shape: Shape) -> None:
+        """Creates the hidden layer, if any, and the context vector."""
+        dim = self._feature_dim(input_shape)
+        if self.hidden_dim is not None:
+            self.hidden = self._hidden_dense(self.hidden_dim, self.activation, input_shape)
+        self.context = self._add_kernel("context", (self.hidden_dim or dim,))
+
+    def call(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+    ) -> Any:
+        """Pools `(batch, time, dim)` to `(batch, dim)`."""
+        inputs, mask = self._read(inputs, mask)
+        hidden = self.activation(inputs) if self.hidden_dim is None else self.hidden(inputs)
+        context = at_least_float32(ops.expand_dims(self.context, 1))
+        logits = ops.transpose(ops.matmul(at_least_float32(hidden), context), (0, 2, 1))
+        vectors, weights = self._attend(inputs, logits, mask, training)
+        output = self.output_activation(ops.squeeze(vectors, 1))
+        return self._output(output, ops.squeeze(weights, 1), return_attention_scores)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "hidden_dim": self.hidden_dim,
+            "activation": keras.activations.serialize(self.activation),
+            "output_activation": keras.activations.serialize(self.output_activation),
+        }

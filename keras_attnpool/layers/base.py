@@ -1,0 +1,286 @@
+"""What the layers share: the common arguments, the mask, the initial weights, the penalties."""
+
+import math
+import numbers
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.ops.masking import (
+    as_bool_mask,
+    at_least_float32,
+    check_mask_shape,
+    masked_softmax,
+    zero_masked,
+)
+from keras_attnpool.regularizers import HeadRegularizer
+from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+
+
+class MaskedPooling1D(keras.layers.Layer):  # type: ignore[misc]
+    """Base of the layers that map `(batch, time, dim)` and a mask to one vector a row.
+
+    Not public: it checks shapes, reads the mask and ends it.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.input_spec = keras.layers.InputSpec(ndim=3)
+
+    def build(self, input_shape: Shape) -> None:
+        """Fixes the feature dimension, which must be known."""
+        self._feature_dim(input_shape)
+
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
+        """Returns `None`: a pooled vector has no time axis that a mask could belong to."""
+        return None
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, dim)`."""
+        return (input_shape[0], input_shape[2])
+
+    def compute_output_spec(
+        self, inputs: Tensor, mask: Tensor | None = None, training: bool | None = None
+    ) -> Any:
+        """Returns the symbolic output."""
+        self._check_mask(inputs, mask)
+        return keras.KerasTensor(self.compute_output_shape(inputs.shape), self.compute_dtype)
+
+    def _feature_dim(self, input_shape: Shape, name: str = "inputs") -> int:
+        dim = input_shape[-1]
+        if dim is None:
+            raise ValueError(
+                f"The last dimension of the `{name}` of layer '{self.name}' "
+                f"({type(self).__name__}) must be known. Received: shape {tuple(input_shape)}"
+            )
+        if name == "inputs":
+            self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: dim})
+        return int(dim)
+
+    def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
+        if mask is not None and hasattr(mask, "shape"):
+            check_mask_shape(tuple(mask.shape), tuple(inputs.shape), self.name)
+
+    def _read(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """Returns the inputs, zero at padded steps, in the compute dtype, and the boolean mask."""
+        inputs = ops.cast(inputs, self.compute_dtype)
+        if inputs.shape[1] == 0:
+            raise ValueError(
+                f"The `inputs` of layer '{self.name}' ({type(self).__name__}) must have at least "
+                f"one time step; pad empty texts and mask them. Received: shape "
+                f"{tuple(inputs.shape)}"
+            )
+        mask = as_bool_mask(mask, inputs, self.name)
+        return zero_masked(inputs, mask), mask
+
+
+class AttentionPoolingBase(MaskedPooling1D):
+    """Base of the attention pooling layers: DESIGN's common constructor arguments and call.
+
+    Not public. A subclass computes logits `(batch, heads, time)` and calls `_attend`.
+    """
+
+    def __init__(
+        self,
+        *,
+        dropout: float,
+        use_bias: bool,
+        kernel_initializer: InitializerLike,
+        bias_initializer: InitializerLike,
+        kernel_regularizer: RegularizerLike,
+        bias_regularizer: RegularizerLike,
+        attention_regularizer: RegularizerLike,
+        embedding_regularizer: RegularizerLike,
+        kernel_constraint: ConstraintLike,
+        bias_constraint: ConstraintLike,
+        seed: int | None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.dropout = self._fraction(dropout, "dropout")
+        self.use_bias = bool(use_bias)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
+        self.bias_regularizer = keras.regularizers.get(bias_regularizer)
+        self.attention_regularizer = keras.regularizers.get(attention_regularizer)
+        self.embedding_regularizer = keras.regularizers.get(embedding_regularizer)
+        self.kernel_constraint = keras.constraints.get(kernel_constraint)
+        self.bias_constraint = keras.constraints.get(bias_constraint)
+        self.seed = seed
+        self._initializers_used = 0
+        if self.dropout > 0:
+            self.seed_generator = keras.random.SeedGenerator(seed)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the common arguments of the constructor."""
+        return {
+            **super().get_config(),
+            "dropout": self.dropout,
+            "use_bias": self.use_bias,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
+            "kernel_regularizer": keras.regularizers.serialize(self.kernel_regularizer),
+            "bias_regularizer": keras.regularizers.serialize(self.bias_regularizer),
+            "attention_regularizer": keras.regularizers.serialize(self.attention_regularizer),
+            "embedding_regularizer": keras.regularizers.serialize(self.embedding_regularizer),
+            "kernel_constraint": keras.constraints.serialize(self.kernel_constraint),
+            "bias_constraint": keras.constraints.serialize(self.bias_constraint),
+            "seed": self.seed,
+        }
+
+    def compute_output_spec(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+    ) -> Any:
+        """Returns the symbolic output, or the pair of output and scores."""
+        self._check_mask(inputs, mask)
+        output = keras.KerasTensor(self.compute_output_shape(inputs.shape), self.compute_dtype)
+        if not return_attention_scores:
+            return output
+        shape = self._scores_shape(inputs.shape)
+        return output, keras.KerasTensor(shape, self.compute_dtype)
+
+    def _scores_shape(self, input_shape: Shape) -> Shape:
+        return (input_shape[0], input_shape[1])
+
+    def _positive(self, value: int, name: str) -> int:
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+            raise ValueError(
+                f"`{name}` of {type(self).__name__} must be an integer >= 1. "
+                f"Received: {name}={value!r}"
+            )
+        return int(value)
+
+    def _fraction(self, value: float, name: str) -> float:
+        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not number or not math.isfinite(value) or not 0 <= value < 1:
+            raise ValueError(
+                f"`{name}` of {type(self).__name__} must be in [0, 1). Received: {name}={value!r}"
+            )
+        return float(value)
+
+    def _fresh(self, initializer: Any) -> Any:
+        """A copy of the initializer that draws other numbers than the copies before it.
+
+        A Keras initializer draws the same numbers at every call, so that two kernels of one shape
+        would start equal. The layer's `seed` fixes the draw where the initializer has none.
+        """
+        index = self._initializers_used
+        self._initializers_used += 1
+        if not isinstance(initializer, keras.initializers.Initializer):
+            return initializer
+        config = initializer.get_config()
+        if "seed" not in config or not isinstance(config["seed"], (int, type(None))):
+            return initializer
+        seed = self.seed if config["seed"] is None else config["seed"]
+        # The first copy keeps the seed, as one Keras layer with one kernel would.
+        config["seed"] = None if seed is None else seed + 7919 * index
+        return type(initializer).from_config(config)
+
+    def _add_kernel(self, name: str, shape: tuple[int, ...]) -> Any:
+        return self.add_weight(
+            name=name,
+            shape=shape,
+            initializer=self._fresh(self.kernel_initializer),
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
+
+    def _hidden_dense(
+        self,
+        units: int,
+        activation: Any,
+        input_shape: Shape,
+        kernel_initializer: Any = None,
+    ) -> keras.layers.Dense:
+        """The built hidden layer in front of the scores, named "hidden"."""
+        dense = keras.layers.Dense(
+            units,
+            activation=activation,
+            use_bias=self.use_bias,
+            kernel_initializer=self._fresh(kernel_initializer or self.kernel_initializer),
+            bias_initializer=self._fresh(self.bias_initializer),
+            kernel_regularizer=self.kernel_regularizer,
+            bias_regularizer=self.bias_regularizer,
+            kernel_constraint=self.kernel_constraint,
+            bias_constraint=self.bias_constraint,
+            dtype=self.dtype_policy,
+            name="hidden",
+        )
+        dense.build(input_shape)
+        return dense
+
+    def _attend(
+        self, inputs: Tensor, logits: Tensor, mask: Tensor | None, training: bool | None
+    ) -> tuple[Tensor, Tensor]:
+        """Softmax over time, dropout, weighted sum, penalties; all in float32 at least.
+
+        Args:
+            inputs: `(batch, time, dim)`, zero at padded steps.
+            logits: `(batch, heads, time)`.
+            mask: Boolean `(batch, time)` or `None`.
+            training: Whether dropout is on.
+
+        Returns:
+            Heads' vectors `(batch, heads, dim)` and the weights `(batch, heads, time)` before
+            dropout.
+        """
+        weights = masked_softmax(logits, None if mask is None else ops.expand_dims(mask, 1))
+        self._penalize(self.attention_regularizer, weights, mask)
+        used = weights
+        if training and self.dropout > 0:
+            used = keras.random.dropout(weights, self.dropout, seed=self.seed_generator)
+        # One batched matrix product; a loop over heads would write (batch, time, dim) each time.
+        vectors = ops.matmul(used, at_least_float32(inputs))
+        self._penalize(self.embedding_regularizer, vectors, mask)
+        return vectors, weights
+
+    def _penalize(self, regularizer: Any, heads: Tensor, mask: Tensor | None) -> None:
+        if regularizer is None:
+            return
+        if isinstance(regularizer, HeadRegularizer):
+            kept = None if mask is None else ops.any(mask, axis=1)
+            self.add_loss(regularizer.batch_penalty(heads, kept))
+        else:
+            self.add_loss(regularizer(heads))
+
+    def _output(self, output: Tensor, scores: Tensor, return_attention_scores: bool) -> Any:
+        output = ops.cast(output, self.compute_dtype)
+        if not return_attention_scores:
+            return output
+        return output, ops.cast(scores, self.compute_dtype)
+
+
+class MultiHeadPoolingBase(AttentionPoolingBase):
+    """Base of the attention pooling layers with several heads, which come out head after head."""
+
+    def __init__(self, num_heads: int, *, flatten: bool, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.num_heads = self._positive(num_heads, "num_heads")
+        self.flatten = bool(flatten)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the common arguments, the number of heads and their layout."""
+        return {**super().get_config(), "num_heads": self.num_heads, "flatten": self.flatten}
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, heads * dim)`, or `(batch, heads, dim)` with `flatten=False`."""
+        batch, _, dim = input_shape
+        if not self.flatten:
+            return (batch, self.num_heads, dim)
+        return (batch, None if dim is None else self.num_heads * dim)
+
+    def _scores_shape(self, input_shape: Shape) -> Shape:
+        return (input_shape[0], self.num_heads, input_shape[1])
+
+    def _lay_out(self, vectors: Tensor) -> Tensor:
+        """Joins the heads' vectors `(batch, heads, dim)` head after head, if so configured."""
+        if not self.flatten:
+            return vectors
+        return ops.reshape(vectors, (-1, self.num_heads * vectors.shape[2]))

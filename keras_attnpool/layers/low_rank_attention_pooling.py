@@ -1,0 +1,299 @@
+"""Low-rank multi-head attention pooling (LAMA)."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers.base import MultiHeadPoolingBase
+from keras_attnpool.ops.masking import (
+    at_least_float32,
+    masked_mean,
+    zero_masked_rows,
+)
+from keras_attnpool.ops.normalization import l2_normalize
+from keras_attnpool.types import (
+    ActivationLike,
+    ConstraintLike,
+    InitializerLike,
+    RegularizerLike,
+    Shape,
+    Tensor,
+)
+
+CONTEXTS = ("mean", "learned")
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class LowRankAttentionPooling(MultiHeadPoolingBase):
+    """Pools a sequence to several vectors: a context queries it through a low-rank bilinear form.
+
+    For one example with inputs `h_t` `(dim,)` and a context `c` `(context_dim,)`:
+
+    1. `u_t = tanh(W h_t + b)`, or `u_t = h_t` with `use_hidden=False`
+    2. `f_t = (P^T c) * (Q^T u_t)`, `(heads,)`; with `rank` k > 1 both have `heads * k` entries and
+       each head sums its k products
+    3. `f_t = l2(activation(f_t))`, the norm taken over the heads of one token
+    4. `A = softmax over time of f`, `(heads, time)`
+    5. `S = A H`, `(heads, dim)`, laid out head after head
+
+    A head costs `(context_dim + dim) * rank` parameters. With the l2 step every score is in
+    [-1, 1], so that no weight exceeds `e^2` (7.4) times another of its head and long texts tend to
+    mean pooling; `learn_scale=True` multiplies the scores of each head by a learned number (our
+    addition, off by default). One head alone would be normalised to +-1, without a gradient: the l2
+    step is left out for `num_heads=1`.
+
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`, also when a context is passed. Padded steps have weight exactly 0
+    whatever they hold; a row without a kept step gives zero vectors. The output carries no mask.
+
+    Args:
+        num_heads: Number of attention heads, the paper's m.
+        rank: Rank of each head's bilinear form, the paper's k.
+        context: Where the context comes from when the call gives none: `"mean"`, the masked mean of
+            the inputs of each row; `"learned"`, one vector for all rows.
+        use_hidden: Whether step 1 is done.
+        l2_normalize: Whether the l2 norm of step 3 is taken.
+        learn_scale: Whether each head's scores are multiplied by a learned number before step 4.
+        activation: Activation of the scores in step 3; `None` leaves it out.
+        flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
+        dropout: Share of the attention weights dropped in training, in [0, 1).
+        use_bias: Whether the hidden layer of step 1 has a bias; P and Q have none.
+        kernel_initializer: Initializer of P, Q and the learned context.
+        hidden_initializer: Initializer of W. `None` is the paper's normal distribution with mean 0
+            and standard deviation 0.1.
+        bias_initializer: Initializer of b. `None` is the same normal distribution.
+        scale_initializer: Initializer of the learned scale; "ones" starts at the paper's scores.
+        kernel_regularizer: Regularizer of W, P, Q and the learned context.
+        bias_regularizer: Regularizer of b.
+        attention_regularizer: Regularizer of the attention weights of each example (19a:
+            `AttentionOrthogonality(0.2)`).
+        embedding_regularizer: Regularizer of the heads' vectors of each example (19b:
+            `CosineDisagreement(0.2)`).
+        kernel_constraint: Constraint of W, P, Q and the learned context.
+        bias_constraint: Constraint of b.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        context: Float tensor `(batch, context_dim)`, the mean of the word embeddings, say; not with
+            `context="learned"`. Defaults to what the constructor says. `context_dim` is fixed by
+            the first call.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
+        are `(batch, num_heads, time)`.
+
+    Returns:
+        The heads' vectors, and on request the attention weights before dropout, both in the
+        layer's compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, a context that is not `(batch, context_dim)`, or a mask that is not
+            `(batch, time)`.
+
+    Example:
+
+    ```python
+    import keras
+    import keras_attnpool
+
+    tokens = keras.Input((None,), dtype="int32")
+    embeddings = keras.layers.Embedding(1000, 32, mask_zero=True)(tokens)
+    x = keras.layers.Bidirectional(keras.layers.GRU(16, return_sequences=True))(embeddings)
+    context = keras_attnpool.layers.MaskedAveragePooling1D()(embeddings)
+    x = keras_attnpool.layers.LowRankAttentionPooling(num_heads=4)(x, context=context)
+    model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
+    ```
+
+    Weights, by name: `context_kernel` `(context_dim, heads * rank)`, P, head after head;
+    `token_kernel` `(dim, heads * rank)`, Q; `context` `(dim,)` with `context="learned"`; `scale`
+    `(heads,)` with `learn_scale=True`; `hidden/kernel` `(dim, dim)`, W; `hidden/bias` `(dim,)`, b.
+
+    Reference:
+        - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
+          Supervised Text Representations, eq. 7-15
+    """
+
+    def __init__(
+        self,
+        num_heads: int,
+        rank: int = 1,
+        context: str = "mean",
+        use_hidden: bool = True,
+        l2_normalize: bool = True,
+        learn_scale: bool = False,
+        activation: ActivationLike = "tanh",
+        flatten: bool = True,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        hidden_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike | None = None,
+        scale_initializer: InitializerLike = "ones",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        attention_regularizer: RegularizerLike = None,
+        embedding_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if bias_initializer is None:
+            bias_initializer = keras.initializers.RandomNormal(stddev=0.1)
+        if hidden_initializer is None:
+            hidden_initializer = keras.initializers.RandomNormal(stddev=0.1)
+        super().__init__(
+            num_heads,
+            flatten=flatten,
+            dropout=dropout,
+            use_bias=use_bias,
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
+            attention_regularizer=attention_regularizer,
+            embedding_regularizer=embedding_regularizer,
+            kernel_constraint=kernel_constraint,
+            bias_constraint=bias_constraint,
+            seed=seed,
+            **kwargs,
+        )
+        if context not in CONTEXTS:
+            raise ValueError(
+                f"`context` of LowRankAttentionPooling must be one of {CONTEXTS}; pass a tensor at "
+                f"the call instead. Received: context={context!r}"
+            )
+        self.rank = self._positive(rank, "rank")
+        self.context = context
+        self.use_hidden = bool(use_hidden)
+        self.l2_normalize = bool(l2_normalize)
+        self.learn_scale = bool(learn_scale)
+        self.activation = keras.activations.get(activation)
+        self.hidden_initializer = keras.initializers.get(hidden_initializer)
+        self.scale_initializer = keras.initializers.get(scale_initializer)
+
+    def build(self, inputs_shape: Shape, context_shape: Shape | None = None) -> None:
+        """Creates W, P, Q and what the options add."""
+        dim = self._feature_dim(inputs_shape)
+        self._check_context(inputs_shape, context_shape)
+        context_dim = dim if context_shape is None else self._feature_dim(context_shape, "context")
+        size = self.num_heads * self.rank
+        self.context_kernel = self._add_kernel("context_kernel", (context_dim, size))
+        self.token_kernel = self._add_kernel("token_kernel", (dim, size))
+        if self.context == "learned":
+            self.context_vector = self._add_kernel("context", (dim,))
+        if self.learn_scale:
+            self.scale = self.add_weight(
+                name="scale",
+                shape=(self.num_heads,),
+                initializer=self._fresh(self.scale_initializer),
+            )
+        if self.use_hidden:
+            self.hidden = self._hidden_dense(dim, "tanh", inputs_shape, self.hidden_initializer)
+
+    def call(
+        self,
+        inputs: Tensor,
+        context: Tensor | None = None,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+        inputs_mask: Tensor | None = None,
+    ) -> Any:
+        """Pools `(batch, time, dim)` to `(batch, num_heads * dim)`."""
+        # With a second tensor argument Keras hands the inputs' own mask over as `inputs_mask`.
+        inputs, mask = self._read(inputs, inputs_mask if mask is None else mask)
+        if context is not None:
+            self._check_context(inputs.shape, context.shape)
+        logits = ops.transpose(self._scores(inputs, context, mask), (0, 2, 1))
+        vectors, weights = self._attend(inputs, logits, mask, training)
+        return self._output(self._lay_out(vectors), weights, return_attention_scores)
+
+    def compute_output_shape(self, inputs_shape: Shape, context_shape: Shape | None = None) -> Shape:
+        """Returns `(batch, heads * dim)`, or `(batch, heads, dim)` with `flatten=False`."""
+        return super().compute_output_shape(inputs_shape)
+
+    def compute_output_spec(
+        self,
+        inputs: Tensor,
+        context: Tensor | None = None,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+        inputs_mask: Tensor | None = None,
+    ) -> Any:
+        """Returns the symbolic output, or the pair of output and scores."""
+        self._check_context(inputs.shape, None if context is None else context.shape)
+        mask = inputs_mask if mask is None else mask
+        return super().compute_output_spec(inputs, mask, training, return_attention_scores)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "rank": self.rank,
+            "context": self.context,
+            "use_hidden": self.use_hidden,
+            "l2_normalize": self.l2_normalize,
+            "learn_scale": self.learn_scale,
+            "activation": keras.activations.serialize(self.activation),
+            "hidden_initializer": keras.initializers.serialize(self.hidden_initializer),
+            "scale_initializer": keras.initializers.serialize(self.scale_initializer),
+        }
+
+    def _check_context(self, inputs_shape: Shape, context_shape: Shape | None) -> None:
+        if context_shape is None:
+            return
+        if self.context == "learned":
+            raise ValueError(
+                f"Layer '{self.name}' (LowRankAttentionPooling) has context='learned', so its call "
+                f"takes no `context`. Received: a context of shape {tuple(context_shape)}"
+            )
+        batch, rank = inputs_shape[0], len(context_shape)
+        other = context_shape[0] if rank else None
+        if rank != 2 or (batch is not None and other is not None and batch != other):
+            raise ValueError(
+                f"`context` of layer '{self.name}' (LowRankAttentionPooling) must have shape "
+                f"(batch, context_dim), one vector a row. Received: context of shape "
+                f"{tuple(context_shape)} for inputs of shape {tuple(inputs_shape)}"
+            )
+
+    def _scores(self, inputs: Tensor, context: Tensor | None, mask: Tensor | None) -> Tensor:
+        """Steps 1 to 3: `(batch, time, heads)`, in float32 at least."""
+        tokens = at_least_float32(self.hidden(inputs) if self.use_hidden else inputs)
+        query = ops.matmul(self._context(inputs, context, mask), at_least_float32(self.context_kernel))
+        kernel = at_least_float32(self.token_kernel)
+        # The context is folded into one projection of the tokens; it is never tiled over time.
+        if self.rank == 1:
+            scores = ops.matmul(tokens, kernel) * ops.expand_dims(query, 1)
+        else:
+            heads = (self.num_heads, self.rank)
+            query = ops.reshape(query, (-1, 1, *heads))
+            kernel = ops.sum(query * ops.reshape(kernel, (1, kernel.shape[0], *heads)), axis=-1)
+            scores = ops.matmul(tokens, kernel)
+        scores = self.activation(scores)
+        if self.l2_normalize and self.num_heads > 1:
+            scores = l2_normalize(scores)
+        if self.learn_scale:
+            scores = scores * at_least_float32(self.scale)
+        return scores
+
+    def _context(self, inputs: Tensor, context: Tensor | None, mask: Tensor | None) -> Tensor:
+        """The context `(batch or 1, context_dim)`, zero for rows without a kept step."""
+        if self.context == "learned":
+            return ops.expand_dims(at_least_float32(self.context_vector), 0)
+        if context is None:
+            return masked_mean(inputs, mask)
+        # What a caller computed for an empty row may be NaN, and would reach the gradients.
+        return zero_masked_rows(at_least_float32(context), mask)

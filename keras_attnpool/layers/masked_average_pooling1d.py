@@ -1,0 +1,60 @@
+"""Average over time that sees kept steps only."""
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers.base import MaskedPooling1D
+from keras_attnpool.ops.masking import masked_mean
+from keras_attnpool.types import Tensor
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class MaskedAveragePooling1D(MaskedPooling1D):
+    """Averages the kept steps of a sequence.
+
+    `keras.layers.GlobalAveragePooling1D` with a promise: padded steps never change the result,
+    whatever they hold, and a row without a kept step gives a zero vector instead of NaN. The sum
+    runs in float32 at least. The mask, True = keep, holes allowed, comes from the layers before or
+    as `mask=`; the output carries none.
+
+    Args:
+        **kwargs: `name`, `dtype`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, dim)`.
+
+    Returns:
+        The averages in the layer's compute dtype.
+
+    Raises:
+        ValueError: For inputs that are not `(batch, time, dim)` with a known `dim`, or a mask that
+            is not `(batch, time)`.
+
+    Example:
+
+    ```python
+    import numpy as np
+    import keras_attnpool
+
+    x = np.array([[[2.0], [4.0], [np.nan]]], "float32")
+    output = keras_attnpool.layers.MaskedAveragePooling1D()(x, mask=np.array([[1, 1, 0]]))
+    assert float(output[0, 0]) == 3.0
+    ```
+
+    Reference:
+        - The AVG baseline of Mehta et al., Compact Multi-Head Self-Attention for Learning
+          Supervised Text Representations, section 4.2
+    """
+
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Averages `(batch, time, dim)` to `(batch, dim)`."""
+        inputs, mask = self._read(inputs, mask)
+        return ops.cast(masked_mean(inputs, mask), self.compute_dtype)

@@ -1,0 +1,57 @@
+"""Maximum over time that sees kept steps only."""
+
+import keras
+
+from keras_attnpool.layers.base import MaskedPooling1D
+from keras_attnpool.ops.masking import masked_max
+from keras_attnpool.types import Tensor
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class MaskedMaxPooling1D(MaskedPooling1D):
+    """Takes the maximum of each feature over the kept steps of a sequence.
+
+    `keras.layers.GlobalMaxPooling1D` ignores masks, so that a padded step wins wherever the kept
+    ones are negative; here it never does. A row without a kept step gives a zero vector. The mask,
+    True = keep, holes allowed, comes from the layers before or as `mask=`; the output carries none.
+
+    Args:
+        **kwargs: `name`, `dtype`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, dim)`.
+
+    Returns:
+        The maxima in the layer's compute dtype.
+
+    Raises:
+        ValueError: For inputs that are not `(batch, time, dim)` with a known `dim`, or a mask that
+            is not `(batch, time)`.
+
+    Example:
+
+    ```python
+    import numpy as np
+    import keras_attnpool
+
+    x = np.array([[[-2.0], [-4.0], [9.0]]], "float32")
+    output = keras_attnpool.layers.MaskedMaxPooling1D()(x, mask=np.array([[1, 1, 0]]))
+    assert float(output[0, 0]) == -2.0
+    ```
+
+    Reference:
+        - The BiGRU baseline of Mehta et al., Compact Multi-Head Self-Attention for Learning
+          Supervised Text Representations, section 4.2
+    """
+
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Takes the maxima of `(batch, time, dim)`: `(batch, dim)`."""
+        return masked_max(*self._read(inputs, mask))

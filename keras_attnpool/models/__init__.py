@@ -1,0 +1,11 @@
+"""Model builders: one function a model, each returns a functional `keras.Model`, not compiled."""
+
+from keras_attnpool.models.average_embedding import AverageEmbedding as AverageEmbedding
+from keras_attnpool.models.bigru import BiGRU as BiGRU
+from keras_attnpool.models.lama import LAMA as LAMA
+from keras_attnpool.models.lama import LAMAEncoder as LAMAEncoder
+from keras_attnpool.models.san import SAN as SAN
+from keras_attnpool.models.text_cnn import TextCNN as TextCNN
+from keras_attnpool.models.transformer_encoder_classifier import (
+    TransformerEncoderClassifier as TransformerEncoderClassifier,
+)

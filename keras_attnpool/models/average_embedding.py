@@ -1,0 +1,63 @@
+"""The mean of the word embeddings, classified: the floor of every comparison."""
+
+import keras
+import numpy as np
+
+from keras_attnpool.layers import MaskedAveragePooling1D
+from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
+from keras_attnpool.types import ActivationLike
+
+
+def AverageEmbedding(
+    vocabulary_size: int,
+    num_classes: int,
+    *,
+    embedding_dim: int = 100,
+    embeddings: np.ndarray | None = None,
+    trainable_embeddings: bool = True,
+    hidden_units: int | None = 512,
+    dropout: float = 0.4,
+    classifier_activation: ActivationLike = "softmax",
+    name: str = "average_embedding",
+) -> keras.Model:
+    """Builds the AVG baseline: the mean of the text's word embeddings and an MLP.
+
+    Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Dropout of the classifier.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`; not compiled.
+
+    Raises:
+        ValueError: For a matrix that does not fit the vocabulary, or fewer than 2 classes.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.AverageEmbedding(vocabulary_size=1000, num_classes=3)
+    assert model.output_shape == (None, 3)
+    ```
+
+    Reference:
+        - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
+          Supervised Text Representations, section 4.2
+    """
+    tokens, embedded, embedding = embed_tokens(
+        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
+    )
+    vector = MaskedAveragePooling1D(name="pooling")(embedded)
+    outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
+    model = keras.Model(tokens, outputs, name=name)
+    load_embeddings(embedding, embeddings)
+    return model

@@ -1,0 +1,213 @@
+"""LAMA: a BiGRU pooled by low-rank multi-head attention, and its variant without a GRU."""
+
+import keras
+import numpy as np
+
+from keras_attnpool.layers import LowRankAttentionPooling, MaskedAveragePooling1D
+from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike
+
+CONTEXTS = ("embeddings", "mean", "learned")
+
+
+def LAMA(
+    vocabulary_size: int,
+    num_classes: int,
+    *,
+    num_heads: int = 15,
+    rank: int = 1,
+    context: str = "embeddings",
+    embedding_dim: int = 100,
+    embeddings: np.ndarray | None = None,
+    trainable_embeddings: bool = True,
+    gru_units: int | None = 50,
+    use_hidden: bool = True,
+    l2_normalize: bool = True,
+    learn_scale: bool = False,
+    scale_initializer: InitializerLike = "ones",
+    attention_dropout: float = 0.0,
+    attention_regularizer: RegularizerLike = None,
+    embedding_regularizer: RegularizerLike = None,
+    hidden_units: int | None = 512,
+    dropout: float = 0.4,
+    classifier_activation: ActivationLike = "softmax",
+    name: str = "lama",
+) -> keras.Model:
+    """Builds LAMA: embeddings, BiGRU, low-rank multi-head attention pooling, MLP.
+
+    The rows of the paper's table 4 are arguments: LAMA+ctx is the default, LAMA is
+    `context="learned"`, +d_p is `attention_regularizer=AttentionOrthogonality(0.2)`, +d_e is
+    `embedding_regularizer=CosineDisagreement(0.2)`, LAMA Encoder is `gru_units=None` (see
+    `LAMAEncoder`).
+
+    Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
+        num_heads: Number of attention heads, the paper's m; its figure 5 is best at 15.
+        rank: Rank of each head's bilinear form, the paper's k.
+        context: What queries the tokens: `"embeddings"`, the mean of the text's word embeddings;
+            `"mean"`, the mean of the encoder's states; `"learned"`, one learned vector.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        gru_units: Units of the GRU per direction, or `None` for no GRU.
+        use_hidden: Whether the scores see the tokens through a hidden layer (eq. 7).
+        l2_normalize: Whether scores are normalised over the heads.
+        learn_scale: Whether each head learns a scale of its scores (our addition).
+        scale_initializer: Initializer of that scale.
+        attention_dropout: Share of the attention weights dropped in training.
+        attention_regularizer: Penalty on the attention weights (19a).
+        embedding_regularizer: Penalty on the heads' vectors (19b).
+        hidden_units: Units of the classifier's hidden layer, or `None` for eq. 16's linear one.
+        dropout: Dropout of the classifier.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`; not compiled.
+
+    Raises:
+        ValueError: For an unknown context, a matrix that does not fit the vocabulary, or sizes that
+            the layers refuse.
+
+    Example:
+
+    ```python
+    import numpy as np
+    import keras_attnpool
+
+    model = keras_attnpool.models.LAMA(vocabulary_size=1000, num_classes=3, num_heads=4)
+    model.compile("adam", "sparse_categorical_crossentropy")
+    scores = model.predict(np.array([[5, 8, 2, 0, 0]]), verbose=0)
+    assert scores.shape == (1, 3)
+    ```
+
+    Reference:
+        - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
+          Supervised Text Representations, eq. 1-19 and section 3.5
+    """
+    if context not in CONTEXTS:
+        raise ValueError(
+            f"`context` of LAMA must be one of {CONTEXTS}. Received: context={context!r}"
+        )
+    tokens, embedded, embedding = embed_tokens(
+        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
+    )
+    states = embedded
+    if gru_units is not None:
+        gru = keras.layers.GRU(gru_units, return_sequences=True, name="gru")
+        states = keras.layers.Bidirectional(gru, name="encoder")(embedded)
+    pooling = LowRankAttentionPooling(
+        num_heads,
+        rank=rank,
+        context="learned" if context == "learned" else "mean",
+        use_hidden=use_hidden,
+        l2_normalize=l2_normalize,
+        learn_scale=learn_scale,
+        scale_initializer=scale_initializer,
+        dropout=attention_dropout,
+        attention_regularizer=attention_regularizer,
+        embedding_regularizer=embedding_regularizer,
+        name="pooling",
+    )
+    if context == "embeddings":
+        vector = pooling(states, context=MaskedAveragePooling1D(name="context")(embedded))
+    else:
+        vector = pooling(states)
+    outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
+    model = keras.Model(tokens, outputs, name=name)
+    load_embeddings(embedding, embeddings)
+    return model
+
+
+def LAMAEncoder(
+    vocabulary_size: int,
+    num_classes: int,
+    *,
+    num_heads: int = 15,
+    rank: int = 1,
+    context: str = "embeddings",
+    embedding_dim: int = 100,
+    embeddings: np.ndarray | None = None,
+    trainable_embeddings: bool = True,
+    use_hidden: bool = True,
+    l2_normalize: bool = True,
+    learn_scale: bool = False,
+    scale_initializer: InitializerLike = "ones",
+    attention_dropout: float = 0.0,
+    attention_regularizer: RegularizerLike = None,
+    embedding_regularizer: RegularizerLike = None,
+    hidden_units: int | None = 512,
+    dropout: float = 0.4,
+    classifier_activation: ActivationLike = "softmax",
+    name: str = "lama_encoder",
+) -> keras.Model:
+    """Builds LAMA Encoder: LAMA directly on the word embeddings, without a GRU.
+
+    It does not see word order, and is the fast one: its cost grows linearly with the text's length
+    and nothing is sequential.
+
+    Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
+        num_heads: Number of attention heads.
+        rank: Rank of each head's bilinear form.
+        context: `"embeddings"` or `"mean"` (here the same), or `"learned"`.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        use_hidden: Whether the scores see the tokens through a hidden layer (eq. 7).
+        l2_normalize: Whether scores are normalised over the heads.
+        learn_scale: Whether each head learns a scale of its scores (our addition).
+        scale_initializer: Initializer of that scale.
+        attention_dropout: Share of the attention weights dropped in training.
+        attention_regularizer: Penalty on the attention weights (19a).
+        embedding_regularizer: Penalty on the heads' vectors (19b).
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear one.
+        dropout: Dropout of the classifier.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`; not compiled.
+
+    Raises:
+        ValueError: As `LAMA`.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.LAMAEncoder(vocabulary_size=1000, num_classes=3)
+    assert model.output_shape == (None, 3)
+    ```
+
+    Reference:
+        - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
+          Supervised Text Representations, section 5.2
+    """
+    return LAMA(
+        vocabulary_size,
+        num_classes,
+        num_heads=num_heads,
+        rank=rank,
+        context=context,
+        embedding_dim=embedding_dim,
+        embeddings=embeddings,
+        trainable_embeddings=trainable_embeddings,
+        gru_units=None,
+        use_hidden=use_hidden,
+        l2_normalize=l2_normalize,
+        learn_scale=learn_scale,
+        scale_initializer=scale_initializer,
+        attention_dropout=attention_dropout,
+        attention_regularizer=attention_regularizer,
+        embedding_regularizer=embedding_regularizer,
+        hidden_units=hidden_units,
+        dropout=dropout,
+        classifier_activation=classifier_activation,
+        name=name,
+    )

@@ -1,0 +1,103 @@
+"""A Transformer encoder over learned positions, pooled by the mean."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_attnpool.layers import MaskedAveragePooling1D
+from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
+from keras_attnpool.types import ActivationLike
+
+
+def TransformerEncoderClassifier(
+    vocabulary_size: int,
+    num_classes: int,
+    *,
+    max_length: int = 512,
+    num_heads: int = 8,
+    feedforward_dim: int = 2048,
+    num_layers: int = 1,
+    attention_dropout: float = 0.0,
+    embedding_dim: int = 512,
+    embeddings: np.ndarray | None = None,
+    trainable_embeddings: bool = True,
+    hidden_units: int | None = 1024,
+    dropout: float = 0.4,
+    classifier_activation: ActivationLike = "softmax",
+    name: str = "transformer_encoder_classifier",
+) -> keras.Model:
+    """Builds the TE baseline: embeddings + learned positions, Transformer encoder, mean, MLP.
+
+    The encoder (post-norm, ReLU) and the position embedding are KerasHub's, so that this model
+    needs `keras-hub` to be built and loaded. Its attention masks padded keys and leaves padded
+    queries alone, whose outputs the masked mean does not see; with token ids as input padding never
+    changes the result and an empty text gives the classifier a zero vector.
+
+    Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
+        max_length: Number of learned positions; a longer input is an error.
+        num_heads: Attention heads of each encoder layer; must divide the embeddings' size.
+        feedforward_dim: Hidden units of each encoder layer's feed-forward part.
+        num_layers: Number of encoder layers; the paper's has 1.
+        attention_dropout: Dropout inside the encoder.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Dropout of the classifier.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`; not compiled.
+
+    Raises:
+        ImportError: If `keras-hub` is not installed.
+        ValueError: If the heads do not divide the embeddings' size, for a matrix that does not fit
+            the vocabulary, or fewer than 2 classes.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.TransformerEncoderClassifier(
+        vocabulary_size=1000, num_classes=3, embedding_dim=32, feedforward_dim=64, max_length=50
+    )
+    assert model.output_shape == (None, 3)
+    ```
+
+    Reference:
+        - Vaswani et al., 2017, Attention Is All You Need
+        - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
+          Supervised Text Representations, section 4.2 and table 5
+    """
+    try:
+        from keras_hub.layers import PositionEmbedding, TransformerEncoder
+    except ImportError as error:
+        raise ImportError(
+            "TransformerEncoderClassifier is built on KerasHub's TransformerEncoder: "
+            "pip install keras_attnpool[nlp]"
+        ) from error
+    # KerasHub reads an explicit padding mask; its position embedding knows no masks.
+    tokens, embedded, embedding = embed_tokens(
+        vocabulary_size, embedding_dim, embeddings, trainable_embeddings, mask_zero=False
+    )
+    if embedded.shape[-1] % num_heads:
+        raise ValueError(
+            f"`num_heads` of TransformerEncoderClassifier must divide the embeddings' size "
+            f"{embedded.shape[-1]}. Received: num_heads={num_heads}"
+        )
+    mask = ops.not_equal(tokens, 0)
+    x = embedded + PositionEmbedding(max_length, name="positions")(embedded)
+    for index in range(num_layers):
+        x = TransformerEncoder(
+            feedforward_dim, num_heads, dropout=attention_dropout, name=f"encoder_{index}"
+        )(x, padding_mask=mask)
+    vector = MaskedAveragePooling1D(name="pooling")(x, mask=mask)
+    outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
+    model = keras.Model(tokens, outputs, name=name)
+    load_embeddings(embedding, embeddings)
+    return model

@@ -1,0 +1,13 @@
+"""Pure functions on `keras.ops`: what the layers share and a user's own layer may use."""
+
+from keras_attnpool.ops.masking import as_bool_mask as as_bool_mask
+from keras_attnpool.ops.masking import at_least_float32 as at_least_float32
+from keras_attnpool.ops.masking import check_mask_shape as check_mask_shape
+from keras_attnpool.ops.masking import lengths_to_mask as lengths_to_mask
+from keras_attnpool.ops.masking import masked_max as masked_max
+from keras_attnpool.ops.masking import masked_mean as masked_mean
+from keras_attnpool.ops.masking import masked_softmax as masked_softmax
+from keras_attnpool.ops.masking import masked_sum as masked_sum
+from keras_attnpool.ops.masking import zero_masked as zero_masked
+from keras_attnpool.ops.masking import zero_masked_rows as zero_masked_rows
+from keras_attnpool.ops.normalization import l2_normalize as l2_normalize

@@ -1,0 +1,280 @@
+"""Masked reductions over time: padding never leaks, empty rows give zeros, never NaN."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.types import Shape, Tensor
+
+
+def at_least_float32(x: Tensor) -> Tensor:
+    """Casts half precision up to float32 and leaves every other float alone.
+
+    Softmax, norms and sums over time need the range and the precision; a float64 tensor stays
+    float64.
+
+    Args:
+        x: Float tensor of any shape.
+
+    Returns:
+        `x` as float32, or unchanged when it is float32 or float64 already.
+
+    Example:
+
+    >>> import numpy as np
+    >>> keras.backend.standardize_dtype(at_least_float32(np.ones(2, "float16")).dtype)
+    'float32'
+    """
+    x = ops.convert_to_tensor(x)
+    return ops.cast(x, keras.backend.result_type(x.dtype, "float32"))
+
+
+def check_mask_shape(mask_shape: Shape, inputs_shape: Shape, name: str) -> None:
+    """Raises unless a mask is `(batch, time)` for inputs `(batch, time, ...)`.
+
+    Dimensions that are unknown statically are not compared.
+
+    Args:
+        mask_shape: Static shape of the mask.
+        inputs_shape: Static shape of the inputs that it belongs to.
+        name: Name of the caller, for the message.
+
+    Raises:
+        ValueError: If the rank is not 2 or a known dimension differs.
+
+    Example:
+
+    >>> check_mask_shape((2, 7), (2, 7, 16), "my_layer")
+    """
+    expected = tuple(inputs_shape)[:2]
+    received = tuple(mask_shape)
+    fits = len(received) == 2 and all(
+        e is None or r is None or e == r for e, r in zip(expected, received, strict=True)
+    )
+    if not fits:
+        raise ValueError(
+            f"`mask` of layer '{name}' must have shape (batch, time) = {expected}, True where a "
+            f"step is kept. Received: mask of shape {received} for inputs of shape "
+            f"{tuple(inputs_shape)}."
+        )
+
+
+def as_bool_mask(mask: Tensor | None, inputs: Tensor, name: str = "masking") -> Tensor | None:
+    """Turns a `(batch, time)` mask of booleans or 0/1 numbers into booleans, checked.
+
+    Args:
+        mask: Boolean or 0/1 array-like of shape `(batch, time)`, True = keep, or `None`.
+        inputs: The tensor `(batch, time, ...)` that the mask belongs to.
+        name: Name of the caller, for the message.
+
+    Returns:
+        Boolean tensor `(batch, time)`, or `None` when `mask` is `None`.
+
+    Raises:
+        ValueError: If the mask's shape does not fit the inputs.
+
+    Example:
+
+    >>> import numpy as np
+    >>> as_bool_mask([[1, 0]], np.zeros((1, 2, 3))).shape == (1, 2)
+    True
+    """
+    if mask is None:
+        return None
+    mask = ops.convert_to_tensor(mask)
+    check_mask_shape(tuple(mask.shape), tuple(inputs.shape), name)
+    return ops.cast(mask, "bool")
+
+
+def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
+    """Builds the mask of right-padded rows from their lengths.
+
+    Args:
+        lengths: Integers `(batch,)`, the number of kept steps of each row.
+        max_length: Time steps of the mask. Defaults to the largest length, which must then be
+            known outside of a compiled function.
+
+    Returns:
+        Boolean tensor `(batch, max_length)`, True for the first `lengths[i]` steps of row `i`.
+
+    Example:
+
+    >>> lengths_to_mask([2, 0], max_length=3).shape == (2, 3)
+    True
+    """
+    lengths = ops.convert_to_tensor(lengths)
+    if max_length is None:
+        max_length = int(ops.max(lengths))
+    steps = ops.arange(max_length, dtype=lengths.dtype)
+    return ops.expand_dims(steps, 0) < ops.expand_dims(lengths, 1)
+
+
+def zero_masked(x: Tensor, mask: Tensor | None) -> Tensor:
+    """Replaces the padded steps by zeros, whatever they hold (NaN and infinity included).
+
+    Args:
+        x: Tensor `(batch, time, ...)`.
+        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+
+    Returns:
+        A tensor like `x` that is exactly 0, with a zero gradient, where `mask` is False.
+
+    Example:
+
+    >>> import numpy as np
+    >>> x = np.array([[[1.0], [np.nan]]], "float32")
+    >>> float(ops.sum(zero_masked(x, np.array([[True, False]]))))
+    1.0
+    """
+    if mask is None:
+        return ops.convert_to_tensor(x)
+    x = ops.convert_to_tensor(x)
+    return ops.where(_append_axes(mask, x), x, ops.zeros((), dtype=x.dtype))
+
+
+def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
+    """Softmax over the kept entries: 0 elsewhere, and all 0 where nothing is kept.
+
+    Computed in float32 at least. Masked logits are replaced, never shifted by a large number, so
+    that neither the value nor the gradient depends on them, whatever the precision.
+
+    Args:
+        logits: Float tensor.
+        mask: Boolean tensor that broadcasts to `logits`, True = keep, or `None`.
+        axis: The axis that is normalised.
+
+    Returns:
+        Weights like `logits`, at least float32: >= 0, summing to 1 over the kept entries of each
+        row; exactly 0 at masked entries and in rows without a kept entry.
+
+    Example:
+
+    >>> import numpy as np
+    >>> weights = masked_softmax(np.zeros((1, 3)), np.array([[True, True, False]]))
+    >>> [float(w) for w in weights[0]]
+    [0.5, 0.5, 0.0]
+    """
+    logits = at_least_float32(logits)
+    if mask is None:
+        shifted = logits - ops.stop_gradient(ops.max(logits, axis=axis, keepdims=True))
+        exps = ops.exp(shifted)
+        return exps / ops.sum(exps, axis=axis, keepdims=True)
+    mask = ops.cast(mask, "bool")
+    zero = ops.zeros((), dtype=logits.dtype)
+    # The shift may not see masked logits (a large one would underflow all others). `where` comes
+    # before `exp`, so that a masked entry has neither a value nor a gradient that overflows.
+    lowest = _lowest(logits)
+    highest = ops.max(ops.where(mask, logits, lowest), axis=axis, keepdims=True)
+    shifted = ops.where(mask, logits - ops.stop_gradient(highest), zero)
+    exps = ops.where(mask, ops.exp(shifted), zero)
+    total = ops.sum(exps, axis=axis, keepdims=True)
+    # A row with a kept entry sums to 1 or more; `maximum(total, 1)` would halve its gradient when
+    # that sum is exactly 1 (one kept step).
+    return exps / ops.where(total > 0, total, ops.ones((), dtype=logits.dtype))
+
+
+def masked_sum(x: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Sum over time of the kept steps, accumulated in float32 at least.
+
+    Args:
+        x: Tensor `(batch, time, ...)`.
+        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+
+    Returns:
+        Tensor `(batch, ...)`, at least float32; 0 for a row without a kept step.
+
+    Example:
+
+    >>> import numpy as np
+    >>> masked_sum(np.ones((2, 5, 3))).shape == (2, 3)
+    True
+    """
+    return ops.sum(at_least_float32(zero_masked(x, mask)), axis=1)
+
+
+def masked_mean(x: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Mean over time of the kept steps, accumulated in float32 at least.
+
+    Args:
+        x: Tensor `(batch, time, ...)`.
+        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+
+    Returns:
+        Tensor `(batch, ...)`, at least float32; 0 for a row without a kept step.
+
+    Example:
+
+    >>> import numpy as np
+    >>> x = np.array([[[2.0], [4.0], [99.0]]], "float32")
+    >>> float(masked_mean(x, np.array([[True, True, False]]))[0, 0])
+    3.0
+    """
+    total = masked_sum(x, mask)
+    if mask is None:
+        return total / ops.cast(ops.maximum(ops.shape(x)[1], 1), total.dtype)
+    count = ops.sum(ops.cast(mask, total.dtype), axis=1)
+    return total / _append_axes(ops.maximum(count, 1), total)
+
+
+def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Maximum over time of the kept steps.
+
+    Args:
+        x: Float tensor `(batch, time, ...)`.
+        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+
+    Returns:
+        Tensor `(batch, ...)` of the dtype of `x`; 0 for a row without a kept step.
+
+    Example:
+
+    >>> import numpy as np
+    >>> x = np.array([[[-2.0], [-4.0], [0.0]]], "float32")
+    >>> float(masked_max(x, np.array([[True, True, False]]))[0, 0])
+    -2.0
+    """
+    x = ops.convert_to_tensor(x)
+    if mask is None:
+        return ops.max(x, axis=1)
+    highest = ops.max(ops.where(_append_axes(mask, x), x, _lowest(x)), axis=1)
+    return zero_masked_rows(highest, mask)
+
+
+def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:
+    """Replaces what belongs to rows without a kept step by zeros.
+
+    Args:
+        x: Tensor `(batch, ...)`, one entry a row.
+        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+
+    Returns:
+        A tensor like `x`, exactly 0 in the rows where `mask` keeps nothing.
+
+    Example:
+
+    >>> import numpy as np
+    >>> mask = np.array([[False, False], [True, False]])
+    >>> [float(v) for v in zero_masked_rows(np.array([5.0, 7.0], "float32"), mask)]
+    [0.0, 7.0]
+    """
+    if mask is None:
+        return ops.convert_to_tensor(x)
+    x = ops.convert_to_tensor(x)
+    kept = _append_axes(ops.any(mask, axis=1), x)
+    return ops.where(kept, x, ops.zeros((), dtype=x.dtype))
+
+
+def _append_axes(mask: Tensor, x: Tensor) -> Tensor:
+    """Gives `mask` trailing axes of size 1 until it has the rank of `x`."""
+    mask = ops.convert_to_tensor(mask)
+    for _ in range(len(x.shape) - len(mask.shape)):
+        mask = ops.expand_dims(mask, -1)
+    return mask
+
+
+def _lowest(x: Tensor) -> Any:
+    """The lowest finite number of the dtype of `x`, as a scalar tensor."""
+    dtype = keras.backend.standardize_dtype(x.dtype)
+    lowest = {"float16": -65504.0, "bfloat16": -3.3e38, "float32": -3.4e38, "float64": -1.7e308}
+    return ops.convert_to_tensor(lowest[dtype], dtype=dtype)

@@ -1,0 +1,294 @@
+"""Head-diversity penalties: what keeps the heads of a pooling layer from saying the same thing.
+
+Each takes the heads on the first axis and returns a scalar. Given to a layer as
+`attention_regularizer` (on the attention weights) or `embedding_regularizer` (on the heads'
+vectors) it is applied to every example and averaged over the batch, see
+`HeadRegularizer.batch_penalty`; given as `kernel_regularizer` it takes a kernel whose first axis is
+the heads.
+"""
+
+import abc
+import math
+import numbers
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.ops.masking import at_least_float32
+from keras_attnpool.ops.normalization import l2_normalize
+from keras_attnpool.types import Tensor
+
+
+class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[misc]
+    """Base of the penalties on a set of heads.
+
+    A subclass implements `penalties`; called on one tensor `(heads, ...)` it gives that tensor's
+    penalty, and `batch_penalty` is what the layers call.
+
+    Args:
+        factor: Weight of the penalty in the loss, a finite number.
+
+    Raises:
+        ValueError: If `factor` is not a finite number.
+
+    Example:
+
+    >>> import numpy as np
+    >>> import keras_attnpool
+    >>> penalty = keras_attnpool.regularizers.CosineDisagreement(0.5)
+    >>> isinstance(penalty, keras_attnpool.regularizers.HeadRegularizer)
+    True
+    """
+
+    def __init__(self, factor: float) -> None:
+        self.factor = _finite(factor, "factor", self)
+
+    @abc.abstractmethod
+    def penalties(self, heads: Tensor) -> Tensor:
+        """The penalty of each example of a batch.
+
+        Args:
+            heads: Float tensor `(batch, heads, features)`, at least float32.
+
+        Returns:
+            Tensor `(batch,)`.
+        """
+
+    def batch_penalty(self, heads: Tensor, kept: Tensor | None = None) -> Tensor:
+        """The mean penalty over the examples that count.
+
+        Args:
+            heads: Float tensor `(batch, heads, ...)`; axes after the heads are flattened.
+            kept: Boolean tensor `(batch,)`, False for examples that do not count (empty texts),
+                or `None` when all do.
+
+        Returns:
+            A scalar, at least float32; 0 when no example counts.
+        """
+        return _mean_over_kept(self.penalties(_flatten_features(heads, 2, self)), kept)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """The penalty of one tensor with the heads on its first axis.
+
+        Args:
+            x: Float tensor `(heads, ...)`.
+
+        Returns:
+            A scalar, at least float32.
+        """
+        heads = _flatten_features(x, 1, self)
+        return self.batch_penalty(ops.expand_dims(heads, 0))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {"factor": self.factor}
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class AttentionOrthogonality(HeadRegularizer):
+    r"""Pushes the heads' attention to different, and to few, tokens: `factor * ||A A^T - I||_F^2`.
+
+    With rows that sum to 1 an entry of the diagonal of `A A^T` is 1 only for a head that attends to
+    a single token, and an entry off it is 0 only for heads that share no token. The norm is squared
+    as printed in both papers.
+
+    Args:
+        factor: Weight in the loss; 0.2 in LAMA, 1.0 in Lin et al. for the Yelp reviews.
+
+    Raises:
+        ValueError: If `factor` is not a finite number.
+
+    Example:
+
+    >>> import numpy as np
+    >>> import keras_attnpool
+    >>> penalty = keras_attnpool.regularizers.AttentionOrthogonality(1.0)
+    >>> float(penalty(np.eye(3, dtype="float32")))
+    0.0
+    >>> layer = keras_attnpool.layers.StructuredSelfAttentionPooling(
+    ...     num_heads=4, hidden_dim=8, attention_regularizer=penalty
+    ... )
+
+    Reference:
+        - [Lin et al., 2017, A Structured Self-Attentive Sentence Embedding, eq. 8](
+          https://openreview.net/forum?id=BJC_jUqxe)
+        - Mehta et al., Compact Multi-Head Self-Attention for Learning Supervised Text
+          Representations, eq. 18 and 19a (`J = L - factor * D`)
+    """
+
+    def __init__(self, factor: float = 1.0) -> None:
+        super().__init__(factor)
+
+    def penalties(self, heads: Tensor) -> Tensor:
+        """The penalty `(batch,)` of attention `(batch, heads, time)`."""
+        products = ops.matmul(heads, ops.transpose(heads, (0, 2, 1)))
+        identity = ops.eye(heads.shape[1], dtype=heads.dtype)
+        return self.factor * ops.sum(ops.square(products - identity), axis=(1, 2))
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class CosineDisagreement(HeadRegularizer):
+    r"""Pushes the heads' vectors apart: `factor / m^2 * sum_ij cos(s_i, s_j)`.
+
+    The terms `i = j` are kept as printed: they add the constant `factor / m`. A zero vector has
+    cosine 0 with every other.
+
+    Args:
+        factor: Weight in the loss, 0.2 in the paper.
+
+    Raises:
+        ValueError: If `factor` is not a finite number.
+
+    Example:
+
+    >>> import numpy as np
+    >>> import keras_attnpool
+    >>> penalty = keras_attnpool.regularizers.CosineDisagreement(1.0)
+    >>> float(penalty(np.eye(2, dtype="float32")))
+    0.5
+    >>> layer = keras_attnpool.layers.LowRankAttentionPooling(
+    ...     num_heads=4, embedding_regularizer=penalty
+    ... )
+
+    Reference:
+        - Mehta et al., Compact Multi-Head Self-Attention for Learning Supervised Text
+          Representations, eq. 18 and 19b (`J = L - factor * D`)
+    """
+
+    def __init__(self, factor: float = 0.2) -> None:
+        super().__init__(factor)
+
+    def penalties(self, heads: Tensor) -> Tensor:
+        """The penalty `(batch,)` of vectors `(batch, heads, features)`."""
+        # The sum of all pairwise products of unit vectors is the squared length of their sum.
+        total = ops.sum(l2_normalize(heads), axis=1)
+        return self.factor / heads.shape[1] ** 2 * ops.sum(ops.square(total), axis=-1)
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class HeadDistance(HeadRegularizer):
+    r"""Keeps every two heads at a distance: `factor * sum_{i<j} max(threshold - d_ij, 0)`.
+
+    `d_ij = ||x_i - x_j||_F^2`, squared as printed. As `kernel_regularizer` on a kernel
+    `(heads, ...)` it is the paper's eq. 7, as `attention_regularizer` eq. 8, as
+    `embedding_regularizer` eq. 9. Only a pair closer than the threshold has a penalty: kernels of a
+    realistic size start much further apart (a Glorot kernel of 600 x 300 at about 800), so that
+    eq. 7 with the paper's threshold of 1 is exactly zero from the start, and heads that are
+    identical have a zero gradient.
+
+    Args:
+        factor: Weight in the loss, the paper's mu (1 to 1e-4).
+        threshold: Squared distance from which on a pair has no penalty, the paper's lambda; >= 0.
+        batch_mean: `False` (the equations): the hinge of each example, then the mean over the
+            batch. `True` (the authors' released code): the hinge of the batch's mean distance.
+
+    Raises:
+        ValueError: If `factor` is not a finite number or `threshold` is negative.
+
+    Example:
+
+    >>> import numpy as np
+    >>> import keras_attnpool
+    >>> penalty = keras_attnpool.regularizers.HeadDistance(1.0, threshold=1.0)
+    >>> float(penalty(np.array([[0.0, 0.5], [0.0, 0.0]], "float32")))
+    0.75
+
+    Reference:
+        - Chen et al., Enhancing Sentence Embedding with Generalized Pooling, eq. 7-9
+    """
+
+    def __init__(
+        self, factor: float = 1.0, threshold: float = 1.0, batch_mean: bool = False
+    ) -> None:
+        super().__init__(factor)
+        self.threshold = _finite(threshold, "threshold", self)
+        if self.threshold < 0:
+            raise ValueError(
+                f"`threshold` of HeadDistance must be >= 0. Received: threshold={threshold}"
+            )
+        self.batch_mean = bool(batch_mean)
+
+    def penalties(self, heads: Tensor) -> Tensor:
+        """The penalty `(batch,)` of tensors `(batch, heads, features)`."""
+        return self._hinge(self._distances(heads))
+
+    def batch_penalty(self, heads: Tensor, kept: Tensor | None = None) -> Tensor:
+        """The mean penalty over the examples that count, or the penalty of their mean distance.
+
+        Args:
+            heads: Float tensor `(batch, heads, ...)`; axes after the heads are flattened.
+            kept: Boolean tensor `(batch,)`, False for examples that do not count, or `None`.
+
+        Returns:
+            A scalar, at least float32; 0 when no example counts.
+        """
+        if not self.batch_mean:
+            return super().batch_penalty(heads, kept)
+        distances = _mean_over_kept(self._distances(_flatten_features(heads, 2, self)), kept)
+        penalty = self._hinge(ops.expand_dims(distances, 0))[0]
+        # Without an example there is no distance, and the hinge of 0 would be the full threshold.
+        return penalty if kept is None else ops.where(ops.any(kept), penalty, penalty * 0)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "threshold": self.threshold,
+            "batch_mean": self.batch_mean,
+        }
+
+    def _distances(self, heads: Tensor) -> Tensor:
+        """Squared distances `(batch, heads, heads)` from one matrix product.
+
+        Centring on the heads' mean leaves the distances alone and makes the squares as small as
+        they are, so that their difference does not cancel.
+        """
+        heads = heads - ops.mean(heads, axis=1, keepdims=True)
+        products = ops.matmul(heads, ops.transpose(heads, (0, 2, 1)))
+        squares = ops.sum(ops.square(heads), axis=-1)
+        return ops.expand_dims(squares, 2) + ops.expand_dims(squares, 1) - 2 * products
+
+    def _hinge(self, distances: Tensor) -> Tensor:
+        """`factor * sum_{i<j} max(threshold - d_ij, 0)` of `(batch, heads, heads)`."""
+        num_heads = distances.shape[1]
+        hinges = ops.maximum(self.threshold - distances, 0)
+        pairs = ops.triu(ops.ones((num_heads, num_heads), dtype=distances.dtype), k=1)
+        return self.factor * ops.sum(hinges * pairs, axis=(1, 2))
+
+
+def _flatten_features(x: Tensor, leading: int, regularizer: HeadRegularizer) -> Tensor:
+    """Keeps the first `leading` axes and flattens the rest, as float32 at least."""
+    x = at_least_float32(x)
+    if len(x.shape) < leading + 1:
+        raise ValueError(
+            f"{type(regularizer).__name__} expects the heads on axis {leading - 1} and their "
+            f"values after it. Received: a tensor of shape {tuple(x.shape)}."
+        )
+    if len(x.shape) == leading + 1:
+        return x
+    shape = ops.shape(x)
+    size = 1
+    for dim in shape[leading:]:
+        size = size * dim
+    return ops.reshape(x, (*shape[:leading], size))
+
+
+def _mean_over_kept(values: Tensor, kept: Tensor | None) -> Tensor:
+    """Mean over the batch axis of the examples that count; 0 when none does."""
+    if kept is None:
+        return ops.mean(values, axis=0)
+    kept = ops.cast(kept, "bool")
+    count = ops.maximum(ops.sum(ops.cast(kept, values.dtype)), 1)
+    for _ in values.shape[1:]:
+        kept = ops.expand_dims(kept, -1)
+    return ops.sum(ops.where(kept, values, ops.zeros((), values.dtype)), axis=0) / count
+
+
+def _finite(value: float, name: str, regularizer: HeadRegularizer) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
+        raise ValueError(
+            f"`{name}` of {type(regularizer).__name__} must be a finite number. "
+            f"Received: {name}={value!r}"
+        )
+    return float(value)

@@ -1,0 +1,22 @@
+"""Type aliases of the public signatures; aliases only."""
+
+from collections.abc import Callable
+from typing import Any
+
+Tensor = Any
+"""A tensor of the active backend, a NumPy array or a `KerasTensor`."""
+
+Shape = tuple[int | None, ...]
+"""A static shape; `None` stands for a dimension that is known only at run time."""
+
+InitializerLike = str | dict[str, Any] | Callable[..., Any]
+"""Whatever `keras.initializers.get` takes: a name, a config, an instance or a callable."""
+
+RegularizerLike = str | dict[str, Any] | Callable[..., Any] | None
+"""Whatever `keras.regularizers.get` takes."""
+
+ConstraintLike = str | dict[str, Any] | Callable[..., Any] | None
+"""Whatever `keras.constraints.get` takes."""
+
+ActivationLike = str | dict[str, Any] | Callable[..., Any] | None
+"""Whatever `keras.activations.get` takes; `None` is the identity."""
