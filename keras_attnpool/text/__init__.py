@@ -1,0 +1,11 @@
+"""From strings to the integer arrays that a model reads, and word vectors to start it from.
+
+Everything here returns NumPy arrays, and id 0 stands for padding and for nothing else.
+"""
+
+from keras_attnpool.text.bucketing import BucketedBatches as BucketedBatches
+from keras_attnpool.text.bucketing import length_buckets as length_buckets
+from keras_attnpool.text.sentences import split_sentences as split_sentences
+from keras_attnpool.text.word_tokenizer import WordTokenizer as WordTokenizer
+from keras_attnpool.text.word_vectors import load_word_vectors as load_word_vectors
+from keras_attnpool.text.word_vectors import word2vec as word2vec
