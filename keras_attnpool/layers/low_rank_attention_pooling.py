@@ -220,7 +220,9 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         vectors, weights = self._attend(inputs, logits, mask, training)
         return self._output(self._lay_out(vectors), weights, return_attention_scores)
 
-    def compute_output_shape(self, inputs_shape: Shape, context_shape: Shape | None = None) -> Shape:
+    def compute_output_shape(
+        self, inputs_shape: Shape, context_shape: Shape | None = None
+    ) -> Shape:
         """Returns `(batch, heads * dim)`, or `(batch, heads, dim)` with `flatten=False`."""
         return super().compute_output_shape(inputs_shape)
 
@@ -272,7 +274,9 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     def _scores(self, inputs: Tensor, context: Tensor | None, mask: Tensor | None) -> Tensor:
         """Steps 1 to 3: `(batch, time, heads)`, in float32 at least."""
         tokens = at_least_float32(self.hidden(inputs) if self.use_hidden else inputs)
-        query = ops.matmul(self._context(inputs, context, mask), at_least_float32(self.context_kernel))
+        query = ops.matmul(
+            self._context(inputs, context, mask), at_least_float32(self.context_kernel)
+        )
         kernel = at_least_float32(self.token_kernel)
         # The context is folded into one projection of the tokens; it is never tiled over time.
         if self.rank == 1:

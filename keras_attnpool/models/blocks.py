@@ -5,6 +5,7 @@ import numpy as np
 
 from keras_attnpool.types import ActivationLike, Tensor
 
+
 def embed_tokens(
     vocabulary_size: int,
     embedding_dim: int,

@@ -1,0 +1,1 @@
+"""Measurements: reproduced tables, speed and memory. Scripts, not tests."""

@@ -1,0 +1,1 @@
+"""Reproduces the papers' tables: `python -m benchmarks.reproduce PAPER --dataset NAME`."""

@@ -1,0 +1,93 @@
+"""The results file: one JSON a table, a run added at a time, safe to interrupt and to share."""
+
+import contextlib
+import json
+import os
+import platform
+import time
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+PACKAGES = ("keras", "numpy", "jax", "torch", "tensorflow", "gensim", "tokenizers", "keras-hub")
+
+
+class Results:
+    """Rows of runs in a JSON file.
+
+    Every update reads, changes and replaces the file under a lock, so that several processes may
+    work on different rows of one table. A run that is there is never measured again; a row whose
+    configuration changed is an error, so that nothing is overwritten silently.
+    """
+
+    def __init__(self, path: Path, header: dict[str, Any]) -> None:
+        self.path = path
+        self.header = header
+
+    def done(self, row: str, config: dict[str, Any]) -> set[int]:
+        """Seeds of the row that were run with this configuration."""
+        entry = self._read()["rows"].get(row)
+        if entry is None:
+            return set()
+        if entry["config"] != json.loads(json.dumps(config)):
+            raise SystemExit(
+                f"{self.path}: row {row!r} was measured with another configuration. Remove the row "
+                f"from the file to measure it anew.\n  there: {entry['config']}\n  now:   {config}"
+            )
+        return {run["seed"] for run in entry["runs"]}
+
+    def add(self, row: str, config: dict[str, Any], facts: dict[str, Any], run: dict) -> None:
+        """Adds one run to a row and renews the row's summary."""
+        with self._locked():
+            data = self._read()
+            entry = data["rows"].setdefault(row, {"config": config, **facts, "runs": []})
+            entry["runs"] = sorted([*entry["runs"], run], key=lambda r: r["seed"])
+            entry["summary"] = {
+                metric: _summary([r[metric] for r in entry["runs"]])
+                for metric in ("test_accuracy", "test_macro_f1", "validation_accuracy")
+            }
+            temporary = self.path.with_suffix(".tmp")
+            temporary.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+            os.replace(temporary, self.path)
+
+    def _read(self) -> dict[str, Any]:
+        if not self.path.exists():
+            return {**self.header, "versions": versions(), "rows": {}}
+        return dict(json.loads(self.path.read_text()))
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        lock = self.path.with_suffix(".lock")
+        for _ in range(600):
+            try:
+                os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+                break
+            except FileExistsError:
+                time.sleep(0.1)
+        else:
+            raise SystemExit(f"{lock} stayed for a minute: remove it if no other run is at work.")
+        try:
+            yield
+        finally:
+            lock.unlink()
+
+
+def versions() -> dict[str, str]:
+    """The backend and the versions of what a result depends on."""
+    found = {"backend": keras.config.backend(), "python": platform.python_version()}
+    for name in PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+def _summary(values: list[float]) -> dict[str, float]:
+    array = np.asarray(values)
+    spread = array.std(ddof=1) if len(array) > 1 else 0.0
+    numbers = {"mean": array.mean(), "std": spread, "min": array.min(), "max": array.max()}
+    return {key: round(float(value), 5) for key, value in numbers.items()}

@@ -1,0 +1,58 @@
+"""What holds for every test: fixed seeds, full precision, one profile for drawn examples."""
+
+import os
+
+# Tests make the data they need: real data sets that happen to lie around change nothing.
+os.environ.pop("KERAS_ATTNPOOL_DATA", None)
+
+import hypothesis  # noqa: E402
+import keras  # noqa: E402
+import pytest  # noqa: E402
+
+# The contract's bare asserts say what they compared, as those of a test file do.
+pytest.register_assert_rewrite("layer_contract")
+
+BACKEND = keras.config.backend()
+
+# The same examples on every run: a red test can be run again. `--hypothesis-profile=thorough`
+# draws many, and new ones each time.
+_COMMON = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile(
+    "default", max_examples=15, derandomize=True, database=None, **_COMMON
+)
+hypothesis.settings.register_profile("thorough", max_examples=300, **_COMMON)
+hypothesis.settings.load_profile("default")
+
+
+def _configure_backend():
+    """Full float32 products on an accelerator too; one thread for each pytest worker."""
+    if BACKEND == "torch":
+        import torch
+
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
+        if "PYTEST_XDIST_WORKER" in os.environ:
+            torch.set_num_threads(1)
+    elif BACKEND == "tensorflow":
+        import tensorflow as tf
+
+        tf.config.experimental.enable_tensor_float_32_execution(False)
+    elif BACKEND == "jax":
+        import jax
+
+        jax.config.update("jax_default_matmul_precision", "highest")
+
+
+_configure_backend()
+
+
+def pytest_report_header():
+    """The backend under test, in the first lines of the output."""
+    return f"keras {keras.__version__} on {BACKEND}"
+
+
+@pytest.fixture(autouse=True)
+def _fixed_seeds():
+    """Every test starts from the same random state and leaves no names behind."""
+    keras.utils.clear_session(free_memory=False)
+    keras.utils.set_random_seed(0)

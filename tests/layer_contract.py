@@ -1,0 +1,454 @@
+"""The numeric contract of every layer `(batch, time, dim)` -> vector, stated once.
+
+A layer's test file subclasses `PoolingContract` (or `AttentionContract`) and says how to make the
+layer and what it must compute: a NumPy float64 reference written from the equations.
+"""
+
+import warnings
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import compiled, gradients, numpy
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from keras_attnpool.regularizers import HeadDistance
+
+DIM = 6
+
+
+def batch(
+    rows: int = 4, time: int = 5, dim: int = DIM, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs and a mask with a full row, padding at the end, holes, and an empty row."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(rows, time, dim)).astype("float32")
+    mask = rng.random((rows, time)) < 0.6
+    mask[0] = True
+    if rows > 1:
+        mask[1] = np.arange(time) < max(1, time - 2)
+    if rows > 2:
+        mask[-1] = False
+    return x, mask
+
+
+class EquationContract:
+    """The layer computes its paper's equations: values, gradients, a saved file.
+
+    Enough for a variant of a layer that passes the whole `PoolingContract` in another form.
+    """
+
+    def make(self, **kwargs: Any) -> Any:
+        """The layer under test."""
+        raise AssertionError("a contract test states how its layer is made")
+
+    def reference(self, weights: dict[str, np.ndarray], x: np.ndarray, mask: np.ndarray) -> Any:
+        """Output, or output and scores, in float64; weights by their name below the layer."""
+        raise AssertionError("a contract test states its reference")
+
+    cancelled_weights: tuple[str, ...] = ()
+    """Weights whose gradient is provably zero."""
+
+    # -- help ------------------------------------------------------------------------------------
+
+    def built(self, dim: int = DIM, **kwargs: Any) -> Any:
+        layer = self.make(**kwargs)
+        layer.build((None, None, dim))
+        rng = np.random.default_rng(1)
+        # Every weight random, zero-initialised ones too, so that none can hide from the reference.
+        for variable in layer.trainable_variables:
+            variable.assign(rng.normal(size=variable.shape).astype("float32") * 0.5)
+        return layer
+
+    def weights(self, layer: Any) -> dict[str, np.ndarray]:
+        return {v.path.split("/", 1)[1]: numpy(v).astype("float64") for v in layer.weights}
+
+    def outputs(self, layer: Any, x: Any, mask: Any = None, **kwargs: Any) -> list[np.ndarray]:
+        found = layer(x, mask=mask, **kwargs)
+        return [numpy(t) for t in (found if isinstance(found, tuple) else (found,))]
+
+    def expected(self, layer: Any, x: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
+        found = self.reference(self.weights(layer), x.astype("float64"), mask)
+        return list(found) if isinstance(found, tuple) else [found]
+
+    def calls(self) -> list[dict[str, Any]]:
+        """The keyword arguments with which the layer can be called."""
+        return [{}]
+
+    # -- equations -------------------------------------------------------------------------------
+
+    # Few distinct shapes: each costs a compilation on some backends. Many classes inherit this one
+    # test, which is what hypothesis calls differing executors.
+    @settings(suppress_health_check=[HealthCheck.differing_executors])
+    @given(
+        rows=st.sampled_from([1, 3]),
+        time=st.sampled_from([1, 5]),
+        dim=st.sampled_from([1, 4]),
+        seed=st.integers(0, 99),
+    )
+    def test_agrees_with_the_float64_reference(self, rows, time, dim, seed):
+        x, mask = batch(rows, time, dim, seed)
+        layer = self.built(dim)
+        for kwargs in self.calls():
+            found = self.outputs(layer, x, mask, **kwargs)
+            for value, target in zip(found, self.expected(layer, x, mask), strict=False):
+                np.testing.assert_allclose(value, target.reshape(value.shape), atol=1e-5, rtol=1e-5)
+
+    def test_no_mask_is_a_mask_of_ones(self):
+        x, _ = batch()
+        layer = self.built()
+        ones = np.ones(x.shape[:2], bool)
+        np.testing.assert_allclose(
+            self.outputs(layer, x)[0], self.outputs(layer, x, ones)[0], atol=1e-6
+        )
+
+    def test_gradients_agree_with_the_reference(self):
+        """Central differences of the float64 reference, for the inputs and every weight."""
+        x, mask = batch(rows=3, time=4, dim=3)
+        layer = self.built(3)
+        probe = np.random.default_rng(2).normal(size=numpy(layer(x, mask=mask)).shape)
+        on_x, on_weights = gradients(
+            layer,
+            x,
+            lambda t: keras.ops.sum(layer(t, mask=mask) * probe.astype("float32")),
+        )
+        prefix = layer.name + "/"
+        weights = self.weights(layer)
+
+        def loss(x64: np.ndarray, weights: dict[str, np.ndarray]) -> float:
+            found = self.reference(weights, x64, mask)
+            output = found[0] if isinstance(found, tuple) else found
+            return float(np.sum(output.reshape(probe.shape) * probe))
+
+        def numeric(array: np.ndarray, evaluate: Any) -> np.ndarray:
+            result = np.zeros(array.shape)
+            for index in np.ndindex(array.shape):
+                original = array[index]
+                array[index] = original + 1e-6
+                above = evaluate()
+                array[index] = original - 1e-6
+                below = evaluate()
+                array[index] = original
+                result[index] = (above - below) / 2e-6
+            return result
+
+        x64 = x.astype("float64")
+        np.testing.assert_allclose(
+            on_x, numeric(x64, lambda: loss(x64, weights)), atol=1e-4, rtol=1e-4
+        )
+        for path, value in on_weights.items():
+            array = weights[path.removeprefix(prefix)]
+            target = numeric(array, lambda: loss(x64, weights))
+            np.testing.assert_allclose(value, target, atol=1e-4, rtol=1e-4, err_msg=path)
+
+    def test_every_weight_gets_a_gradient(self):
+        x, mask = batch()
+        layer = self.built()
+        probe = np.random.default_rng(2).normal(size=numpy(layer(x)).shape).astype("float32")
+        _, found = gradients(layer, x, lambda t: keras.ops.sum(layer(t, mask=mask) * probe))
+        for path, value in found.items():
+            if path.split("/", 1)[1] in self.cancelled_weights:
+                np.testing.assert_allclose(value, 0, atol=1e-6)
+            else:
+                assert np.abs(value).max() > 0, path
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def test_the_config_holds_every_argument(self):
+        layer = self.make(name="the_name")
+        config = layer.get_config()
+        again = type(layer).from_config(config)
+        assert again.get_config() == config
+        for name in config:
+            assert hasattr(layer, name if name != "dtype" else "dtype_policy"), name
+
+    def test_a_saved_model_is_the_model(self, tmp_path):
+        inputs = keras.Input((None, DIM))
+        layer = self.built()
+        model = keras.Model(inputs, layer(inputs))
+        x, _ = batch()
+        model.save(tmp_path / "model.keras")
+        loaded = keras.models.load_model(tmp_path / "model.keras")
+        np.testing.assert_array_equal(loaded.predict(x, verbose=0), model.predict(x, verbose=0))
+        model.save_weights(tmp_path / "model.weights.h5")
+        fresh = keras.models.clone_model(model)
+        fresh.load_weights(tmp_path / "model.weights.h5")
+        np.testing.assert_array_equal(fresh.predict(x, verbose=0), model.predict(x, verbose=0))
+
+
+class PoolingContract(EquationContract):
+    """What every pooling layer promises."""
+
+    # -- masks -----------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("garbage", [1e9, np.nan, np.inf, -np.inf])
+    def test_what_padding_holds_changes_nothing(self, garbage):
+        x, mask = batch()
+        dirty = np.where(mask[..., None], x, np.float32(garbage))
+        layer = self.built()
+        for kwargs in self.calls():
+            clean = self.outputs(layer, x, mask, **kwargs)
+            for value, target in zip(
+                self.outputs(layer, dirty, mask, **kwargs), clean, strict=True
+            ):
+                np.testing.assert_array_equal(value, target)
+        for on_clean, on_dirty in zip(
+            self.all_gradients(layer, x, mask), self.all_gradients(layer, dirty, mask), strict=True
+        ):
+            np.testing.assert_array_equal(on_clean, on_dirty)
+
+    def test_the_length_of_padding_changes_nothing(self):
+        x, mask = batch()
+        longer = np.concatenate([x, np.full((len(x), 3, DIM), 7, "float32")], axis=1)
+        longer_mask = np.concatenate([mask, np.zeros((len(x), 3), bool)], axis=1)
+        layer = self.built()
+        np.testing.assert_allclose(
+            self.outputs(layer, x, mask)[0], self.outputs(layer, longer, longer_mask)[0], atol=1e-6
+        )
+        short, long = (
+            self.all_gradients(layer, x, mask),
+            self.all_gradients(layer, longer, longer_mask),
+        )
+        np.testing.assert_allclose(short[0], long[0][:, : x.shape[1]], atol=1e-6)
+        for value, target in zip(short[1:], long[1:], strict=True):
+            np.testing.assert_allclose(value, target, atol=1e-5)
+
+    def all_gradients(self, layer: Any, x: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
+        shape = numpy(layer(x, mask=mask)).shape
+        probe = np.random.default_rng(2).normal(size=shape).astype("float32")
+        on_x, on_weights = gradients(layer, x, lambda t: keras.ops.sum(layer(t, mask=mask) * probe))
+        return [on_x, *on_weights.values()]
+
+    def test_padded_steps_have_no_gradient(self):
+        x, mask = batch()
+        on_x = self.all_gradients(self.built(), x, mask)[0]
+        np.testing.assert_array_equal(on_x[~mask], 0)
+
+    def test_an_empty_row_gives_zeros_and_finite_gradients(self):
+        x, mask = batch()
+        mask[:] = False
+        mask[0, 0] = True
+        layer = self.built()
+        output = self.outputs(layer, x, mask)[0]
+        np.testing.assert_array_equal(output[1:], 0)
+        assert np.isfinite(output).all()
+        found = self.all_gradients(layer, x, mask)
+        assert all(np.isfinite(g).all() for g in found)
+        np.testing.assert_array_equal(found[0][1:], 0)
+        only_empty = self.all_gradients(layer, x, np.zeros_like(mask))
+        assert all((g == 0).all() for g in only_empty)
+
+    def test_masks_of_any_kind_mean_the_same(self):
+        x, mask = batch()
+        layer = self.built()
+        target = self.outputs(layer, x, mask)[0]
+        for same in (mask.astype("int32"), mask.astype("float32"), mask.astype("uint8")):
+            np.testing.assert_array_equal(self.outputs(layer, x, same)[0], target)
+
+    @pytest.mark.parametrize("shape", [(4, 4), (4, 6), (3, 5), (4, 5, 1), (5,), (4, 1), (1, 5)])
+    def test_a_mask_that_does_not_fit_is_an_error_with_both_shapes(self, shape):
+        x, _ = batch()
+        layer = self.make(name="the_name")
+        with pytest.raises(ValueError, match="the_name") as error:
+            layer(x, mask=np.ones(shape, bool))
+        assert str(shape) in str(error.value) and "(4, 5" in str(error.value)
+
+    def test_a_symbolic_mask_that_does_not_fit_is_an_error_too(self):
+        with pytest.raises(ValueError, match="the_name"):
+            self.make(name="the_name")(keras.Input((5, DIM)), mask=keras.Input((4,), dtype="bool"))
+
+    def test_the_mask_comes_from_the_embedding_and_ends_here(self):
+        ids = np.array([[1, 2, 3, 0], [4, 0, 0, 0], [0, 0, 0, 0]])
+        embedding = keras.layers.Embedding(9, DIM, mask_zero=True)
+        layer = self.make()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            embedded = embedding(ids)
+            output = layer(embedded)
+        assert getattr(output, "_keras_mask", None) is None
+        assert layer.compute_mask(embedded, ids != 0) is None
+        explicit = layer(numpy(embedded), mask=ids != 0)
+        np.testing.assert_array_equal(numpy(output), numpy(explicit))
+
+    # -- shapes and errors -----------------------------------------------------------------------
+
+    def test_symbolic_shapes_are_the_eager_ones(self):
+        x, mask = batch()
+        layer = self.built()
+        for kwargs in self.calls():
+            eager = layer(x, mask=mask, **kwargs)
+            eager = eager if isinstance(eager, tuple) else (eager,)
+            for shape in ((5, DIM), (None, DIM)):
+                found = layer(keras.Input(shape), **kwargs)
+                found = found if isinstance(found, tuple) else (found,)
+                for symbolic, value in zip(found, eager, strict=True):
+                    known = [
+                        s is None or s == e
+                        for s, e in zip(symbolic.shape, value.shape, strict=True)
+                    ]
+                    assert all(known), (symbolic.shape, value.shape)
+                    assert symbolic.dtype == keras.backend.standardize_dtype(value.dtype)
+        assert layer.compute_output_shape((4, 5, DIM)) == tuple(numpy(layer(x)).shape)
+
+    def test_a_model_of_unknown_length_serves_any_length(self):
+        inputs = keras.Input((None, DIM))
+        layer = self.built()
+        model = keras.Model(inputs, layer(inputs))
+        for time in (1, 3, 8):
+            x, _ = batch(rows=2, time=time)
+            np.testing.assert_allclose(model.predict(x, verbose=0), numpy(layer(x)), atol=1e-6)
+
+    @pytest.mark.parametrize("shape", [(4, 5), (4, 5, DIM, 1), (4,)])
+    def test_inputs_of_a_wrong_rank_are_an_error(self, shape):
+        with pytest.raises(ValueError, match="the_name"):
+            self.make(name="the_name")(np.zeros(shape, "float32"))
+
+    def test_an_unknown_feature_dimension_is_an_error(self):
+        with pytest.raises(ValueError, match="the_name"):
+            self.make(name="the_name").build((None, 5, None))
+
+    def test_no_time_step_is_an_error(self):
+        with pytest.raises(ValueError, match="the_name.*time step"):
+            self.make(name="the_name")(np.zeros((2, 0, DIM), "float32"))
+
+    # -- precision and compilation ---------------------------------------------------------------
+
+    @pytest.mark.parametrize(
+        ("policy", "tolerance"),
+        [("mixed_float16", 2e-2), ("mixed_bfloat16", 1e-1), ("float64", 1e-4), ("float16", 2e-2)],
+    )
+    def test_other_precisions_stay_near_float32(self, policy, tolerance):
+        x, mask = batch()
+        single, other = self.built(), self.make(dtype=policy)
+        other.build((None, None, DIM))
+        other.set_weights(single.get_weights())
+        output = other(x, mask=mask)
+        wanted = keras.dtype_policies.get(policy).compute_dtype
+        if not (wanted == "float64" and keras.backend.backend() == "jax"):
+            assert keras.backend.standardize_dtype(output.dtype) == wanted
+        np.testing.assert_allclose(
+            numpy(output), self.outputs(single, x, mask)[0], atol=tolerance, rtol=tolerance
+        )
+        # Numbers at the edge of half precision, and garbage at padding that is infinite in it.
+        extreme = np.where(mask[..., None], np.sign(x) * 3e4, 1e30).astype("float32")
+        assert np.isfinite(numpy(other(extreme, mask=mask))).all()
+
+    def test_float64_is_computed_in_float64(self):
+        x, mask = batch()
+        layer = self.make(dtype="float64")
+        layer.build((None, None, DIM))
+        x64 = x.astype("float64")
+        output = self.outputs(layer, x64, mask)[0]
+        target = self.expected(layer, x64, mask)[0].reshape(output.shape)
+        # jax has no float64 unless its x64 mode is on, and computes in float32.
+        single = keras.backend.backend() == "jax"
+        assert output.dtype == (np.float32 if single else np.float64)
+        tolerance = 1e-5 if single else 1e-9
+        np.testing.assert_allclose(output, target, atol=tolerance, rtol=tolerance)
+
+    def test_compiled_is_eager(self):
+        x, mask = batch()
+        layer = self.built()
+        for kwargs in self.calls():
+            x_tensor, mask_tensor = (
+                keras.ops.convert_to_tensor(x),
+                keras.ops.convert_to_tensor(mask),
+            )
+            found = compiled(layer, **kwargs)(x_tensor, mask_tensor)
+            found = found if isinstance(found, tuple) else (found,)
+            for value, target in zip(found, self.outputs(layer, x, mask, **kwargs), strict=True):
+                np.testing.assert_allclose(numpy(value), target, atol=1e-5)
+
+
+class AttentionContract(PoolingContract):
+    """What a pooling layer with attention weights promises on top."""
+
+    def calls(self) -> list[dict[str, Any]]:
+        return [{}, {"return_attention_scores": True}]
+
+    def test_weights_sum_to_one_over_the_kept_steps_and_are_zero_elsewhere(self):
+        x, mask = batch(time=9)
+        for scale in (1.0, 100.0):
+            _, scores = self.outputs(self.built(), x * scale, mask, return_attention_scores=True)
+            keep = mask if scores.ndim == 2 else mask[:, None, :]
+            assert (scores >= 0).all()
+            np.testing.assert_array_equal(scores[~np.broadcast_to(keep, scores.shape)], 0)
+            target = np.broadcast_to(keep.any(-1), scores.shape[:-1]).astype("float32")
+            np.testing.assert_allclose(scores.sum(-1), target, atol=1e-5)
+
+    def test_asking_for_scores_changes_nothing(self):
+        x, mask = batch()
+        layer = self.built(dropout=0.5, seed=3)
+        again = self.built(dropout=0.5, seed=3)
+        np.testing.assert_array_equal(
+            self.outputs(layer, x, mask, return_attention_scores=True)[0],
+            self.outputs(layer, x, mask)[0],
+        )
+        np.testing.assert_array_equal(
+            self.outputs(layer, x, mask, training=True, return_attention_scores=True)[0],
+            self.outputs(again, x, mask, training=True)[0],
+        )
+
+    def test_dropout_is_seeded_and_scores_are_taken_before_it(self):
+        x, mask = batch(time=20)
+        first, second = self.built(dropout=0.5, seed=7), self.built(dropout=0.5, seed=7)
+        output, scores = self.outputs(first, x, mask, training=True, return_attention_scores=True)
+        np.testing.assert_array_equal(self.outputs(second, x, mask, training=True)[0], output)
+        quiet, quiet_scores = self.outputs(first, x, mask, return_attention_scores=True)
+        np.testing.assert_array_equal(scores, quiet_scores)
+        assert np.abs(output - quiet).max() > 0
+        np.testing.assert_array_equal(output[-1], 0)
+
+    def test_the_seed_fixes_the_weights_and_they_differ_from_each_other(self):
+        layers = [self.make(seed=5) for _ in range(2)]
+        for layer in layers:
+            layer.build((None, None, DIM))
+        for first, second in zip(layers[0].weights, layers[1].weights, strict=True):
+            np.testing.assert_array_equal(numpy(first), numpy(second))
+        other = self.make(seed=6)
+        other.build((None, None, DIM))
+        assert any(
+            np.abs(numpy(a) - numpy(b)).max() > 0
+            for a, b in zip(layers[0].weights, other.weights, strict=True)
+        )
+        kernels = [numpy(w) for w in layers[0].weights if len(w.shape) == 2]
+        for i, kernel in enumerate(kernels):
+            for later in kernels[i + 1 :]:
+                assert kernel.shape != later.shape or np.abs(kernel - later).max() > 1e-3
+
+    @pytest.mark.parametrize("value", [-0.1, 1.0, 2, float("nan"), "half", True])
+    def test_a_dropout_outside_0_1_is_an_error(self, value):
+        with pytest.raises(ValueError, match="dropout"):
+            self.make(dropout=value)
+
+    @pytest.mark.parametrize("hook", ["attention_regularizer", "embedding_regularizer"])
+    def test_penalties_reach_the_loss_in_fit(self, hook):
+        """A model whose output is multiplied by zero has no other loss than the penalty."""
+        x, mask = batch(rows=4)
+        layer = self.built(**{hook: keras.regularizers.L2(1.0)})
+        inputs, keep = keras.Input((None, DIM)), keras.Input((None,), dtype="bool")
+        model = keras.Model([inputs, keep], layer(inputs, mask=keep) * 0)
+        model.compile(keras.optimizers.SGD(0.0), "mse")
+        output, scores = self.outputs(layer, x, mask, return_attention_scores=True)
+        history = model.fit([x, mask], np.zeros_like(output), batch_size=4, verbose=0)
+        penalised = scores if hook == "attention_regularizer" else output
+        np.testing.assert_allclose(
+            history.history["loss"][0], np.sum(penalised.astype("float64") ** 2), rtol=1e-4
+        )
+
+    @pytest.mark.parametrize("hook", ["attention_regularizer", "embedding_regularizer"])
+    def test_head_penalties_are_means_over_the_rows_that_keep_a_step(self, hook):
+        x, mask = batch(rows=5)
+        regularizer = HeadDistance(0.7, threshold=50.0)
+        layer = self.built(**{hook: regularizer})
+        output, scores = self.outputs(layer, x, mask, return_attention_scores=True)
+        heads = scores if hook == "attention_regularizer" else output
+        heads = heads.reshape(len(x), getattr(layer, "num_heads", 1), -1)
+        kept = mask.any(axis=1)
+        assert not kept.all()
+        target = np.mean([numpy(regularizer(row)) for row in heads[kept]])
+        np.testing.assert_allclose(numpy(layer.losses[-1]), target, rtol=1e-5)
+        layer(x, mask=np.zeros_like(mask))
+        assert float(numpy(layer.losses[-1])) == 0

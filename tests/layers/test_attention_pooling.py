@@ -1,0 +1,72 @@
+"""Attention with one learned context: Yang et al. with a hidden layer, Zhou et al. without."""
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import numpy
+from layer_contract import DIM, AttentionContract, batch
+from reference import lama as reference
+
+from keras_attnpool.layers import AttentionPooling
+
+
+class TestWithHiddenLayer(AttentionContract):
+    def make(self, **kwargs):
+        return AttentionPooling(hidden_dim=3, **kwargs)
+
+    def reference(self, weights, x, mask):
+        return reference.attention_pooling(
+            x, mask, weights["context"], weights["hidden/kernel"], weights["hidden/bias"]
+        )
+
+    def test_parameters(self):
+        """D a + a + a (MECHANISMS: HAN)."""
+        layer = AttentionPooling(hidden_dim=200)
+        layer.build((None, None, 100))
+        assert layer.count_params() == 100 * 200 + 200 + 200
+
+    @pytest.mark.parametrize("value", [0, -1, 2.5, "8", True])
+    def test_a_hidden_dim_below_one_is_an_error(self, value):
+        with pytest.raises(ValueError, match="`hidden_dim` of AttentionPooling"):
+            AttentionPooling(hidden_dim=value)
+
+
+class TestWithoutHiddenLayer(AttentionContract):
+    def make(self, **kwargs):
+        return AttentionPooling(**kwargs)
+
+    def reference(self, weights, x, mask):
+        return reference.attention_pooling(x, mask, weights["context"])
+
+    def test_parameters(self):
+        assert self.built().count_params() == DIM
+
+    def test_output_activation_is_zhous_last_step(self):
+        x, mask = batch()
+        layer = self.built(output_activation="tanh")
+        plain, _ = self.expected(layer, x, mask)
+        np.testing.assert_allclose(numpy(layer(x, mask=mask)), np.tanh(plain), atol=1e-5)
+
+    def test_by_hand(self):
+        """Two tokens, tanh left out: logits 0 and ln 3 give weights 1/4 and 3/4."""
+        layer = AttentionPooling(activation=None)
+        layer.build((None, 2, 2))
+        layer.set_weights([np.array([np.log(3.0), 0.0], "float32")])
+        x = np.array([[[0.0, 4.0], [1.0, 8.0]]], "float32")
+        output, scores = layer(x, return_attention_scores=True)
+        np.testing.assert_allclose(numpy(scores), [[0.25, 0.75]], atol=1e-6)
+        np.testing.assert_allclose(numpy(output), [[0.75, 7.0]], atol=1e-5)
+
+    def test_a_very_long_row(self):
+        x = np.random.default_rng(0).normal(size=(1, 20000, 2)).astype("float32")
+        _, scores = self.built(2)(x, return_attention_scores=True)
+        np.testing.assert_allclose(numpy(scores).sum(), 1, atol=1e-4)
+
+    def test_weights_can_be_constrained_and_regularized(self):
+        layer = self.make(
+            kernel_constraint=keras.constraints.UnitNorm(axis=0), kernel_regularizer="l2"
+        )
+        layer.build((None, None, DIM))
+        assert layer.context.constraint is not None
+        target = 0.01 * np.sum(numpy(layer.context) ** 2)
+        np.testing.assert_allclose(float(numpy(layer.losses[0])), target, rtol=1e-5)

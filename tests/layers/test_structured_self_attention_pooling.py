@@ -1,0 +1,67 @@
+"""Lin et al.: a matrix embedding by several learned contexts."""
+
+import numpy as np
+import pytest
+from backend_functions import numpy
+from layer_contract import DIM, AttentionContract, EquationContract, batch
+from reference import lama as reference
+
+from keras_attnpool.layers import StructuredSelfAttentionPooling
+from keras_attnpool.regularizers import AttentionOrthogonality
+
+
+class TestStructuredSelfAttentionPooling(AttentionContract):
+    def make(self, **kwargs):
+        return StructuredSelfAttentionPooling(num_heads=3, hidden_dim=4, **kwargs)
+
+    def reference(self, weights, x, mask):
+        return reference.structured_self_attention(
+            x, mask, weights["hidden/kernel"], weights["score_kernel"]
+        )
+
+    def test_parameters(self):
+        """2u d_a + d_a r, no biases."""
+        layer = StructuredSelfAttentionPooling(num_heads=30, hidden_dim=350)
+        layer.build((None, None, 600))
+        assert layer.count_params() == 600 * 350 + 350 * 30
+
+    def test_heads_come_head_after_head(self):
+        x, mask = batch()
+        flat, matrix = self.built(), self.built(flatten=False)
+        output = numpy(matrix(x, mask=mask))
+        assert output.shape == (4, 3, DIM)
+        assert matrix.compute_output_shape((4, 5, DIM)) == output.shape
+        np.testing.assert_array_equal(numpy(flat(x, mask=mask)), output.reshape(4, -1))
+
+    def test_the_papers_penalty(self):
+        x, mask = batch(rows=2)
+        layer = self.built(attention_regularizer=AttentionOrthogonality(0.5))
+        _, scores = layer(x, mask=mask, return_attention_scores=True)
+        target = np.mean([reference.orthogonality(a) for a in numpy(scores)])
+        np.testing.assert_allclose(float(numpy(layer.losses[0])), 0.5 * target, rtol=1e-5)
+
+    @pytest.mark.parametrize("name", ["num_heads", "hidden_dim"])
+    @pytest.mark.parametrize("value", [0, -2, 1.5, None])
+    def test_sizes_below_one_are_errors(self, name, value):
+        sizes = {"num_heads": 2, "hidden_dim": 2, name: value}
+        with pytest.raises(ValueError, match=f"`{name}` of StructuredSelfAttentionPooling"):
+            StructuredSelfAttentionPooling(**sizes)
+
+
+class TestWithBias(EquationContract):
+    """The softmax over time cancels the bias of the scores."""
+
+    cancelled_weights = ("score_bias",)
+
+    def make(self, **kwargs):
+        return StructuredSelfAttentionPooling(num_heads=3, hidden_dim=4, use_bias=True, **kwargs)
+
+    def reference(self, weights, x, mask):
+        outputs, scores = [], []
+        for h, kept in zip(x, mask, strict=True):
+            hidden = np.tanh(h @ weights["hidden/kernel"] + weights["hidden/bias"])
+            raw = (hidden @ weights["score_kernel"] + weights["score_bias"]).T
+            a = np.array([reference.over_kept(row, kept) for row in raw])
+            outputs.append(a[:, kept] @ h[kept])
+            scores.append(a)
+        return np.array(outputs), np.array(scores)

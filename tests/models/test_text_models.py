@@ -1,0 +1,207 @@
+"""What every text model promises, and what each is made of."""
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import numpy
+
+from keras_attnpool import models, regularizers
+
+VOCABULARY, CLASSES = 30, 3
+SMALL = {"embedding_dim": 8, "hidden_units": 6}
+GRU = {**SMALL, "gru_units": 4}
+
+# Every row of the papers' tables so far is one call.
+ROWS = {
+    "LAMA+ctx": (models.LAMA, {**GRU, "num_heads": 3}),
+    "LAMA": (models.LAMA, {**GRU, "num_heads": 3, "context": "learned"}),
+    "LAMA, mean of states": (models.LAMA, {**GRU, "num_heads": 3, "context": "mean"}),
+    "LAMA+ctx+d_p": (
+        models.LAMA,
+        {**GRU, "attention_regularizer": regularizers.AttentionOrthogonality(0.2)},
+    ),
+    "LAMA+ctx+d_e": (
+        models.LAMA,
+        {**GRU, "embedding_regularizer": regularizers.CosineDisagreement(0.2)},
+    ),
+    "LAMA, rank 2, scaled": (models.LAMA, {**GRU, "rank": 2, "learn_scale": True}),
+    "LAMA, linear": (models.LAMA, {**GRU, "hidden_units": None}),
+    "LAMA Encoder": (models.LAMAEncoder, {**SMALL, "num_heads": 3}),
+    "SAN": (models.SAN, {**GRU, "num_heads": 3, "attention_dim": 5}),
+    "BiGRU": (models.BiGRU, GRU),
+    "BiGRU, mean": (models.BiGRU, {**GRU, "pooling": "mean"}),
+    "BiGRU, last": (models.BiGRU, {**GRU, "pooling": "last"}),
+    "CNN": (models.TextCNN, {"embedding_dim": 8, "filters": 4}),
+    "TE": (
+        models.TransformerEncoderClassifier,
+        {**SMALL, "num_heads": 2, "feedforward_dim": 16, "max_length": 20},
+    ),
+    "AVG": (models.AverageEmbedding, SMALL),
+}
+
+
+def build(row, **kwargs):
+    function, arguments = ROWS[row]
+    return function(VOCABULARY, CLASSES, **{**arguments, **kwargs})
+
+
+def ids():
+    """A full row, a padded one, one token, and an empty text."""
+    return np.array([[5, 8, 2, 9, 4], [1, 2, 3, 0, 0], [7, 0, 0, 0, 0], [0, 0, 0, 0, 0]], "int32")
+
+
+@pytest.fixture(params=ROWS, scope="module")
+def row(request):
+    return request.param
+
+
+class TestEveryRow:
+    def test_padding_changes_nothing_and_an_empty_text_is_welcome(self, row):
+        model = build(row)
+        tokens = ids()
+        scores = numpy(model(tokens))
+        assert scores.shape == (4, CLASSES) and np.isfinite(scores).all()
+        np.testing.assert_allclose(scores.sum(axis=1), 1, atol=1e-5)
+        longer = np.pad(tokens, ((0, 0), (0, 6)))
+        np.testing.assert_allclose(numpy(model(longer)), scores, atol=1e-6)
+        np.testing.assert_allclose(numpy(model(tokens[2:3, :1])), scores[2:3], atol=1e-6)
+
+    def test_it_trains_saves_and_reloads(self, row, tmp_path):
+        model = build(row)
+        # An optimizer class of Keras itself, so that the file opens on every backend.
+        model.compile("sgd", "sparse_categorical_crossentropy", metrics=["accuracy"])
+        labels = np.array([0, 1, 2, 0])
+        before = [numpy(w) for w in model.trainable_weights]
+        losses = [model.train_on_batch(ids(), labels)[0] for _ in range(2)]
+        assert np.isfinite(losses).all()
+        after = [numpy(w) for w in model.trainable_weights]
+        assert all(np.isfinite(w).all() for w in after)
+        moved = [np.abs(a - b).max() > 0 for a, b in zip(before, after, strict=True)]
+        assert np.mean(moved) > 0.8
+        model.save(tmp_path / "model.keras")
+        loaded = keras.models.load_model(tmp_path / "model.keras")
+        np.testing.assert_allclose(numpy(loaded(ids())), numpy(model(ids())), atol=1e-6)
+
+    def test_pre_trained_embeddings_are_set_and_can_be_frozen(self, row):
+        matrix = np.random.default_rng(0).normal(size=(VOCABULARY, 4)).astype("float32")
+        model = build(row, embeddings=matrix, trainable_embeddings=False)
+        layer = model.get_layer("embedding")
+        np.testing.assert_array_equal(numpy(layer.embeddings), matrix)
+        assert not layer.trainable_weights
+        assert len(str(model.get_config())) < 40_000, "the matrix may not sit in the config"
+
+    def test_a_matrix_of_another_vocabulary_is_an_error(self, row):
+        with pytest.raises(ValueError, match=r"\(30, dim\).*\(29, 4\)"):
+            build(row, embeddings=np.zeros((29, 4)))
+
+    def test_one_class_is_an_error(self, row):
+        function, arguments = ROWS[row]
+        with pytest.raises(ValueError, match="num_classes"):
+            function(VOCABULARY, 1, **arguments)
+
+    def test_logits_on_request_and_a_name(self, row):
+        model = build(row, classifier_activation=None, name="the_name")
+        assert model.name == "the_name"
+        scores = numpy(model(ids()))
+        assert np.abs(scores.sum(axis=1) - 1).max() > 1e-3
+
+
+# Not the Transformer in float16: jax's own attention has no float16 gradient on a CPU ("the
+# precision 'F16_F16_F32' is not supported by dot_general on CPU").
+@pytest.mark.parametrize(
+    ("name", "policy"),
+    [(name, "mixed_float16") for name in ("LAMA+ctx", "SAN", "CNN", "AVG")]
+    + [(name, "mixed_bfloat16") for name in ("LAMA+ctx", "TE")],
+)
+def test_mixed_precision_trains(name, policy):
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(policy)
+    try:
+        model = build(name)
+        model.compile("adam", "sparse_categorical_crossentropy")
+        assert np.isfinite(model.train_on_batch(ids(), np.array([0, 1, 2, 0])))
+        scores = model(ids())
+        assert keras.backend.standardize_dtype(scores.dtype) == "float32"
+        assert np.isfinite(numpy(scores)).all()
+    finally:
+        keras.config.set_dtype_policy(before)
+
+
+class TestLAMA:
+    def test_the_context_is_the_mean_of_the_word_embeddings(self):
+        """Its P has as many rows as the embeddings have dimensions, Q as many as the states."""
+        pooling = build("LAMA+ctx").get_layer("pooling")
+        assert pooling.context_kernel.shape == (8, 3)
+        assert pooling.token_kernel.shape == (8, 3)
+        pooling = build("LAMA+ctx", gru_units=5).get_layer("pooling")
+        assert pooling.context_kernel.shape == (8, 3)
+        assert pooling.token_kernel.shape == (10, 3)
+
+    def test_parameters_with_the_papers_sizes(self):
+        """Embeddings V d, BiGRU, P and Q, W and b, MLP (512), classes; GRU with two biases."""
+        model = models.LAMA(1000, 8, num_heads=10)
+        d = 100
+        gru = 2 * 3 * (d * 50 + 50 * 50 + 2 * 50)
+        pooling = 2 * d * 10 + d * d + d
+        head = 10 * d * 512 + 512 + 512 * 8 + 8
+        assert model.count_params() == 1000 * d + gru + pooling + head
+
+    def test_two_more_heads_cost_2_d_each_at_d_512(self):
+        """Table 5: BiGRU of 512 dimensions; the classifier does not see the heads there."""
+        counts = []
+        for heads in (2, 4):
+            model = models.LAMA(50, 2, num_heads=heads, embedding_dim=512, gru_units=256)
+            counts.append(model.get_layer("pooling").count_params())
+        assert counts[1] - counts[0] == 2 * 1024
+
+    def test_penalties_are_in_the_loss(self):
+        plain, penalised = build("LAMA+ctx"), build("LAMA+ctx+d_p", num_heads=3)
+        penalised.set_weights(plain.get_weights())
+        losses = []
+        for model in (plain, penalised):
+            model.compile(keras.optimizers.SGD(0.0), "sparse_categorical_crossentropy")
+            # Dropout off, so that the models differ by the penalty alone.
+            losses.append(model.test_on_batch(ids(), np.array([0, 1, 2, 0])))
+        assert losses[1] > losses[0] + 0.01
+
+    def test_an_unknown_context_is_an_error(self):
+        with pytest.raises(ValueError, match="'embeddings', 'mean', 'learned'"):
+            build("LAMA", context="first")
+
+
+class TestBaselines:
+    def test_transformer_parameters(self):
+        """MHA 4 (d^2 + d), feed-forward 2048, two layer norms: 3,152,384, whatever the heads."""
+        for heads in (2, 8, 64):
+            model = models.TransformerEncoderClassifier(20, 2, num_heads=heads, max_length=10)
+            assert model.get_layer("encoder_0").count_params() == 3_152_384
+            assert model.get_layer("positions").count_params() == 10 * 512
+
+    def test_transformer_heads_must_divide(self):
+        with pytest.raises(ValueError, match="num_heads"):
+            build("TE", num_heads=3)
+
+    def test_a_text_longer_than_the_positions_is_an_error(self):
+        with pytest.raises(Exception, match=r"\S"):
+            build("TE")(np.ones((1, 21), "int32"))
+
+    @pytest.mark.parametrize(("dim", "count"), [(100, 120_300), (300, 360_300), (512, 614_700)])
+    def test_cnn_parameters(self, dim, count):
+        """(3 + 4 + 5) d 100 + 300."""
+        model = models.TextCNN(10, 2, embedding_dim=dim)
+        convolutions = sum(model.get_layer(f"conv_{k}").count_params() for k in (3, 4, 5))
+        assert convolutions == count
+
+    def test_cnn_needs_a_width(self):
+        with pytest.raises(ValueError, match="kernel_sizes"):
+            build("CNN", kernel_sizes=())
+
+    def test_bigru_pooling_is_checked(self):
+        with pytest.raises(ValueError, match="'max', 'mean', 'last'"):
+            build("BiGRU", pooling="first")
+
+    def test_average_embedding_is_blind_to_order(self):
+        model = build("AVG")
+        np.testing.assert_allclose(
+            numpy(model(np.array([[1, 2, 3]]))), numpy(model(np.array([[3, 1, 2]]))), atol=1e-6
+        )

@@ -1,0 +1,137 @@
+"""The masked reductions, each with its promise about padding and empty rows."""
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import gradients, numpy
+from hypothesis import given
+from hypothesis import strategies as st
+from layer_contract import batch
+
+from keras_attnpool import ops
+
+
+class Identity(keras.layers.Layer):
+    """Gives the gradient helper something to differentiate through."""
+
+    def call(self, x):
+        return x
+
+
+def gradient(function, x):
+    layer = Identity()
+    layer.build(x.shape)
+    return gradients(layer, x, lambda t: keras.ops.sum(function(layer(t))))[0]
+
+
+class TestMaskedSoftmax:
+    @given(rows=st.integers(1, 4), time=st.integers(1, 6), seed=st.integers(0, 50))
+    def test_it_is_the_softmax_of_the_kept_entries(self, rows, time, seed):
+        rng = np.random.default_rng(seed)
+        logits = rng.normal(size=(rows, time)).astype("float32") * 5
+        mask = rng.random((rows, time)) < 0.5
+        found = numpy(ops.masked_softmax(logits, mask))
+        for row, kept, weights in zip(logits.astype("float64"), mask, found, strict=True):
+            target = np.zeros(time)
+            if kept.any():
+                exps = np.exp(row[kept] - row[kept].max())
+                target[kept] = exps / exps.sum()
+            np.testing.assert_allclose(weights, target, atol=1e-6)
+            np.testing.assert_array_equal(weights[~kept], 0)
+
+    @pytest.mark.parametrize("axis", [0, 1, -1])
+    def test_without_a_mask_and_along_any_axis(self, axis):
+        logits = np.random.default_rng(0).normal(size=(3, 4)).astype("float32")
+        found = numpy(ops.masked_softmax(logits, axis=axis))
+        np.testing.assert_allclose(found, numpy(keras.ops.softmax(logits, axis=axis)), atol=1e-6)
+        masked = numpy(ops.masked_softmax(logits, np.ones((3, 4), bool), axis=axis))
+        np.testing.assert_allclose(masked, found, atol=1e-6)
+
+    def test_masked_logits_may_hold_anything(self):
+        mask = np.array([[True, True, False, False]])
+        target = numpy(ops.masked_softmax(np.array([[1.0, 2.0, 0.0, 0.0]], "float32"), mask))
+        for garbage in (np.nan, np.inf, -np.inf, 1e38):
+            logits = np.array([[1.0, 2.0, garbage, garbage]], "float32")
+            np.testing.assert_array_equal(numpy(ops.masked_softmax(logits, mask)), target)
+            found = gradient(lambda t: ops.masked_softmax(t, mask)[:, 0], logits)
+            assert np.isfinite(found).all() and (found[~mask] == 0).all()
+
+    @pytest.mark.parametrize("mask", [None, np.ones((1, 3), bool)])
+    def test_logits_at_the_edge_of_the_range(self, mask):
+        logits = np.array([[3e38, 3e38, -3e38]], "float32")
+        np.testing.assert_allclose(numpy(ops.masked_softmax(logits, mask)), [[0.5, 0.5, 0]])
+
+    def test_half_precision_becomes_float32(self):
+        logits = np.array([[-4e4, -4e4 - 64]], "float16")
+        found = ops.masked_softmax(logits, np.array([[True, True]]))
+        assert keras.backend.standardize_dtype(found.dtype) == "float32"
+        np.testing.assert_allclose(numpy(found), [[1, 0]], atol=1e-6)
+
+    def test_one_kept_step_has_weight_one_and_no_gradient(self):
+        """The guard against an empty sum must not touch a sum of exactly 1."""
+        mask = np.array([[False, True, False]])
+        logits = np.array([[5.0, 3.0, 1.0]], "float32")
+        np.testing.assert_array_equal(numpy(ops.masked_softmax(logits, mask)), [[0, 1, 0]])
+        np.testing.assert_array_equal(gradient(lambda t: ops.masked_softmax(t, mask), logits), 0)
+
+    def test_an_empty_row_gives_zeros_with_a_zero_gradient(self):
+        logits = np.array([[5.0, 3.0]], "float32")
+        mask = np.zeros((1, 2), bool)
+        np.testing.assert_array_equal(numpy(ops.masked_softmax(logits, mask)), 0)
+        np.testing.assert_array_equal(gradient(lambda t: ops.masked_softmax(t, mask), logits), 0)
+
+
+class TestReductions:
+    @given(seed=st.integers(0, 20))
+    def test_sum_mean_and_max_see_kept_steps_only(self, seed):
+        x, mask = batch(seed=seed)
+        dirty = np.where(mask[..., None], x, np.nan).astype("float32")
+        for function, reference in (
+            (ops.masked_sum, np.sum),
+            (ops.masked_mean, np.mean),
+            (ops.masked_max, np.max),
+        ):
+            found = numpy(function(dirty, mask))
+            for row, kept, value in zip(x, mask, found, strict=True):
+                target = reference(row[kept], axis=0) if kept.any() else np.zeros(row.shape[1])
+                np.testing.assert_allclose(value, target, atol=1e-5)
+
+    @pytest.mark.parametrize("function", [ops.masked_sum, ops.masked_mean, ops.masked_max])
+    def test_no_mask_keeps_everything(self, function):
+        x, _ = batch()
+        ones = np.ones(x.shape[:2], bool)
+        np.testing.assert_allclose(numpy(function(x)), numpy(function(x, ones)), atol=1e-6)
+
+    @pytest.mark.parametrize("function", [ops.masked_sum, ops.masked_mean, ops.masked_max])
+    def test_gradients_at_padding_are_zero(self, function):
+        x, mask = batch()
+        dirty = np.where(mask[..., None], x, np.nan).astype("float32")
+        found = gradient(lambda t: function(t, mask), dirty)
+        assert np.isfinite(found).all()
+        np.testing.assert_array_equal(found[~mask], 0)
+
+    def test_zero_masked_rows(self):
+        mask = np.array([[True, False], [False, False]])
+        found = numpy(ops.zero_masked_rows(np.full((2, 3), np.nan, "float32"), mask))
+        assert np.isnan(found[0]).all()
+        np.testing.assert_array_equal(found[1], 0)
+
+
+class TestMasks:
+    def test_lengths(self):
+        target = [[True, True, False], [False] * 3, [True] * 3]
+        np.testing.assert_array_equal(numpy(ops.lengths_to_mask(np.array([2, 0, 3]))), target)
+        assert numpy(ops.lengths_to_mask(np.array([2, 0]), max_length=5)).shape == (2, 5)
+
+    def test_lists_and_numbers_become_booleans(self):
+        x = np.zeros((1, 3, 2), "float32")
+        for mask in ([[1, 0, 1]], np.array([[1.0, 0.0, 1.0]]), np.array([[True, False, True]])):
+            found = numpy(ops.as_bool_mask(mask, x))
+            assert found.dtype == bool
+            np.testing.assert_array_equal(found, [[True, False, True]])
+        assert ops.as_bool_mask(None, x) is None
+
+    def test_both_shapes_are_named(self):
+        with pytest.raises(ValueError, match=r"layer 'pool'.*\(2, 3\).*\(2, 4\)"):
+            ops.check_mask_shape((2, 4), (2, 3, 8), "pool")
+        ops.check_mask_shape((None, None), (2, 3, 8), "pool")

@@ -1,0 +1,152 @@
+"""The head penalties against their equations, by hand and in every hook."""
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import gradients, numpy
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import lama as reference
+
+from keras_attnpool.regularizers import (
+    AttentionOrthogonality,
+    CosineDisagreement,
+    HeadDistance,
+    HeadRegularizer,
+)
+
+ALL = [AttentionOrthogonality(0.3), CosineDisagreement(0.3), HeadDistance(0.3, 4.0)]
+REFERENCES = {
+    AttentionOrthogonality: lambda x: reference.orthogonality(x),
+    CosineDisagreement: lambda x: reference.cosine_disagreement(x),
+    HeadDistance: lambda x: reference.head_distance(x, 4.0),
+}
+
+
+class Scale(keras.layers.Layer):
+    def call(self, x):
+        return x
+
+
+def gradient(regularizer, x):
+    layer = Scale()
+    layer.build(x.shape)
+    return gradients(layer, x, lambda t: regularizer(layer(t)))[0]
+
+
+@pytest.mark.parametrize("regularizer", ALL, ids=lambda r: type(r).__name__)
+class TestEveryPenalty:
+    @given(heads=st.integers(1, 4), size=st.integers(1, 5), seed=st.integers(0, 50))
+    def test_the_equation(self, regularizer, heads, size, seed):
+        x = np.random.default_rng(seed).normal(size=(heads, size)).astype("float32")
+        target = 0.3 * REFERENCES[type(regularizer)](x.astype("float64"))
+        np.testing.assert_allclose(float(numpy(regularizer(x))), target, rtol=1e-4, atol=1e-5)
+
+    def test_axes_after_the_heads_are_flattened(self, regularizer):
+        x = np.random.default_rng(0).normal(size=(3, 2, 4)).astype("float32")
+        np.testing.assert_allclose(
+            numpy(regularizer(x)), numpy(regularizer(x.reshape(3, 8))), rtol=1e-6
+        )
+        np.testing.assert_allclose(
+            numpy(regularizer.batch_penalty(x[None])), numpy(regularizer(x)), rtol=1e-6
+        )
+
+    def test_a_batch_is_the_mean_over_the_rows_that_count(self, regularizer):
+        x = np.random.default_rng(0).normal(size=(4, 3, 5)).astype("float32")
+        each = [float(numpy(regularizer(row))) for row in x]
+        np.testing.assert_allclose(numpy(regularizer.batch_penalty(x)), np.mean(each), rtol=1e-5)
+        kept = np.array([True, False, True, False])
+        np.testing.assert_allclose(
+            numpy(regularizer.batch_penalty(x, kept)), np.mean([each[0], each[2]]), rtol=1e-5
+        )
+        assert float(numpy(regularizer.batch_penalty(x, kept & False))) == 0
+
+    def test_identical_and_zero_heads_have_finite_gradients(self, regularizer):
+        for x in (np.zeros((3, 4), "float32"), np.ones((3, 4), "float32")):
+            assert np.isfinite(float(numpy(regularizer(x))))
+            assert np.isfinite(gradient(regularizer, x)).all()
+
+    def test_half_precision_is_computed_in_float32(self, regularizer):
+        x = np.full((2, 3), 300.0, "float16")
+        assert np.isfinite(float(numpy(regularizer(x))))
+
+    def test_it_is_serialised_by_name(self, regularizer):
+        config = keras.regularizers.serialize(regularizer)
+        assert config["registered_name"].startswith("keras_attnpool>")
+        again = keras.regularizers.deserialize(config)
+        assert type(again) is type(regularizer)
+        assert again.get_config() == regularizer.get_config()
+
+    @pytest.mark.parametrize("factor", [None, "1", float("nan"), float("inf"), True])
+    def test_a_factor_that_is_no_number_is_an_error(self, regularizer, factor):
+        with pytest.raises(ValueError, match=f"`factor` of {type(regularizer).__name__}"):
+            type(regularizer)(factor)
+
+    def test_a_tensor_without_features_is_an_error(self, regularizer):
+        with pytest.raises(ValueError, match=r"heads on axis 0.*\(3,\)"):
+            regularizer(np.ones(3, "float32"))
+
+    def test_it_penalises_a_kernel(self, regularizer):
+        """As `kernel_regularizer` of a layer whose kernel stacks the heads."""
+        dense = keras.layers.Dense(4, kernel_regularizer=regularizer, use_bias=False)
+        dense.build((None, 3))
+        target = float(numpy(regularizer(dense.kernel)))
+        np.testing.assert_allclose(float(numpy(dense.losses[0])), target, rtol=1e-6)
+
+
+class TestByHand:
+    def test_orthogonality(self):
+        """Two heads on the same token: A A^T is all ones, off the identity by two entries."""
+        a = np.array([[1, 0, 0], [1, 0, 0]], "float32")
+        assert float(numpy(AttentionOrthogonality(1.0)(a))) == 2
+        # Uniform attention over two tokens: A A^T = [[0.5]], (0.5 - 1)^2.
+        assert float(numpy(AttentionOrthogonality(1.0)(np.full((1, 2), 0.5, "float32")))) == 0.25
+
+    def test_cosine(self):
+        """Two equal heads: all four cosines are 1; opposite ones: 1, 1, -1, -1."""
+        equal = np.array([[1, 2], [2, 4]], "float32")
+        opposite = np.array([[1, 2], [-1, -2]], "float32")
+        assert float(numpy(CosineDisagreement(1.0)(equal))) == pytest.approx(1, abs=1e-6)
+        assert float(numpy(CosineDisagreement(1.0)(opposite))) == pytest.approx(0, abs=1e-6)
+
+    def test_distance(self):
+        """Squared distances 0.25, 1 and 1.25 under a threshold of 1: one pair, 0.75."""
+        x = np.array([[0.0, 0.0], [0.5, 0.0], [0.0, 1.0]], "float32")
+        assert float(numpy(HeadDistance(2.0, 1.0)(x))) == pytest.approx(1.5, abs=1e-6)
+
+
+class TestHeadDistance:
+    def test_close_heads_far_from_zero_are_told_apart(self):
+        """A difference of squares of 1e4 would lose a distance of 0.01 in float32."""
+        x = np.full((2, 4), 100.0, "float32")
+        x[1, 0] += 0.1
+        target = 1 - (float(x[1, 0]) - 100) ** 2
+        assert float(numpy(HeadDistance(1.0, 1.0)(x))) == pytest.approx(target, abs=1e-6)
+
+    def test_it_is_inactive_at_realistic_sizes_and_for_identical_heads(self):
+        """Generalized Pooling eq. 7 at 300 x 300, Glorot: distances of 400, threshold 1."""
+        kernel = numpy(keras.initializers.GlorotUniform(seed=0)((2, 300, 300)))
+        kernel = kernel / kernel.std() * np.sqrt(2 / 600)
+        assert float(numpy(HeadDistance(1.0, 1.0)(kernel))) == 0
+        assert (gradient(HeadDistance(1.0, 1.0), kernel) == 0).all()
+        same = np.stack([kernel[0, :2], kernel[0, :2]])
+        assert float(numpy(HeadDistance(1.0, 1.0)(same))) == 1
+        np.testing.assert_allclose(gradient(HeadDistance(1.0, 1.0), same), 0, atol=1e-6)
+
+    def test_batch_mean_is_the_hinge_of_the_mean_distance(self):
+        """Distances 0 and 4 in two examples: hinges 1 and 0 average to 0.5; the mean 2 has none."""
+        x = np.array([[[0.0], [0.0]], [[0.0], [2.0]]], "float32")
+        assert float(numpy(HeadDistance(1.0, 1.0).batch_penalty(x))) == 0.5
+        official = HeadDistance(1.0, 1.0, batch_mean=True)
+        assert float(numpy(official.batch_penalty(x))) == 0
+        assert float(numpy(official.batch_penalty(x, np.array([True, False])))) == 1
+        assert float(numpy(official.batch_penalty(x, np.array([False, False])))) == 0
+
+    def test_a_negative_threshold_is_an_error(self):
+        with pytest.raises(ValueError, match="threshold"):
+            HeadDistance(1.0, -1.0)
+
+
+def test_the_base_cannot_be_used_itself():
+    with pytest.raises(TypeError):
+        HeadRegularizer(1.0)
