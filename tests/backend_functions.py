@@ -9,7 +9,7 @@ import numpy as np
 
 def numpy(x: Any) -> np.ndarray:
     """A tensor as NumPy array; half precision as float32."""
-    x = keras.ops.convert_to_tensor(x)
+    x = keras.ops.stop_gradient(keras.ops.convert_to_tensor(x))
     if keras.backend.standardize_dtype(x.dtype) == "bfloat16":
         x = keras.ops.cast(x, "float32")
     return keras.ops.convert_to_numpy(x)

@@ -226,7 +226,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         """Returns `(batch, heads * dim)`, or `(batch, heads, dim)` with `flatten=False`."""
         return super().compute_output_shape(inputs_shape)
 
-    def compute_output_spec(
+    def compute_output_spec(  # type: ignore[override]
         self,
         inputs: Tensor,
         context: Tensor | None = None,

@@ -27,7 +27,8 @@ def at_least_float32(x: Tensor) -> Tensor:
     'float32'
     """
     x = ops.convert_to_tensor(x)
-    return ops.cast(x, keras.backend.result_type(x.dtype, "float32"))
+    dtype = keras.backend.standardize_dtype(x.dtype)
+    return x if dtype in ("float32", "float64") else ops.cast(x, "float32")
 
 
 def check_mask_shape(mask_shape: Shape, inputs_shape: Shape, name: str) -> None:
@@ -155,9 +156,10 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
     >>> [float(w) for w in weights[0]]
     [0.5, 0.5, 0.0]
     """
+    # `amax`, not `max`: torch.compile cannot trace Keras's `max` without a graph break.
     logits = at_least_float32(logits)
     if mask is None:
-        shifted = logits - ops.stop_gradient(ops.max(logits, axis=axis, keepdims=True))
+        shifted = logits - ops.stop_gradient(ops.amax(logits, axis=axis, keepdims=True))
         exps = ops.exp(shifted)
         return exps / ops.sum(exps, axis=axis, keepdims=True)
     mask = ops.cast(mask, "bool")
@@ -165,7 +167,7 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
     # The shift may not see masked logits (a large one would underflow all others). `where` comes
     # before `exp`, so that a masked entry has neither a value nor a gradient that overflows.
     lowest = _lowest(logits)
-    highest = ops.max(ops.where(mask, logits, lowest), axis=axis, keepdims=True)
+    highest = ops.amax(ops.where(mask, logits, lowest), axis=axis, keepdims=True)
     shifted = ops.where(mask, logits - ops.stop_gradient(highest), zero)
     exps = ops.where(mask, ops.exp(shifted), zero)
     total = ops.sum(exps, axis=axis, keepdims=True)
@@ -236,8 +238,8 @@ def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
     """
     x = ops.convert_to_tensor(x)
     if mask is None:
-        return ops.max(x, axis=1)
-    highest = ops.max(ops.where(_append_axes(mask, x), x, _lowest(x)), axis=1)
+        return ops.amax(x, axis=1)
+    highest = ops.amax(ops.where(_append_axes(mask, x), x, _lowest(x)), axis=1)
     return zero_masked_rows(highest, mask)
 
 

@@ -1,0 +1,112 @@
+# Needs Python 3.11 and make, nothing else. All targets share one virtual environment, .venv,
+# and each installs into it what it needs, at the versions of constraints.txt.
+
+PYTHON  ?= $(shell command -v python3.11 || command -v python3)
+BACKEND ?= jax
+ARGS    ?=
+
+VENV     := .venv
+PY       := $(VENV)/bin/python
+BACKENDS := tensorflow torch jax
+
+# What `make demo` runs.
+DEMO_TRAIN   ?= --model lama --out runs/demo
+DEMO_PREDICT ?= runs/demo \
+	"The screen is gorgeous and the battery lasts for days." \
+	"The staff was not friendly at all, and the room smelled."
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export TF_CPP_MIN_LOG_LEVEL ?= 3
+ifneq ($(wildcard ../shared/data),)
+export KERAS_ATTNPOOL_DATA ?= $(abspath ../shared/data)
+endif
+
+ifeq ($(filter $(BACKEND),$(BACKENDS)),)
+$(error BACKEND must be one of: $(BACKENDS). Received: BACKEND=$(BACKEND))
+endif
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test lint format types examples wheel env constraints clean distclean \
+	$(BACKENDS:%=test-%)
+
+help:  ## list these targets
+	@echo "make <target>   (one virtual environment, $(VENV), made when first needed)"
+	@awk -F ':.*## ' '/^[a-z][a-z -]*:.*## /{printf "  %-36s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# --- environment -----------------------------------------------------------------------------
+# A stamp is written only once everything is in. An install that was cut short leaves .installing
+# behind, and the next one starts afresh. PyTorch comes first and alone, under its pin, so that a
+# CPU build is taken where one is offered.
+# $(call install,extras): install the package, editable, with these extras.
+define install
+	@if [ -e $(VENV)/.installing ]; then rm -rf $(VENV); fi
+	@mkdir -p $(VENV) && touch $(VENV)/.installing
+	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV): $(1)"
+	$(if $(findstring torch,$(1)),@$(PY) -m pip install -qq -c constraints.txt torch)
+	@$(PY) -m pip install -qq -c constraints.txt -e ".[$(1)]"
+	@touch $@ && rm $(VENV)/.installing
+endef
+
+comma    := ,
+TEST_ENV := $(VENV)/stamp-all
+DEMO_ENV := $(if $(wildcard $(TEST_ENV)),$(TEST_ENV),$(VENV)/stamp-$(BACKEND))
+
+$(BACKENDS:%=$(VENV)/stamp-%): $(VENV)/stamp-%: pyproject.toml constraints.txt
+	$(call install,$*$(comma)text)
+
+$(TEST_ENV): pyproject.toml constraints.txt
+	$(call install,tensorflow$(comma)torch$(comma)jax$(comma)text$(comma)plots$(comma)nlp$(comma)dev)
+
+env: $(TEST_ENV)  ## the environment that all the tests need
+
+# --- see it work -----------------------------------------------------------------------------
+demo: $(DEMO_ENV)  ## train a small classifier, then predict two texts (BACKEND=jax, torch or tensorflow)
+	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool train $(DEMO_TRAIN)
+	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool predict $(DEMO_PREDICT)
+
+# --- tests -----------------------------------------------------------------------------------
+test: lint types wheel $(BACKENDS:%=test-%)  ## everything that must be green
+
+lint: $(TEST_ENV)  ## style and format
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+types: $(TEST_ENV)  ## mypy --strict
+	$(PY) -m mypy
+
+wheel: $(TEST_ENV)  ## build the package, install it into a clean environment with jax alone, use it there
+	@rm -rf build && mkdir build
+	@$(PY) -m build --outdir build/dist . >build/log 2>&1 || { cat build/log; exit 1; }
+	@$(PYTHON) -m venv build/venv
+	@build/venv/bin/python -m pip install -qq -c constraints.txt "$$(ls build/dist/*.whl)[jax]"
+	cd build && KERAS_BACKEND=jax venv/bin/python -I ../tests/wheel_check.py dist/*.whl
+
+test-tensorflow test-torch test-jax: test-%: $(TEST_ENV)  ## unit tests and examples under one backend (ARGS="-k lama" ...)
+	KERAS_BACKEND=$* $(PY) -m pytest $(ARGS)
+
+examples: $(TEST_ENV)  ## only the examples of README and docstrings, under BACKEND (part of each test-... too)
+	KERAS_BACKEND=$(BACKEND) $(PY) -m pytest tests/test_examples.py $(ARGS)
+
+# --- upkeep ----------------------------------------------------------------------------------
+format: $(TEST_ENV)  ## put the code into the project's format
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+constraints:  ## resolve constraints.txt anew; PyTorch stays at the pin that stands there
+	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints
+	build/constraints/bin/python -m pip install -qq "$$(grep '^torch==' constraints.txt)"
+	build/constraints/bin/python -m pip install -qq \
+		".[tensorflow,torch,jax,text,plots,nlp,notebooks,docs,benchmarks,dev]"
+	@{ echo "# Made by 'make constraints': every package of the full environment, Python 3.11."; \
+		build/constraints/bin/python -m pip freeze --exclude keras_attnpool \
+		| sed 's/+[[:alnum:].]*$$//'; } >build/constraints.txt
+	@mv build/constraints.txt constraints.txt
+
+clean:  ## remove what builds and tests leave
+	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+distclean: clean  ## ... and the environment
+	rm -rf $(VENV)

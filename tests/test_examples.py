@@ -1,0 +1,164 @@
+"""Runs the examples: Python blocks of README and docs, and the examples of the docstrings.
+
+The blocks of a page, or of a docstring, run in order and share their names and a working folder
+that is thrown away.
+"""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import keras_attnpool
+
+REPOSITORY = Path(__file__).parent.parent
+FENCE = re.compile(r"^(?P<indent> *)```python[^\n]*\n(?P<code>.*?)^(?P=indent)```", re.M | re.S)
+DOCTEST_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def fenced_blocks(text):
+    """Yields `(line, code)` of each ```python block."""
+    for match in FENCE.finditer(text):
+        line = text.count("\n", 0, match.start("code")) + 1
+        yield line, textwrap.dedent(match["code"])
+
+
+def docstring_blocks(doc):
+    """Yields `(line, code)` of each fenced block, and of the lines that start with `>>>`."""
+    prompted = any(">>>" in code for _, code in fenced_blocks(doc))
+    for line, code in fenced_blocks(doc):
+        if ">>>" not in code:
+            yield line, code
+    if prompted or ">>>" in FENCE.sub("", doc):
+        # A closing fence is no expected output.
+        bare = re.sub(r"^ *```.*$", "", doc, flags=re.M)
+        yield doc[: doc.index(">>>")].count("\n") + 1, bare
+
+
+def run_block(code, names, where, line):
+    """Runs a block; a block with prompts must print what it says it prints."""
+    if ">>>" not in code:
+        exec(compile("\n" * (line - 1) + code, where, "exec"), names)
+        return
+    test = doctest.DocTestParser().get_doctest(code, {}, where, where, 0)
+    test.globs = names
+    output = []
+    runner = doctest.DocTestRunner(optionflags=DOCTEST_FLAGS)
+    if runner.run(test, out=output.append, clear_globs=False).failed:
+        pytest.fail("".join(output), pytrace=False)
+
+
+class Page:
+    """Blocks that share their names. Running one first runs those before it that have not run."""
+
+    def __init__(self, where, blocks, names):
+        self.where = where
+        self.blocks = list(blocks)
+        self.names = names
+        self.folder = None
+        self.done = 0
+
+    def run(self, index):
+        """Runs the block at `index`."""
+        for line, code in self.blocks[self.done : index + 1]:
+            self.done += 1
+            run_block(code, self.names, self.where, line)
+
+
+def pages():
+    """README and the documentation."""
+    for path in [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]:
+        where = path.relative_to(REPOSITORY).as_posix()
+        names = {"__name__": "__main__"}
+        yield Page(where, fenced_blocks(path.read_text(encoding="utf-8")), names)
+
+
+def members(value, prefix):
+    """Yields `(dotted name, object)` of what a module or class defines itself."""
+    yield prefix, value
+    for name, member in vars(value).items():
+        member = inspect.unwrap(getattr(member, "__func__", member))
+        member = member.fget if isinstance(member, property) else member
+        if inspect.isclass(member) or inspect.isfunction(member):
+            own = inspect.isclass(value) or member.__module__ == value.__name__
+            if own and not name.startswith("_"):
+                if inspect.isclass(member):
+                    yield from members(member, f"{prefix}.{name}")
+                else:
+                    yield f"{prefix}.{name}", member
+
+
+def docstrings():
+    """The docstrings of the package; an example sees the names of its module."""
+    names = [i.name for i in pkgutil.walk_packages(keras_attnpool.__path__, "keras_attnpool.")]
+    for name in ["keras_attnpool", *(n for n in names if not n.endswith("__main__"))]:
+        module = importlib.import_module(name)
+        for where, value in members(module, name):
+            doc = inspect.cleandoc(value.__doc__ or "")
+            yield Page(where, docstring_blocks(doc), dict(vars(module)))
+
+
+@pytest.mark.parametrize(
+    ("page", "index"),
+    [
+        pytest.param(page, index, id=f"{page.where}-{index}")
+        for page in [*pages(), *docstrings()]
+        for index in range(len(page.blocks))
+    ],
+)
+def test_example(page, index, tmp_path_factory, monkeypatch):
+    page.folder = page.folder or tmp_path_factory.mktemp("example")
+    monkeypatch.chdir(page.folder)
+    page.run(index)
+
+
+def test_readme_has_examples():
+    assert next(pages()).blocks
+
+
+PAGE = """
+Text.
+
+```python
+x = 1
+```
+
+- in a list
+
+  ```python
+  assert x == 1
+  y = 2
+  ```
+
+```bash
+make demo
+```
+"""
+
+
+def test_blocks_share_names_and_run_in_order():
+    page = Page("page", fenced_blocks(PAGE), {})
+    assert [line for line, _ in page.blocks] == [5, 11]
+    page.run(1)
+    assert page.names["y"] == 2
+
+
+def test_failing_block_is_seen_with_its_line():
+    page = Page("page.md", fenced_blocks("# Title\n\n```python\nok = 1\n1 / 0\n```\n"), {})
+    with pytest.raises(ZeroDivisionError) as error:
+        page.run(0)
+    assert error.traceback[-1].lineno + 1 == 5
+
+
+@pytest.mark.parametrize("fences", [("", ""), ("```python\n", "```\n")])
+def test_prompts_are_compared(fences):
+    right, wrong = (f"Example:\n\n{fences[0]}>>> 1 + 1\n{n}\n{fences[1]}" for n in (2, 3))
+    (good,), (bad,) = docstring_blocks(right), docstring_blocks(wrong)
+    run_block(good[1], {}, "good", good[0])
+    with pytest.raises(pytest.fail.Exception, match="Expected"):
+        run_block(bad[1], {}, "bad", bad[0])

@@ -1,0 +1,327 @@
+"""The architecture as code: who may import what, and what no module may do.
+
+Each rule is a function from the source of one module to the faults it finds there. It is held
+over the whole package, and shown on small sources to catch what it is for.
+"""
+
+import ast
+import importlib
+import inspect
+import os
+import pkgutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import keras
+import pytest
+
+import keras_attnpool
+
+ROOT = Path(keras_attnpool.__file__).parent
+MODULES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
+
+# Room -> the rooms that it may import. The command line sits on top and may use all of them.
+ROOMS = {
+    "types": set(),
+    "ops": {"types"},
+    "regularizers": {"types", "ops"},
+    "layers": {"types", "ops", "regularizers"},
+    "models": {"types", "ops", "regularizers", "layers"},
+    "datasets": set(),
+    "text": set(),
+    "analysis": set(),
+    "__init__": {"layers", "regularizers", "models", "ops"},
+}
+TOP_ROOMS = {"__main__", "cli"}
+BACKENDS = {"tensorflow", "torch", "jax"}
+REQUIRED = {"keras", "numpy", "keras_attnpool"}
+# Methods that set a layer up: Keras calls the first two, and they alone call the others.
+SETUP = {"__init__", "build", "_feature_dim", "_fresh"}
+OPTIONAL = {"tokenizers", "gensim", "matplotlib", "sklearn", "keras_hub", "keras_nlp"}
+
+
+def room_of(module):
+    """`layers/attention_pooling.py` -> `layers`, `regularizers.py` -> `regularizers`."""
+    return module.removesuffix(".py").split("/")[0]
+
+
+def imported_names(module, tree):
+    """Yields `(dotted name, node)` for every import, relative and dynamic ones included."""
+    package = ["keras_attnpool", *module.split("/")[:-1]]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            prefix = ".".join([*base, *filter(None, [node.module])])
+            yield from ((f"{prefix}.{alias.name}", node) for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args:
+            function = ast.unparse(node.func).split(".")[-1]
+            if function in {"import_module", "__import__", "find_spec", "LazyLoader"}:
+                if isinstance(node.args[0], ast.Constant):
+                    yield str(node.args[0].value), node
+
+
+def dotted_names(tree):
+    """Yields `(dotted name, node)` for every attribute chain, with import aliases resolved."""
+    aliases = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            aliases |= {a.asname: a.name for a in node.names if a.asname}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            aliases |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name | ast.Attribute):
+            first, *rest = ast.unparse(node).split(".")
+            yield ".".join([aliases.get(first, first), *rest]), node
+
+
+def is_in(name, package):
+    """Whether a dotted name is `package` or something inside it."""
+    return name == package or name.startswith(package + ".")
+
+
+def no_backend(module, tree):
+    """No import of a backend, nor of the private half of Keras."""
+    for name, node in [*imported_names(module, tree), *dotted_names(tree)]:
+        if isinstance(node, ast.Import | ast.ImportFrom | ast.Call):
+            if name.split(".")[0] in BACKENDS:
+                yield node, f"imports {name}"
+        if is_in(name, "keras.src"):
+            yield node, f"uses the private {name}"
+
+
+def no_backend_name(module, tree):
+    """The name of the backend is read in `ops` alone."""
+    if room_of(module) == "ops":
+        return
+    for name, node in dotted_names(tree):
+        if name in {"keras.backend.backend", "keras.config.backend"}:
+            yield node, f"reads {name}"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value == "KERAS_BACKEND":
+            yield node, "reads KERAS_BACKEND"
+
+
+def arrows(module, tree):
+    """ops <- regularizers <- layers <- models; datasets, text and analysis are leaves."""
+    room = room_of(module)
+    if room in TOP_ROOMS:
+        return
+    if room not in ROOMS:
+        yield tree, f"the room {room} has no place in the rule: give it one in ROOMS"
+        return
+    for name, node in imported_names(module, tree):
+        if not is_in(name, "keras_attnpool"):
+            continue
+        target = (name.split(".") + ["__init__"])[1]
+        if target != room and target not in ROOMS[room]:
+            yield node, f"{room} imports {name}"
+
+
+def lazy_optional(module, tree):
+    """On import: the standard library, numpy, Keras. Optional packages inside functions only."""
+    allowed_at_top = REQUIRED | set(sys.stdlib_module_names)
+    deferred = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            deferred |= set(ast.walk(node))
+        elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            deferred |= {inner for statement in node.body for inner in ast.walk(statement)}
+    for name, node in imported_names(module, tree):
+        allowed = allowed_at_top | OPTIONAL if node in deferred else allowed_at_top
+        if name.split(".")[0] not in allowed:
+            where = "in a function" if node in deferred else "on import"
+            yield node, f"imports {name} {where}"
+
+
+def nothing_stored(module, tree):
+    """Once set up, layers, models and regularizers stay as they are.
+
+    So no call can leave its attention scores, or anything else, on `self`.
+    """
+    if room_of(module) not in {"layers", "models", "regularizers"}:
+        return
+    for owner in ast.walk(tree):
+        if not isinstance(owner, ast.ClassDef):
+            continue
+        for method in owner.body:
+            if not isinstance(method, ast.FunctionDef) or method.name in SETUP:
+                continue
+            for node in ast.walk(method):
+                if isinstance(node, ast.Attribute | ast.Subscript):
+                    target = ast.unparse(node)
+                    if isinstance(node.ctx, ast.Store) and target.startswith("self."):
+                        yield node, f"{owner.name}.{method.name} sets {target}"
+                if isinstance(node, ast.Call):
+                    function = ast.unparse(node.func)
+                    first = ast.unparse(node.args[0]) if node.args else ""
+                    if function.endswith("setattr") and "self" in (first, function.split(".")[0]):
+                        yield node, f"{owner.name}.{method.name} sets an attribute"
+                    if function.startswith("self.") and function.endswith((".append", ".update")):
+                        yield node, f"{owner.name}.{method.name} calls {function}"
+
+
+RULES = [no_backend, no_backend_name, arrows, lazy_optional, nothing_stored]
+
+
+def faults(rule, module, source):
+    """The faults that a rule finds, as `module:line: what`."""
+    tree = ast.parse(source)
+    return [f"{module}:{getattr(n, 'lineno', 1)}: {what}" for n, what in rule(module, tree)]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rule_holds(rule):
+    assert len(MODULES) > 5
+    found = [f for m in MODULES for f in faults(rule, m, (ROOT / m).read_text(encoding="utf-8"))]
+    assert not found, "\n".join([rule.__doc__, *found])
+
+
+@pytest.mark.parametrize(
+    ("rule", "module", "source"),
+    [
+        (no_backend, "layers/x.py", "import torch"),
+        (no_backend, "ops/x.py", "import tensorflow as tf"),
+        (no_backend, "ops/x.py", "from jax import numpy as jnp"),
+        (no_backend, "models/x.py", "def f():\n    import torch.nn"),
+        (no_backend, "text/x.py", "import importlib\nimportlib.import_module('torch')"),
+        (no_backend, "layers/x.py", "from keras.src import backend"),
+        (no_backend, "layers/x.py", "from keras import src"),
+        (no_backend, "layers/x.py", "import keras.src.layers as layers"),
+        (no_backend, "layers/x.py", "import keras\nkeras.src.backend.shape(1)"),
+        (no_backend_name, "layers/x.py", "import keras\nkeras.backend.backend()"),
+        (no_backend_name, "models/x.py", "import keras as k\nif k.config.backend() == 'a': 1"),
+        (no_backend_name, "layers/x.py", "from keras.config import backend as b\nb()"),
+        (no_backend_name, "cli.py", "from keras import backend\nbackend.backend()"),
+        (no_backend_name, "datasets/x.py", "import os\nos.environ['KERAS_BACKEND']"),
+        (arrows, "ops/x.py", "from keras_attnpool import layers"),
+        (arrows, "ops/x.py", "from ..layers import AttentionPooling"),
+        (arrows, "regularizers.py", "from keras_attnpool.layers import AttentionPooling"),
+        (arrows, "layers/x.py", "import keras_attnpool.models"),
+        (arrows, "layers/x.py", "def f():\n    from keras_attnpool.datasets import load"),
+        (arrows, "layers/x.py", "import keras_attnpool"),
+        (arrows, "models/x.py", "from keras_attnpool.text import Vocabulary"),
+        (arrows, "datasets/x.py", "from keras_attnpool import text"),
+        (arrows, "text/x.py", "from keras_attnpool.ops import masked_mean"),
+        (arrows, "analysis/x.py", "from keras_attnpool import layers"),
+        (arrows, "layers/x.py", "from keras_attnpool.cli import main"),
+        (arrows, "__init__.py", "from keras_attnpool import datasets"),
+        (arrows, "helpers.py", "x = 1"),
+        (lazy_optional, "text/x.py", "import tokenizers"),
+        (lazy_optional, "text/x.py", "try:\n    import gensim\nexcept ImportError:\n    pass"),
+        (lazy_optional, "analysis/x.py", "from matplotlib import pyplot"),
+        (lazy_optional, "analysis/x.py", "class A:\n    import matplotlib"),
+        (lazy_optional, "cli.py", "def f():\n    import pandas"),
+        (nothing_stored, "layers/x.py", "class A:\n def call(self, x):\n  self.scores = x"),
+        (nothing_stored, "layers/x.py", "class A:\n def call(self, x):\n  self.a, b = x"),
+        (nothing_stored, "layers/x.py", "class A:\n def _f(self, x):\n  self.cache['s'] = x"),
+        (nothing_stored, "layers/x.py", "class A:\n def call(self, x):\n  setattr(self, 's', x)"),
+        (nothing_stored, "layers/x.py", "class A:\n def call(self, x):\n  self.s.append(x)"),
+        (nothing_stored, "regularizers.py", "class A:\n def __call__(self, x):\n  self.n += 1"),
+    ],
+)
+def test_rule_catches(rule, module, source):
+    assert faults(rule, module, source)
+
+
+@pytest.mark.parametrize(
+    ("rule", "module", "source"),
+    [
+        (no_backend, "ops/x.py", "import keras\nfrom keras import ops\nkeras.ops.exp(1)"),
+        (no_backend, "cli.py", "parser.add_argument('--backend', choices=['torch', 'jax'])"),
+        (no_backend_name, "ops/x.py", "import keras\nkeras.config.backend()"),
+        (no_backend_name, "layers/x.py", "import keras\nkeras.backend.standardize_dtype('int32')"),
+        (arrows, "layers/x.py", "from keras_attnpool.ops.masking import masked_softmax"),
+        (arrows, "layers/x.py", "from keras_attnpool.layers.y import Y\nfrom . import z"),
+        (arrows, "models/x.py", "from keras_attnpool import layers, regularizers"),
+        (arrows, "cli.py", "from keras_attnpool import datasets, models, text"),
+        (lazy_optional, "text/x.py", "import json\nimport numpy as np\nfrom keras import ops"),
+        (lazy_optional, "text/x.py", "class A:\n def f(self):\n  import tokenizers"),
+        (lazy_optional, "text/x.py", "if TYPE_CHECKING:\n    import tokenizers"),
+        (nothing_stored, "layers/x.py", "class A:\n def __init__(self, n):\n  self.n = n"),
+        (nothing_stored, "layers/x.py", "class A:\n def call(self, x):\n  scores = self.f(x)"),
+        (nothing_stored, "text/x.py", "class V:\n def fit(self, texts):\n  self.words = texts"),
+    ],
+)
+def test_rule_lets_pass(rule, module, source):
+    assert not faults(rule, module, source)
+
+
+def added_modules(code):
+    """Top-level packages that `code` imports beyond what `import keras` brings."""
+    script = f"""
+        import sys, keras
+        before = set(sys.modules)
+        {code}
+        print(*sorted({{name.split(".")[0] for name in set(sys.modules) - before}}))
+    """
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        env=os.environ | {"KERAS_BACKEND": keras.config.backend()},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(result.stdout.split())
+
+
+def test_import_is_light():
+    added = added_modules("import keras_attnpool")
+    assert "keras_attnpool" in added
+    # Nothing but ourselves and the standard library: no backend, nothing optional.
+    assert added - set(sys.stdlib_module_names) == {"keras_attnpool"}
+
+
+def test_light_import_check_sees_more():
+    assert "tokenizers" in added_modules("import keras_attnpool, tokenizers")
+
+
+def public_names():
+    """`(module name, name, object)` of every name that the packages offer."""
+    packages = [keras_attnpool] + [
+        importlib.import_module(info.name)
+        for info in pkgutil.iter_modules(keras_attnpool.__path__, "keras_attnpool.")
+        if not info.name.endswith(("__main__", ".cli", ".types"))
+    ]
+    for module in packages:
+        names = getattr(module, "__all__", None) or [
+            name
+            for name, value in vars(module).items()
+            if not name.startswith("_")
+            and (inspect.getmodule(value) or keras).__name__.startswith("keras_attnpool")
+        ]
+        for name in names:
+            yield module.__name__, name, getattr(module, name)
+
+
+def is_documented(value):
+    """A docstring, and for what can be called an example in it (Python code, not prose)."""
+    doc = inspect.getdoc(value) or ""
+    if inspect.ismodule(value) or not callable(value):
+        return bool(doc)
+    return "Example" in doc and (">>> " in doc or "```python" in doc)
+
+
+@pytest.mark.parametrize(
+    "value", [pytest.param(v, id=f"{m}.{n}") for m, n, v in public_names() if n != "__version__"]
+)
+def test_public_name_is_documented(value):
+    assert is_documented(value)
+
+
+def test_documentation_check_sees_gaps():
+    def bare(): ...
+
+    def prose():
+        """Does a thing."""
+
+    assert not is_documented(bare)
+    assert not is_documented(prose)
+
+
+@pytest.mark.parametrize("name", ["layers", "regularizers", "models", "ops", "__version__"])
+def test_top_level_name(name):
+    assert hasattr(keras_attnpool, name)
