@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers.base import AttentionPoolingBase
-from keras_attnpool.ops.masking import at_least_float32
+from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.types import (
     ActivationLike,
     ConstraintLike,
@@ -37,8 +37,8 @@ class AttentionPooling(AttentionPoolingBase):
     Args:
         hidden_dim: Size of the hidden layer in front of the scores, or `None` for none.
         activation: Activation of the hidden layer, or of the inputs when there is none.
-        output_activation: Activation of the pooled vector. `None` is the identity. One that maps 0
-            to 0 keeps the vector of an empty row zero.
+        output_activation: Activation of the pooled vector. `None` is the identity. The vector of a
+            row without a kept step stays zero whatever the activation.
         dropout: Share of the attention weights dropped in training, in [0, 1).
         use_bias: Whether the hidden layer has a bias.
         kernel_initializer: Initializer of the hidden kernel and the context.
@@ -150,7 +150,7 @@ class AttentionPooling(AttentionPoolingBase):
         context = at_least_float32(ops.expand_dims(self.context, 1))
         logits = ops.transpose(ops.matmul(at_least_float32(hidden), context), (0, 2, 1))
         vectors, weights = self._attend(inputs, logits, mask, training)
-        output = self.output_activation(ops.squeeze(vectors, 1))
+        output = zero_masked_rows(self.output_activation(ops.squeeze(vectors, 1)), mask)
         return self._output(output, ops.squeeze(weights, 1), return_attention_scores)
 
     def get_config(self) -> dict[str, Any]:

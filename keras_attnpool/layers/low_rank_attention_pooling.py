@@ -262,12 +262,15 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
                 f"Layer '{self.name}' (LowRankAttentionPooling) has context='learned', so its call "
                 f"takes no `context`. Received: a context of shape {tuple(context_shape)}"
             )
-        batch, rank = inputs_shape[0], len(context_shape)
-        other = context_shape[0] if rank else None
-        if rank != 2 or (batch is not None and other is not None and batch != other):
+        # A built layer knows the context's size.
+        expected = (inputs_shape[0], self.context_kernel.shape[0] if self.built else None)
+        fits = len(context_shape) == 2 and all(
+            e is None or c is None or e == c for e, c in zip(expected, context_shape, strict=True)
+        )
+        if not fits:
             raise ValueError(
                 f"`context` of layer '{self.name}' (LowRankAttentionPooling) must have shape "
-                f"(batch, context_dim), one vector a row. Received: context of shape "
+                f"(batch, context_dim) = {expected}, one vector a row. Received: context of shape "
                 f"{tuple(context_shape)} for inputs of shape {tuple(inputs_shape)}"
             )
 

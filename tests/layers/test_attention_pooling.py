@@ -47,6 +47,12 @@ class TestWithoutHiddenLayer(AttentionContract):
         plain, _ = self.expected(layer, x, mask)
         np.testing.assert_allclose(numpy(layer(x, mask=mask)), np.tanh(plain), atol=1e-5)
 
+    def test_an_empty_row_stays_zero_after_the_output_activation(self):
+        x, mask = batch()
+        output = numpy(self.built(output_activation="sigmoid")(x, mask=mask))
+        np.testing.assert_array_equal(output[-1], 0)
+        assert (output[0] > 0).all()
+
     def test_by_hand(self):
         """Two tokens, tanh left out: logits 0 and ln 3 give weights 1/4 and 3/4."""
         layer = AttentionPooling(activation=None)

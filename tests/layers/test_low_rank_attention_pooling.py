@@ -248,6 +248,11 @@ class TestPassedContext:
         with pytest.raises(ValueError, match="one vector a row"):
             LowRankAttentionPooling(3, name="the_name")(x, context=np.ones(shape, "float32"))
 
+    def test_the_size_of_the_context_is_fixed_by_the_first_call(self):
+        x, _ = batch()
+        with pytest.raises(ValueError, match=r"\(4, 4\).*\(4, 5\)"):
+            self.layer()(x, context=np.ones((4, 5), "float32"))
+
     def test_a_saved_model_with_a_context(self, tmp_path):
         x, _ = batch()
         context = np.random.default_rng(5).normal(size=(4, 4)).astype("float32")
