@@ -1,0 +1,63 @@
+"""The cache's file format: gzipped, tab-separated UTF-8 rows that end in LF."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import tempfile
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+Row = Sequence[str]
+
+
+def one_line(text: str) -> str:
+    """Replace every run of white space (no-break spaces included) by one space."""
+    return " ".join(text.split())
+
+
+def pack(rows: Iterable[Row]) -> bytes:
+    """Rows as the text of a table: fields joined by tabs, one row a line."""
+    return "".join("\t".join(map(one_line, row)) + "\n" for row in rows).encode("utf-8")
+
+
+def content_hash(rows: Iterable[Row]) -> str:
+    """SHA-256 of the packed rows: the same however the file was compressed."""
+    return hashlib.sha256(pack(rows)).hexdigest()
+
+
+def read(path: Path) -> list[list[str]]:
+    """Read a table.
+
+    Raises:
+        ValueError: If the file is cut short, not gzip or not UTF-8.
+    """
+    try:
+        content = gzip.decompress(path.read_bytes()).decode("utf-8")
+    except (EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError) as error:
+        raise ValueError(
+            f"{path} is damaged ({error}). Delete it, so that it is fetched again."
+        ) from error
+    return [line.split("\t") for line in content.split("\n")[:-1]]
+
+
+def write_all(tables: dict[Path, Iterable[Row]]) -> None:
+    """Write tables; each file appears whole, and none unless all could be written."""
+    done: dict[Path, str] = {}
+    try:
+        for path, rows in tables.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, done[path] = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+            with (
+                os.fdopen(handle, "wb") as file,
+                gzip.GzipFile("", "wb", 9, file, mtime=0) as packed,
+            ):
+                packed.write(pack(rows))
+            os.chmod(done[path], 0o644)
+        for path in tables:
+            os.replace(done.pop(path), path)
+    finally:
+        for leftover in done.values():
+            os.unlink(leftover)

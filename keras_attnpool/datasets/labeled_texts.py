@@ -1,0 +1,214 @@
+"""The two containers that every data set of this package comes in."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+def _checked_labels(owner: str, labels: Any, size: int, label_names: tuple[str, ...]) -> Any:
+    labels = np.asarray(labels)
+    if labels.ndim != 1 or len(labels) != size:
+        raise ValueError(
+            f"{owner} expects `labels` of shape ({size},), one label per text. "
+            f"Received: labels.shape={labels.shape}"
+        )
+    if size and not np.issubdtype(labels.dtype, np.integer):
+        raise ValueError(f"{owner} expects integer `labels`. Received: labels.dtype={labels.dtype}")
+    if size and not (0 <= labels.min() and labels.max() < len(label_names)):
+        raise ValueError(
+            f"{owner} expects labels in [0, {len(label_names)}), one per entry of `label_names`. "
+            f"Received: labels from {labels.min()} to {labels.max()}"
+        )
+    return labels.astype(np.int32)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LabeledTexts:
+    """Texts with one class label each, and gold rationales where they are known.
+
+    Args:
+        texts: The N texts.
+        labels: Integer array of shape `(N,)`, kept as int32: indices into `label_names`.
+        label_names: Name of every class.
+        rationales: `None`, or N boolean arrays. The array of a text has shape
+            `(num_tokens,)`, aligned with `text.split(" ")`; True marks the tokens
+            that decide the label.
+
+    Raises:
+        ValueError: If lengths, shapes or label values do not fit together.
+
+    Example:
+        >>> import numpy as np
+        >>> from keras_attnpool.datasets import LabeledTexts
+        >>> data = LabeledTexts(("a b", "c"), np.array([1, 0]), ("no", "yes"))
+        >>> len(data), data.num_classes
+        (2, 2)
+    """
+
+    texts: tuple[str, ...]
+    labels: npt.NDArray[np.int32]
+    label_names: tuple[str, ...]
+    rationales: tuple[npt.NDArray[np.bool_], ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Normalise the fields and check that they fit together."""
+        if isinstance(self.texts, str):
+            raise ValueError("LabeledTexts expects a sequence of texts. Received: one string")
+        object.__setattr__(self, "texts", tuple(self.texts))
+        object.__setattr__(self, "label_names", tuple(self.label_names))
+        labels = _checked_labels("LabeledTexts", self.labels, len(self.texts), self.label_names)
+        object.__setattr__(self, "labels", labels)
+        if self.rationales is None:
+            return
+        rationales = tuple(np.asarray(mask, bool) for mask in self.rationales)
+        if len(rationales) != len(self.texts):
+            raise ValueError(
+                f"LabeledTexts expects one rationale per text, {len(self.texts)} in all. "
+                f"Received: {len(rationales)}"
+            )
+        for row, (text, mask) in enumerate(zip(self.texts, rationales, strict=True)):
+            if mask.shape != (text.count(" ") + 1,):
+                raise ValueError(
+                    f"LabeledTexts expects rationale {row} of shape ({text.count(' ') + 1},), "
+                    f'aligned with text.split(" "). Received: shape={mask.shape}'
+                )
+        object.__setattr__(self, "rationales", rationales)
+
+    def __len__(self) -> int:
+        """Number of texts."""
+        return len(self.texts)
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes, `len(label_names)`."""
+        return len(self.label_names)
+
+    def subset(self, indices: Sequence[int] | npt.NDArray[Any]) -> LabeledTexts:
+        """Pick rows by position.
+
+        Args:
+            indices: Integer positions, in the order wanted, or a boolean array of
+                shape `(N,)`.
+
+        Returns:
+            A new `LabeledTexts` with the same `label_names`.
+
+        Raises:
+            ValueError: If `indices` is neither integer nor a boolean array of length N.
+            IndexError: If a position is out of range.
+        """
+        chosen = np.asarray(indices)
+        if chosen.size == 0 and chosen.dtype != bool:
+            chosen = chosen.astype(np.int64)
+        is_mask = chosen.dtype == bool and chosen.shape == (len(self),)
+        if chosen.ndim != 1 or not (is_mask or np.issubdtype(chosen.dtype, np.integer)):
+            raise ValueError(
+                "LabeledTexts.subset expects integer positions, or a boolean array of shape "
+                f"({len(self)},). Received: dtype={chosen.dtype}, shape={chosen.shape}"
+            )
+        positions = np.arange(len(self))[chosen]
+        return LabeledTexts(
+            texts=tuple(self.texts[i] for i in positions),
+            labels=self.labels[positions],
+            label_names=self.label_names,
+            rationales=self.rationales and tuple(self.rationales[i] for i in positions),
+        )
+
+    def split(self, fraction: float, seed: int = 0) -> tuple[LabeledTexts, LabeledTexts]:
+        """Split at random in two parts with the class proportions of the whole.
+
+        Each class gives `fraction` of its rows, rounded so that the sizes add up to
+        `round(fraction * N)`, to the second part. Both parts keep the order of the rows.
+
+        Args:
+            fraction: Share of the second (validation) part, strictly between 0 and 1.
+            seed: Seed of the shuffle; the same seed always gives the same parts.
+
+        Returns:
+            `(rest, part)`: two `LabeledTexts`, `part` with `round(fraction * N)` rows.
+
+        Raises:
+            ValueError: If `fraction` is not in (0, 1), or a part would be empty.
+
+        Example:
+            >>> data = LabeledTexts(tuple("abcdefgh"), np.arange(8) % 2, ("no", "yes"))
+            >>> train, validation = data.split(0.25, seed=1)
+            >>> len(train), np.bincount(validation.labels).tolist()
+            (6, [1, 1])
+        """
+        if not 0 < fraction < 1:
+            raise ValueError(
+                "LabeledTexts.split expects `fraction` strictly between 0 and 1. "
+                f"Received: fraction={fraction}"
+            )
+        size = round(fraction * len(self))
+        if not 0 < size < len(self):
+            raise ValueError(
+                f"LabeledTexts.split: fraction={fraction} of {len(self)} texts leaves a part empty."
+            )
+        # Largest remainder: whole rows per class, then the classes that lost most get one more.
+        exact = fraction * np.bincount(self.labels, minlength=self.num_classes)
+        quota = np.floor(exact).astype(int)
+        quota[np.argsort(quota - exact, kind="stable")[: size - quota.sum()]] += 1
+        order = np.random.Generator(np.random.PCG64(seed)).permutation(len(self))
+        part = np.zeros(len(self), bool)
+        for label, count in enumerate(quota):
+            part[order[self.labels[order] == label][:count]] = True
+        return self.subset(~part), self.subset(part)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SentencePairs:
+    """Pairs of sentences with an entailment class and a relatedness score each.
+
+    Args:
+        sentences_a: The N first sentences.
+        sentences_b: The N second sentences.
+        labels: Integer array of shape `(N,)`, kept as int32: indices into `label_names`.
+        label_names: Name of every entailment class.
+        relatedness: Float array of shape `(N,)`, kept as float32.
+
+    Raises:
+        ValueError: If lengths, shapes or label values do not fit together.
+
+    Example:
+        >>> from keras_attnpool.datasets import SentencePairs
+        >>> pairs = SentencePairs(("a dog runs",), ("a dog sits",), [1], ("no", "yes"), [3.5])
+        >>> len(pairs), pairs.relatedness.tolist()
+        (1, [3.5])
+    """
+
+    sentences_a: tuple[str, ...]
+    sentences_b: tuple[str, ...]
+    labels: npt.NDArray[np.int32]
+    label_names: tuple[str, ...]
+    relatedness: npt.NDArray[np.float32]
+
+    def __post_init__(self) -> None:
+        """Normalise the fields and check that they fit together."""
+        for name in ("sentences_a", "sentences_b", "label_names"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        size = len(self.sentences_a)
+        relatedness = np.asarray(self.relatedness, np.float32)
+        if len(self.sentences_b) != size or relatedness.shape != (size,):
+            raise ValueError(
+                f"SentencePairs expects {size} sentences_b and relatedness of shape ({size},). "
+                f"Received: {len(self.sentences_b)} and shape {relatedness.shape}"
+            )
+        labels = _checked_labels("SentencePairs", self.labels, size, self.label_names)
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "relatedness", relatedness)
+
+    def __len__(self) -> int:
+        """Number of pairs."""
+        return len(self.sentences_a)
+
+    @property
+    def num_classes(self) -> int:
+        """Number of entailment classes, `len(label_names)`."""
+        return len(self.label_names)

@@ -1,0 +1,240 @@
+"""Loaders for a user's own labelled file."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from keras_attnpool.datasets.labeled_texts import LabeledTexts
+
+Row = tuple[int, list[str]]  # line number (from 1) and fields
+
+
+def load_tsv(
+    path: str | os.PathLike[str],
+    *,
+    header: bool = False,
+    text_column: str | int = 1,
+    label_column: str | int = 0,
+    label_names: Sequence[str] | None = None,
+    encoding: str = "utf-8",
+) -> LabeledTexts:
+    """Load a tab-separated file with one labelled text a line.
+
+    Without further arguments a line is `label<TAB>text`, with no header. There is
+    no quoting: a tab always separates, and quotation marks are part of the text.
+
+    Args:
+        path: The file; gzip is recognised by its content.
+        header: Whether the first line names the columns. Taken as True if a column is
+            given by name.
+        text_column: Name of the text's column, or its position from 0.
+        label_column: Name of the label's column, or its position from 0.
+        label_names: The classes, in order, for instance those of the training file
+            (`train.label_names`); any other label is an error. `None` takes the labels
+            found, sorted (as numbers if all of them are).
+        encoding: Encoding of the file. A byte order mark is dropped.
+
+    Returns:
+        `LabeledTexts` in the order of the lines: labels int32 of shape `(N,)`, no
+        rationales. White space around texts and labels is dropped.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: With file name and line, for: bytes that are not in `encoding`,
+            missing columns, lines with more or fewer fields than the first, empty texts
+            or labels, unknown labels, a single class, no rows, a damaged gzip file.
+
+    Example:
+        ```python
+        from pathlib import Path
+        from keras_attnpool.datasets import load_tsv
+
+        Path("train.tsv").write_text("good\\tI liked it.\\nbad\\tI did not.\\n")
+        Path("test.tsv").write_text("good\\tNot bad at all!\\n")
+        train = load_tsv("train.tsv")
+        test = load_tsv("test.tsv", label_names=train.label_names)
+        ```
+    """
+    lines = _decoded(Path(path), encoding).split("\n")
+    rows = ((i, line.removesuffix("\r").split("\t")) for i, line in enumerate(lines, 1))
+    header = header or isinstance(text_column, str) or isinstance(label_column, str)
+    return _labeled_texts(
+        "load_tsv", Path(path), rows, header, text_column, label_column, label_names
+    )
+
+
+def load_csv(
+    path: str | os.PathLike[str],
+    *,
+    text_column: str | int = "text",
+    label_column: str | int = "label",
+    header: bool = True,
+    label_names: Sequence[str] | None = None,
+    delimiter: str = ",",
+    encoding: str = "utf-8",
+) -> LabeledTexts:
+    """Load a CSV file with one labelled text a row.
+
+    Fields may be quoted with `"` and then hold delimiters and line breaks.
+
+    Args:
+        path: The file; gzip is recognised by its content.
+        text_column: Name of the text's column, or its position from 0.
+        label_column: Name of the label's column, or its position from 0.
+        header: Whether the first row names the columns. Columns can only be given by
+            position if not.
+        label_names: The classes, in order, for instance those of the training file
+            (`train.label_names`); any other label is an error. `None` takes the labels
+            found, sorted (as numbers if all of them are).
+        delimiter: Character between fields.
+        encoding: Encoding of the file. A byte order mark is dropped.
+
+    Returns:
+        `LabeledTexts` in the order of the rows: labels int32 of shape `(N,)`, no
+        rationales. White space around texts and labels is dropped.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: With file name and line, for: bytes that are not in `encoding`,
+            missing columns, rows with more or fewer fields than the first, a quotation
+            mark that is never closed, empty texts or labels, unknown labels, a single
+            class, no rows, a damaged gzip file.
+
+    Example:
+        ```python
+        from pathlib import Path
+        from keras_attnpool.datasets import load_csv
+
+        Path("mail.csv").write_text('label,body\\nspam,"Win, now!"\\nham,See you at six.\\n')
+        data = load_csv("mail.csv", text_column="body")
+        ```
+    """
+    path = Path(path)
+    by_name = isinstance(text_column, str) or isinstance(label_column, str)
+    if by_name and not header:
+        raise ValueError(
+            "load_csv expects columns by position when header=False. Received: "
+            f"text_column={text_column!r}, label_column={label_column!r}"
+        )
+    rows = _csv_rows(path, _decoded(path, encoding), delimiter)
+    return _labeled_texts("load_csv", path, rows, header, text_column, label_column, label_names)
+
+
+def _decoded(path: Path, encoding: str) -> str:
+    content = path.read_bytes()
+    if content[:2] == b"\x1f\x8b":
+        try:
+            content = gzip.decompress(content)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{path}: the gzip file is damaged ({error})") from error
+    try:
+        return content.decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{path}, line {line}: byte 0x{content[error.start]:02x} is not valid {encoding}. "
+            'Save the file as UTF-8, or pass its encoding (for instance encoding="latin-1").'
+        ) from error
+
+
+def _csv_rows(path: Path, content: str, delimiter: str) -> Iterator[Row]:
+    # Texts may be longer than csv's default limit; the limit is global, so it is put back.
+    limit = csv.field_size_limit(max(len(content), 131072))
+    reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True)
+    start = 1
+    try:
+        for fields in reader:
+            yield start, fields or [""]
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {start}: {error}") from error
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _labeled_texts(
+    function: str,
+    path: Path,
+    numbered_rows: Iterator[Row],
+    header: bool,
+    text_column: str | int,
+    label_column: str | int,
+    label_names: Sequence[str] | None,
+) -> LabeledTexts:
+    rows = list(numbered_rows)
+    while rows and rows[-1][1] == [""]:  # blank lines at the end
+        rows.pop()
+    if not rows[header:]:
+        raise ValueError(f"{path}: {function} found no rows in it")
+    names = rows[0][1] if header else None
+    width = len(rows[0][1])
+    text_place = _place(function, path, "text_column", text_column, names, width)
+    label_place = _place(function, path, "label_column", label_column, names, width)
+    texts: list[str] = []
+    labels: list[str] = []
+    for line, fields in rows[header:]:
+        if len(fields) != width:
+            raise ValueError(
+                f"{path}, line {line}: {len(fields)} field(s), but the first line has {width}"
+            )
+        text, label = fields[text_place].strip(), fields[label_place].strip()
+        if not text:
+            raise ValueError(f"{path}, line {line}: the text is empty")
+        if not label:
+            raise ValueError(f"{path}, line {line}: the label is empty")
+        if label_names is not None and label not in label_names:
+            raise ValueError(
+                f"{path}, line {line}: {function} expects labels from {tuple(label_names)}. "
+                f"Received: {label!r}"
+            )
+        texts.append(text)
+        labels.append(label)
+    classes = tuple(label_names) if label_names is not None else _sorted_labels(labels)
+    if len(classes) < 2:
+        raise ValueError(
+            f"{path}: {function} expects at least two classes. Received: {classes} in "
+            f"{len(texts)} row(s)"
+        )
+    index = {label: i for i, label in enumerate(classes)}
+    return LabeledTexts(tuple(texts), np.array([index[name] for name in labels]), classes)
+
+
+def _place(
+    function: str,
+    path: Path,
+    argument: str,
+    column: str | int,
+    names: Sequence[str] | None,
+    width: int,
+) -> int:
+    if isinstance(column, int):
+        if 0 <= column < width:
+            return column
+        raise ValueError(
+            f"{path}, line 1: {function} expects {argument}={column} (counted from 0), but the "
+            f"line has {width} field(s)"
+        )
+    stripped = [name.strip() for name in names or ()]
+    if stripped.count(column) != 1:
+        problem = "more than one column" if column in stripped else "no column"
+        raise ValueError(
+            f"{path}, line 1: {function} found {problem} named {column!r} ({argument}). "
+            f"The columns are {tuple(stripped)}"
+        )
+    return stripped.index(column)
+
+
+def _sorted_labels(labels: Sequence[str]) -> tuple[str, ...]:
+    unique = sorted(set(labels))
+    try:
+        return tuple(sorted(unique, key=float))
+    except ValueError:
+        return tuple(unique)

@@ -1,0 +1,116 @@
+import csv
+import gzip
+
+import pytest
+
+from keras_attnpool.datasets import load_csv, load_tsv
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="data.txt"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def test_tsv_default_is_label_tab_text(write):
+    data = load_tsv(write('pos\ta "good" one\nneg\tbad\r\npos\t good  again \n\n'))
+    assert data.texts == ('a "good" one', "bad", "good  again")
+    assert data.label_names == ("neg", "pos") and data.labels.tolist() == [1, 0, 1]
+    assert data.rationales is None
+
+
+def test_tsv_columns_by_name_or_position(write):
+    path = write("id\tbody\tkind\n1\thello\tx\n2\tbye\ty\n")
+    expected = ("hello", "bye")
+    assert load_tsv(path, text_column="body", label_column="kind").texts == expected
+    assert load_tsv(path, header=True, text_column=1, label_column=2).texts == expected
+    assert load_tsv(path, text_column=1, label_column=2).texts == ("body", *expected)
+
+
+def test_gzip_and_byte_order_mark(write):
+    packed = gzip.compress("\ufeffa\tx\nb\ty\n".encode())
+    assert load_tsv(write(packed)).label_names == ("a", "b")
+    with pytest.raises(ValueError, match=r"data.txt: the gzip file is damaged"):
+        load_tsv(write(packed[:-10]))
+
+
+def test_csv_quotes_line_breaks_and_delimiter(write):
+    data = load_csv(write('label,text\na,"one, ""two""\nthree"\nb,four\n'))
+    assert data.texts == ('one, "two"\nthree', "four")
+    data = load_csv(
+        write("good;1\nbad;0\n"), header=False, delimiter=";", text_column=0, label_column=1
+    )
+    assert data.texts == ("good", "bad") and data.labels.tolist() == [1, 0]
+
+
+def test_csv_takes_very_long_texts_and_leaves_the_csv_limit_alone(write):
+    limit = csv.field_size_limit()
+    long_text = "word " * 100_000
+    assert load_csv(write(f"label,text\na,{long_text}\nb,x\n")).texts[0] == long_text.strip()
+    assert csv.field_size_limit() == limit
+
+
+def test_numeric_labels_are_sorted_as_numbers(write):
+    assert load_tsv(write("10\ta\n9\tb\n1\tc\n")).label_names == ("1", "9", "10")
+    assert load_tsv(write("10\ta\n9\tb\nx\tc\n")).label_names == ("10", "9", "x")
+
+
+def test_given_label_names_fix_the_classes(write):
+    path = write("b\tx\nb\ty\n")
+    data = load_tsv(path, label_names=("a", "b", "c"))
+    assert data.num_classes == 3 and data.labels.tolist() == [1, 1]
+    with pytest.raises(ValueError, match=r"data.txt, line 1: .*\('a', 'c'\).*'b'"):
+        load_tsv(path, label_names=("a", "c"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a\tx\nb\tcaf\xe9\n", r"line 2: byte 0xe9 is not valid utf-8.*latin-1"),
+        ("a\tx\nb\n", r"line 2: 1 field\(s\), but the first line has 2"),
+        ("a\tx\nb\ty\tz\n", r"line 2: 3 field\(s\)"),
+        ("a\tx\n\nb\ty\n", r"line 2: 1 field\(s\)"),
+        ("only text\nmore\n", r"line 1: load_tsv expects text_column=1"),
+        ("a\tx\nb\t  \n", r"line 2: the text is empty"),
+        ("a\tx\n\ty\n", r"line 2: the label is empty"),
+        ("a\tx\na\ty\n", r"at least two classes. Received: \('a',\) in 2 row"),
+        ("", "no rows"),
+        ("\n\n", "no rows"),
+    ],
+)
+def test_tsv_faults_name_file_and_line(write, content, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        load_tsv(write(content))
+    assert "data.txt" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("label,body\na,x\nb,y\n", {}, r"line 1: .*no column named 'text'.*\('label', 'body'\)"),
+        ("label,text,text\na,x,y\nb,x,y\n", {}, r"more than one column named 'text'"),
+        ("label,text\n", {}, "no rows"),
+        ('label,text\na,"x\n\ny"\nb\n', {}, r"line 5: 1 field\(s\)"),
+        ('label,text\na,x\nb,"never closed\n', {}, r"line 3: unexpected end of data"),
+        ("label,text\na,x\nb, \n", {}, r"line 3: the text is empty"),
+        (b"label,text\na,\xff\n", {}, r"line 2: byte 0xff"),
+        ("a,x\nb,y\n", {"header": False}, r"by position when header=False"),
+    ],
+)
+def test_csv_faults_name_file_and_line(write, content, options, message):
+    with pytest.raises(ValueError, match=message):
+        load_csv(write(content), **options)
+
+
+def test_other_encodings_are_an_argument(write):
+    path = write("a\tcafé\nb\tx\n".encode("latin-1"))
+    assert load_tsv(path, encoding="latin-1").texts[0] == "café"
+
+
+def test_missing_file_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere.csv"):
+        load_csv(tmp_path / "nowhere.csv")
