@@ -10,10 +10,10 @@ PY       := $(VENV)/bin/python
 BACKENDS := tensorflow torch jax
 
 # What `make demo` runs.
-DEMO_TRAIN   ?= --model lama --out runs/demo
+DEMO_TRAIN   ?= --model lama --out runs/demo --overwrite
 DEMO_PREDICT ?= runs/demo \
-	"The screen is gorgeous and the battery lasts for days." \
-	"The staff was not friendly at all, and the room smelled."
+	"The room was superb and the breakfast was very good." \
+	"The food was not good."
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export TF_CPP_MIN_LOG_LEVEL ?= 3

@@ -195,7 +195,6 @@ def test_rule_holds(rule):
         (no_backend_name, "layers/x.py", "import keras\nkeras.backend.backend()"),
         (no_backend_name, "models/x.py", "import keras as k\nif k.config.backend() == 'a': 1"),
         (no_backend_name, "layers/x.py", "from keras.config import backend as b\nb()"),
-        (no_backend_name, "cli.py", "from keras import backend\nbackend.backend()"),
         (no_backend_name, "datasets/x.py", "import os\nos.environ['KERAS_BACKEND']"),
         (arrows, "ops/x.py", "from keras_attnpool import layers"),
         (arrows, "ops/x.py", "from ..layers import AttentionPooling"),

@@ -1,0 +1,55 @@
+"""The command `predict`."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from keras_attnpool import text
+from keras_attnpool.cli import runs
+from keras_attnpool.cli.errors import CommandError, reported
+
+
+def predict(given: dict[str, Any]) -> int:
+    """Prints the class of every text.
+
+    Args:
+        given: `run`, and what was given of `texts` and `json`.
+
+    Returns:
+        The exit status, 0.
+
+    Raises:
+        CommandError: If the run or the input cannot be used.
+    """
+    run = Path(given["run"])
+    config = runs.read_config(run)
+    if not (run / runs.MODEL).is_file():
+        raise CommandError(f"{run} has no {runs.MODEL} yet: no epoch of its training was finished")
+    with reported():
+        tokenizer = text.WordTokenizer.load(run / runs.VOCABULARY)
+        # Only the forward pass: what was compiled on another backend does not matter.
+        model = keras.saving.load_model(run / runs.MODEL, compile=False)
+        texts = given.get("texts") or _lines()
+        if not texts:
+            return 0
+        ids = tokenizer.encode(texts, max_length=config["options"]["max_length"])
+    for content, row in zip(texts, model.predict(ids, verbose=0).tolist(), strict=True):
+        probabilities = dict(zip(config["label_names"], row, strict=True))
+        label = max(probabilities, key=probabilities.__getitem__)
+        if "json" in given:
+            answer = {"label": label, "probability": probabilities[label]}
+            answer |= {"probabilities": probabilities, "text": content}
+            print(json.dumps(answer))
+        else:
+            print(label, f"{probabilities[label]:.4f}", " ".join(content.split()), sep="\t")
+    sys.stdout.flush()
+    return 0
+
+
+def _lines() -> list[str]:
+    if sys.stdin.isatty():
+        print("Reading texts, one a line, until Ctrl-D.", file=sys.stderr)
+    return [line.rstrip("\r\n") for line in sys.stdin]

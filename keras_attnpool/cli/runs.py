@@ -1,0 +1,154 @@
+"""The run folder: what lies in it, written whole or not at all."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from keras_attnpool.cli.errors import CommandError
+
+CONFIG = "config.json"
+VOCABULARY = "vocabulary.json"
+MODEL = "model.keras"
+METRICS = "metrics.json"
+RESUME = "resume"  # what an unfinished run needs to go on
+FORMAT = "keras_attnpool.run"
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Gives a temporary path to write to; it becomes `path` when all went well."""
+    temporary = path.with_name(f".{os.getpid()}.{path.name}")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Writes readable JSON."""
+    with whole_file(path) as temporary:
+        text = json.dumps(content, indent=2, ensure_ascii=False)
+        temporary.write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def read_config(run: Path) -> dict[str, Any]:
+    """The configuration of a run.
+
+    Raises:
+        CommandError: If there is no such run.
+    """
+    path = run / CONFIG
+    if not run.exists():
+        raise CommandError(f"{run}: there is no such run folder")
+    if not path.is_file():
+        raise CommandError(f"{run} is not a run folder: there is no {CONFIG} in it")
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise CommandError(f"{path} is damaged: {error}") from error
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        raise CommandError(f"{path} was not written by `train`")
+    return config
+
+
+def remove_run(run: Path) -> None:
+    """Removes what `train` writes; other files of the folder stay."""
+    for name in (MODEL, METRICS, CONFIG, VOCABULARY):
+        (run / name).unlink(missing_ok=True)
+    remove_resume(run)
+
+
+def remove_resume(run: Path) -> None:
+    """Removes what only an unfinished run needs."""
+    shutil.rmtree(run / RESUME, ignore_errors=True)
+
+
+class Checkpoint:
+    """How far the training of one network has come, kept on disk epoch by epoch.
+
+    What early stopping has to know all follows from the history.
+
+    Args:
+        run: The run folder.
+        name: Name of the network.
+        best: Where the model of the best epoch is kept.
+        resume: Whether to go on from what is on disk.
+    """
+
+    def __init__(self, run: Path, name: str, best: Path, resume: bool) -> None:
+        self.best = best
+        self.history: dict[str, list[float]] = {}
+        self._folder = run / RESUME
+        self._path = self._folder / f"{name}.json"
+        if resume and self._path.is_file():
+            self.history = json.loads(self._path.read_text(encoding="utf-8"))
+
+    @property
+    def epochs(self) -> int:
+        """Number of finished epochs."""
+        return len(self.history.get("loss", ()))
+
+    @property
+    def best_epoch(self) -> int:
+        """The epoch (from 1) of the best validation accuracy; of equal ones the lowest loss."""
+        return _best_epoch(self.history)
+
+    @property
+    def epochs_since_best(self) -> int:
+        """Number of epochs after the best one."""
+        return self.epochs - self.best_epoch
+
+    def summary(self) -> dict[str, Any]:
+        """What the metrics say of the training."""
+        return {
+            "epochs": self.epochs,
+            "best_epoch": self.best_epoch,
+            "seconds": round(sum(self.history["seconds"]), 2),
+            "history": self.history,
+        }
+
+    def add(self, model: keras.Model, logs: dict[str, float]) -> None:
+        """Keeps a finished epoch: the model if it is the best so far, and what it takes to go on.
+
+        Args:
+            model: The compiled model.
+            logs: Losses, accuracies and seconds of the epoch.
+        """
+        history = {
+            name: [*self.history.get(name, ()), float(value)] for name, value in logs.items()
+        }
+        epoch = self.epochs + 1
+        self._folder.mkdir(exist_ok=True)
+        if _best_epoch(history) == epoch:
+            with whole_file(self.best) as temporary:
+                model.save(temporary)
+        with whole_file(self._weights(epoch)) as temporary:
+            model.save_weights(temporary)
+        # Only now does the epoch count, and only then can the weights before it go.
+        write_json(self._path, history)
+        self.history = history
+        self._weights(epoch - 1).unlink(missing_ok=True)
+
+    def restore(self, model: keras.Model) -> None:
+        """Puts weights and optimizer state of the last finished epoch into a compiled model.
+
+        Dropout's random numbers are not part of it: they start anew.
+        """
+        model.optimizer.build(model.trainable_variables)
+        model.load_weights(self._weights(self.epochs))
+
+    def _weights(self, epoch: int) -> Path:
+        return self._path.with_name(f"{self._path.stem}-{epoch}.weights.h5")
+
+
+def _best_epoch(history: dict[str, list[float]]) -> int:
+    scores = zip(history["val_accuracy"], history["val_loss"], strict=True)
+    ranked = [(accuracy, -loss) for accuracy, loss in scores]
+    return 1 + ranked.index(max(ranked))

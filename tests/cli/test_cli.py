@@ -1,0 +1,465 @@
+"""The command line, run in this process: small corpora, small models."""
+
+import csv
+import gzip
+import io
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+import keras_attnpool
+from keras_attnpool import datasets
+from keras_attnpool.cli import main, runs, train
+
+# One short epoch of the model that compiles fastest.
+QUICK = ["--model", "average", "--epochs", "1", "--hidden-units", "0", "--embedding-dim", "4"]
+LAMA = ["--model", "lama-encoder", "--heads", "2", *QUICK[2:]]
+REVIEWS = ["--train-size", "40", "--test-size", "10"]
+
+
+def run_main(capsys, *arguments):
+    """Exit status, standard output, standard error."""
+    status = main([str(argument) for argument in arguments])
+    return status, *capsys.readouterr()
+
+
+def read(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_rows(path, rows, delimiter="\t"):
+    content = io.StringIO()
+    csv.writer(content, delimiter=delimiter, lineterminator="\n").writerows(rows)
+    data = content.getvalue().encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def labelled_rows(size=40):
+    return [("spam" if i % 4 else "ham", f"word{i % 4} and word{i % 3}") for i in range(size)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_length():
+    """Batches of one shape: compiling is what takes the time here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train, "LENGTHS", 1)
+        yield
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, _one_length):
+    """A run on generated reviews, with its baseline."""
+    run = tmp_path_factory.mktemp("cli") / "deep" / "run"
+    assert main(["train", *LAMA, *REVIEWS, "--seed", "3", "--out", str(run)]) == 0
+    return run
+
+
+def test_run_folder(trained):
+    assert {path.name for path in trained.iterdir()} == {
+        "model.keras",
+        "vocabulary.json",
+        "config.json",
+        "metrics.json",
+    }
+    config, metrics = read(trained / "config.json"), read(trained / "metrics.json")
+    assert config["options"].keys() == train.DEFAULTS.keys()
+    assert config["options"]["seed"] == 3 and config["options"]["patience"] == 3
+    assert config["label_names"][0] == "1 star"
+    assert config["backend"] == keras.config.backend()
+    assert config["keras"] == keras.__version__
+    assert metrics["sizes"] == {"train": 36, "validation": 4, "test": 10}
+    assert metrics["interrupted"] is False
+    assert list(metrics["results"]) == ["lama-encoder", "mean pooling", "largest class"]
+    model = keras.saving.load_model(trained / "model.keras", compile=False)
+    result = metrics["results"]["lama-encoder"]
+    assert result["parameters"] == model.count_params()
+    words = len(read(trained / "vocabulary.json")["vocabulary"])
+    assert result["parameters_without_embeddings"] == model.count_params() - 4 * words
+    assert result["epochs"] == result["best_epoch"] == len(result["history"]["val_loss"]) == 1
+
+
+def test_accuracy_is_that_of_the_saved_model(trained, capsys):
+    test = datasets.reviews(10, seed=2)
+    _, out, _ = run_main(capsys, "predict", trained, *test.texts)
+    right = [
+        line.split("\t")[0] == test.label_names[label]
+        for line, label in zip(out.splitlines(), test.labels, strict=True)
+    ]
+    result = read(trained / "metrics.json")["results"]["lama-encoder"]
+    assert result["accuracy"] == pytest.approx(np.mean(right))
+
+
+def test_scores_by_hand():
+    data = datasets.LabeledTexts(tuple("abcd"), np.array([0, 0, 1, 1]), ("x", "y", "z"))
+    scores = train._scores(data, np.array([0, 1, 1, 1]))
+    # x: 1 hit of 1 predicted and 2 true; y: 2 of 3 and 2; z is nowhere.
+    assert scores["accuracy"] == 0.75
+    assert scores["f1"] == pytest.approx({"x": 2 / 3, "y": 4 / 5})
+    assert scores["macro_f1"] == pytest.approx((2 / 3 + 4 / 5) / 2)
+
+
+def test_predict_arguments(trained, capsys):
+    status, out, _ = run_main(capsys, "predict", trained, "Good food.", "", "qwertz\n asdf")
+    assert status == 0
+    rows = [line.split("\t") for line in out.removesuffix("\n").split("\n")]
+    assert [row[2] for row in rows] == ["Good food.", "", "qwertz asdf"]
+    assert all(re.fullmatch(r"[1-5] stars?", label) for label, _, _ in rows)
+    assert all(0.2 <= float(probability) <= 1 for _, probability, _ in rows)
+
+
+def test_predict_lines_as_json(trained, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("Good food.\r\n\nBad food."))
+    status, out, _ = run_main(capsys, "predict", trained, "--json")
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert status == 0 and [answer["text"] for answer in answers] == ["Good food.", "", "Bad food."]
+    for answer in answers:
+        assert sum(answer["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+        assert answer["probabilities"][answer["label"]] == answer["probability"]
+        assert answer["probability"] == max(answer["probabilities"].values())
+
+
+def test_nothing_to_predict(trained, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert run_main(capsys, "predict", trained)[:2] == (0, "")
+
+
+def test_train_on_tsv(tmp_path, capsys):
+    path = write_rows(tmp_path / "mine.tsv.gz", labelled_rows())
+    held_out = write_rows(tmp_path / "test.tsv", [("ham", "word0 and so on")])
+    run = tmp_path / "run"
+    status, out, _ = run_main(capsys, "train", path, "--test", held_out, *QUICK, "--out", run)
+    assert status == 0 and "1 test" in out
+    assert read(run / "config.json")["label_names"] == ["ham", "spam"]
+    assert read(run / "metrics.json")["sizes"] == {"train": 36, "validation": 4, "test": 1}
+
+
+def test_train_on_csv(tmp_path, capsys):
+    rows = [("id", "body", "folder")]
+    rows += [(i, text, label) for i, (label, text) in enumerate(labelled_rows())]
+    path = write_rows(tmp_path / "mine.csv", rows, delimiter=",")
+    columns = ["--text-column", "body", "--label-column", "2"]
+    run = tmp_path / "run"
+    status, _, _ = run_main(capsys, "train", path, *columns, *QUICK, "--out", run)
+    assert status == 0
+    metrics = read(run / "metrics.json")
+    assert metrics["sizes"] == {"train": 29, "validation": 3, "test": 8}
+    # Three quarters of each part are spam.
+    assert metrics["results"]["largest class"]["accuracy"] == 0.75
+
+
+def test_public_set(monkeypatch):
+    parts = {"train": datasets.reviews(40, seed=5), "test": datasets.reviews(6, seed=6)}
+    monkeypatch.setattr(datasets, "load", lambda name, split: parts[split])
+    data = train._load(train.DEFAULTS | {"dataset": "r8"})
+    assert data.sizes == {"train": 36, "validation": 4, "test": 6}
+    assert data.test.texts == parts["test"].texts
+
+
+def test_pairs_are_refused(monkeypatch, tmp_path, capsys):
+    pairs = datasets.SentencePairs(("a",), ("b",), np.array([0]), ("x", "y"), np.array([1.0]))
+    monkeypatch.setattr(datasets, "load", lambda name, split: pairs)
+    status, _, err = run_main(capsys, "train", "--dataset", "sick", "--out", tmp_path / "run")
+    assert status == 2 and "--dataset sick holds pairs" in err
+
+
+@pytest.fixture
+def built(monkeypatch):
+    """The models that would have been trained."""
+    models = []
+
+    def fit(name, model, *rest):
+        models.append(model)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train, "_fit", fit)
+    return models
+
+
+def test_word_vectors_from_file(tmp_path, capsys, built):
+    path = write_rows(tmp_path / "mine.tsv", labelled_rows())
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("word1 1 2 3\nother 3 2 1\n", encoding="utf-8")
+    arguments = ["--model", "average", "--embeddings", vectors]
+    status, out, _ = run_main(capsys, "train", path, *arguments, "--out", tmp_path / "run")
+    assert status == 130 and "vectors for 20% of the words" in out
+    rows = keras.ops.convert_to_numpy(built[0].get_layer("embedding").embeddings)
+    assert [1, 2, 3] in rows.tolist()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--model", "san", "--penalty", "attention"],
+        ["--model", "lama", "--rank", "2", "--context", "learned", "--learn-scale"],
+        ["--model", "transformer", "--heads", "2", "--embedding-dim", "4"],
+        ["--model", "bigru", "--dropout", "0"],
+        ["--model", "text-cnn", "--hidden-units", "3"],
+    ],
+)
+def test_every_model_is_built(arguments, tmp_path, built):
+    arguments = ["--train-size", "20", "--test-size", "2", *arguments]
+    assert main(["train", *arguments, "--out", str(tmp_path / "run")]) == 130
+    assert built[0].output_shape == (None, 5)
+    assert not (tmp_path / "run").exists()
+
+
+# Three batches an epoch. Without dropout, whose random numbers a resumed run draws anew.
+LONGER = ["--model", "average", "--epochs", "4", "--embedding-dim", "4", "--dropout", "0"]
+LONGER += ["--batch-size", "12", "--patience", "9"]
+
+
+def interrupt(monkeypatch, epoch):
+    """Presses Ctrl-C in the second batch of an epoch (from 0)."""
+
+    def on_train_batch_end(self, batch, logs=None):
+        if batch == 1 and self.checkpoint.epochs == epoch:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(train._Epochs, "on_train_batch_end", on_train_batch_end)
+
+
+@pytest.fixture(scope="module")
+def cut(tmp_path_factory):
+    """A run of a user's file that was interrupted in its third epoch."""
+    folder = tmp_path_factory.mktemp("cut")
+    path = write_rows(folder / "mine.tsv", labelled_rows())
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt(patch, epoch=2)
+        assert main(["train", str(path), *LONGER, "--out", str(folder / "run")]) == 130
+    return folder / "run"
+
+
+def test_interrupted_run(cut, capsys):
+    metrics = read(cut / "metrics.json")
+    assert metrics["interrupted"] is True
+    assert metrics["results"]["average"]["epochs"] == 2
+    assert run_main(capsys, "predict", cut, "a text")[0] == 0
+
+
+def test_resume_equals_an_uninterrupted_run(cut, tmp_path, capsys):
+    whole, resumed = tmp_path / "whole", tmp_path / "resumed"
+    assert run_main(capsys, "train", cut.parent / "mine.tsv", *LONGER, "--out", whole)[0] == 0
+    shutil.copytree(cut, resumed)
+    status, out, _ = run_main(capsys, "train", "--resume", "--out", resumed)
+    assert status == 0 and "Epoch 3/4" in out and "Epoch 2/4" not in out
+    first, second = (read(run / "metrics.json")["results"]["average"] for run in (whole, resumed))
+    assert first["epochs"] == second["epochs"] == 4
+    assert first["best_epoch"] == second["best_epoch"]
+    for name in ("loss", "val_loss", "val_accuracy"):
+        np.testing.assert_allclose(first["history"][name], second["history"][name], rtol=1e-4)
+    assert first["f1"] == second["f1"]
+    assert {path.name for path in resumed.iterdir()} == {path.name for path in whole.iterdir()}
+    # Once more: nothing is left to do.
+    status, out, _ = run_main(capsys, "train", "--resume", "--out", resumed)
+    assert status == 0 and "finished" in out
+
+
+def test_resume_refuses(cut, tmp_path, capsys):
+    status, _, err = run_main(capsys, "train", "--resume", "--epochs", "9", "--out", cut)
+    assert status == 2 and "where --epochs is 4. Received: 9" in err
+    other = write_rows(tmp_path / "mine.tsv", labelled_rows()[::-1])
+    run = tmp_path / "run"
+    shutil.copytree(cut, run)
+    config = read(run / "config.json")
+    config["options"]["file"] = str(other)
+    (run / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    status, _, err = run_main(capsys, "train", "--resume", "--out", run)
+    assert status == 2 and "not those that this run was started with" in err
+
+
+def test_resume_in_the_baseline(tmp_path, capsys, monkeypatch):
+    run = tmp_path / "run"
+    fit = train._fit
+    names = []
+
+    def fit_one(name, *rest):
+        names.append(name)
+        if names == ["lama-encoder", "mean pooling"]:
+            raise KeyboardInterrupt
+        fit(name, *rest)
+
+    monkeypatch.setattr(train, "_fit", fit_one)
+    assert main(["train", *LAMA, *REVIEWS, "--out", str(run)]) == 130
+    interrupted = read(run / "metrics.json")["results"]
+    assert list(interrupted) == ["lama-encoder"]
+    assert main(["train", "--resume", "--out", str(run)]) == 0
+    resumed = read(run / "metrics.json")["results"]
+    assert resumed["lama-encoder"] == interrupted["lama-encoder"]
+    assert "mean pooling" in resumed
+
+
+def test_interrupt_before_the_first_epoch(tmp_path, capsys, monkeypatch):
+    interrupt(monkeypatch, epoch=0)
+    run = tmp_path / "run"
+    status, _, err = run_main(capsys, "train", *LONGER, *REVIEWS, "--out", run)
+    assert status == 130 and "nothing was kept" in err
+    assert not run.exists()
+
+
+def test_replaced_run_survives_an_early_interrupt(trained, tmp_path, monkeypatch, capsys):
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    interrupt(monkeypatch, epoch=0)
+    assert main(["train", *LONGER, *REVIEWS, "--overwrite", "--out", str(run)]) == 130
+    for path in trained.iterdir():
+        assert (run / path.name).read_bytes() == path.read_bytes()
+
+
+def test_overwrite_keeps_other_files(trained, tmp_path, capsys):
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    (run / "notes.txt").write_text("mine")
+    status, _, err = run_main(capsys, "train", *QUICK, *REVIEWS, "--out", run)
+    assert status == 2 and "--overwrite" in err
+    assert main(["train", *QUICK, *REVIEWS, "--seed", "8", "--overwrite", "--out", str(run)]) == 0
+    assert read(run / "config.json")["options"]["seed"] == 8
+    assert (run / "notes.txt").read_text() == "mine"
+
+
+def test_early_stopping(tmp_path):
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    run = tmp_path
+    checkpoint = runs.Checkpoint(run, "model", run / "model.keras", resume=False)
+    callback = train._Epochs(checkpoint, patience=2, begin=None)
+    callback.set_model(model)
+    # The third epoch is as accurate as the second at a lower loss; the two after it are not.
+    values = [(0.4, 1.0), (0.6, 0.9), (0.6, 0.8), (0.6, 0.85), (0.5, 0.1)]
+    stopped = []
+    for epoch, (accuracy, loss) in enumerate(values):
+        callback.on_epoch_begin(epoch)
+        logs = {"loss": 1.0, "val_accuracy": accuracy, "val_loss": loss}
+        callback.on_epoch_end(epoch, logs)
+        stopped.append(model.stop_training)
+    assert stopped == [False, False, False, False, True]
+    again = runs.Checkpoint(run, "model", run / "model.keras", resume=True)
+    assert (again.epochs, again.best_epoch, again.epochs_since_best) == (5, 3, 2)
+    assert sorted(path.name for path in (run / "resume").iterdir()) == [
+        "model-5.weights.h5",
+        "model.json",
+    ]
+
+
+def test_divergence_is_reported(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(train.math, "isfinite", lambda number: False)
+    status, _, err = run_main(capsys, "train", *QUICK, *REVIEWS, "--out", tmp_path / "run")
+    assert status == 2 and "--learning-rate" in err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--model", "average", "--heads", "3"], "average does not take --heads; lama,"),
+        (["--model", "bigru", "--learn-scale"], "bigru does not take --learn-scale"),
+        (["--model", "san", "--penalty", "embedding"], "does not take --penalty embedding"),
+        (["--penalty-factor", "2"], "needs a --penalty"),
+        (["--model", "lamb"], "invalid choice: 'lamb'"),
+        (["--heads", "0"], "expects an integer >= 1. Received: '0'"),
+        (["--dropout", "1"], "expects a number in [0, 1). Received: '1'"),
+        (["--learning-rate", "fast"], "expects a number above 0. Received: 'fast'"),
+        (["--test", "x.tsv"], "--test needs a FILE"),
+        (["--dataset", "r9"], "one of ('r8',"),
+        (["--train-size", "3"], "leaves a part empty"),
+        (["x.tsv", "--dataset", "r8"], "exclude each other"),
+        (["x.tsv", "--train-size", "9"], "for the generated reviews only"),
+        (["no_such.tsv"], "no_such.tsv"),
+        (["mail.pdf"], "mail.pdf: expects a name that ends in one of .tsv"),
+        (["--embeddings", "no_such.txt"], "no_such.txt"),
+        (["--embeddings", "no_such.txt", "--embedding-dim", "3"], "decided by the file"),
+        (["--resume"], "there is no such run folder"),
+        (["--resume", "--overwrite"], "not allowed with argument"),
+    ],
+)
+def test_train_refuses(arguments, message, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run_main(capsys, "train", *arguments, "--out", "run")
+    assert status == 2 and message in err
+    assert err.splitlines()[-1].count("error: ") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_library_message_reaches_the_user(tmp_path, capsys):
+    path = write_rows(tmp_path / "mine.tsv", [("a", "text"), ("a", "other")])
+    status, _, err = run_main(capsys, "train", path, "--out", tmp_path / "run")
+    assert status == 2 and "mine.tsv: load_tsv expects at least two classes" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_unknown_label_in_held_out_file(tmp_path, capsys):
+    path = write_rows(tmp_path / "mine.tsv", labelled_rows())
+    held_out = write_rows(tmp_path / "test.tsv", [("eggs", "word0")])
+    status, _, err = run_main(capsys, "train", path, "--test", held_out, "--out", tmp_path / "run")
+    assert status == 2 and "test.tsv, line 1" in err and "'eggs'" in err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "there is no such run folder"),
+        ({}, "there is no config.json in it"),
+        ({"config.json": "{"}, "config.json is damaged"),
+        ({"config.json": "[]"}, "was not written by `train`"),
+        ({"config.json": '{"format": "keras_attnpool.run"}'}, "has no model.keras yet"),
+        (
+            {"config.json": '{"format": "keras_attnpool.run"}', "model.keras": "x"}
+            | {"vocabulary.json": "{}"},
+            "WordTokenizer.load",
+        ),
+    ],
+)
+def test_predict_refuses(content, message, tmp_path, capsys):
+    run = tmp_path / "run"
+    if content is not None:
+        run.mkdir()
+        for name, text in content.items():
+            (run / name).write_text(text)
+    status, out, err = run_main(capsys, "predict", run, "a text")
+    assert (status, out) == (2, "") and message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_folder_that_is_no_run_is_left_alone(tmp_path, capsys):
+    (tmp_path / "thesis.txt").write_text("years of work")
+    status, _, err = run_main(capsys, "train", *QUICK, "--overwrite", "--out", tmp_path)
+    assert status == 2 and "is not a run folder" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_help_and_version(capsys):
+    status, out, _ = run_main(capsys, "--version")
+    assert status == 0 and keras_attnpool.__version__ in out
+    for command in ([], ["train"], ["predict"]):
+        status, out, _ = run_main(capsys, *command, "--help")
+        assert status == 0 and "python -m keras_attnpool predict" in out or "train" in command
+    assert run_main(capsys)[0] == 2
+
+
+def test_process_is_interrupted(tmp_path):
+    run = tmp_path / "run"
+    arguments = [*LONGER, *REVIEWS, "--epochs", "10000", "--patience", "10000", "--out", str(run)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "keras_attnpool", "train", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for line in process.stdout:
+        if line.startswith("Epoch 3/"):
+            process.send_signal(signal.SIGINT)
+            break
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in err
+    assert f"train --resume --out {run}" in err
+    metrics = read(run / "metrics.json")
+    assert metrics["results"]["average"]["epochs"] >= 2
+    assert not [path for path in run.rglob("*") if path.name.startswith(".")]
+    assert main(["predict", str(run), "a text"]) == 0
