@@ -27,8 +27,8 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint format types examples wheel env constraints clean distclean \
-	$(BACKENDS:%=test-%)
+.PHONY: help demo test lint format types examples wheel env constraints clean distclean docs \
+	docs-serve $(BACKENDS:%=test-%) $(BACKENDS:%=notebooks-%)
 
 help:  ## list these targets
 	@echo "make <target>   (one virtual environment, $(VENV), made when first needed)"
@@ -54,10 +54,10 @@ TEST_ENV := $(VENV)/stamp-all
 DEMO_ENV := $(if $(wildcard $(TEST_ENV)),$(TEST_ENV),$(VENV)/stamp-$(BACKEND))
 
 $(BACKENDS:%=$(VENV)/stamp-%): $(VENV)/stamp-%: pyproject.toml constraints.txt
-	$(call install,$*$(comma)text)
+	$(call install,$*$(comma)text$(comma)plots)
 
 $(TEST_ENV): pyproject.toml constraints.txt
-	$(call install,tensorflow$(comma)torch$(comma)jax$(comma)text$(comma)plots$(comma)nlp$(comma)dev)
+	$(call install,tensorflow$(comma)torch$(comma)jax$(comma)text$(comma)plots$(comma)nlp$(comma)notebooks$(comma)docs$(comma)dev)
 
 env: $(TEST_ENV)  ## the environment that all the tests need
 
@@ -67,7 +67,7 @@ demo: $(DEMO_ENV)  ## train a small classifier, then predict two texts (BACKEND=
 	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool predict $(DEMO_PREDICT)
 
 # --- tests -----------------------------------------------------------------------------------
-test: lint types wheel $(BACKENDS:%=test-%)  ## everything that must be green
+test: lint types wheel docs $(BACKENDS:%=notebooks-%) $(BACKENDS:%=test-%)  ## everything that must be green
 
 lint: $(TEST_ENV)  ## style and format
 	$(PY) -m ruff check .
@@ -88,6 +88,15 @@ test-tensorflow test-torch test-jax: test-%: $(TEST_ENV)  ## unit tests and exam
 
 examples: $(TEST_ENV)  ## only the examples of README and docstrings, under BACKEND (part of each test-... too)
 	KERAS_BACKEND=$(BACKEND) $(PY) -m pytest tests/test_examples.py $(ARGS)
+
+notebooks-tensorflow notebooks-torch notebooks-jax: notebooks-%: $(TEST_ENV)  ## run the notebooks under one backend, compare what is deterministic
+	KERAS_BACKEND=$* $(PY) -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=300 --timeout=600 notebooks $(ARGS)
+
+docs: $(TEST_ENV)  ## build the site into site/, strictly
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict
+
+docs-serve: $(TEST_ENV)  ## the site at http://127.0.0.1:8000, built anew at every change
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs serve
 
 # --- upkeep ----------------------------------------------------------------------------------
 format: $(TEST_ENV)  ## put the code into the project's format

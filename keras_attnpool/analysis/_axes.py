@@ -1,0 +1,31 @@
+"""The Axes that a plot draws on."""
+
+from typing import Any
+
+
+def axes_or_new(ax: Any, owner: str, size: tuple[float, float]) -> Any:
+    """`ax`, or the Axes of a new figure of `size` inches.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+        ValueError: If `ax` is given and is no Axes.
+    """
+    try:
+        from matplotlib import pyplot
+        from matplotlib.axes import Axes
+    except ImportError as error:
+        raise ImportError(
+            f"{owner} draws with matplotlib: pip install keras_attnpool[plots]"
+        ) from error
+    if ax is None:
+        return pyplot.subplots(figsize=size, layout="constrained")[1]
+    if not isinstance(ax, Axes):
+        raise ValueError(f"{owner} expects `ax` to be a matplotlib Axes. Received: {type(ax)}")
+    return ax
+
+
+def plain_grid(ax: Any, axis: str = "both") -> None:
+    """A light grid behind the data, and no frame at the top and on the right."""
+    ax.grid(True, axis=axis, color="0.9", linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)

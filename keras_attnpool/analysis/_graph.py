@@ -1,0 +1,84 @@
+"""A model's graph, replayed over the same layers with each layer call in other hands."""
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+
+Visit = Callable[[str, Any, tuple[Any, ...], dict[str, Any]], tuple[Any, dict[str, list[Any]]]]
+"""`(path, layer, args, kwargs) -> (the layer's outputs, further tensors by name)`."""
+
+
+def graph_of(model: Any) -> keras.Model | None:
+    """The model as a plain uncompiled functional model, or `None` if it has no graph.
+
+    The layers and the graph are those of `model`: nothing is called and nothing is copied.
+    """
+    if not isinstance(model, keras.Model) or getattr(model, "inputs", None) is None:
+        return None
+    if isinstance(model, keras.Sequential):
+        # Its `input` would be the tensor that an outer model calls it on.
+        return keras.Model(model.inputs[0], model.outputs[0], name=model.name)
+    return keras.Model(model.input, model.output, name=model.name)
+
+
+def layers_by_path(model: Any, owner: str) -> dict[str, Any]:
+    """Every layer of a model and of the models nested in it; nested ones as `"inner/layer"`.
+
+    Raises:
+        ValueError: If the model has no graph.
+    """
+    if not isinstance(model, keras.Model):
+        raise ValueError(f"{owner} expects `model` to be a keras.Model. Received: {type(model)}")
+    if graph_of(model) is None:
+        raise ValueError(
+            f"{owner} reads the graph of a functional or Sequential model that has been built; a "
+            f"subclassed model has none. Received: model '{model.name}' of class "
+            f"{type(model).__name__}"
+        )
+    found: dict[str, Any] = {}
+    _collect(model, "", found)
+    return found
+
+
+def _collect(model: Any, prefix: str, found: dict[str, Any]) -> None:
+    for layer in model.layers:
+        found[prefix + layer.name] = layer
+        if graph_of(layer) is not None:
+            _collect(layer, f"{prefix}{layer.name}/", found)
+
+
+def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
+    """A functional model over the very layers of `model`, each called through `visit`.
+
+    Args:
+        model: A functional or built Sequential model.
+        visit: Calls a layer, or does something else in its place. Operations that are no layers
+            come by as well.
+        prefix: Path of `model` inside the outermost model.
+
+    Returns:
+        A model with the inputs of `model` and the outputs `(outputs of model, {name: [tensor]})`,
+        all that the visits found, call after call.
+    """
+    inner: dict[str, keras.Model] = {}
+    found: dict[str, list[Any]] = {}
+
+    def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
+        path = prefix + layer.name
+        if graph_of(layer) is None:
+            outputs, extra = visit(path, layer, args, kwargs)
+        else:
+            if path not in inner:
+                inner[path] = rewire(layer, visit, f"{path}/")
+            outputs, extra = inner[path](*args, **kwargs)
+        for name, tensors in extra.items():
+            found.setdefault(name, []).extend(tensors)
+        return outputs
+
+    graph = keras.models.clone_model(
+        graph_of(model), clone_function=lambda layer: layer, call_function=call
+    )
+    rewired = keras.Model(graph.input, (graph.output, found), name=model.name)
+    rewired.supports_masking = model.supports_masking
+    return rewired

@@ -1,0 +1,44 @@
+"""Class probabilities from what a classifier returns."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+def class_probabilities(
+    outputs: Any, from_logits: bool, owner: str
+) -> npt.NDArray[np.floating[Any]]:
+    """Probabilities `(batch, classes)` from a model's outputs.
+
+    Args:
+        outputs: `(batch, classes)`, or `(batch, 1)` for two classes (the second one's).
+        from_logits: Whether the outputs are logits.
+        owner: The public function, for the error text.
+
+    Returns:
+        float64 array `(batch, classes)`, with two classes for a single output.
+
+    Raises:
+        ValueError: If the outputs are no class scores, or no probabilities though they should be.
+    """
+    if not hasattr(outputs, "shape") or len(outputs.shape) != 2:
+        raise ValueError(
+            f"{owner} expects a classifier with one output of shape (batch, classes). Received: "
+            f"{getattr(outputs, 'shape', type(outputs))}"
+        )
+    values = np.asarray(outputs, np.float64)
+    if from_logits:
+        if values.shape[1] == 1:
+            values = np.concatenate([np.zeros_like(values), values], axis=1)
+        values = np.exp(values - values.max(axis=1, keepdims=True))
+        return np.asarray(values / values.sum(axis=1, keepdims=True))
+    if values.shape[1] == 1:
+        values = np.concatenate([1 - values, values], axis=1)
+    if values.min(initial=0) < -1e-3 or np.abs(values.sum(axis=1) - 1).max(initial=0) > 1e-2:
+        raise ValueError(
+            f"{owner} expects a model that returns probabilities; pass from_logits=True if it "
+            f"returns logits. Received: outputs from {values.min():.3g} to {values.max():.3g} with "
+            f"sums from {values.sum(axis=1).min():.3g} to {values.sum(axis=1).max():.3g}"
+        )
+    return values

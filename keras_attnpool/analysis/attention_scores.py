@@ -1,0 +1,202 @@
+"""The attention weights of any layer of any functional model."""
+
+import inspect
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_attnpool.analysis._graph import layers_by_path, rewire
+
+FLAG = "return_attention_scores"
+
+
+def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
+    """Builds a model that returns the attention weights beside the predictions.
+
+    It shares every layer with `model`, so it follows further training. Use it where
+    `attention_scores` would be called again and again: it is compiled only once.
+
+    A layer has weights to show if its `call` takes `return_attention_scores`: the attention layers
+    of this package, `keras.layers.MultiHeadAttention` and its relatives, KerasHub's encoders.
+    Models nested in the model are searched too; a layer inside another layer (a wrapper) is not
+    found.
+
+    Args:
+        model: A functional or built Sequential model.
+        layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model). `None`
+            takes all layers that have weights.
+
+    Returns:
+        A functional model with the inputs of `model` and the outputs
+        `(outputs of model, {path: [scores]})`, scores in float32, with one entry for each time that
+        the model calls the layer.
+
+    Raises:
+        ValueError: If the model has no graph, has no such layer, or the layer has no weights to
+            show.
+
+    Example:
+
+    ```python
+    import keras
+    import keras_attnpool
+
+    model = keras_attnpool.models.LAMAEncoder(100, 2, num_heads=3)
+    shown = keras_attnpool.analysis.attention_model(model)
+    predictions, scores = shown(keras.ops.array([[4, 8, 15, 0]]))
+    assert scores["pooling"][0].shape == (1, 3, 4)
+    ```
+    """
+    layers = layers_by_path(model, "attention_model")
+    wanted = _wanted(model, layers, layer)
+
+    calls = dict.fromkeys(wanted, 0)
+
+    def visit(path: str, called: Any, args: Any, kwargs: Any) -> tuple[Any, dict[str, list[Any]]]:
+        if path not in wanted:
+            return called(*args, **kwargs), {}
+        tensors, others = _split(called, args, kwargs)
+        calls[path] += 1
+        name = called.name if calls[path] == 1 else f"{called.name}_call_{calls[path]}"
+        outputs, scores = _WithScores(called, others, name)(tensors)
+        floats = keras.tree.map_structure(lambda x: keras.ops.cast(x, "float32"), scores)
+        return (outputs, scores) if others.get(FLAG) else outputs, {path: [floats]}
+
+    return rewire(model, visit)
+
+
+def attention_scores(
+    model: keras.Model,
+    inputs: Any,
+    layer: Any = None,
+    *,
+    batch_size: int = 32,
+    return_predictions: bool = False,
+) -> Any:
+    """Reads the attention weights that a model uses for the given inputs.
+
+    They come from the pass that makes the predictions, in inference mode and under the model's own
+    masks. The model is left as it is; it needs not be compiled.
+
+    Args:
+        model: A functional or built Sequential model.
+        inputs: What `model.predict` takes as arrays, integer ids `(batch, time)` for the models of
+            this package.
+        layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model). `None`
+            takes all layers whose `call` has `return_attention_scores`.
+        batch_size: Number of examples in one step.
+        return_predictions: Whether to return the predictions, too.
+
+    Returns:
+        The scores as float32 NumPy array in the layer's layout, `(batch, heads, time)` say. A layer
+        that is called several times gives a list of such arrays; a layer whose scores are a tuple
+        or dict gives that structure. With `layer=None` and several such layers, a dict from path to
+        scores. With `return_predictions`, the pair `(scores, predictions)`.
+
+    Raises:
+        ValueError: If the model has no graph, has no such layer, the layer has no weights to show,
+            or the inputs are empty.
+
+    Example:
+
+    ```python
+    import numpy as np
+    import keras_attnpool
+
+    model = keras_attnpool.models.LAMAEncoder(100, 2, num_heads=3)
+    ids = np.array([[4, 8, 15, 0]])
+    scores = keras_attnpool.analysis.attention_scores(model, ids, "pooling")
+    assert scores.shape == (1, 3, 4)
+    ```
+    """
+    if not batch_size >= 1:
+        raise ValueError(
+            f"attention_scores expects `batch_size` >= 1. Received: batch_size={batch_size}"
+        )
+    shapes = [np.shape(x) for x in keras.tree.flatten(inputs)]
+    if not shapes or any(shape[:1] in ((), (0,)) for shape in shapes):
+        raise ValueError(
+            "attention_scores expects `inputs` with at least one example on the first axis. "
+            f"Received: shapes {shapes}"
+        )
+    shown = attention_model(model, layer)
+    predictions, found = shown.predict(inputs, batch_size=batch_size, verbose=0)
+    scores = {path: calls[0] if len(calls) == 1 else calls for path, calls in found.items()}
+    chosen = next(iter(scores.values())) if len(scores) == 1 else scores
+    return (chosen, predictions) if return_predictions else chosen
+
+
+class _WithScores(keras.layers.Layer):  # type: ignore[misc]
+    """One call of a layer with the flag set, as a layer of its own.
+
+    Keras takes it that every call of a layer has as many outputs as its first. Masks pass by: the
+    tensors carry them into the layer and out of it.
+    """
+
+    def __init__(self, layer: Any, others: dict[str, Any], name: str) -> None:
+        super().__init__(dtype=layer.dtype_policy, autocast=False, name=name)
+        self.supports_masking = True
+        self.layer = layer
+        self.others = others
+        self.built = True
+
+    def call(self, tensors: dict[str, Any]) -> Any:
+        return self.layer(**{**self.others, **tensors, FLAG: True})
+
+    def compute_mask(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+def _split(layer: Any, args: Any, kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments of a call by name: those that hold tensors, and the others."""
+    signature = inspect.signature(layer.call)
+    tensors: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    named = signature.bind(*args, **kwargs).arguments
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            named |= named.pop(name, {})
+    for name, value in named.items():
+        has_tensor = any(isinstance(x, keras.KerasTensor) for x in keras.tree.flatten(value))
+        (tensors if has_tensor else others)[name] = value
+    return tensors, others
+
+
+def _wanted(model: keras.Model, layers: dict[str, Any], layer: Any) -> set[str]:
+    """The paths of the layers whose weights are wanted."""
+    able = {path: each for path, each in layers.items() if _has_scores(each)}
+    listed = f"Layers with attention weights: {list(able) or 'none'}"
+    if layer is None:
+        if not able:
+            raise ValueError(
+                f"Model '{model.name}' has no layer whose call takes `{FLAG}`. Received: a model "
+                f"with the layers {list(layers)}"
+            )
+        return set(able)
+    if isinstance(layer, str):
+        hits = {p for p in layers if p == layer} or {
+            p for p in layers if p.rsplit("/", 1)[-1] == layer
+        }
+    else:
+        hits = {path for path, each in layers.items() if each is layer}
+    name = layer if isinstance(layer, str) else getattr(layer, "name", layer)
+    if not hits:
+        raise ValueError(
+            f"Model '{model.name}' has no layer '{name}'. {listed}. Received: layer={layer!r}"
+        )
+    if isinstance(layer, str) and len(hits) > 1:
+        raise ValueError(
+            f"Several layers of model '{model.name}' are called '{name}'; give the path, one of "
+            f"{sorted(hits)}. Received: layer={layer!r}"
+        )
+    if not hits <= set(able):
+        raise ValueError(
+            f"Layer '{name}' has no attention weights: its call does not take `{FLAG}`. {listed}. "
+            f"Received: layer={layer!r}"
+        )
+    return hits
+
+
+def _has_scores(layer: Any) -> bool:
+    return FLAG in inspect.signature(layer.call).parameters

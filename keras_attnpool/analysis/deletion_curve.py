@@ -1,0 +1,235 @@
+"""Deletion test: does the prediction hang on the attended tokens?"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+import numpy.typing as npt
+
+from keras_attnpool.analysis._axes import axes_or_new, plain_grid
+from keras_attnpool.analysis._probabilities import class_probabilities
+from keras_attnpool.analysis._token_rows import aligned_rows
+
+FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
+
+
+class DeletionCurve(NamedTuple):
+    """What `deletion_curve` returns.
+
+    Attributes:
+        fractions: float64 array `(steps,)`, the removed shares of the tokens.
+        attended: float64 array `(steps,)`, the mean probability of the class predicted on the full
+            text, without the tokens of largest weight.
+        random: float64 array `(steps,)`, the same without tokens chosen at random.
+        attended_area: Area under `attended` divided by the range of the fractions: the mean
+            probability along the curve. The lower, the more the prediction hangs on these tokens.
+        random_area: The same for `random`.
+        num_texts: Number of texts with at least one token.
+
+    Example:
+
+    >>> shares = np.array([0, 0.5])
+    >>> curve = DeletionCurve(shares, np.array([0.9, 0.3]), np.array([0.9, 0.7]), 0.6, 0.8, 10)
+    >>> curve.attended_area < curve.random_area
+    True
+    """
+
+    fractions: npt.NDArray[np.float64]
+    attended: npt.NDArray[np.float64]
+    random: npt.NDArray[np.float64]
+    attended_area: float
+    random_area: float
+    num_texts: int
+
+
+def deletion_curve(
+    model: keras.Model,
+    ids: Any,
+    weights: Any,
+    fractions: Sequence[float] = FRACTIONS,
+    *,
+    replacement: int | None = None,
+    num_random: int = 3,
+    seed: int = 0,
+    from_logits: bool = False,
+    batch_size: int = 32,
+) -> DeletionCurve:
+    """Removes the most attended tokens of each text and watches the prediction.
+
+    The class is the one that the model predicts on the full text. Of a text with n tokens,
+    `ceil(fraction * n)` are removed; equal weights are ordered at random. Tokens chosen at random
+    are the control: a curve below it says that the weights point at tokens that matter.
+
+    Args:
+        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
+        ids: Integer array `(batch, time)`, 0 = padding.
+        weights: One row `(time,)` per text or `(batch, time)`, of any sign, one number for each
+            place of `ids` (those at padding are not read): see `reduce_scores`.
+        fractions: Increasing shares in [0, 1], at least two.
+        replacement: `None` takes the token out and closes the gap; an id is put in its place, that
+            of an unknown token say (0 leaves a masked hole).
+        num_random: Number of random orders that the control is averaged over.
+        seed: Seed of the random orders.
+        from_logits: Whether the model returns logits and not probabilities.
+        batch_size: Number of texts in one step.
+
+    Returns:
+        `DeletionCurve`. Texts without any token are left out.
+
+    Raises:
+        ValueError: If shapes do not fit, the fractions do not increase within [0, 1], the model
+            returns no probabilities, or no text has a token.
+
+    Example:
+
+    ```python
+    import numpy as np
+    from keras_attnpool import analysis, models
+
+    model = models.LAMAEncoder(100, 2, num_heads=3)
+    ids = np.array([[4, 8, 15, 16], [23, 42, 0, 0]])
+    weights = analysis.reduce_scores(analysis.attention_scores(model, ids))
+    curve = analysis.deletion_curve(model, ids, weights, [0, 0.25, 0.5])
+    assert curve.attended.shape == (3,) and curve.num_texts == 2
+    ```
+
+    Reference:
+        - Samek et al., 2017, Evaluating the Visualization of What a Deep Neural Network Has Learned
+    """
+    ids, scores = _checked_texts(ids, weights)
+    shares = _checked_fractions(fractions)
+    for name, value in (("num_random", num_random), ("batch_size", batch_size)):
+        if value < 1:
+            raise ValueError(f"deletion_curve expects `{name}` >= 1. Received: {name}={value}")
+
+    def probabilities(texts: npt.NDArray[Any]) -> npt.NDArray[np.floating[Any]]:
+        outputs = model.predict(texts, batch_size=batch_size, verbose=0)
+        return class_probabilities(outputs, from_logits, "deletion_curve")
+
+    full = probabilities(ids)
+    rows = np.arange(len(ids))
+    classes = full.argmax(axis=1)
+
+    def curve(order: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        heights = []
+        for share in shares:
+            changed = _without(ids, order, share, replacement)
+            after = probabilities(changed) if share else full
+            heights.append(after[rows, classes].mean())
+        return np.array(heights)
+
+    rng = np.random.default_rng(seed)
+    attended = curve(_order(scores, ids, rng))
+    controls = [curve(_order(np.zeros_like(scores), ids, rng)) for _ in range(num_random)]
+    random = np.mean(controls, axis=0)
+    return DeletionCurve(
+        shares, attended, random, _area(shares, attended), _area(shares, random), len(ids)
+    )
+
+
+def plot_deletion_curve(
+    curve: DeletionCurve,
+    ax: Any = None,
+    *,
+    name: str = "most attended",
+    control: bool = True,
+    title: str | None = None,
+) -> Any:
+    """Draws a deletion curve beside its random control.
+
+    Args:
+        curve: The result of `deletion_curve`.
+        ax: The Axes to draw on; a new figure's by default. Several curves can share one.
+        name: What the curve removes, for the legend.
+        control: Whether the random control is drawn; once is enough on shared Axes.
+        title: The title.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+
+    Example:
+
+    ```python
+    import numpy as np
+
+    shares = np.array([0, 0.5])
+    curve = DeletionCurve(shares, np.array([0.9, 0.3]), np.array([0.9, 0.7]), 0.6, 0.8, 10)
+    assert plot_deletion_curve(curve).get_xlabel() == "tokens removed (%)"
+    ```
+    """
+    ax = axes_or_new(ax, "plot_deletion_curve", (5.5, 3.6))
+    percent = 100 * curve.fractions
+    label = f"{name} (area {curve.attended_area:.2f})"
+    (line,) = ax.plot(percent, curve.attended, marker="o", markersize=4, label=label)
+    if control:
+        label = f"random (area {curve.random_area:.2f})"
+        style = {"marker": "o", "markersize": 3, "linestyle": "--", "color": "0.5"}
+        ax.plot(percent, curve.random, label=label, **style)
+        ax.fill_between(percent, curve.attended, curve.random, color=line.get_color(), alpha=0.12)
+    ax.set(xlabel="tokens removed (%)", ylabel="probability of the predicted class")
+    ax.set_ylim(0, 1)
+    if title is not None:
+        ax.set_title(title, parse_math=False)
+    plain_grid(ax)
+    ax.legend(frameon=False)
+    return ax
+
+
+def _order(
+    scores: npt.NDArray[Any], ids: npt.NDArray[Any], rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """The place of each token in the order of removal, `(batch, time)`; padding comes last."""
+    ranked = np.lexsort((rng.random(ids.shape), -scores, ids == 0), axis=1)
+    places = np.empty_like(ranked)
+    np.put_along_axis(places, ranked, np.arange(ids.shape[1])[None], axis=1)
+    return places
+
+
+def _without(
+    ids: npt.NDArray[Any], order: npt.NDArray[Any], share: float, replacement: int | None
+) -> npt.NDArray[Any]:
+    tokens = ids != 0
+    # A share such as 0.3 of 10 must not become 4 by rounding error.
+    number = np.ceil(share * tokens.sum(axis=1, keepdims=True) - 1e-9)
+    gone = tokens & (order < number)
+    if replacement is not None:
+        return np.where(gone, replacement, ids)
+    closed = np.zeros_like(ids)
+    for row, (text, kept) in enumerate(zip(ids, tokens & ~gone, strict=True)):
+        closed[row, : kept.sum()] = text[kept]
+    return closed
+
+
+def _area(shares: npt.NDArray[Any], heights: npt.NDArray[Any]) -> float:
+    return float(np.average((heights[1:] + heights[:-1]) / 2, weights=np.diff(shares)))
+
+
+def _checked_texts(ids: Any, weights: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+    ids = np.asarray(ids)
+    if ids.ndim != 2 or not np.issubdtype(ids.dtype, np.integer):
+        raise ValueError(
+            "deletion_curve expects `ids` as integer array (batch, time). Received: shape "
+            f"{ids.shape}, dtype {ids.dtype}"
+        )
+    rows = aligned_rows(weights, [ids.shape[1]] * len(ids), "deletion_curve")
+    used = (ids != 0).any(axis=1)
+    if not used.any():
+        raise ValueError(
+            f"deletion_curve expects a text with a token. Received: {len(ids)} empty texts"
+        )
+    return ids[used], np.stack(rows)[used]
+
+
+def _checked_fractions(fractions: Sequence[float]) -> npt.NDArray[np.float64]:
+    shares = np.asarray(fractions, np.float64)
+    within = shares.ndim == 1 and len(shares) >= 2 and shares[0] >= 0 and shares[-1] <= 1
+    if not within or not (np.diff(shares) > 0).all():
+        raise ValueError(
+            "deletion_curve expects at least two increasing `fractions` in [0, 1]. Received: "
+            f"fractions={list(np.ravel(shares))}"
+        )
+    return shares

@@ -1,0 +1,221 @@
+"""Gradient x input of every token, in Keras alone."""
+
+from typing import Any
+
+import keras
+import numpy as np
+import numpy.typing as npt
+from keras import ops
+
+from keras_attnpool.analysis._graph import layers_by_path, rewire
+from keras_attnpool.analysis._probabilities import class_probabilities
+
+
+def gradient_saliency(
+    model: keras.Model,
+    ids: Any,
+    classes: Any = None,
+    *,
+    layer: Any = None,
+    from_logits: bool = False,
+    batch_size: int = 32,
+) -> npt.NDArray[np.float32]:
+    """Computes gradient x input of a class's log-probability for every token.
+
+    For token t with embedding `e_t` and class c: `sum over dim of e_t * d log p_c / d e_t`, to
+    first order what the log-probability loses when the embedding is scaled to zero. It is signed: a
+    token with a positive value speaks for the class. `np.abs` of it ranks tokens by influence.
+
+    The model runs in inference mode and comes out as it went in: weights, trainable flags, compiled
+    state. How: the embeddings are multiplied by a gate of ones, the only trainable weight of a
+    model around yours, and one SGD step of learning rate 1 moves the gate by its gradient, which is
+    the number wanted.
+
+    Where the predicted probability is 1 to float32 precision, the gradient is 0.
+
+    Args:
+        model: A functional or built Sequential classifier with one input of ids. Its output is
+            `(batch, classes)`, or `(batch, 1)` for two classes.
+        ids: Integer array `(batch, time)`, or any shape that the embedding layer turns into
+            `(*ids.shape, dim)`.
+        classes: Integer array `(batch,)`, the class of each row to explain. Defaults to the
+            predicted one.
+        layer: The layer whose output is gated, by itself, by name or by path
+            (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
+        from_logits: Whether the model returns logits and not probabilities.
+        batch_size: Number of texts in one step.
+
+    Returns:
+        float32 array of the shape of `ids`; 0 at steps that the model masks.
+
+    Raises:
+        ValueError: If the model has no graph, more than one input or no class scores, if the layer
+            is not there or does not embed the ids, or the shapes or classes do not fit.
+
+    Example:
+
+    ```python
+    import numpy as np
+    import keras_attnpool
+
+    model = keras_attnpool.models.LAMAEncoder(100, 2, num_heads=3)
+    ids = np.array([[4, 8, 15, 0]])
+    saliency = keras_attnpool.analysis.gradient_saliency(model, ids)
+    assert saliency.shape == (1, 4) and saliency[0, 3] == 0
+    ```
+
+    Reference:
+        - Denil, Demiraj and de Freitas, 2014, Extraction of Salient Sentences from Labelled
+          Documents
+    """
+    ids = _checked_ids(ids, batch_size)
+    path = _embedding_path(model, layer)
+    size = min(batch_size, len(ids))
+    gate = _Gate((size, *ids.shape[1:]))
+    gated = rewire(model, _gating(path, gate))
+    if len(gated.inputs) != 1:
+        raise ValueError(
+            f"gradient_saliency expects a model with one input. Received: model '{model.name}' "
+            f"with {len(gated.inputs)} inputs"
+        )
+    if classes is None:
+        outputs = model.predict(ids, batch_size=batch_size, verbose=0)
+        classes = class_probabilities(outputs, from_logits, "gradient_saliency").argmax(axis=1)
+    classes = _checked_classes(classes, len(ids), getattr(gated.output[0], "shape", None))
+    step = _GateStep(gated, gate, from_logits, name="gradient_saliency")
+    # The loss is a sum over rows, so that the step is the gradient of each row by itself.
+    step.compile(keras.optimizers.SGD(1.0), auto_scale_loss=False)
+    found = []
+    for start in range(0, len(ids), size):
+        rows = np.arange(start, start + size) % len(ids)  # the last batch is filled up
+        gate.shift.assign(np.zeros(gate.shift.shape, "float32"))
+        step.train_on_batch(ids[rows], classes[rows])
+        found.append(ops.convert_to_numpy(gate.shift.value))
+    return np.concatenate(found)[: len(ids)].astype(np.float32)
+
+
+class _Gate(keras.layers.Layer):  # type: ignore[misc]
+    """Multiplies each token's vector by 1 + shift; the shift is zero and can be trained."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        super().__init__(dtype="float32", autocast=False, name="saliency_gate")
+        self.supports_masking = True
+        # Not the gate itself: next to 1, float32 would keep few digits of a small gradient.
+        self.shift = self.add_weight(name="shift", shape=shape, initializer="zeros")
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        gate = ops.expand_dims(1 + self.shift.value, -1)
+        return inputs * ops.cast(gate, inputs.dtype)
+
+    def compute_output_spec(self, inputs: Any, **kwargs: Any) -> Any:
+        return keras.KerasTensor(inputs.shape, inputs.dtype)
+
+
+class _GateStep(keras.Model):  # type: ignore[misc]
+    """The gated model with the gate as its only weight, and the log-probability as output."""
+
+    def __init__(self, gated: keras.Model, gate: _Gate, from_logits: bool, **kwargs: Any) -> None:
+        super().__init__(dtype="float32", autocast=False, **kwargs)
+        self.gate = gate
+        self.from_logits = from_logits
+        # In a closure Keras does not track the model: no optimizer and no state ever holds its
+        # weights, whatever happens during the step.
+        weights = [v for v in gated.trainable_variables if v is not gate.shift]
+
+        def run(inputs: Any) -> Any:
+            frozen = [(v, ops.stop_gradient(v.value)) for v in weights]
+            # Penalties that the layers add end in this scope, out of the gradient.
+            with keras.StatelessScope([*frozen, (gate.shift, gate.shift.value)]):
+                return gated(inputs, training=False)[0]
+
+        self.run = run
+
+    def call(self, inputs: Any, training: bool | None = None) -> Any:
+        return self.run(inputs)
+
+    def compute_loss(
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        training: bool = True,
+    ) -> Any:
+        outputs = ops.cast(y_pred, "float32")
+        if outputs.shape[-1] == 1:
+            other = ops.zeros_like(outputs) if self.from_logits else 1 - outputs
+            outputs = ops.concatenate([other, outputs], axis=-1)
+        if self.from_logits:
+            logs = ops.log_softmax(outputs)
+        else:
+            logs = ops.log(ops.maximum(outputs, np.finfo(np.float32).tiny))
+        return -ops.sum(logs * ops.one_hot(ops.cast(y, "int32"), outputs.shape[-1]))
+
+
+def _gating(path: str, gate: _Gate) -> Any:
+    def visit(called: str, layer: Any, args: Any, kwargs: Any) -> tuple[Any, dict[str, list[Any]]]:
+        outputs = layer(*args, **kwargs)
+        if called != path:
+            return outputs, {}
+        shape = getattr(outputs, "shape", ())
+        if len(shape) != len(gate.shift.shape) + 1:
+            raise ValueError(
+                f"gradient_saliency expects a layer that turns ids {tuple(gate.shift.shape)} into "
+                f"vectors, one axis more. Received: layer '{path}' with output {shape}"
+            )
+        return gate(outputs), {}
+
+    return visit
+
+
+def _embedding_path(model: Any, layer: Any) -> str:
+    layers = layers_by_path(model, "gradient_saliency")
+    if layer is None:
+        hits = [p for p, each in layers.items() if isinstance(each, keras.layers.Embedding)]
+    elif isinstance(layer, str):
+        hits = [layer] if layer in layers else []
+    else:
+        hits = [p for p, each in layers.items() if each is layer]
+    if len(hits) != 1:
+        wanted = "exactly one keras.layers.Embedding, or `layer`" if layer is None else "the layer"
+        raise ValueError(
+            f"gradient_saliency looks for {wanted} in model '{model.name}' and found {hits}. "
+            f"Received: layer={layer!r}, layers {list(layers)}"
+        )
+    return hits[0]
+
+
+def _checked_ids(values: Any, batch_size: int) -> npt.NDArray[Any]:
+    ids: npt.NDArray[Any] = np.asarray(values)
+    if ids.ndim < 2 or not ids.size or not np.issubdtype(ids.dtype, np.integer):
+        raise ValueError(
+            "gradient_saliency expects `ids` as integer array (batch, time), not empty. Received: "
+            f"shape {ids.shape}, dtype {ids.dtype}"
+        )
+    if not batch_size >= 1:
+        raise ValueError(
+            f"gradient_saliency expects `batch_size` >= 1. Received: batch_size={batch_size}"
+        )
+    return ids
+
+
+def _checked_classes(classes: Any, rows: int, output_shape: Any) -> npt.NDArray[Any]:
+    classes = np.asarray(classes)
+    if output_shape is None or len(output_shape) != 2:
+        raise ValueError(
+            "gradient_saliency expects a classifier with one output of shape (batch, classes). "
+            f"Received: {output_shape}"
+        )
+    number = max(2, output_shape[1])
+    if classes.shape != (rows,) or not np.issubdtype(classes.dtype, np.integer):
+        raise ValueError(
+            f"gradient_saliency expects `classes` as integer array ({rows},). Received: shape "
+            f"{classes.shape}, dtype {classes.dtype}"
+        )
+    if classes.min() < 0 or classes.max() >= number:
+        raise ValueError(
+            f"gradient_saliency expects `classes` in [0, {number}). Received: from "
+            f"{classes.min()} to {classes.max()}"
+        )
+    return np.asarray(classes, np.int32)

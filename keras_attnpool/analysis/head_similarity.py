@@ -1,0 +1,154 @@
+"""How much alike the heads of an attention layer look."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keras_attnpool.analysis._axes import axes_or_new
+
+MEASURES = ("cosine", "overlap")
+
+
+def head_similarity(
+    scores: Any, mask: Any = None, *, measure: str = "cosine"
+) -> npt.NDArray[np.float64]:
+    """Computes the pairwise similarity of heads, averaged over texts.
+
+    Args:
+        scores: Float array `(batch, heads, time)`, non-negative.
+        mask: Boolean or 0/1 array `(batch, time)`, True = keep; other tokens do not count.
+        measure: `"cosine"`: of the weights as vectors; `"overlap"`: the attention that two heads
+            share, the sum over tokens of the smaller weight, after each head is scaled to sum 1.
+            Both are 1 for equal heads and 0 for heads without a common token. Two heads near
+            uniform are alike by both.
+
+    Returns:
+        Symmetric float64 array `(heads, heads)` in [0, 1], ones on the diagonal. Texts on which
+        some head has no weight at all (empty texts) are left out.
+
+    Raises:
+        ValueError: If the shapes do not fit, a score is negative or not finite, the measure is
+            unknown, or no text is left.
+
+    Example:
+
+    >>> scores = [[[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]]
+    >>> head_similarity(scores, measure="overlap").tolist()
+    [[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.5, 0.5, 1.0]]
+    """
+    values = np.asarray(scores, np.float64)
+    if values.ndim != 3:
+        raise ValueError(
+            "head_similarity expects `scores` of shape (batch, heads, time). Received: "
+            f"{values.shape}"
+        )
+    if not np.isfinite(values).all() or values.min(initial=0) < 0:
+        raise ValueError(
+            "head_similarity expects finite, non-negative scores. Received: a minimum of "
+            f"{values.min(initial=0)}"
+        )
+    if measure not in MEASURES:
+        raise ValueError(
+            f"head_similarity expects `measure` to be one of {MEASURES}. Received: "
+            f"measure={measure!r}"
+        )
+    if mask is not None:
+        keep = np.asarray(mask).astype(bool)
+        if keep.shape != (values.shape[0], values.shape[2]):
+            raise ValueError(
+                "head_similarity expects `mask` of shape (batch, time) = "
+                f"{(values.shape[0], values.shape[2])}. Received: {keep.shape}"
+            )
+        values = values * keep[:, None]
+    values = values[(values.sum(axis=2) > 0).all(axis=1)]
+    if not values.size:
+        raise ValueError(
+            "head_similarity expects at least one text on which every head has weight. Received: "
+            f"none in scores of shape {np.shape(scores)}"
+        )
+    if measure == "cosine":
+        values = values / np.sqrt(np.square(values).sum(axis=2, keepdims=True))
+        return np.asarray(np.matmul(values, values.transpose(0, 2, 1)).mean(axis=0).clip(0, 1))
+    values = values / values.sum(axis=2, keepdims=True)
+    heads = values.shape[1]
+    rows = [np.minimum(values, values[:, [h]]).sum(axis=2).mean(axis=0) for h in range(heads)]
+    return np.stack(rows)
+
+
+def head_redundancy(similarity: Any) -> float:
+    """Computes the mean similarity of two different heads.
+
+    Args:
+        similarity: Array `(heads, heads)` from `head_similarity`.
+
+    Returns:
+        The mean off the diagonal: 1 if all heads do the same, 0 if no two share a token.
+
+    Raises:
+        ValueError: If the matrix is not square, or has one head only.
+
+    Example:
+
+    >>> head_redundancy([[1.0, 0.2], [0.2, 1.0]])
+    0.2
+    """
+    matrix = _checked_matrix(similarity, "head_redundancy")
+    heads = len(matrix)
+    if heads < 2:
+        raise ValueError("head_redundancy expects at least two heads. Received: one")
+    return float(matrix[~np.eye(heads, dtype=bool)].mean())
+
+
+def plot_head_similarity(similarity: Any, ax: Any = None, *, title: str | None = None) -> Any:
+    """Draws the similarity of heads as a matrix.
+
+    Args:
+        similarity: Array `(heads, heads)` from `head_similarity`.
+        ax: The Axes to draw on; a new figure's by default.
+        title: The title; the mean off the diagonal by default.
+
+    Returns:
+        The Axes, with a colour bar from 0 to 1.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+        ValueError: If the matrix is not square.
+
+    Example:
+
+    ```python
+    ax = plot_head_similarity([[1.0, 0.2], [0.2, 1.0]])
+    assert ax.get_xlabel() == "head"
+    ```
+    """
+    matrix = _checked_matrix(similarity, "plot_head_similarity")
+    heads = len(matrix)
+    size = min(3.2 + 0.3 * heads, 9)
+    ax = axes_or_new(ax, "plot_head_similarity", (size + 0.9, size))
+    image = ax.imshow(matrix, vmin=0, vmax=1, cmap="viridis")
+    step = max(1, heads // 16)
+    ticks = range(0, heads, step)
+    ax.set_xticks(ticks, [str(t + 1) for t in ticks])
+    ax.set_yticks(ticks, [str(t + 1) for t in ticks])
+    ax.set(xlabel="head", ylabel="head")
+    if heads <= 12:
+        for (row, column), value in np.ndenumerate(matrix):
+            color = "black" if value > 0.6 else "white"
+            ax.text(
+                column, row, f"{value:.2f}", ha="center", va="center", color=color, fontsize=7.5
+            )
+    if title is None and heads > 1:
+        title = f"mean off the diagonal: {head_redundancy(matrix):.2f}"
+    ax.set_title(title or "", parse_math=False, fontsize="medium")
+    ax.figure.colorbar(image, ax=ax, label="similarity of two heads", shrink=0.85)
+    return ax
+
+
+def _checked_matrix(similarity: Any, owner: str) -> npt.NDArray[np.float64]:
+    matrix = np.asarray(similarity, np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise ValueError(
+            f"{owner} expects `similarity` of shape (heads, heads). Received: {matrix.shape}"
+        )
+    return matrix

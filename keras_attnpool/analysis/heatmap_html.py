@@ -1,0 +1,274 @@
+"""Heat maps of token weights as self-contained HTML."""
+
+import html
+import os
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+# Text keeps a contrast of at least 4.5 on the darkest cell of either theme. The first block is the
+# light theme; the same variables, set anew, are the dark one. Sites that switch by hand
+# (mkdocs-material, JupyterLab) say so in an attribute, which then wins.
+_LIGHT = "--bg:#fff;--fg:#1a1a1a;--dim:#595959;--line:#d0d0d0;--pos:255 140 0;--neg:90 160 255;"
+_DARK = "--bg:#161616;--fg:#f2f2f2;--dim:#b0b0b0;--line:#444;--pos:176 68 0;--neg:20 90 190;"
+STYLE = (
+    "<style>"
+    f".attn-map{{{_LIGHT}"
+    "background:var(--bg);color:var(--fg);border:1px solid var(--line);border-radius:6px;"
+    "margin:1em 0;padding:.7em .9em;font:15px/1.75 system-ui,sans-serif;overflow-wrap:anywhere}"
+    f"@media(prefers-color-scheme:dark){{.attn-map{{{_DARK}}}}}"
+    f"[data-md-color-scheme=default] .attn-map,[data-jp-theme-light=true] .attn-map{{{_LIGHT}}}"
+    f"[data-md-color-scheme=slate] .attn-map,[data-jp-theme-light=false] .attn-map{{{_DARK}}}"
+    ".attn-map figcaption{margin-bottom:.4em}"
+    ".attn-map figcaption b{display:block}"
+    ".attn-map .head{margin:.5em 0}"
+    ".attn-map .row{display:flex;gap:.8em;margin:.15em 0}"
+    ".attn-map .name{flex:0 0 6.5em;color:var(--dim);font-size:13px}"
+    ".attn-map p{flex:1;min-width:0;margin:0;color:var(--fg)}"
+    ".attn-map i{font-style:normal;padding:.1em .2em;border-radius:3px;"
+    "-webkit-box-decoration-break:clone;box-decoration-break:clone;"
+    "background:rgb(var(--pos)/var(--w,0))}"
+    ".attn-map i.n{background:rgb(var(--neg)/var(--w,0))}"
+    ".attn-map summary{color:var(--dim);font-size:13px;cursor:pointer}"
+    ".attn-map .scale{display:flex;flex-wrap:wrap;align-items:center;gap:.2em .6em;margin-top:.6em;"
+    "color:var(--dim);font-size:13px}"
+    ".attn-map .bar{flex:0 1 10em;min-width:5em;height:.8em;border:1px solid var(--line);"
+    "background:linear-gradient(90deg,rgb(var(--pos)/0),rgb(var(--pos)/1))}"
+    ".attn-map .bar.n{background:linear-gradient(90deg,rgb(var(--neg)/1),rgb(var(--neg)/0) 50%,"
+    "rgb(var(--pos)/0) 50%,rgb(var(--pos)/1))}"
+    "@media(max-width:36em){.attn-map .row{flex-direction:column;gap:0}.attn-map .name{flex:none}}"
+    "</style>"
+)
+# More cells than this are folded up: the mean is what one looks at first.
+_OPEN_CELLS = 1500
+
+
+def heatmap_html(
+    tokens: Sequence[str],
+    weights: Any,
+    *,
+    title: str | None = None,
+    label: str | None = None,
+    sentence_lengths: Sequence[int] | None = None,
+    row_names: Sequence[str] | None = None,
+    vmax: float | None = None,
+) -> str:
+    """Draws a text whose tokens are coloured by weight, as a piece of HTML.
+
+    Self-contained: no script, no file, no font is loaded. It reads on light and dark pages; long
+    texts wrap; a token shows its weight when pointed at. Whatever the tokens hold is shown as text:
+    control and direction-changing characters by their code point, right-to-left scripts in their
+    direction. With several rows (heads) their mean comes first. Negative weights (saliency) have a
+    second colour.
+
+    Args:
+        tokens: The tokens, `time` strings.
+        weights: Float array `(time,)`, or `(rows, time)` with one row per head.
+        title: A heading.
+        label: A second line, the prediction say.
+        sentence_lengths: Number of tokens of each sentence, in order: a line for each, with the
+            share of the row's weight that it holds.
+        row_names: Name of each row. Defaults to "head 1", "head 2" ...
+        vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
+            compare several texts.
+
+    Returns:
+        A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
+
+    Raises:
+        ValueError: If tokens, weights, sentences and names do not fit together, or a number is not
+            finite.
+
+    Example:
+
+    ```python
+    piece = heatmap_html(["not", "bad"], [0.7, 0.3], label="predicted: 4 stars")
+    assert ">not</i>" in piece and 'title="0.7"' in piece
+    ```
+    """
+    owner = "heatmap_html"
+    if isinstance(tokens, str) or any(not isinstance(token, str) for token in tokens):
+        raise ValueError(
+            f"{owner} expects `tokens` as a list of strings. Received: {str(tokens)[:60]}"
+        )
+    tokens = list(tokens)
+    rows = _checked_rows(tokens, weights, owner)
+    names = _checked_names(row_names, len(rows), owner)
+    lengths = _checked_lengths(sentence_lengths, len(tokens), owner)
+    largest = float(np.abs(rows).max(initial=0))
+    if vmax is None:
+        vmax = largest
+    elif not (np.isfinite(vmax) and vmax > 0):
+        raise ValueError(f"{owner} expects `vmax` to be positive. Received: vmax={vmax}")
+    words = [html.escape(visible(token)) for token in tokens]
+    parts = [STYLE, '<figure class="attn-map">', _caption(title, label)]
+    if len(rows) == 1:
+        parts.append(_row(words, rows[0], vmax, lengths, "" if row_names is None else names[0]))
+    else:
+        parts.append(_row(words, rows.mean(axis=0), vmax, lengths, "mean"))
+        is_open = " open" if rows.size <= _OPEN_CELLS else ""
+        parts.append(f"<details{is_open}><summary>{len(rows)} heads</summary>")
+        parts += [
+            _row(words, row, vmax, lengths, name) for row, name in zip(rows, names, strict=True)
+        ]
+        parts.append("</details>")
+    parts.append(_scale(vmax, bool((rows < 0).any()), len(tokens)))
+    parts.append("</figure>")
+    return "".join(parts)
+
+
+def heatmap_page(
+    heatmaps: Sequence[str], path: str | os.PathLike[str], *, title: str = "Attention"
+) -> Path:
+    """Writes heat maps to one HTML page.
+
+    Args:
+        heatmaps: Pieces made by `heatmap_html`, in order.
+        path: The file to write (UTF-8), over an old one if need be; its folder must exist.
+        title: The page's title and heading.
+
+    Returns:
+        The path.
+
+    Raises:
+        ValueError: If `heatmaps` is one string, or holds something else than strings.
+
+    Example:
+
+    ```python
+    path = heatmap_page([heatmap_html(["not", "bad"], [0.7, 0.3])], "attention.html")
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    ```
+    """
+    if isinstance(heatmaps, str) or any(not isinstance(piece, str) for piece in heatmaps):
+        raise ValueError(
+            "heatmap_page expects `heatmaps` as a list of strings from heatmap_html. Received: "
+            f"{type(heatmaps).__name__}"
+        )
+    name = html.escape(visible(title))
+    path = Path(path)
+    path.write_text(
+        '<!doctype html>\n<html lang="und"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        # Nothing can be loaded or run, whatever a text holds.
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none';style-src 'unsafe-inline'\">"
+        f"<title>{name}</title>"
+        "<style>body{max-width:60rem;margin:0 auto;padding:1rem;font-family:system-ui,sans-serif}"
+        f"</style>{STYLE}</head><body><h1><bdi>{name}</bdi></h1>\n"
+        + "\n".join(piece.removeprefix(STYLE) for piece in heatmaps)
+        + "\n</body></html>\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+def visible(text: str) -> str:
+    """The text with white space alone, control and direction-changing characters made visible."""
+    if text and not text.strip():
+        text = "␣" * len(text)
+    return "".join(_visible_character(character) for character in text)
+
+
+def _visible_character(character: str) -> str:
+    kind = unicodedata.category(character)
+    bidi = unicodedata.bidirectional(character)
+    # Format characters that join emoji and letters stay; those that turn the line around do not.
+    turns = bidi in {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+    if kind in {"Cc", "Cs", "Zl", "Zp"} or turns:
+        return f"U+{ord(character):04X}"
+    return character
+
+
+def _caption(title: str | None, label: str | None) -> str:
+    lines = ""
+    if title is not None:
+        lines += f'<b dir="auto">{html.escape(visible(title))}</b>'
+    if label is not None:
+        lines += f'<span dir="auto">{html.escape(visible(label))}</span>'
+    return f"<figcaption>{lines}</figcaption>" if lines else ""
+
+
+def _row(
+    words: list[str],
+    row: npt.NDArray[Any],
+    vmax: float,
+    lengths: Sequence[int] | None,
+    name: str,
+) -> str:
+    cells = [
+        f'<i{" class=n" if weight < 0 else ""} style="--w:{min(abs(weight) / vmax, 1):.3g}" '
+        f'title="{weight:.3g}">{word}</i>'
+        if weight and vmax
+        else f'<i title="0">{word}</i>'
+        for word, weight in zip(words, row.tolist(), strict=True)
+    ]
+    name = html.escape(visible(name))
+    if lengths is None:
+        return _line(name, cells)
+    total = np.abs(row).sum()
+    lines, start = [], 0
+    for length in lengths:
+        share = np.abs(row[start : start + length]).sum() / total if total else 0.0
+        shown = f"{share:.0%}" if start or not name else f"{name}: {share:.0%}"
+        lines.append(_line(shown, cells[start : start + length]))
+        start += length
+    return f'<div class="head">{"".join(lines)}</div>'
+
+
+def _line(name: str, cells: list[str]) -> str:
+    # The first letter sets the direction; no element in between, else it would be passed over.
+    label = f'<bdi class="name">{name}</bdi>' if name else ""
+    return f'<div class="row">{label}<p dir="auto">{" ".join(cells)}</p></div>'
+
+
+def _scale(vmax: float, signed: bool, tokens: int) -> str:
+    low, kind = (f"−{vmax:.3g}", " n") if signed else ("0", "")
+    uniform = f"<span>(uniform: {1 / tokens:.3g})</span>" if tokens and not signed else ""
+    return (
+        f'<div class="scale"><span>weight</span><span>{low}</span>'
+        f'<span class="bar{kind}"></span><span>{vmax:.3g}</span>{uniform}</div>'
+    )
+
+
+def _checked_rows(tokens: list[str], weights: Any, owner: str) -> npt.NDArray[np.float64]:
+    rows = np.asarray(weights, np.float64)
+    if rows.ndim == 1:
+        rows = rows[None]
+    if rows.ndim != 2 or rows.shape[1] != len(tokens) or not len(rows):
+        raise ValueError(
+            f"{owner} expects `weights` of shape ({len(tokens)},) or (rows, {len(tokens)}), one "
+            "number per token; cut the padding off. Received: weights of shape "
+            f"{np.shape(weights)} for {len(tokens)} tokens"
+        )
+    if not np.isfinite(rows).all():
+        raise ValueError(f"{owner} expects finite `weights`. Received: NaN or infinity among them")
+    return rows
+
+
+def _checked_names(names: Sequence[str] | None, rows: int, owner: str) -> list[str]:
+    if names is None:
+        return [f"head {row + 1}" for row in range(rows)]
+    if isinstance(names, str) or len(names) != rows:
+        raise ValueError(
+            f"{owner} expects `row_names` with one name per row, {rows} in all. Received: {names!r}"
+        )
+    return [str(name) for name in names]
+
+
+def _checked_lengths(
+    lengths: Sequence[int] | None, tokens: int, owner: str
+) -> Sequence[int] | None:
+    if lengths is None:
+        return None
+    if any(length < 0 for length in lengths) or sum(lengths) != tokens:
+        raise ValueError(
+            f"{owner} expects `sentence_lengths` that add up to the number of tokens, {tokens}. "
+            f"Received: {list(lengths)}, {sum(lengths)} in all"
+        )
+    return lengths

@@ -1,0 +1,100 @@
+"""Heat maps of token weights in matplotlib."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from keras_attnpool.analysis._axes import axes_or_new
+
+# With more tokens than this only every n-th is named.
+_NAMED_TOKENS = 60
+
+
+def plot_heatmap(
+    tokens: Sequence[str],
+    weights: Any,
+    ax: Any = None,
+    *,
+    title: str | None = None,
+    row_names: Sequence[str] | None = None,
+    vmax: float | None = None,
+    colorbar_label: str = "attention weight",
+) -> Any:
+    """Draws token weights as a matrix, a row per head and a column per token.
+
+    Args:
+        tokens: The tokens, `time` strings.
+        weights: Float array `(time,)` or `(rows, time)`. With negative ones the colours diverge
+            around 0.
+        ax: The Axes to draw on; a new figure's by default.
+        title: The title.
+        row_names: Name of each row. Defaults to the heads' numbers.
+        vmax: The weight of full colour. Defaults to the largest one.
+        colorbar_label: What the colours stand for.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+        ValueError: If tokens, weights and names do not fit together, or a weight is not finite.
+
+    Example:
+
+    ```python
+    ax = plot_heatmap(["not", "bad"], [[0.9, 0.1], [0.3, 0.7]])
+    assert ax.get_ylabel() == "head"
+    ```
+    """
+    rows = np.atleast_2d(np.asarray(weights, np.float64))
+    if isinstance(tokens, str) or any(not isinstance(token, str) for token in tokens):
+        raise ValueError("plot_heatmap expects `tokens` as a list of strings. Received: others")
+    if rows.ndim != 2 or rows.shape[1] != len(tokens) or not rows.size:
+        raise ValueError(
+            f"plot_heatmap expects `weights` of shape ({len(tokens)},) or (rows, {len(tokens)}), "
+            "one number per token; cut the padding off. Received: weights of shape "
+            f"{np.shape(weights)} for {len(tokens)} tokens"
+        )
+    if not np.isfinite(rows).all():
+        raise ValueError("plot_heatmap expects finite `weights`. Received: NaN or infinity")
+    if row_names is not None and len(row_names) != len(rows):
+        raise ValueError(
+            f"plot_heatmap expects `row_names` with one name per row, {len(rows)} in all. "
+            f"Received: {row_names!r}"
+        )
+    if vmax is not None and not vmax > 0:
+        raise ValueError(f"plot_heatmap expects `vmax` to be positive. Received: vmax={vmax}")
+    size = (min(max(4.0, 1.8 + 0.34 * len(tokens)), 16), 2.4 + 0.3 * min(len(rows), 20))
+    ax = axes_or_new(ax, "plot_heatmap", size)
+    top = vmax or float(np.abs(rows).max()) or 1.0
+    signed = bool((rows < 0).any())
+    image = ax.imshow(
+        rows,
+        aspect="auto",
+        interpolation="nearest",
+        cmap="RdBu_r" if signed else "Oranges",
+        vmin=-top if signed else 0,
+        vmax=top,
+    )
+    step = -(-len(tokens) // _NAMED_TOKENS)
+    named = range(0, len(tokens), step)
+    # A $ in a token is a dollar, and no formula.
+    ax.set_xticks(
+        named,
+        [tokens[column] for column in named],
+        rotation=90 if len(tokens) > 8 else 0,
+        parse_math=False,
+    )
+    step = -(-len(rows) // 20)
+    names = [str(row + 1) for row in range(len(rows))] if row_names is None else list(row_names)
+    ax.set_yticks(range(0, len(rows), step), names[::step], parse_math=False)
+    ax.set_xlabel("token")
+    ax.set_ylabel("head" if row_names is None else "")
+    if len(rows) == 1 and row_names is None:
+        ax.set_yticks([])
+        ax.set_ylabel("")
+    if title is not None:
+        ax.set_title(title, parse_math=False)
+    ax.figure.colorbar(image, ax=ax, label=colorbar_label)
+    return ax

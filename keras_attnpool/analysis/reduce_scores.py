@@ -1,0 +1,134 @@
+"""Several heads or per-feature weights as one number per token."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+LAYOUTS = {2: "bt", 3: "bht"}
+REDUCTIONS = ("mean", "max", "norm")
+
+
+def reduce_scores(
+    scores: Any,
+    heads: str | int = "mean",
+    features: str | int = "mean",
+    *,
+    layout: str | None = None,
+    mask: Any = None,
+) -> npt.NDArray[np.float32]:
+    """Reduces attention scores to one number per token.
+
+    The axes go in this order: features, then queries (their mean over the kept queries: how much a
+    token is looked at), then heads. A mean of weights that sum to 1 sums to 1; a maximum or a norm
+    does not.
+
+    Args:
+        scores: Float array with the axes of `layout`.
+        heads: `"mean"` or `"max"` over heads, or the index of one head.
+        features: `"mean"`, `"max"` or `"norm"` (the l2 norm) over features, or the index of one.
+        layout: One letter per axis: `b` batch, `h` heads, `q` query, `t` time (the token that is
+            attended to), `d` features. Defaults to `"bt"` for two axes and `"bht"` for three; say
+            `"btd"`, `"bhtd"`, `"bqt"` or `"bhqt"` where those are meant.
+        mask: Boolean or 0/1 array `(batch, time)`, True = keep: other tokens get 0, and their
+            queries do not count. A text without a kept token gets zeros.
+
+    Returns:
+        float32 array `(batch, time)`.
+
+    Raises:
+        ValueError: If the layout does not fit the array, an index is out of range, a reduction is
+            unknown, or the mask has another shape.
+
+    Example:
+
+    >>> weights = reduce_scores([[[0.5, 0.5, 0.0], [0.1, 0.9, 0.0]]])
+    >>> weights.round(2).tolist()
+    [[0.30000001192092896, 0.699999988079071, 0.0]]
+    >>> reduce_scores([[[0.5, 0.5, 0.0], [0.1, 0.9, 0.0]]], heads=0).tolist()
+    [[0.5, 0.5, 0.0]]
+    """
+    values = np.asarray(scores, np.float64)
+    layout = _checked_layout(values, layout)
+    keep = _checked_mask(mask, values, layout)
+    if "d" in layout:
+        values = _reduced(values, layout.index("d"), features, "features", REDUCTIONS)
+        layout = layout.replace("d", "")
+    if "q" in layout:
+        values = _mean_over_queries(values, layout, keep)
+        layout = layout.replace("q", "")
+    if "h" in layout:
+        values = _reduced(values, layout.index("h"), heads, "heads", REDUCTIONS[:2])
+    if keep is not None:
+        values = np.where(keep, values, 0)
+    return values.astype(np.float32)
+
+
+def _checked_layout(values: npt.NDArray[Any], layout: str | None) -> str:
+    if layout is None:
+        layout = LAYOUTS.get(values.ndim)
+        if layout is None:
+            raise ValueError(
+                "reduce_scores needs `layout` for other than two or three axes, 'bhtd' or 'bhqt' "
+                f"say. Received: scores of shape {values.shape}"
+            )
+    right_letters = set(layout) <= set("bhqtd") and {"b", "t"} <= set(layout)
+    if not right_letters or len(set(layout)) != len(layout) or layout[0] != "b":
+        raise ValueError(
+            "reduce_scores expects `layout` of distinct letters out of 'bhqtd', with 'b' first and "
+            f"'t' among them. Received: layout={layout!r}"
+        )
+    if len(layout) != values.ndim or 0 in values.shape:
+        raise ValueError(
+            f"reduce_scores expects scores with {len(layout)} axes ({layout}), none of size 0. "
+            f"Received: shape {values.shape}"
+        )
+    return layout
+
+
+def _checked_mask(mask: Any, values: npt.NDArray[Any], layout: str) -> npt.NDArray[Any] | None:
+    if mask is None:
+        return None
+    keep: npt.NDArray[np.bool_] = np.asarray(mask).astype(bool)
+    shape = (values.shape[0], values.shape[layout.index("t")])
+    if keep.shape != shape:
+        raise ValueError(
+            f"reduce_scores expects `mask` of shape (batch, time) = {shape}. Received: {keep.shape}"
+        )
+    if "q" in layout and values.shape[layout.index("q")] != shape[1]:
+        raise ValueError(
+            "reduce_scores can use `mask` for the queries only where queries and tokens are the "
+            f"same. Received: {values.shape} ({layout})"
+        )
+    return keep
+
+
+def _reduced(
+    values: npt.NDArray[Any], axis: int, how: str | int, name: str, allowed: tuple[str, ...]
+) -> npt.NDArray[Any]:
+    if isinstance(how, int | np.integer) and not isinstance(how, bool):
+        if not 0 <= how < values.shape[axis]:
+            raise ValueError(
+                f"reduce_scores expects `{name}` in [0, {values.shape[axis]}) as an index. "
+                f"Received: {name}={how}"
+            )
+        return np.asarray(values.take(int(how), axis=axis))
+    if how not in allowed:
+        raise ValueError(
+            f"reduce_scores expects `{name}` to be an index or one of {allowed}. Received: "
+            f"{name}={how!r}"
+        )
+    if how == "norm":
+        return np.asarray(np.sqrt(np.square(values).sum(axis=axis)))
+    return np.asarray(values.mean(axis=axis) if how == "mean" else values.max(axis=axis))
+
+
+def _mean_over_queries(
+    values: npt.NDArray[Any], layout: str, keep: npt.NDArray[Any] | None
+) -> npt.NDArray[Any]:
+    values = np.moveaxis(values, layout.index("q"), 1)
+    if keep is None:
+        return np.asarray(values.mean(axis=1))
+    kept = keep.reshape(*keep.shape, *[1] * (values.ndim - 2))
+    total = np.where(kept, values, 0).sum(axis=1)
+    return np.asarray(total / np.maximum(kept.sum(axis=1), 1))

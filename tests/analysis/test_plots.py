@@ -1,0 +1,183 @@
+"""Every plot draws the numbers it is given, labelled, on the Axes it is given."""
+
+import builtins
+
+import matplotlib
+import numpy as np
+import pytest
+
+matplotlib.use("Agg")
+
+from matplotlib import pyplot  # noqa: E402
+
+from keras_attnpool import analysis  # noqa: E402
+from keras_attnpool.analysis import DeletionCurve  # noqa: E402
+
+CURVE = DeletionCurve(np.array([0, 0.5]), np.array([0.9, 0.3]), np.array([0.9, 0.7]), 0.6, 0.8, 10)
+RUNS = {"1 head": [0.4, 0.5], "4 heads": {"val_accuracy": [0.4, 0.6, 0.7]}}
+PLOTS = {
+    "heatmap": lambda **k: analysis.plot_heatmap(["a", "b"], [[0.9, 0.1], [0.3, 0.7]], **k),
+    "distribution": lambda **k: analysis.plot_weight_distribution(
+        {"1 star": np.arange(6.0), "2 stars": np.array([1.0]), "3 stars": np.array([])}, **k
+    ),
+    "heads": lambda **k: analysis.plot_head_similarity([[1, 0.2], [0.2, 1]], **k),
+    "deletion": lambda **k: analysis.plot_deletion_curve(CURVE, **k),
+    "curves": lambda **k: analysis.plot_learning_curves(RUNS, **k),
+    "parameters": lambda **k: analysis.plot_accuracy_against_parameters(
+        {"mean": (1e4, 0.5), "LAMA": (2e5, 0.7)}, **k
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def _closed_figures():
+    yield
+    pyplot.close("all")
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+@pytest.mark.parametrize("plot", PLOTS.values(), ids=PLOTS)
+def test_labelled_and_on_the_given_axes(plot):
+    ax = plot(title="a $ title $x_")
+    assert ax.get_xlabel() and ax.get_ylabel() and ax.get_title() == "a $ title $x_"
+    ax.figure.savefig("/dev/null", format="png")
+    mine = pyplot.subplots()[1]
+    assert plot(ax=mine) is mine
+    mine.figure.savefig("/dev/null", format="png")
+    with pytest.raises(ValueError, match="matplotlib Axes"):
+        plot(ax="axes")
+
+
+@pytest.mark.parametrize("plot", PLOTS.values(), ids=PLOTS)
+def test_without_matplotlib_the_extra_is_named(plot, monkeypatch):
+    real = builtins.__import__
+
+    def refuse(name, *args, **kwargs):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(ImportError, match=r"pip install keras_attnpool\[plots\]"):
+        plot()
+
+
+class TestHeatmap:
+    def test_numbers_and_names(self):
+        ax = PLOTS["heatmap"]()
+        np.testing.assert_allclose(ax.images[0].get_array(), [[0.9, 0.1], [0.3, 0.7]])
+        assert [t.get_text() for t in ax.get_xticklabels()] == ["a", "b"]
+        assert [t.get_text() for t in ax.get_yticklabels()] == ["1", "2"]
+        assert ax.images[0].get_clim() == (0, 0.9)
+        assert ax.figure.axes[1].get_ylabel() == "attention weight"
+
+    def test_signed_and_single(self):
+        ax = analysis.plot_heatmap(["a", "b"], [-0.5, 0.2])
+        assert ax.images[0].get_clim() == (-0.5, 0.5)
+        assert analysis.plot_heatmap(["a"], [0.0]).images[0].get_clim() == (0, 1)
+
+    def test_hostile_tokens(self):
+        tokens = ["$\\frac$", "$", "<b>", "\\alpha", "_"]
+        ax = analysis.plot_heatmap(tokens, np.full(5, 0.2))
+        ax.figure.savefig("/dev/null", format="png")
+        assert [t.get_text() for t in ax.get_xticklabels()] == tokens
+
+    def test_ten_thousand_tokens(self):
+        ax = analysis.plot_heatmap(["w"] * 10_000, np.ones((2, 10_000)))
+        assert len(ax.get_xticks()) <= 60
+
+    @pytest.mark.parametrize(
+        ("args", "kwargs", "message"),
+        [
+            ((["a"], [0.5, 0.5]), {}, "1 tokens"),
+            ((["a"], [np.nan]), {}, "NaN"),
+            (("ab", [0.5, 0.5]), {}, "list of strings"),
+            ((["a"], [0.5]), {"row_names": ["x", "y"]}, "1 in all"),
+            ((["a"], [0.5]), {"vmax": -1}, "positive"),
+        ],
+    )
+    def test_errors(self, args, kwargs, message):
+        with pytest.raises(ValueError, match=message):
+            analysis.plot_heatmap(*args, **kwargs)
+
+
+class TestWeightDistribution:
+    def test_curves_are_densities(self):
+        rng = np.random.default_rng(0)
+        weights = rng.normal(5, 1, 200)
+        ax = analysis.plot_weight_distribution({"x": weights, "few": weights[:2]})
+        x, y = ax.lines[0].get_data()
+        np.testing.assert_allclose(((y[1:] + y[:-1]) / 2 * np.diff(x)).sum(), 1, atol=0.02)
+        assert abs(x[y.argmax()] - 5) < 0.5
+        assert legend(ax) == ["x (n = 200)", "few (n = 2)"]
+
+    def test_equal_weights_have_a_peak(self):
+        ax = analysis.plot_weight_distribution({"x": np.ones(9)})
+        x, y = ax.lines[0].get_data()
+        assert np.isfinite(y).all() and abs(x[y.argmax()] - 1) < 0.01
+
+    def test_nothing(self):
+        with pytest.raises(ValueError, match="at least one weight"):
+            analysis.plot_weight_distribution({"x": np.array([])})
+
+
+def test_head_similarity():
+    ax = PLOTS["heads"]()
+    assert ax.get_title() == "mean off the diagonal: 0.20"
+    assert [t.get_text() for t in ax.texts] == ["1.00", "0.20", "0.20", "1.00"]
+    assert not analysis.plot_head_similarity(np.eye(30)).texts
+    with pytest.raises(ValueError, match=r"\(heads, heads\)"):
+        analysis.plot_head_similarity([[1, 0]])
+
+
+def test_deletion():
+    ax = PLOTS["deletion"]()
+    np.testing.assert_allclose(ax.lines[0].get_data(), [[0, 50], [0.9, 0.3]])
+    assert legend(ax) == ["most attended (area 0.60)", "random (area 0.80)"]
+    analysis.plot_deletion_curve(CURVE, ax, name="saliency", control=False)
+    assert legend(ax)[2:] == ["saliency (area 0.60)"]
+
+
+class TestLearningCurves:
+    def test_epochs_start_at_one(self):
+        ax = PLOTS["curves"]()
+        np.testing.assert_allclose(ax.lines[1].get_data(), [[1, 2, 3], [0.4, 0.6, 0.7]])
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("epoch", "validation accuracy")
+        assert legend(ax) == ["1 head", "4 heads"]
+
+    def test_what_fit_returns(self):
+        class History:
+            history = {"loss": [2.0, 1.0]}
+
+        ax = analysis.plot_learning_curves({"run": History()}, metric="loss")
+        np.testing.assert_allclose(ax.lines[0].get_ydata(), [2, 1])
+        assert ax.get_ylabel() == "loss"
+
+    @pytest.mark.parametrize(
+        ("runs", "message"),
+        [
+            ({}, "at least one run"),
+            ([1], "dict"),
+            ({"a": {"loss": [1]}}, "no 'val_accuracy' in run 'a'"),
+            ({"a": []}, "one number per epoch"),
+        ],
+    )
+    def test_errors(self, runs, message):
+        with pytest.raises(ValueError, match=message):
+            analysis.plot_learning_curves(runs)
+
+
+class TestAccuracyAgainstParameters:
+    def test_points(self):
+        ax = PLOTS["parameters"]()
+        assert [t.get_text() for t in ax.texts] == ["mean", "LAMA"]
+        np.testing.assert_allclose([line.get_xdata()[0] for line in ax.lines], [1e4, 2e5])
+        assert ax.get_xscale() == "log"
+
+    @pytest.mark.parametrize("points", [{}, [], {"a": (0, 0.5)}, {"a": (10, 1.5)}])
+    def test_errors(self, points):
+        with pytest.raises(ValueError, match="plot_accuracy_against_parameters expects"):
+            analysis.plot_accuracy_against_parameters(points)

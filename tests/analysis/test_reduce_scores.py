@@ -1,0 +1,71 @@
+"""Heads, features and queries reduced to one number per token, worked out by hand."""
+
+import numpy as np
+import pytest
+
+from keras_attnpool.analysis import reduce_scores
+
+HEADS = [[[0.5, 0.5, 0.0], [0.1, 0.9, 0.0]]]
+
+
+@pytest.mark.parametrize(
+    ("heads", "expected"),
+    [("mean", [0.3, 0.7, 0]), ("max", [0.5, 0.9, 0]), (0, [0.5, 0.5, 0]), (1, [0.1, 0.9, 0])],
+)
+def test_heads(heads, expected):
+    found = reduce_scores(HEADS, heads=heads)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, [expected], atol=1e-7)
+
+
+def test_two_axes_pass():
+    np.testing.assert_allclose(reduce_scores([[0.25, 0.75]]), [[0.25, 0.75]])
+
+
+@pytest.mark.parametrize(
+    ("features", "expected"),
+    [("mean", [3.5, 0.5]), ("norm", [5, 1]), ("max", [4, 1]), (0, [3, 0])],
+)
+def test_features(features, expected):
+    scores = [[[3.0, 4.0], [0.0, 1.0]]]
+    np.testing.assert_allclose(reduce_scores(scores, features=features, layout="btd"), [expected])
+    # Features first, then heads: the mean of two norms, not the norm of a mean.
+    both = np.stack([scores, np.zeros((1, 2, 2))], axis=1)
+    found = reduce_scores(both, features=features, layout="bhtd")
+    np.testing.assert_allclose(found, [np.array(expected) / 2])
+
+
+def test_queries_of_kept_tokens_only():
+    # Query 2 is padding and looks where it likes.
+    scores = [[[[0.5, 0.5, 0.0], [0.1, 0.9, 0.0], [0.0, 0.0, 1.0]]]]
+    mask = [[1, 1, 0]]
+    np.testing.assert_allclose(
+        reduce_scores(scores, layout="bhqt", mask=mask), [[0.3, 0.7, 0]], atol=1e-7
+    )
+    np.testing.assert_allclose(
+        reduce_scores(scores, layout="bhqt"), [[0.2, 1.4 / 3, 1 / 3]], atol=1e-7
+    )
+    np.testing.assert_array_equal(reduce_scores(scores, layout="bhqt", mask=[[0, 0, 0]]), 0)
+
+
+def test_mask_without_queries():
+    np.testing.assert_allclose(reduce_scores(HEADS, mask=[[0, 1, 1]]), [[0, 0.7, 0]], atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"scores": np.ones((1, 2, 3, 4))}, "needs `layout`"),
+        ({"scores": np.ones((1, 2, 3)), "layout": "bhqt"}, "4 axes"),
+        ({"scores": np.ones((1, 2, 3)), "layout": "bhx"}, "distinct letters"),
+        ({"scores": np.ones((1, 2, 3)), "layout": "hbt"}, "'b' first"),
+        ({"scores": np.ones((1, 0, 3))}, "size 0"),
+        ({"scores": HEADS, "heads": 2}, r"in \[0, 2\)"),
+        ({"scores": HEADS, "heads": "norm"}, "index or one of"),
+        ({"scores": HEADS, "mask": [[1, 1]]}, r"\(1, 3\)"),
+        ({"scores": np.ones((1, 2, 3)), "layout": "bqt", "mask": [[1, 1, 1]]}, "queries"),
+    ],
+)
+def test_errors(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        reduce_scores(**kwargs)
