@@ -114,7 +114,7 @@ constraints:  ## resolve constraints.txt anew; PyTorch stays at the pin that sta
 	@mv build/constraints.txt constraints.txt
 
 clean:  ## remove what builds and tests leave
-	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist site .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 distclean: clean  ## ... and the environment

@@ -51,13 +51,13 @@ ROWS: dict[str, tuple[float | None, Builder, dict[str, Any], dict[str, Any]]] = 
     "LAMA+ctx, no l2": (None, models.LAMA, {"num_heads": HEADS, "l2_normalize": False}, SGD),
     "LAMA Encoder": (0.939, models.LAMAEncoder, {"num_heads": HEADS}, SGD),
     "LAMA+ctx+d_p": (
-        None,
+        0.948,
         models.LAMA,
         {"num_heads": HEADS, "attention_regularizer": ("AttentionOrthogonality", 0.2)},
         SGD,
     ),
     "LAMA+ctx+d_e": (
-        None,
+        0.831,
         models.LAMA,
         {"num_heads": HEADS, "embedding_regularizer": ("CosineDisagreement", 0.2)},
         SGD,

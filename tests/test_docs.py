@@ -1,0 +1,300 @@
+"""The documentation, checked without building it: pages, links, tables and pictures."""
+
+import importlib
+import importlib.util
+import inspect
+import json
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+import yaml
+
+from keras_attnpool import layers, models, regularizers
+
+REPOSITORY = Path(__file__).parent.parent
+DOCS = REPOSITORY / "docs"
+CONFIG = yaml.safe_load((REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8"))
+PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+RESULTS = REPOSITORY / "benchmarks" / "results"
+
+FENCE = re.compile(r"^(?P<indent> *)```.*?^(?P=indent)```", re.M | re.S)
+SNIPPET = re.compile(r'^--8<-- "(?P<path>[^"]+)"$', re.M)
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)|!\[[^\]]*\]\((?P<image>[^)\s]+)\)")
+HEADING = re.compile(r"^#+ (?P<text>.*?)(?: *\{ *#(?P<id>[\w.-]+) *\})? *$", re.M)
+OBJECT = re.compile(r"^::: (?P<name>[\w.]+)$", re.M)
+FOREIGN_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|work|tmp|mnt|opt|usr|Users)\b")
+
+
+def hook(name):
+    """A module of docs/hooks."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / "hooks" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+results, pictures = hook("results"), hook("pictures")
+
+
+def source(page):
+    """The Markdown of a page, with what it includes."""
+
+    def included(match):
+        return (REPOSITORY / match["path"]).read_text(encoding="utf-8")
+
+    return SNIPPET.sub(included, (DOCS / page).read_text(encoding="utf-8"))
+
+
+def prose(text):
+    """The text without its code."""
+    return re.sub(r"`[^`\n]*`", "", FENCE.sub("", text))
+
+
+def slug(heading):
+    """The anchor of a heading, as Python-Markdown makes it."""
+    heading = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+    words = re.sub(r"[^\w\s-]", "", heading.encode("ascii", "ignore").decode())
+    return re.sub(r"[-\s]+", "-", words.strip().lower())
+
+
+def anchors(page):
+    """The anchors that a page has: headings, their own ids, and the objects of the API."""
+    text = FENCE.sub("", source(page))
+    headings = {match["id"] or slug(match["text"]) for match in HEADING.finditer(text)}
+    return headings | {match["name"] for match in OBJECT.finditer(text)}
+
+
+def broken_links(page, text):
+    """The relative links of a text that lead nowhere."""
+    broken = []
+    for match in LINK.finditer(prose(text)):
+        target = match["target"] or match["image"]
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        goal = (DOCS / page).parent / path if path else DOCS / page
+        if not goal.is_file() or not goal.resolve().is_relative_to(DOCS.resolve()):
+            broken.append(target)
+        elif anchor and anchor not in anchors(goal.resolve().relative_to(DOCS.resolve())):
+            broken.append(target)
+    return broken
+
+
+def nav_pages(entries):
+    """The pages of a navigation, depth first."""
+    for entry in entries:
+        value = next(iter(entry.values())) if isinstance(entry, dict) else entry
+        if isinstance(value, str):
+            yield value
+        else:
+            yield from nav_pages(value)
+
+
+def public(module):
+    """The classes and functions that a module offers as its own."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if (inspect.isclass(value) or inspect.isfunction(value))
+        and not name.startswith("_")
+        and value.__module__.startswith(module.__name__)
+    ]
+
+
+def test_every_page_is_in_the_navigation_once():
+    listed = list(nav_pages(CONFIG["nav"]))
+    assert sorted(listed) == PAGES
+
+
+@pytest.mark.parametrize("name", public(layers))
+def test_every_layer_has_a_page(name):
+    file = inspect.getmodule(getattr(layers, name)).__name__.rpartition(".")[2]
+    page = f"layers/{file.replace('_', '-')}.md"
+    assert {name: page} in next(e["Layers"] for e in CONFIG["nav"] if "Layers" in e)
+    text = source(page)
+    assert text.startswith(f"# {name}\n")
+    # The equation comes first, and what is promised of every layer follows.
+    assert text.index("$$") < text.index("```python")
+    for word in ("Masking", "parameters" if "Pooling1D" not in name else "No weights", "api/"):
+        assert word in text, f"{page} says nothing about {word!r}"
+    assert f"({page.partition('/')[2]})" in source("layers/index.md")
+
+
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [(n, "models.md") for n in public(models)]
+    + [(n, "regularizers.md") for n in public(regularizers) if n != "HeadRegularizer"],
+)
+def test_every_model_and_regularizer_has_a_section(name, page):
+    assert f"\n## {name}\n" in source(page)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("api/")])
+def test_the_reference_is_complete(page):
+    package = importlib.import_module(f"keras_attnpool.{Path(page).stem}")
+    names = []
+    for path in OBJECT.findall(source(page)):
+        module, _, name = path.rpartition(".")
+        # A module may have the name of its function: the path must lead to the function.
+        assert sys.modules.get(path) is None, f"{path} is a module"
+        assert getattr(importlib.import_module(module), name) is getattr(package, name)
+        names.append(name)
+    assert sorted(names) == sorted(public(package))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    assert broken_links(page, source(page)) == []
+
+
+def test_a_broken_link_is_seen():
+    text = "[a](nowhere.md) [b](#nowhere) [c](#install) [d](models.md#san) [e](models.md#sun)"
+    assert broken_links("index.md", text) == ["nowhere.md", "#nowhere", "models.md#sun"]
+    assert broken_links("index.md", "[a](../README.md)") == ["../README.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_speak_of_no_machine(page):
+    assert not FOREIGN_PATH.search(source(page))
+    assert FOREIGN_PATH.search("see /home/me/x")  # the pattern works
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_markers_are_filled(page):
+    filled = pictures.draw(results.fill(source(page), RESULTS))
+    assert "<!--" not in filled
+
+
+def test_what_the_site_loads_is_there():
+    extra = CONFIG["extra_css"] + CONFIG["extra_javascript"] + CONFIG["extra"]["polyfills"]
+    for name in extra:
+        text = (DOCS / name).read_text(encoding="utf-8")
+        for url in re.findall(r"url\(([^)]*)\)", text):
+            assert ((DOCS / name).parent / url).is_file()
+        assert not re.search(r"@import|(?:src|href)=[\"']?https?:", text)
+    assert CONFIG["theme"]["font"] is False
+    assert (DOCS / "assets" / "katex" / "LICENSE").is_file()
+
+
+@pytest.mark.parametrize("name", sorted(pictures.PICTURES))
+def test_pictures_are_sound(name):
+    drawn = pictures.PICTURES[name]()
+    assert "\n\n" not in drawn  # a blank line would end the block of HTML
+    figure = ElementTree.fromstring(drawn)
+    picture = figure.find("svg")
+    assert picture.get("role") == "img" and len(picture.get("aria-label")) > 40
+    assert any(f"<!-- picture: {name} -->" in source(page) for page in PAGES)
+    width, height = (float(number) for number in picture.get("viewBox").split()[2:])
+    for text in picture.iter("text"):
+        assert 0 <= float(text.get("x")) <= width and 0 <= float(text.get("y")) <= height
+
+
+# --- results -----------------------------------------------------------------------------------
+
+
+def row(mean, paper, std=0.0, runs=1):
+    numbers = {"mean": mean, "std": std, "min": mean - std, "max": mean + std}
+    return {
+        "config": {
+            "model": "LAMA",
+            "arguments": {"num_heads": 10},
+            "optimizer": "sgd",
+            "learning_rate": 0.05,
+        },
+        "paper": paper,
+        "parameters_without_embeddings": 12345,
+        "runs": [
+            {
+                "best_epoch": 3,
+                "epochs": 5,
+                "stopped_by_the_epoch_limit": seed > 0,
+                "seconds_per_epoch": 2.0,
+            }
+            for seed in range(runs)
+        ],
+        "summary": {"test_accuracy": numbers, "test_macro_f1": {"mean": 0.9}},
+    }
+
+
+EXAMPLE = {
+    "protocol": {"batch_size": 32, "of_the_paper": "something else"},
+    "versions": {"keras": "3.15"},
+    "rows": {
+        "LAMA+ctx": row(0.96, 0.973, std=0.01, runs=2),
+        "LAMA": row(0.95, 0.965),
+        "AVG": row(0.7, 0.795),
+        "SAN": row(0.99, 0.942),
+        "BiGRU": row(0.959, 0.867),
+        "LAMA+ctx, no l2": row(0.961, None),
+    },
+}
+
+
+def test_accuracy_table():
+    lines = results.accuracy_table(EXAMPLE).split("\n")
+    assert lines[2] == "| SAN | 94.2 | 99.0 | – | 90.0 | 1 | 12,345 |"
+    assert "| LAMA+ctx | 97.3 | 96.0 | 95.0 – 97.0 | 90.0 | 2 | 12,345 |" in lines
+    assert "| LAMA+ctx, no l2 | – | 96.1 | – | 90.0 | 1 | 12,345 |" in lines
+
+
+def test_claims_table():
+    text = results.claims_table(EXAMPLE)
+    assert "(LAMA+ctx − AVG) | +17.8 | +26.0 | 2.6 | holds |" in text
+    assert "(LAMA+ctx − SAN) | +3.1 | −3.0 | 1.7 | **reversed** |" in text
+    distance = "too close to call, but not by the paper's distance"
+    assert f"(LAMA+ctx − BiGRU) | +10.6 | +0.1 | 1.8 | {distance} |" in text
+    assert "(LAMA+ctx − LAMA) | +0.8 | +1.0 | 1.9 | too close to call |" in text
+    assert "(LAMA+ctx, no l2 − LAMA+ctx) | – | +0.1 | 1.8 | too close to call |" in text
+    assert "CNN" not in text  # not measured
+
+
+def test_other_tables():
+    assert "one run" in results.state_note(EXAMPLE)
+    whole = {"rows": {"LAMA": row(0.95, 0.965, runs=3)}}
+    assert results.state_note(whole) == ""
+    EXAMPLE["rows"]["SAN"]["config"]["arguments"] |= {
+        "penalty": ["AttentionOrthogonality", 0.2],
+        "scale": {"class_name": "Constant", "config": {"value": 5.0}},
+    }
+    recipe = results.recipes_table(EXAMPLE)
+    assert (
+        "`num_heads=10`<br>`penalty=AttentionOrthogonality(0.2)`<br>`scale=Constant(5.0)`" in recipe
+    )
+    assert "| `LAMA`<br>`num_heads=10` | sgd, 0.05 | 3 of 5, 3 of 5 (limit) | 2.0 |" in recipe
+    assert results.protocol_list(EXAMPLE) == "- **batch size**: 32\n- **versions**: keras 3.15"
+
+
+def test_the_tables_hold_every_measured_row():
+    for path in RESULTS.glob("*_r8.json"):
+        measured = json.loads(path.read_text(encoding="utf-8"))
+        table = results.accuracy_table(measured)
+        for name, entry in measured["rows"].items():
+            mean = 100 * entry["summary"]["test_accuracy"]["mean"]
+            assert re.search(rf"^\| {re.escape(name)} \| \S+ \| {mean:.1f} \|", table, re.M)
+
+
+@pytest.mark.parametrize("page", ["results.md", "papers/lama.md", "index.md", "which-layer.md"])
+def test_no_measured_figure_is_typed(page):
+    assert not re.search(r"\b(?:0?\.[89]\d{1,4}|[89]\d\.\d)\b", prose(source(page)))
+
+
+def test_the_words_on_lama_agree_with_the_figures():
+    """The sentences under "How to read this"; they are to be changed when this fails."""
+    rows = json.loads((RESULTS / "lama_r8.json").read_text(encoding="utf-8"))["rows"]
+    here = {name: entry["summary"]["test_accuracy"]["mean"] for name, entry in rows.items()}
+    paper = {name: results.paper_accuracy(name, entry) for name, entry in rows.items()}
+    text = source("papers/lama.md")
+    lama = "LAMA+ctx"
+
+    assert "within two points of the accuracy that the paper gives" in text
+    assert abs(here[lama] - paper[lama]) < 0.02
+    assert "more than ten points behind" in text and "within two points of LAMA" in text
+    for baseline in ("AVG", "BiGRU"):
+        assert paper[lama] - paper[baseline] > 0.1
+        assert abs(here[lama] - here[baseline]) < 0.02
+    assert "Structured self-attention is not behind" in text
+    assert here["SAN"] >= here[lama]
+    assert round(100 * (paper[lama] - paper["SAN"])) == 3
