@@ -4,6 +4,8 @@
 PYTHON  ?= $(shell command -v python3.11 || command -v python3)
 BACKEND ?= jax
 ARGS    ?=
+# Test processes at a time; 0 runs the tests in one, in order.
+WORKERS ?= 2
 
 VENV     := .venv
 PY       := $(VENV)/bin/python
@@ -14,6 +16,7 @@ DEMO_TRAIN   ?= --model lama --out runs/demo --overwrite
 DEMO_PREDICT ?= runs/demo \
 	"The room was superb and the breakfast was very good." \
 	"The food was not good."
+DEMO_EXPLAIN ?= runs/demo "The room was superb, but the food was not good at all."
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export TF_CPP_MIN_LOG_LEVEL ?= 3
@@ -62,9 +65,10 @@ $(TEST_ENV): pyproject.toml constraints.txt
 env: $(TEST_ENV)  ## the environment that all the tests need
 
 # --- see it work -----------------------------------------------------------------------------
-demo: $(DEMO_ENV)  ## train a small classifier, then predict two texts (BACKEND=jax, torch or tensorflow)
+demo: $(DEMO_ENV)  ## train a small classifier, then predict and explain (BACKEND=jax, torch or tensorflow)
 	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool train $(DEMO_TRAIN)
 	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool predict $(DEMO_PREDICT)
+	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool explain $(DEMO_EXPLAIN)
 
 # --- tests -----------------------------------------------------------------------------------
 test: lint types wheel docs $(BACKENDS:%=notebooks-%) $(BACKENDS:%=test-%)  ## everything that must be green
@@ -84,7 +88,7 @@ wheel: $(TEST_ENV)  ## build the package, install it into a clean environment wi
 	cd build && KERAS_BACKEND=jax venv/bin/python -I ../tests/wheel_check.py dist/*.whl
 
 test-tensorflow test-torch test-jax: test-%: $(TEST_ENV)  ## unit tests and examples under one backend (ARGS="-k lama" ...)
-	KERAS_BACKEND=$* $(PY) -m pytest $(ARGS)
+	KERAS_BACKEND=$* $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 examples: $(TEST_ENV)  ## only the examples of README and docstrings, under BACKEND (part of each test-... too)
 	KERAS_BACKEND=$(BACKEND) $(PY) -m pytest tests/test_examples.py $(ARGS)

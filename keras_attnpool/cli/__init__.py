@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from keras_attnpool.cli.errors import CommandError
-from keras_attnpool.cli.parsing import parser
+from keras_attnpool.cli.parsing import parsed
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     ```
     """
     try:
-        given = vars(parser().parse_args(argv))
+        given = parsed(argv)
     except SystemExit as stop:  # argparse has said what is wrong, or shown the help
         return int(stop.code or 0)
     command = given.pop("run_command")

@@ -2,12 +2,14 @@
 
 import argparse
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import keras
 
 import keras_attnpool
 from keras_attnpool import datasets
+from keras_attnpool.cli.explain import METHODS, explain
 from keras_attnpool.cli.predict import predict
 from keras_attnpool.cli.train import DEFAULTS, EPOCHS, MODELS, REVIEW_EPOCHS, train
 
@@ -19,6 +21,7 @@ something to see at once:
 
   python -m keras_attnpool train --model lama --out runs/first
   python -m keras_attnpool predict runs/first "The room was not clean at all."
+  python -m keras_attnpool explain runs/first "The room was not clean at all."
 """
 
 TRAIN_DESCRIPTION = """\
@@ -28,7 +31,8 @@ The data: generated reviews (1 to 5 stars) when nothing is named, a public data 
 your own FILE, a TSV (`label<TAB>text`, no header) or a CSV with columns `label` and `text`; either
 may be gzipped. A tenth of the training part decides which epoch is kept.
 
-The run folder gets model.keras (the best epoch), vocabulary.json, config.json and metrics.json.
+The run folder gets model.keras (the best epoch), vocabulary.json, config.json, metrics.json, and
+report.html: how well it does, and what it looks at.
 Ctrl-C keeps the best epoch so far; `train --resume --out RUN` goes on after the last whole one.
 """
 
@@ -53,9 +57,46 @@ examples:
   python -m keras_attnpool predict runs/first --json < texts.txt > predictions.jsonl
 """
 
+EXPLAIN_DESCRIPTION = """\
+Classifies texts and shows the words that count: the most important ones here, all of them as a heat
+map in an HTML page.
+
+Without TEXT, every line of standard input is a text. Two methods:
+
+  attention  the attention weights, of models that have some: lama, lama-encoder, san, transformer
+             (there the mean over the words that attend). A weight of 1 is what every word would
+             have if all were alike.
+  saliency   gradient x input, of any model: what speaks for the predicted class (+) and against it
+             (-), on a scale on which the mean strength is 1
+"""
+
+EXPLAIN_EXAMPLES = """\
+examples:
+  python -m keras_attnpool explain runs/first "The soup was cold." "Best hotel ever!"
+  python -m keras_attnpool explain runs/first --out explained.html < texts.txt
+  python -m keras_attnpool explain runs/bigru --method saliency "The soup was cold."
+"""
+
+
+def parsed(argv: Sequence[str] | None) -> dict[str, Any]:
+    """What was given, and nothing else, with the function to run as `run_command`.
+
+    Raises:
+        SystemExit: After help, or a message on standard error.
+    """
+    known, rest = parser().parse_known_args(argv)
+    given = vars(known)
+    # argparse itself gives up texts that stand behind an option.
+    behind_dashes = rest[:1] == ["--"]
+    if "run" in given and (behind_dashes or not any(each.startswith("-") for each in rest)):
+        given["texts"] = [*given.get("texts", ()), *rest[behind_dashes:]]
+    elif rest:
+        parser().error(f"unrecognized arguments: {' '.join(rest)}")
+    return given
+
 
 def parser() -> argparse.ArgumentParser:
-    """The parser; its result holds only what was given, and `run_command`."""
+    """The parser of all commands."""
     top = argparse.ArgumentParser(
         prog="python -m keras_attnpool",
         description=DESCRIPTION,
@@ -68,6 +109,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     _add_train(commands)
     _add_predict(commands)
+    _add_explain(commands)
     return top
 
 
@@ -107,6 +149,9 @@ def _add_train(commands: Any) -> None:
     existing.add_argument("--overwrite", action="store_true", help="replace the run in RUN")
     command.add_argument(
         "--no-baseline", dest="baseline", action="store_false", help="do not train mean pooling"
+    )
+    command.add_argument(
+        "--no-report", dest="report", action="store_false", help="do not write report.html"
     )
 
     data = command.add_argument_group("data")
@@ -169,6 +214,23 @@ def _add_predict(commands: Any) -> None:
     command.add_argument("texts", metavar="TEXT", nargs="*", help="a text to classify")
     text = "one JSON object a line, with the probabilities of all classes"
     command.add_argument("--json", action="store_true", help=text)
+
+
+def _add_explain(commands: Any) -> None:
+    command = _add_command(
+        commands,
+        "explain",
+        explain,
+        "show which words count",
+        description=EXPLAIN_DESCRIPTION,
+        epilog=EXPLAIN_EXAMPLES,
+    )
+    command.add_argument("run", metavar="RUN", help="the run folder")
+    command.add_argument("texts", metavar="TEXT", nargs="*", help="a text to explain")
+    text = f"what counts (default: {METHODS[0]})"
+    command.add_argument("--method", choices=METHODS, help=text)
+    text = "where the heat maps go, an .html file (default: explained.html in RUN)"
+    command.add_argument("--out", metavar="FILE", help=text)
 
 
 def _number(least: int) -> dict[str, Any]:

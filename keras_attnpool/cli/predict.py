@@ -5,11 +5,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import keras
-
-from keras_attnpool import text
 from keras_attnpool.cli import runs
-from keras_attnpool.cli.errors import CommandError, reported
+from keras_attnpool.cli.errors import reported
 
 
 def predict(given: dict[str, Any]) -> int:
@@ -24,17 +21,11 @@ def predict(given: dict[str, Any]) -> int:
     Raises:
         CommandError: If the run or the input cannot be used.
     """
-    run = Path(given["run"])
-    config = runs.read_config(run)
-    if not (run / runs.MODEL).is_file():
-        raise CommandError(f"{run} has no {runs.MODEL} yet: no epoch of its training was finished")
+    config, tokenizer, model = runs.load(Path(given["run"]))
+    texts = given.get("texts") or lines()
+    if not texts:
+        return 0
     with reported():
-        tokenizer = text.WordTokenizer.load(run / runs.VOCABULARY)
-        # Only the forward pass: what was compiled on another backend does not matter.
-        model = keras.saving.load_model(run / runs.MODEL, compile=False)
-        texts = given.get("texts") or _lines()
-        if not texts:
-            return 0
         ids = tokenizer.encode(texts, max_length=config["options"]["max_length"])
     for content, row in zip(texts, model.predict(ids, verbose=0).tolist(), strict=True):
         probabilities = dict(zip(config["label_names"], row, strict=True))
@@ -49,7 +40,8 @@ def predict(given: dict[str, Any]) -> int:
     return 0
 
 
-def _lines() -> list[str]:
+def lines() -> list[str]:
+    """The lines of standard input, each of them a text."""
     if sys.stdin.isatty():
         print("Reading texts, one a line, until Ctrl-D.", file=sys.stderr)
     return [line.rstrip("\r\n") for line in sys.stdin]

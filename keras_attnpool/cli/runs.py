@@ -6,16 +6,20 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 
-from keras_attnpool.cli.errors import CommandError
+from keras_attnpool import text
+from keras_attnpool.cli.errors import CommandError, reported
 
 CONFIG = "config.json"
 VOCABULARY = "vocabulary.json"
 MODEL = "model.keras"
 METRICS = "metrics.json"
+REPORT = "report.html"
+PICTURES = ("accuracy.png", "loss.png", "heads.png")  # of the report
+EXPLAINED = "explained.html"
 RESUME = "resume"  # what an unfinished run needs to go on
 FORMAT = "keras_attnpool.run"
 
@@ -34,8 +38,8 @@ def whole_file(path: Path) -> Iterator[Path]:
 def write_json(path: Path, content: Any) -> None:
     """Writes readable JSON."""
     with whole_file(path) as temporary:
-        text = json.dumps(content, indent=2, ensure_ascii=False)
-        temporary.write_text(text + "\n", encoding="utf-8", newline="\n")
+        lines = json.dumps(content, indent=2, ensure_ascii=False)
+        temporary.write_text(lines + "\n", encoding="utf-8", newline="\n")
 
 
 def read_config(run: Path) -> dict[str, Any]:
@@ -58,9 +62,33 @@ def read_config(run: Path) -> dict[str, Any]:
     return config
 
 
+class Trained(NamedTuple):
+    """What a run has learned."""
+
+    config: dict[str, Any]
+    tokenizer: text.WordTokenizer
+    model: keras.Model
+
+
+def load(run: Path) -> Trained:
+    """Reads a run that at least one epoch of training was finished of.
+
+    Raises:
+        CommandError: If there is no such run, or a file of it is damaged.
+    """
+    config = read_config(run)
+    if not (run / MODEL).is_file():
+        raise CommandError(f"{run} has no {MODEL} yet: no epoch of its training was finished")
+    with reported():
+        tokenizer = text.WordTokenizer.load(run / VOCABULARY)
+        # Only the forward pass: what was compiled on another backend does not matter.
+        model = keras.saving.load_model(run / MODEL, compile=False)
+    return Trained(config, tokenizer, model)
+
+
 def remove_run(run: Path) -> None:
-    """Removes what `train` writes; other files of the folder stay."""
-    for name in (MODEL, METRICS, CONFIG, VOCABULARY):
+    """Removes what is written about a model, and the model; other files of the folder stay."""
+    for name in (MODEL, METRICS, CONFIG, VOCABULARY, REPORT, *PICTURES, EXPLAINED):
         (run / name).unlink(missing_ok=True)
     remove_resume(run)
 

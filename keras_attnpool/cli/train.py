@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 import keras_attnpool
 from keras_attnpool import datasets, models, regularizers, text
-from keras_attnpool.cli import runs
+from keras_attnpool.cli import report, runs
 from keras_attnpool.cli.errors import CommandError, reported
 
 MODELS: dict[str, Callable[..., keras.Model]] = {
@@ -32,6 +32,7 @@ MODELS: dict[str, Callable[..., keras.Model]] = {
 DEFAULTS: dict[str, Any] = {
     "model": "lama",
     "baseline": True,
+    "report": True,
     "file": None,
     "test": None,
     "text_column": None,
@@ -175,7 +176,10 @@ def train(given: dict[str, Any]) -> int:
                 if checkpoint.epochs:
                     metrics["results"][name] = size | checkpoint.summary()
             best_model = keras.saving.load_model(checkpoint.best, compile=False)
-            metrics["results"][name] |= _tested(best_model, parts["test"], data.test)
+            predicted = _predicted(best_model, parts["test"])
+            metrics["results"][name] |= _scores(data.test, predicted)
+            if checkpoint is first:
+                shown = best_model, predicted
     except (KeyboardInterrupt, CommandError) as stop:
         interrupted = isinstance(stop, KeyboardInterrupt)
         if first.epochs:
@@ -187,12 +191,18 @@ def train(given: dict[str, Any]) -> int:
             raise
         print(_after_interrupt(run, first), file=sys.stderr)
         return 130
-    predicted = np.full(len(data.test), np.bincount(data.train.labels).argmax())
-    metrics["results"][MAJORITY] = _scores(data.test, predicted)
+    largest = np.full(len(data.test), np.bincount(data.train.labels).argmax())
+    metrics["results"][MAJORITY] = _scores(data.test, largest)
     metrics["interrupted"] = False
     runs.write_json(run / runs.METRICS, metrics)
-    runs.remove_resume(run)
     print(f"\n{_table(metrics['results'], len(data.test))}\n\nThe run is in {run}")
+    if options["report"]:
+        has_pictures = report.write(run, options, metrics, data.test, tokenizer, *shown)
+        print(f"The report is {run / runs.REPORT}")
+        if not has_pictures:
+            print(f"(without pictures, which need matplotlib: {report.INSTALL})")
+    # Last: a run that is interrupted while the report is written can be resumed.
+    runs.remove_resume(run)
     return 0
 
 
@@ -438,11 +448,9 @@ def _fit(
     )
 
 
-def _tested(
-    model: keras.Model, batches: text.BucketedBatches, test: datasets.LabeledTexts
-) -> dict[str, Any]:
-    scores = batches.restore(model.predict(batches, verbose=0))
-    return _scores(test, scores.argmax(axis=1))
+def _predicted(model: keras.Model, batches: text.BucketedBatches) -> npt.NDArray[np.int64]:
+    """The predicted class of every text."""
+    return np.asarray(batches.restore(model.predict(batches, verbose=0)).argmax(axis=1))
 
 
 def _scores(test: datasets.LabeledTexts, predicted: npt.NDArray[Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from keras_attnpool.cli import main, runs, train
 
 # One short epoch of the model that compiles fastest.
 QUICK = ["--model", "average", "--epochs", "1", "--hidden-units", "0", "--embedding-dim", "4"]
-LAMA = ["--model", "lama-encoder", "--heads", "2", *QUICK[2:]]
+QUICK += ["--no-report"]
 REVIEWS = ["--train-size", "40", "--test-size", "10"]
 
 
@@ -46,28 +46,16 @@ def labelled_rows(size=40):
     return [("spam" if i % 4 else "ham", f"word{i % 4} and word{i % 3}") for i in range(size)]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_length():
-    """Batches of one shape: compiling is what takes the time here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(train, "LENGTHS", 1)
-        yield
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory, _one_length):
-    """A run on generated reviews, with its baseline."""
-    run = tmp_path_factory.mktemp("cli") / "deep" / "run"
-    assert main(["train", *LAMA, *REVIEWS, "--seed", "3", "--out", str(run)]) == 0
-    return run
-
-
 def test_run_folder(trained):
     assert {path.name for path in trained.iterdir()} == {
         "model.keras",
         "vocabulary.json",
         "config.json",
         "metrics.json",
+        "report.html",
+        "accuracy.png",
+        "loss.png",
+        "heads.png",
     }
     config, metrics = read(trained / "config.json"), read(trained / "metrics.json")
     assert config["options"].keys() == train.DEFAULTS.keys()
@@ -126,6 +114,22 @@ def test_predict_lines_as_json(trained, capsys, monkeypatch):
         assert answer["probability"] == max(answer["probabilities"].values())
 
 
+def test_texts_behind_options(trained, capsys):
+    status, out, _ = run_main(capsys, "predict", trained, "a", "--json", "b", "c")
+    assert status == 0
+    assert [json.loads(line)["text"] for line in out.splitlines()] == ["a", "b", "c"]
+    status, out, _ = run_main(capsys, "predict", trained, "--json", "--", "- no", "a")
+    assert [json.loads(line)["text"] for line in out.splitlines()] == ["- no", "a"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["predict", "run", "--json", "--quick"], ["train", "--out", "run", "a", "b"]]
+)
+def test_unknown_arguments_are_refused(arguments, capsys):
+    status, out, err = run_main(capsys, *arguments)
+    assert status == 2 and f"unrecognized arguments: {arguments[-1]}" in err
+
+
 def test_nothing_to_predict(trained, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert run_main(capsys, "predict", trained)[:2] == (0, "")
@@ -138,21 +142,10 @@ def test_train_on_tsv(tmp_path, capsys):
     status, out, _ = run_main(capsys, "train", path, "--test", held_out, *QUICK, "--out", run)
     assert status == 0 and "1 test" in out
     assert read(run / "config.json")["label_names"] == ["ham", "spam"]
-    assert read(run / "metrics.json")["sizes"] == {"train": 36, "validation": 4, "test": 1}
-
-
-def test_train_on_csv(tmp_path, capsys):
-    rows = [("id", "body", "folder")]
-    rows += [(i, text, label) for i, (label, text) in enumerate(labelled_rows())]
-    path = write_rows(tmp_path / "mine.csv", rows, delimiter=",")
-    columns = ["--text-column", "body", "--label-column", "2"]
-    run = tmp_path / "run"
-    status, _, _ = run_main(capsys, "train", path, *columns, *QUICK, "--out", run)
-    assert status == 0
     metrics = read(run / "metrics.json")
-    assert metrics["sizes"] == {"train": 29, "validation": 3, "test": 8}
-    # Three quarters of each part are spam.
-    assert metrics["results"]["largest class"]["accuracy"] == 0.75
+    assert metrics["sizes"] == {"train": 36, "validation": 4, "test": 1}
+    # Three quarters are spam, and the test text is not.
+    assert metrics["results"]["largest class"]["accuracy"] == 0
 
 
 def test_public_set(monkeypatch):
@@ -181,6 +174,15 @@ def built(monkeypatch):
 
     monkeypatch.setattr(train, "_fit", fit)
     return models
+
+
+def test_csv(tmp_path, capsys, built):
+    rows = [("id", "body", "folder")]
+    rows += [(i, text, label) for i, (label, text) in enumerate(labelled_rows())]
+    path = write_rows(tmp_path / "mine.csv", rows, delimiter=",")
+    columns = ["--text-column", "body", "--label-column", "2"]
+    status, out, _ = run_main(capsys, "train", path, *columns, *QUICK, "--out", tmp_path / "run")
+    assert status == 130 and "29 train, 3 validation, 8 test. Classes: 2." in out
 
 
 def test_word_vectors_from_file(tmp_path, capsys, built):
@@ -213,7 +215,7 @@ def test_every_model_is_built(arguments, tmp_path, built):
 
 # Three batches an epoch. Without dropout, whose random numbers a resumed run draws anew.
 LONGER = ["--model", "average", "--epochs", "4", "--embedding-dim", "4", "--dropout", "0"]
-LONGER += ["--batch-size", "12", "--patience", "9"]
+LONGER += ["--batch-size", "12", "--patience", "9", "--no-report"]
 
 
 def interrupt(monkeypatch, epoch):
@@ -275,23 +277,11 @@ def test_resume_refuses(cut, tmp_path, capsys):
     assert status == 2 and "not those that this run was started with" in err
 
 
-def test_resume_in_the_baseline(tmp_path, capsys, monkeypatch):
-    run = tmp_path / "run"
-    fit = train._fit
-    names = []
-
-    def fit_one(name, *rest):
-        names.append(name)
-        if names == ["lama-encoder", "mean pooling"]:
-            raise KeyboardInterrupt
-        fit(name, *rest)
-
-    monkeypatch.setattr(train, "_fit", fit_one)
-    assert main(["train", *LAMA, *REVIEWS, "--out", str(run)]) == 130
-    interrupted = read(run / "metrics.json")["results"]
+def test_resume_in_the_baseline(cut_in_baseline, trained):
+    interrupted = read(cut_in_baseline / "metrics.json")["results"]
     assert list(interrupted) == ["lama-encoder"]
-    assert main(["train", "--resume", "--out", str(run)]) == 0
-    resumed = read(run / "metrics.json")["results"]
+    assert not list(cut_in_baseline.glob("*.html"))
+    resumed = read(trained / "metrics.json")["results"]
     assert resumed["lama-encoder"] == interrupted["lama-encoder"]
     assert "mean pooling" in resumed
 
@@ -309,6 +299,7 @@ def test_replaced_run_survives_an_early_interrupt(trained, tmp_path, monkeypatch
     shutil.copytree(trained, run)
     interrupt(monkeypatch, epoch=0)
     assert main(["train", *LONGER, *REVIEWS, "--overwrite", "--out", str(run)]) == 130
+    assert len(list(run.iterdir())) == len(list(trained.iterdir()))
     for path in trained.iterdir():
         assert (run / path.name).read_bytes() == path.read_bytes()
 
@@ -317,11 +308,14 @@ def test_overwrite_keeps_other_files(trained, tmp_path, capsys):
     run = tmp_path / "run"
     shutil.copytree(trained, run)
     (run / "notes.txt").write_text("mine")
+    (run / "explained.html").write_text("of the old model")
     status, _, err = run_main(capsys, "train", *QUICK, *REVIEWS, "--out", run)
     assert status == 2 and "--overwrite" in err
     assert main(["train", *QUICK, *REVIEWS, "--seed", "8", "--overwrite", "--out", str(run)]) == 0
     assert read(run / "config.json")["options"]["seed"] == 8
     assert (run / "notes.txt").read_text() == "mine"
+    # What was written about the old model is gone with it.
+    assert not [path.name for path in run.iterdir() if path.suffix in (".html", ".png")]
 
 
 def test_early_stopping(tmp_path):
@@ -437,9 +431,9 @@ def test_folder_that_is_no_run_is_left_alone(tmp_path, capsys):
 def test_help_and_version(capsys):
     status, out, _ = run_main(capsys, "--version")
     assert status == 0 and keras_attnpool.__version__ in out
-    for command in ([], ["train"], ["predict"]):
+    for command in ([], ["train"], ["predict"], ["explain"]):
         status, out, _ = run_main(capsys, *command, "--help")
-        assert status == 0 and "python -m keras_attnpool predict" in out or "train" in command
+        assert status == 0 and f"python -m keras_attnpool {' '.join(command)}" in out
     assert run_main(capsys)[0] == 2
 
 
@@ -451,12 +445,17 @@ def test_process_is_interrupted(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Tests that run in the background have a shell that ignores Ctrl-C, for its children too.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    for line in process.stdout:
-        if line.startswith("Epoch 3/"):
-            process.send_signal(signal.SIGINT)
-            break
-    _, err = process.communicate(timeout=60)
+    try:
+        for line in process.stdout:
+            if line.startswith("Epoch 3/"):
+                process.send_signal(signal.SIGINT)
+                break
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130 and "Traceback" not in err
     assert f"train --resume --out {run}" in err
     metrics = read(run / "metrics.json")

@@ -1,0 +1,67 @@
+"""Executes the notebooks in place and keeps of their outputs what belongs into the repository.
+
+    KERAS_BACKEND=jax python notebooks/refresh.py [NOTEBOOK ...]
+
+Printed text stays, messages on stderr, the times of execution and the machine's details go.
+Pictures get a palette, which makes plots three times smaller.
+"""
+
+import base64
+import io
+import pathlib
+import sys
+
+import nbformat
+from nbclient import NotebookClient
+from PIL import Image
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+
+
+def smaller(png):
+    """A base64 PNG with at most 128 colours."""
+    picture = Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB")
+    file = io.BytesIO()
+    picture.quantize(128, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
+    return base64.b64encode(file.getvalue()).decode()
+
+
+def cleaned(outputs):
+    """The outputs without stderr; what a cell prints in pieces becomes one piece."""
+    kept = []
+    for output in outputs:
+        if output.output_type == "stream":
+            if output.name == "stderr":
+                continue
+            if kept and kept[-1].output_type == "stream":
+                kept[-1].text += output.text
+                continue
+        if "image/png" in output.get("data", {}):
+            output.data["image/png"] = smaller(output.data["image/png"])
+        kept.append(output)
+    return kept
+
+
+def refresh(path):
+    """Executes one notebook; raises at its first error and leaves the file alone."""
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        cell.metadata.clear()
+    NotebookClient(notebook, timeout=900, resources={"metadata": {"path": str(FOLDER)}}).execute()
+    for index, cell in enumerate(notebook.cells):
+        cell.metadata.clear()
+        cell.id = f"cell-{index}"
+        if cell.cell_type == "code":
+            cell.outputs = cleaned(cell.outputs)
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    nbformat.validate(notebook)
+    nbformat.write(notebook, path)
+    print(f"{path.name}: {path.stat().st_size / 1024:.0f} KiB")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or sorted(FOLDER.glob("*.ipynb")):
+        refresh(pathlib.Path(name))

@@ -1,0 +1,142 @@
+"""The notebooks as files: what is stored in them. CI executes them with nbval."""
+
+import json
+import pathlib
+import re
+
+import pytest
+
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+LARGEST = 600_000
+CHECKED = "# NBVAL_CHECK_OUTPUT"
+# Folders of a machine, in POSIX and Windows form; a URL's path does not match.
+ABSOLUTE = re.compile(r"""(?<![\w.:/])/(?:home|root|tmp|work|usr|opt|var|Users|mnt)/|\b[A-Z]:\\""")
+
+# What the LAMA notebook must speak of, each in a heading: equations, tables and figures.
+LAMA_HEADINGS = {
+    "Equation 7": r"Equation 7\b",
+    "Equation 8": r"Equations? 8\b",
+    "Equation 10": r"Equation 10\b",
+    "Equation 11": r"Equation 11\b",
+    "Equations 12 and 13": r"Equations 12 and 13\b",
+    "Equations 14 and 15": r"Equations 14 and 15\b",
+    "Equations 18 and 19": r"equations 18 and 19\b",
+    **{f"Table {n}": rf"Table {n}\b" for n in (4, 5, 6)},
+    **{f"Figure {n}": rf"Figure {n}\b" for n in (2, 3, 4, 5)},
+    "rank": r"^#+ Rank\b",
+    "context": r"^#+ Context\b",
+    "e² bound": r"e² bound",
+    "the layer": r"The layer\b",
+    "gold rationales": r"Is the attention right",
+    "deletion": r"Deletion test",
+    "measured against reported": r"measured against what the paper reports",
+    "exercises": r"Exercises",
+}
+
+
+def read(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def code_cells(notebook):
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def text_of(value):
+    return value if isinstance(value, str) else "".join(value)
+
+
+def headings(notebook):
+    markdown = (text_of(c["source"]) for c in notebook["cells"] if c["cell_type"] == "markdown")
+    return [line for text in markdown for line in text.splitlines() if line.startswith("#")]
+
+
+def faults(notebook):
+    """What must not be in a stored notebook, as a list of texts."""
+    found = []
+    executed = [cell["execution_count"] for cell in code_cells(notebook)]
+    if executed != list(range(1, len(executed) + 1)):
+        found.append("not executed once from top to bottom")
+    for number, cell in enumerate(code_cells(notebook), start=1):
+        outputs = cell["outputs"]
+        if CHECKED in text_of(cell["source"]).splitlines() and not outputs:
+            found.append(f"cell {number}: checked, but without a stored output")
+        if "execution" in cell["metadata"]:
+            found.append(f"cell {number}: times of execution")
+        for output in outputs:
+            if output["output_type"] == "error":
+                found.append(f"cell {number}: an error")
+            if output.get("name") == "stderr":
+                found.append(f"cell {number}: stderr")
+    written = [text_of(cell["source"]) for cell in notebook["cells"]]
+    for cell in code_cells(notebook):
+        for output in cell["outputs"]:
+            written.append(text_of(output.get("text", "")))
+            data = output.get("data", {})
+            written += [text_of(value) for kind, value in data.items() if kind.startswith("text/")]
+    found += [f"absolute path: {text[:60]!r}" for text in written if ABSOLUTE.search(text)]
+    return found
+
+
+def test_both_notebooks_are_there():
+    assert {"00_quickstart.ipynb", "01_lama.ipynb"} <= {path.name for path in NOTEBOOKS}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_is_stored_executed_and_clean(path):
+    notebook = read(path)
+    assert notebook["nbformat"] == 4
+    assert notebook["metadata"]["kernelspec"]["name"] == "python3"
+    assert path.stat().st_size <= LARGEST
+    assert faults(notebook) == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_checks_something(path):
+    sources = [text_of(cell["source"]) for cell in code_cells(read(path))]
+    assert sum(CHECKED in source.splitlines() for source in sources) >= 5
+    assert sum(re.search(r"^\s*assert\b", source, re.M) is not None for source in sources) >= 3
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_code_is_python(path):
+    for cell in code_cells(read(path)):
+        compile(text_of(cell["source"]), path.name, "exec")
+
+
+@pytest.mark.parametrize("item", LAMA_HEADINGS)
+def test_lama_notebook_covers(item):
+    lines = headings(read(FOLDER / "01_lama.ipynb"))
+    assert any(re.search(LAMA_HEADINGS[item], line) for line in lines), lines
+
+
+def cell(source="print(1)", number=1, **output):
+    return {
+        "cell_type": "code",
+        "execution_count": number,
+        "metadata": {},
+        "outputs": [output] if output else [],
+        "source": source,
+    }
+
+
+@pytest.mark.parametrize(
+    ("broken", "fault"),
+    [
+        (cell(number=None), "not executed"),
+        (cell(f"{CHECKED}\nprint(1)"), "without a stored output"),
+        (cell(output_type="error", ename="E"), "an error"),
+        (cell(output_type="stream", name="stderr", text="noise"), "stderr"),
+        (cell(output_type="stream", name="stdout", text="in /home/me/x.py"), "absolute path"),
+        (cell("open(r'C:\\data.csv')"), "absolute path"),
+        ({**cell(), "metadata": {"execution": {}}}, "times of execution"),
+    ],
+)
+def test_checker_sees(broken, fault):
+    assert any(fault in each for each in faults({"cells": [broken]}))
+
+
+def test_checker_lets_urls_and_clean_cells_pass():
+    clean = cell("x = 'https://example.com/home/x'", output_type="stream", name="stdout", text="1")
+    assert faults({"cells": [clean]}) == []
