@@ -440,14 +440,15 @@ def test_help_and_version(capsys):
 def test_process_is_interrupted(tmp_path):
     run = tmp_path / "run"
     arguments = [*LONGER, *REVIEWS, "--epochs", "10000", "--patience", "10000", "--out", str(run)]
+    # A shell starts background jobs with Ctrl-C ignored, and their children would inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         [sys.executable, "-m", "keras_attnpool", "train", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # Tests that run in the background have a shell that ignores Ctrl-C, for its children too.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
+    signal.signal(signal.SIGINT, before)
     try:
         for line in process.stdout:
             if line.startswith("Epoch 3/"):
