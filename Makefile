@@ -4,8 +4,8 @@
 PYTHON  ?= $(shell command -v python3.11 || command -v python3)
 BACKEND ?= jax
 ARGS    ?=
-# Test processes at a time; 0 runs the tests in one, in order.
-WORKERS ?= 2
+# Test processes at a time (WORKERS=2 helps on an idle machine); none runs the tests in one.
+WORKERS ?=
 
 VENV     := .venv
 PY       := $(VENV)/bin/python
@@ -88,7 +88,7 @@ wheel: $(TEST_ENV)  ## build the package, install it into a clean environment wi
 	cd build && KERAS_BACKEND=jax venv/bin/python -I ../tests/wheel_check.py dist/*.whl
 
 test-tensorflow test-torch test-jax: test-%: $(TEST_ENV)  ## unit tests and examples under one backend (ARGS="-k lama" ...)
-	KERAS_BACKEND=$* $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	KERAS_BACKEND=$* $(PY) -m pytest $(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
 
 examples: $(TEST_ENV)  ## only the examples of README and docstrings, under BACKEND (part of each test-... too)
 	KERAS_BACKEND=$(BACKEND) $(PY) -m pytest tests/test_examples.py $(ARGS)
