@@ -63,7 +63,7 @@ body>p{max-width:44rem}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;overflow-wrap:normal}
 th,td{padding:.25em .7em;border-bottom:1px solid var(--line);text-align:right;font-weight:normal}
-th{max-width:12rem;overflow-wrap:break-word}
+th{min-width:2.5rem;max-width:12rem;overflow-wrap:break-word;word-break:keep-all}
 thead th{color:var(--dim);vertical-align:bottom}
 tr>:first-child{text-align:left;padding-left:0}
 td.share{background:rgb(var(--hit)/var(--w))}
