@@ -1,0 +1,67 @@
+"""What the layers share: initial weights that differ, and the common arguments."""
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import numpy
+
+from keras_attnpool.layers import LowRankAttentionPooling, StructuredSelfAttentionPooling
+
+
+def kernels(**kwargs):
+    """P and Q, of one shape and from one initializer."""
+    layer = LowRankAttentionPooling(num_heads=3, use_hidden=False, **kwargs)
+    layer.build((None, None, 4))
+    return numpy(layer.context_kernel), numpy(layer.token_kernel)
+
+
+class TestInitializers:
+    def test_a_keras_initializer_repeats_itself(self):
+        """Why the layers draw from copies: one instance gives the same numbers at every call."""
+        initializer = keras.initializers.GlorotUniform(seed=1)
+        np.testing.assert_array_equal(numpy(initializer((2, 3))), numpy(initializer((2, 3))))
+
+    @pytest.mark.parametrize("seed", [None, 5])
+    def test_two_kernels_of_one_shape_never_start_equal(self, seed):
+        p, q = kernels(kernel_initializer=keras.initializers.GlorotUniform(seed=seed))
+        assert np.abs(p - q).max() > 1e-3
+
+    def test_an_initializers_own_seed_holds_and_its_first_draw_is_kerass(self):
+        initializer = keras.initializers.GlorotUniform(seed=5)
+        first, second = (
+            kernels(kernel_initializer=initializer, seed=9),
+            kernels(kernel_initializer=initializer, seed=10),
+        )
+        for a, b in zip(first, second, strict=True):
+            np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(first[0], numpy(initializer((4, 3))))
+
+    def test_the_config_keeps_the_initializer_as_given(self):
+        layer = LowRankAttentionPooling(3, kernel_initializer="he_normal", seed=4)
+        assert layer.get_config()["kernel_initializer"]["class_name"] == "HeNormal"
+        assert layer.get_config()["kernel_initializer"]["config"]["seed"] is None
+
+    def test_a_function_serves_as_initializer(self):
+        def halves(shape, dtype=None):
+            return keras.ops.full(shape, 0.5, dtype=dtype)
+
+        for kernel in kernels(kernel_initializer=halves):
+            np.testing.assert_array_equal(kernel, 0.5)
+
+
+def test_kernels_and_biases_are_regularized_and_constrained():
+    layer = StructuredSelfAttentionPooling(
+        2,
+        3,
+        use_bias=True,
+        bias_initializer="ones",
+        kernel_regularizer=keras.regularizers.L2(1.0),
+        bias_regularizer=keras.regularizers.L1(1.0),
+        kernel_constraint="non_neg",
+        bias_constraint="non_neg",
+    )
+    layer.build((None, None, 4))
+    weights = {w.path.split("/", 1)[1]: w for w in layer.weights}
+    target = 3 + 2 + sum(np.sum(numpy(weights[k]) ** 2) for k in ("hidden/kernel", "score_kernel"))
+    np.testing.assert_allclose(sum(float(numpy(v)) for v in layer.losses), target, rtol=1e-5)
+    assert all(w.constraint is not None for w in weights.values())
