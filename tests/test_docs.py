@@ -220,6 +220,17 @@ def row(mean, paper, std=0.0, runs=1):
 
 
 EXAMPLE = {
+    "measure": "accuracy",
+    "test_examples": 2189,
+    "claims": [
+        ["LAMA+ctx", "AVG", "it beats the mean", None],
+        ["LAMA+ctx", "SAN", "it beats Lin et al.", None],
+        ["LAMA+ctx", "BiGRU", "it beats max pooling", None],
+        ["LAMA+ctx", "LAMA", "its own context helps", None],
+        ["LAMA+ctx", "CNN", "it beats convolutions", None],
+        ["LAMA+ctx, no l2", "LAMA+ctx", "no l2 helps", None],
+        ["BiGRU", "AVG", "on data of the paper's own", 0.5],
+    ],
     "protocol": {"batch_size": 32, "of_the_paper": "something else"},
     "versions": {"keras": "3.15"},
     "rows": {
@@ -248,7 +259,26 @@ def test_claims_table():
     assert f"(LAMA+ctx − BiGRU) | +10.6 | +0.1 | 1.8 | {distance} |" in text
     assert "(LAMA+ctx − LAMA) | +0.8 | +1.0 | 1.9 | too close to call |" in text
     assert "(LAMA+ctx, no l2 − LAMA+ctx) | – | +0.1 | 1.8 | too close to call |" in text
+    assert "(BiGRU − AVG) | +50.0 | +25.9 | 2.1 | holds, but not by the paper's distance |" in text
     assert "CNN" not in text  # not measured
+
+
+def test_tables_of_another_measure():
+    correlation = {"mean": 0.8, "std": 0.0, "min": 0.8, "max": 0.8}
+    measured = {
+        "measure": "pearson",
+        "test_examples": 400,
+        "rows": {
+            "max": row(0.9, None)
+            | {"summary": {"test_pearson": correlation, "test_mse": {"mean": 0.3456}}}
+        },
+    }
+    lines = results.accuracy_table(measured).split("\n")
+    assert lines[0] == (
+        "| model | here, mean | lowest – highest | squared error | runs | parameters |"
+    )
+    assert lines[2] == "| max | 80.0 | – | 0.346 | 1 | 12,345 |"
+    assert abs(results.standard_error(measured, "max") - (1 - 0.64) / 20) < 1e-12
 
 
 def test_other_tables():
@@ -268,12 +298,12 @@ def test_other_tables():
 
 
 def test_the_tables_hold_every_measured_row():
-    for path in RESULTS.glob("*_r8.json"):
+    for path in RESULTS.glob("*.json"):
         measured = json.loads(path.read_text(encoding="utf-8"))
         table = results.accuracy_table(measured)
         for name, entry in measured["rows"].items():
-            mean = 100 * entry["summary"]["test_accuracy"]["mean"]
-            assert re.search(rf"^\| {re.escape(name)} \| \S+ \| {mean:.1f} \|", table, re.M)
+            mean = 100 * entry["summary"][f"test_{measured['measure']}"]["mean"]
+            assert re.search(rf"^\| {re.escape(name)} \|( \S+ \|)? {mean:.1f} \|", table, re.M)
 
 
 @pytest.mark.parametrize("page", ["results.md", "papers/lama.md", "index.md", "which-layer.md"])
@@ -285,7 +315,7 @@ def test_the_words_on_lama_agree_with_the_figures():
     """The sentences under "How to read this"; they are to be changed when this fails."""
     rows = json.loads((RESULTS / "lama_r8.json").read_text(encoding="utf-8"))["rows"]
     here = {name: entry["summary"]["test_accuracy"]["mean"] for name, entry in rows.items()}
-    paper = {name: results.paper_accuracy(name, entry) for name, entry in rows.items()}
+    paper = {name: entry["paper"] for name, entry in rows.items()}
     text = source("papers/lama.md")
     lama = "LAMA+ctx"
 

@@ -3,10 +3,11 @@
 import argparse
 from pathlib import Path
 
-from benchmarks.reproduce import lama
+from benchmarks.reproduce import generalized_pooling, lama
 from benchmarks.reproduce.results import Results
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
+PAPERS = {"lama": lama, "generalized_pooling": generalized_pooling}
 
 
 def main() -> None:
@@ -14,30 +15,40 @@ def main() -> None:
         prog="python -m benchmarks.reproduce",
         description="Reproduce a paper's table. Runs that are in the results file are kept.",
     )
-    parser.add_argument("paper", choices=["lama"])
-    parser.add_argument("--dataset", choices=["r8"], default="r8")
-    parser.add_argument("--list", action="store_true", help="name the rows and end")
-    parser.add_argument("--rows", nargs="+", metavar="ROW", help="these rows only")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument(
-        "--quick", action="store_true", help="one epoch, one seed, into a file of its own"
-    )
-    arguments = parser.parse_args()
-    if arguments.list:
-        for row, (paper, *_) in lama.ROWS.items():
-            print(f"{row}  (paper: {'-' if paper is None else paper})")
+    papers = parser.add_subparsers(dest="paper", required=True, metavar="PAPER")
+    for name, module in PAPERS.items():
+        paper = papers.add_parser(name, help=module.__doc__.splitlines()[0])
+        paper.add_argument("--dataset", choices=module.DATASETS, default=module.DATASETS[0])
+        paper.add_argument("--list", action="store_true", help="name the rows and end")
+        paper.add_argument("--rows", nargs="+", metavar="ROW", help="these rows only")
+        paper.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+        paper.add_argument(
+            "--quick", action="store_true", help="one epoch, one seed, into a file of its own"
+        )
+        if module is generalized_pooling:
+            paper.add_argument("--data", dest="folder", metavar="FOLDER", help="a set of your own")
+            paper.add_argument("--vectors", metavar="FILE", help="word vectors, GloVe's format")
+            paper.add_argument(
+                "--paper-sizes", action="store_true", help="the paper's sizes, not a CPU's"
+            )
+    arguments = vars(parser.parse_args())
+    module = PAPERS[arguments.pop("paper")]
+    dataset, seeds = arguments.pop("dataset"), arguments.pop("seeds")
+    rows, chosen = module.rows(dataset), arguments.pop("rows")
+    if arguments.pop("list"):
+        for row, paper in rows.items():
+            print(f"{row}  (paper: {'-' if paper is None else round(paper, 4)})")
         return
-    rows = arguments.rows or list(lama.ROWS)
-    unknown = [row for row in rows if row not in lama.ROWS]
+    unknown = [row for row in chosen or [] if row not in rows]
     if unknown:
         parser.error(f"unknown rows {unknown}; --list names them")
-    name = f"{arguments.paper}_{arguments.dataset}"
-    if arguments.quick:
-        results = Results(RESULTS / f"{name}.quick.json", lama.HEADER)
-        lama.reproduce(results, rows, arguments.seeds[:1], max_epochs=1)
-    else:
-        results = Results(RESULTS / f"{name}.json", lama.HEADER)
-        lama.reproduce(results, rows, arguments.seeds, lama.MAX_EPOCHS)
+    name = f"{module.__name__.rpartition('.')[2]}_{dataset}"
+    if arguments.get("paper_sizes"):
+        name += ".paper_sizes"
+    if arguments["quick"]:
+        name, seeds = f"{name}.quick", seeds[:1]
+    results = Results(RESULTS / f"{name}.json", module.header(dataset))
+    module.reproduce(results, dataset, chosen or list(rows), seeds, **arguments)
 
 
 if __name__ == "__main__":

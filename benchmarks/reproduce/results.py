@@ -48,7 +48,8 @@ class Results:
             entry["runs"] = sorted([*entry["runs"], run], key=lambda r: r["seed"])
             entry["summary"] = {
                 metric: _summary([r[metric] for r in entry["runs"]])
-                for metric in ("test_accuracy", "test_macro_f1", "validation_accuracy")
+                for metric in run
+                if metric.startswith(("test_", "validation_"))
             }
             temporary = self.path.with_suffix(".tmp")
             temporary.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")

@@ -12,24 +12,14 @@ from pathlib import Path
 
 MARKER = re.compile(r"^<!-- results: (?P<file>\w+) (?P<view>\w+) -->$", re.M)
 
-TEST_DOCUMENTS = 2189
-# What the paper says of the order of its models: (better, worse, in its words).
-CLAIMS = (
-    ("LAMA+ctx", "LAMA", "a context of its own for each text beats a learned one"),
-    ("LAMA+ctx", "SAN", "LAMA with context beats structured self-attention"),
-    ("LAMA+ctx", "BiGRU", "attention beats max pooling over the same BiGRU"),
-    ("LAMA+ctx", "CNN", "LAMA with context beats convolutions"),
-    ("LAMA+ctx", "TE", "LAMA with context beats a Transformer encoder"),
-    ("LAMA+ctx", "AVG", "LAMA with context beats the mean of the word embeddings"),
-    ("LAMA+ctx", "LAMA Encoder", "the BiGRU helps"),
-    ("LAMA+ctx", "LAMA+ctx+d_p", "the penalty on attention weights hurts"),
-    ("LAMA+ctx", "LAMA+ctx+d_e", "the penalty on the heads' vectors hurts"),
-)
-# What we ask beyond the paper, of the options that are ours.
-QUESTIONS = (
-    ("LAMA+ctx, no l2", "LAMA+ctx", "leaving the l2 step out helps"),
-    ("LAMA+ctx, learned scale from 5", "LAMA+ctx", "learned scales help"),
-)
+# How a measure is written: its name, and its figure.
+MEASURES = {
+    "test_accuracy": ("accuracy", lambda value: f"{100 * value:.1f}"),
+    "test_macro_f1": ("macro-F1", lambda value: f"{100 * value:.1f}"),
+    "test_pearson": ("Pearson", lambda value: f"{100 * value:.1f}"),
+    "test_spearman": ("Spearman", lambda value: f"{100 * value:.1f}"),
+    "test_mse": ("squared error", lambda value: f"{value:.3f}"),
+}
 
 
 def percent(value):
@@ -42,9 +32,9 @@ def points(value):
     return f"{100 * value:+.1f}".replace("-", "−")
 
 
-def paper_accuracy(name, row):
-    """The paper's figure of a row, or `None`."""
-    return row["paper"]
+def mean(results, name):
+    """The mean over a row's runs of what the file measures, as a share."""
+    return results["rows"][name]["summary"][f"test_{results['measure']}"]["mean"]
 
 
 def spread(summary, runs):
@@ -53,23 +43,22 @@ def spread(summary, runs):
 
 
 def accuracy_table(results):
-    """Accuracy of every row beside the paper's, the best of ours first."""
-    lines = [
-        "| model | paper | here, mean | lowest – highest | macro-F1 | runs | parameters |",
-        "|---|--:|--:|--:|--:|--:|--:|",
-    ]
-    ranked = sorted(
-        results["rows"].items(), key=lambda item: -item[1]["summary"]["test_accuracy"]["mean"]
-    )
+    """What every row reached beside the paper's figure, the best of ours first."""
+    measure = f"test_{results['measure']}"
+    ranked = sorted(results["rows"].items(), key=lambda item: -mean(results, item[0]))
+    others = [m for m in MEASURES if m != measure and m in ranked[0][1]["summary"]]
+    with_paper = any(row["paper"] is not None for _, row in ranked)
+    head = ["model", *["paper"] * with_paper, "here, mean", "lowest – highest"]
+    head += [*[MEASURES[m][0] for m in others], "runs", "parameters"]
+    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
     for name, row in ranked:
-        paper, runs = paper_accuracy(name, row), len(row["runs"])
-        accuracy = row["summary"]["test_accuracy"]
+        paper, runs = row["paper"], len(row["runs"])
         cells = [
             name,
-            "–" if paper is None else percent(paper),
-            percent(accuracy["mean"]),
-            spread(accuracy, runs),
-            percent(row["summary"]["test_macro_f1"]["mean"]),
+            *["–" if paper is None else percent(paper)] * with_paper,
+            percent(mean(results, name)),
+            spread(row["summary"][measure], runs),
+            *[MEASURES[m][1](row["summary"][m]["mean"]) for m in others],
             str(runs),
             f"{row['parameters_without_embeddings']:,}",
         ]
@@ -77,11 +66,15 @@ def accuracy_table(results):
     return "\n".join(lines)
 
 
-def standard_error(row):
-    """Standard error of a row's mean accuracy: of the test sample, and of the runs."""
-    mean = row["summary"]["test_accuracy"]["mean"]
-    sample = mean * (1 - mean) / TEST_DOCUMENTS
-    return math.sqrt(sample + row["summary"]["test_accuracy"]["std"] ** 2 / len(row["runs"]))
+def standard_error(results, name):
+    """Standard error of a row's mean: of the test sample, and of the runs.
+
+    Of an accuracy p it is that of a share, of a correlation r about (1 - r^2) / sqrt(n).
+    """
+    row, value = results["rows"][name], mean(results, name)
+    variance = value * (1 - value) if results["measure"] == "accuracy" else (1 - value**2) ** 2
+    spread_of_runs = row["summary"][f"test_{results['measure']}"]["std"]
+    return math.sqrt(variance / results["test_examples"] + spread_of_runs**2 / len(row["runs"]))
 
 
 def verdict(difference, error, paper):
@@ -95,20 +88,24 @@ def verdict(difference, error, paper):
 
 
 def claims_table(results):
-    """The paper's order of models, pair by pair, against ours; our own questions come last."""
+    """The paper's order of models, pair by pair, against ours; our own questions come last.
+
+    A claim is `[better, worse, words, distance]`; the distance is the paper's on its own data, or
+    `None` for the difference of the paper's figures of the two rows.
+    """
     lines = [
         "| finding | paper | here | twice the standard error | verdict |",
         "|---|--:|--:|--:|---|",
     ]
     rows = results["rows"]
-    for better, worse, words in CLAIMS + QUESTIONS:
+    for better, worse, words, distance in results["claims"]:
         if better not in rows or worse not in rows:
             continue
-        papers = [paper_accuracy(name, rows[name]) for name in (better, worse)]
-        distance = None if None in papers else papers[0] - papers[1]
-        means = [rows[name]["summary"]["test_accuracy"]["mean"] for name in (better, worse)]
-        difference = means[0] - means[1]
-        error = math.hypot(standard_error(rows[better]), standard_error(rows[worse]))
+        papers = [rows[name]["paper"] for name in (better, worse)]
+        if distance is None and None not in papers:
+            distance = papers[0] - papers[1]
+        difference = mean(results, better) - mean(results, worse)
+        error = math.hypot(standard_error(results, better), standard_error(results, worse))
         cells = [
             f"{words} ({better} − {worse})",
             "–" if distance is None else points(distance),
@@ -134,9 +131,16 @@ def value_text(value):
     """An argument as one would write it in Python."""
     if isinstance(value, dict):  # a serialized Keras object
         return f"{value['class_name']}({', '.join(map(str, value['config'].values()))})"
-    if isinstance(value, list):  # a regularizer and its factor
-        return f"{value[0]}({value[1]})"
+    if isinstance(value, list):  # a regularizer and its factor, or its arguments
+        return f"{value[0]}({arguments_text(value[1])})"
     return repr(value).replace("'", '"')
+
+
+def arguments_text(given):
+    """A factor, or named arguments."""
+    if not isinstance(given, dict):
+        return str(given)
+    return ", ".join(f"{name}={value_text(value)}" for name, value in given.items())
 
 
 def recipes_table(results):
