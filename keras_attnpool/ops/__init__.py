@@ -1,5 +1,7 @@
 """Pure functions on `keras.ops`: what the layers share and a user's own layer may use."""
 
+from keras_attnpool.ops.graded import expected_score as expected_score
+from keras_attnpool.ops.graded import score_distribution as score_distribution
 from keras_attnpool.ops.masking import as_bool_mask as as_bool_mask
 from keras_attnpool.ops.masking import at_least_float32 as at_least_float32
 from keras_attnpool.ops.masking import check_mask_shape as check_mask_shape

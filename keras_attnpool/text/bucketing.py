@@ -1,6 +1,6 @@
 """Batches of texts of similar length: little padding, few distinct shapes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
@@ -9,16 +9,21 @@ import numpy.typing as npt
 
 _STEP = 8
 
+_Rows = Sequence[npt.ArrayLike] | npt.NDArray[Any]
+
 
 def length_buckets(lengths: npt.ArrayLike, num_buckets: int = 3) -> tuple[int, ...]:
-    """Chooses the lengths that batches are padded to, so that buckets are about equally full.
+    """Chooses the lengths that batches are padded to, so that there is as little padding as can be.
+
+    Every text is padded to the first boundary that it fits in. No other boundaries of the kind
+    returned, and of that number, give less padding in total.
 
     Args:
         lengths: Integers of shape `(N,)`, the number of tokens of every text.
         num_buckets: How many boundaries to aim at; fewer come out where lengths coincide.
 
     Returns:
-        Increasing boundaries: quantiles rounded up to a multiple of 8, and last the greatest
+        Increasing boundaries: lengths rounded up to a multiple of 8, and last the greatest
         length (at least 1).
 
     Raises:
@@ -28,7 +33,7 @@ def length_buckets(lengths: npt.ArrayLike, num_buckets: int = 3) -> tuple[int, .
     Example:
 
     >>> length_buckets([3, 5, 9, 11, 30, 61], num_buckets=3)
-    (8, 16, 61)
+    (16, 32, 61)
     """
     sizes = np.asarray(lengths)
     if sizes.ndim != 1 or not sizes.size or not np.issubdtype(sizes.dtype, np.integer):
@@ -44,11 +49,23 @@ def length_buckets(lengths: npt.ArrayLike, num_buckets: int = 3) -> tuple[int, .
             f"Received: num_buckets={num_buckets!r}"
         )
     longest = max(int(sizes.max()), 1)
-    shares = np.arange(1, num_buckets) / num_buckets
-    # The inverse of the distribution function: an observed length, never one in between.
-    quantiles = np.quantile(sizes, shares, method="inverted_cdf")
-    rounded = {max(-(-int(length) // _STEP), 1) * _STEP for length in quantiles}
-    return (*sorted(length for length in rounded if length < longest), longest)
+    eights = np.maximum(-(-sizes.astype(np.int64) // _STEP), 1)
+    rounded = np.minimum(eights * _STEP, longest)
+    ends, counts = np.unique(rounded, return_counts=True)
+    texts = np.concatenate([[0], np.cumsum(counts)])
+    # steps[i, j]: the length of all texts between boundary i - 1 and boundary j, padded to j.
+    steps = (texts[None, 1:] - texts[:-1, None]) * ends.astype("float64")
+    steps[np.tril_indices(len(ends), -1)] = np.inf
+    # One bucket more in each turn: for every end, where the buckets before the last one end.
+    total, ends_before = steps[0], []
+    for _ in range(min(num_buckets, len(ends)) - 1):
+        options = total[:-1, None] + steps[1:]
+        ends_before.append(options.argmin(axis=0))
+        total = options.min(axis=0)
+    chosen = [len(ends) - 1]
+    for before in reversed(ends_before):
+        chosen.append(int(before[chosen[-1]]))
+    return tuple(int(ends[end]) for end in reversed(chosen))
 
 
 class BucketedBatches(keras.utils.PyDataset):  # type: ignore[misc]
@@ -67,9 +84,14 @@ class BucketedBatches(keras.utils.PyDataset):  # type: ignore[misc]
     When there is more than one length, the first two batches differ in length: TensorFlow learns
     from them that the length varies.
 
+    Several inputs, such as the two texts of a pair, are given by name and served by name. Row i
+    of each belongs together: the longest of them decides on the bucket, and all are padded to
+    its boundary. The characters of the words are such an input as well, with W ids per step.
+
     Args:
-        ids: List of N rows of integers, or an array of shape `(N, T)`. Padding (0) at the end of
-            a row does not count as its length.
+        ids: List of N rows of integers, or an array of shape `(N, T)`; or a dictionary of such
+            inputs, where arrays `(N, T, W)` and lists of rows `(T, W)` are possible too. Padding
+            (0) at the end of a row does not count as its length.
         labels: Array of shape `(N, ...)`, or `None` for `predict`.
         batch_size: Texts in a batch.
         boundaries: Increasing lengths, the last at least the longest text's. `None` takes
@@ -92,11 +114,15 @@ class BucketedBatches(keras.utils.PyDataset):  # type: ignore[misc]
     [(2, 4), (1, 9)]
     >>> batches.restore(np.array([0.1, 0.2, 0.9]))
     array([0.1, 0.2, 0.9])
+    >>> pairs = {"first": [[5], [6, 7]], "second": [[8, 9], [3]]}
+    >>> inputs, labels = BucketedBatches(pairs, labels=[0, 1], boundaries=(4,))[0]
+    >>> {name: ids.shape for name, ids in inputs.items()}
+    {'first': (2, 4), 'second': (2, 4)}
     """
 
     def __init__(
         self,
-        ids: Sequence[npt.ArrayLike] | npt.NDArray[Any],
+        ids: _Rows | Mapping[str, _Rows],
         labels: npt.ArrayLike | None = None,
         batch_size: int = 32,
         boundaries: Sequence[int] | None = None,
@@ -106,9 +132,19 @@ class BucketedBatches(keras.utils.PyDataset):  # type: ignore[misc]
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._rows = [_checked_row(index, row) for index, row in enumerate(ids)]
-        if not self._rows:
+        self._named = isinstance(ids, Mapping)
+        if isinstance(ids, Mapping):
+            self._inputs = {n: _checked_rows(rows, f" of {n!r}", (1, 2)) for n, rows in ids.items()}
+        else:
+            self._inputs = {"ids": _checked_rows(ids, "", (1,))}
+        sizes = {name: len(rows) for name, rows in self._inputs.items()}
+        if not any(sizes.values()):
             raise ValueError("BucketedBatches expects at least one text. Received: none")
+        if len(set(sizes.values())) > 1:
+            raise ValueError(
+                "BucketedBatches expects inputs with equally many texts. "
+                f"Received: {', '.join(f'{size} of {name!r}' for name, size in sizes.items())}"
+            )
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
             raise ValueError(
                 "BucketedBatches expects `batch_size` to be a positive integer. "
@@ -119,15 +155,17 @@ class BucketedBatches(keras.utils.PyDataset):  # type: ignore[misc]
                 "BucketedBatches expects `labels` wherever there is a `sample_weight`. "
                 "Received: labels=None"
             )
-        self._labels = self._checked_targets("labels", labels)
-        self._sample_weight = self._checked_targets("sample_weight", sample_weight)
-        lengths = np.array([len(row) for row in self._rows])
+        size = next(iter(sizes.values()))
+        self._labels = _checked_targets("labels", labels, size)
+        self._sample_weight = _checked_targets("sample_weight", sample_weight, size)
+        used = np.array([[len(row) for row in rows] for rows in self._inputs.values()])
+        lengths = used.max(axis=0)
         self._boundaries = _checked_boundaries(
             length_buckets(lengths) if boundaries is None else boundaries, int(lengths.max())
         )
         self._bucket_of = np.searchsorted(self._boundaries, lengths)
         self._padding_share = 1.0 - float(
-            lengths.sum() / np.take(self._boundaries, self._bucket_of).sum()
+            used.sum() / (len(used) * np.take(self._boundaries, self._bucket_of).sum())
         )
         self._batch_size = batch_size
         self._shuffle = bool(shuffle)
@@ -147,7 +185,7 @@ class BucketedBatches(keras.utils.PyDataset):  # type: ignore[misc]
 
     @property
     def padding_share(self) -> float:
-        """Which part of all steps served is padding, in [0, 1]."""
+        """Which part of all steps served, those of every input, is padding, in [0, 1]."""
         return self._padding_share
 
     def __len__(self) -> int:
@@ -156,10 +194,12 @@ class BucketedBatches(keras.utils.PyDataset):  # type: ignore[misc]
     def __getitem__(self, index: int) -> Any:
         """Returns `ids`, `(ids, labels)` or `(ids, labels, sample_weight)` of one batch."""
         chosen = self._batches[index]
-        ids = np.zeros((len(chosen), self._boundaries[self._bucket_of[chosen[0]]]), np.int32)
-        for place, text in enumerate(chosen):
-            row = self._rows[text]
-            ids[place, : len(row)] = row
+        length = self._boundaries[self._bucket_of[chosen[0]]]
+        inputs = {
+            name: _padded([rows[text] for text in chosen], length)
+            for name, rows in self._inputs.items()
+        }
+        ids = inputs if self._named else inputs["ids"]
         if self._labels is None:
             return ids
         if self._sample_weight is None:
@@ -190,25 +230,14 @@ class BucketedBatches(keras.utils.PyDataset):  # type: ignore[misc]
                 "BucketedBatches.restore expects batches in a fixed order. Received: shuffle=True"
             )
         served = np.asarray(predictions)
-        if served.shape[:1] != (len(self._rows),):
+        if served.shape[:1] != self._bucket_of.shape:
             raise ValueError(
-                f"BucketedBatches.restore expects {len(self._rows)} rows, one per text. "
+                f"BucketedBatches.restore expects {len(self._bucket_of)} rows, one per text. "
                 f"Received: shape={served.shape}"
             )
         restored = np.empty_like(served)
         restored[self.order] = served
         return restored
-
-    def _checked_targets(self, name: str, values: npt.ArrayLike | None) -> Any:
-        if values is None:
-            return None
-        array = np.asarray(values)
-        if array.shape[:1] != (len(self._rows),):
-            raise ValueError(
-                f"BucketedBatches expects `{name}` with {len(self._rows)} rows, one per text. "
-                f"Received: {name}.shape={array.shape}"
-            )
-        return array
 
     def _arranged(self) -> list[npt.NDArray[np.int64]]:
         """The indices of every batch of the current epoch."""
@@ -229,20 +258,44 @@ class BucketedBatches(keras.utils.PyDataset):  # type: ignore[misc]
         return batches
 
 
-def _checked_row(index: int, row: npt.ArrayLike) -> npt.NDArray[np.int32]:
-    """One text's ids without the padding at its end."""
-    array = np.asarray(row)
-    if array.ndim != 1:
+def _checked_rows(rows: _Rows, owner: str, ranks: tuple[int, ...]) -> list[npt.NDArray[np.int32]]:
+    """The texts of one input without the padding at their ends."""
+    checked: list[npt.NDArray[np.int32]] = []
+    for index, row in enumerate(rows):
+        array = np.asarray(row)
+        if array.ndim not in ranks or (checked and array.shape[1:] != checked[0].shape[1:]):
+            alike = " or of character ids, all alike" if 2 in ranks else ""
+            raise ValueError(
+                f"BucketedBatches expects every text to be one row of ids{alike}. "
+                f"Received: shape={array.shape} at index {index}{owner}"
+            )
+        if array.size and not np.issubdtype(array.dtype, np.integer):
+            raise TypeError(
+                "BucketedBatches expects integer ids. "
+                f"Received: dtype={array.dtype} at index {index}{owner}"
+            )
+        steps = np.nonzero(array)[0]
+        checked.append(array[: steps[-1] + 1 if steps.size else 0].astype(np.int32))
+    return checked
+
+
+def _padded(rows: list[npt.NDArray[np.int32]], length: int) -> npt.NDArray[np.int32]:
+    ids = np.zeros((len(rows), length, *rows[0].shape[1:]), np.int32)
+    for place, row in enumerate(rows):
+        ids[place, : len(row)] = row
+    return ids
+
+
+def _checked_targets(name: str, values: npt.ArrayLike | None, size: int) -> Any:
+    if values is None:
+        return None
+    array = np.asarray(values)
+    if array.shape[:1] != (size,):
         raise ValueError(
-            "BucketedBatches expects every text to be one row of ids. "
-            f"Received: shape={array.shape} at index {index}"
+            f"BucketedBatches expects `{name}` with {size} rows, one per text. "
+            f"Received: {name}.shape={array.shape}"
         )
-    if array.size and not np.issubdtype(array.dtype, np.integer):
-        raise TypeError(
-            f"BucketedBatches expects integer ids. Received: dtype={array.dtype} at index {index}"
-        )
-    used = np.flatnonzero(array)
-    return array[: used[-1] + 1 if used.size else 0].astype(np.int32)
+    return array
 
 
 def _checked_boundaries(boundaries: Sequence[int], longest: int) -> tuple[int, ...]:

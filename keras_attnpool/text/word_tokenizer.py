@@ -15,7 +15,6 @@ from keras_attnpool.text.sentences import split_sentences
 PADDING = "[PAD]"
 UNKNOWN = "[UNK]"
 
-_FORMAT = "keras_attnpool.WordTokenizer"
 _VERSION = 1
 # The Rust side keeps about a hundred bytes per token of a batch: bounded this way.
 _TEXTS_AT_ONCE = 1024
@@ -78,7 +77,16 @@ def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
     return texts
 
 
-def _check_positive(owner: str, **limits: int | None) -> None:
+def check_positive(owner: str, **limits: int | None) -> None:
+    """Raises unless every limit is `None` or a positive integer.
+
+    Args:
+        owner: Name for the error message.
+        **limits: The limits by the names of their arguments.
+
+    Raises:
+        ValueError: If a limit is something else.
+    """
     for name, limit in limits.items():
         if limit is None:
             continue
@@ -116,6 +124,111 @@ def checked_vocabulary(owner: str, vocabulary: Iterable[str]) -> tuple[str, ...]
             )
         seen.add(word)
     return words
+
+
+def cut_rows(
+    owner: str,
+    rows: Iterable[list[Any]],
+    max_length: int | None,
+    pad_to: int | None,
+    truncate: str,
+) -> tuple[list[list[Any]], int]:
+    """Cuts rows as `encode` is asked to, and says how long they become with padding.
+
+    Args:
+        owner: Name for the error message.
+        rows: One list per text.
+        max_length: Longest length that is kept, or `None`.
+        pad_to: Fixed length, which also cuts, or `None`.
+        truncate: Which part is dropped: `"end"`, `"start"` or `"middle"`.
+
+    Returns:
+        The rows and the length T, at least 1, that none of them exceeds.
+
+    Raises:
+        ValueError: If a length is below 1 or `truncate` is unknown.
+    """
+    check_positive(owner, max_length=max_length, pad_to=pad_to)
+    if truncate not in ("end", "start", "middle"):
+        raise ValueError(
+            f"{owner} expects `truncate` to be 'end', 'start' or 'middle'. "
+            f"Received: truncate={truncate!r}"
+        )
+    limit = min(max_length or sys.maxsize, pad_to or sys.maxsize)
+    kept = [_cut(row, limit, truncate) for row in rows]
+    return kept, pad_to or max((len(row) for row in kept), default=1) or 1
+
+
+def save_vocabulary(
+    owner: str, path: str | os.PathLike[str], vocabulary: Sequence[str], lowercase: bool
+) -> None:
+    """Writes what a tokenizer is made of as one JSON file, whole or not at all.
+
+    Args:
+        owner: Name of the tokenizer's class, for the file and the error message.
+        path: The file; one that exists is replaced.
+        vocabulary: Words or characters, index = id.
+        lowercase: Whether the tokenizer lower-cases.
+
+    Raises:
+        FileNotFoundError: If its folder does not exist.
+    """
+    path = pathlib.Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"{owner}.save expects an existing folder. Received: path={str(path)!r}"
+        )
+    content = {
+        "format": f"keras_attnpool.{owner}",
+        "version": _VERSION,
+        "lowercase": lowercase,
+        "vocabulary": vocabulary,
+    }
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        text = json.dumps(content, ensure_ascii=False, indent=0)
+        temporary.write_text(text + "\n", encoding="utf-8", newline="\n")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def load_vocabulary(owner: str, path: str | os.PathLike[str]) -> tuple[tuple[str, ...], bool]:
+    """Reads what `save_vocabulary` wrote for the same owner.
+
+    Args:
+        owner: Name of the tokenizer's class.
+        path: The file.
+
+    Returns:
+        The vocabulary and whether the tokenizer lower-cases.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If the file is damaged or something else.
+    """
+    caller = f"{owner}.load({str(path)!r})"
+    try:
+        content = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(
+            f"{caller} expects a file written by {owner}.save. Received: no JSON ({error})"
+        ) from error
+    found = content.get("format") if isinstance(content, dict) else None
+    if found != f"keras_attnpool.{owner}":
+        raise ValueError(f"{caller} expects a file written by {owner}.save. Received: other JSON")
+    if content.get("version") != _VERSION:
+        raise ValueError(
+            f"{caller} expects version {_VERSION} of the format. "
+            f"Received: version={content.get('version')!r}"
+        )
+    vocabulary, lowercase = content.get("vocabulary"), content.get("lowercase")
+    if not isinstance(vocabulary, list) or not isinstance(lowercase, bool):
+        raise ValueError(
+            f"{caller} expects a list `vocabulary` and a boolean `lowercase`. Received: "
+            f"{type(vocabulary).__name__} and {type(lowercase).__name__}"
+        )
+    return checked_vocabulary(caller, vocabulary), lowercase
 
 
 class WordTokenizer:
@@ -186,7 +299,7 @@ class WordTokenizer:
         texts = checked_texts(owner, texts)
         if min_frequency is None:
             raise ValueError(f"{owner} expects a positive `min_frequency`. Received: None")
-        _check_positive(owner, min_frequency=min_frequency, max_vocabulary=max_vocabulary)
+        check_positive(owner, min_frequency=min_frequency, max_vocabulary=max_vocabulary)
         if max_vocabulary is not None and max_vocabulary < 2:
             raise ValueError(
                 f"{owner} expects `max_vocabulary` of 2 or more, for {PADDING} and {UNKNOWN}. "
@@ -277,15 +390,7 @@ class WordTokenizer:
         """
         owner = "WordTokenizer.encode"
         texts = checked_texts(owner, texts)
-        _check_positive(owner, max_length=max_length, pad_to=pad_to)
-        if truncate not in ("end", "start", "middle"):
-            raise ValueError(
-                f"{owner} expects `truncate` to be 'end', 'start' or 'middle'. "
-                f"Received: truncate={truncate!r}"
-            )
-        limit = min(max_length or sys.maxsize, pad_to or sys.maxsize)
-        rows = [_cut(row, limit, truncate) for row in self._ids(texts)]
-        length = pad_to or max((len(row) for row in rows), default=1) or 1
+        rows, length = cut_rows(owner, self._ids(texts), max_length, pad_to, truncate)
         ids = np.zeros((len(rows), length), np.int32)
         for index, row in enumerate(rows):
             ids[index, : len(row)] = row
@@ -327,7 +432,7 @@ class WordTokenizer:
         """
         owner = "WordTokenizer.encode_sentences"
         texts = checked_texts(owner, texts)
-        _check_positive(owner, max_sentences=max_sentences, max_words=max_words)
+        check_positive(owner, max_sentences=max_sentences, max_words=max_words)
         documents = [split_sentences(text)[:max_sentences] for text in texts]
         counts = [len(sentences) for sentences in documents]
         flat = [sentence for sentences in documents for sentence in sentences]
@@ -382,24 +487,7 @@ class WordTokenizer:
         Raises:
             FileNotFoundError: If its folder does not exist.
         """
-        path = pathlib.Path(path)
-        if not path.parent.is_dir():
-            raise FileNotFoundError(
-                f"WordTokenizer.save expects an existing folder. Received: path={str(path)!r}"
-            )
-        content = {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "lowercase": self._lowercase,
-            "vocabulary": self._vocabulary,
-        }
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        try:
-            text = json.dumps(content, ensure_ascii=False, indent=0)
-            temporary.write_text(text + "\n", encoding="utf-8", newline="\n")
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        save_vocabulary("WordTokenizer", path, self._vocabulary, self._lowercase)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "WordTokenizer":
@@ -415,30 +503,7 @@ class WordTokenizer:
             FileNotFoundError: If there is no such file.
             ValueError: If the file is damaged or something else.
         """
-        owner = f"WordTokenizer.load({str(path)!r})"
-        try:
-            content = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-            raise ValueError(
-                f"{owner} expects a file written by WordTokenizer.save. Received: no JSON ({error})"
-            ) from error
-        found = content.get("format") if isinstance(content, dict) else None
-        if found != _FORMAT:
-            raise ValueError(
-                f"{owner} expects a file written by WordTokenizer.save. Received: other JSON"
-            )
-        if content.get("version") != _VERSION:
-            raise ValueError(
-                f"{owner} expects version {_VERSION} of the format. "
-                f"Received: version={content.get('version')!r}"
-            )
-        vocabulary, lowercase = content.get("vocabulary"), content.get("lowercase")
-        if not isinstance(vocabulary, list) or not isinstance(lowercase, bool):
-            raise ValueError(
-                f"{owner} expects a list `vocabulary` and a boolean `lowercase`. Received: "
-                f"{type(vocabulary).__name__} and {type(lowercase).__name__}"
-            )
-        return cls(checked_vocabulary(owner, vocabulary), lowercase)
+        return cls(*load_vocabulary("WordTokenizer", path))
 
     def _ids(self, texts: Sequence[str]) -> Iterator[list[int]]:
         """Yields the ids of each text, neither cut nor padded."""

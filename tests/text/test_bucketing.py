@@ -1,3 +1,5 @@
+import itertools
+
 import keras
 import numpy as np
 import pytest
@@ -21,8 +23,11 @@ def make_rows(size=50, seed=0):
 @pytest.mark.parametrize(
     ("lengths", "num_buckets", "boundaries"),
     [
-        ([3, 5, 9, 11, 30, 61], 3, (8, 16, 61)),
+        # 4 x 16 + 32 + 61 steps; with (8, 16, 61) they would be 2 x 8 + 2 x 16 + 2 x 61.
+        ([3, 5, 9, 11, 30, 61], 3, (16, 32, 61)),
+        ([3, 5, 9, 11, 30, 61], 2, (16, 61)),
         ([3, 5, 9, 11, 30, 61], 1, (61,)),
+        ([3, 5, 9, 11, 30, 61], 9, (8, 16, 32, 61)),
         ([8, 16, 17], 3, (8, 16, 17)),
         ([5, 5, 5, 5], 3, (5,)),
         ([0, 0, 0], 3, (1,)),
@@ -34,6 +39,7 @@ def test_length_buckets(lengths, num_buckets, boundaries):
     found = text.length_buckets(lengths, num_buckets)
     assert found == boundaries
     assert all(type(boundary) is int for boundary in found)
+    assert text.length_buckets(np.array(lengths, "uint8"), num_buckets) == boundaries
 
 
 @given(LENGTHS, st.integers(1, 6))
@@ -42,6 +48,19 @@ def test_buckets_increase_to_the_greatest_length(lengths, num_buckets):
     assert len(inner) < num_buckets
     assert last == max(1, *lengths, 1)
     assert inner == sorted(set(inner)) and all(b % 8 == 0 and 0 < b < last for b in inner)
+
+
+@given(LENGTHS, st.integers(1, 5))
+def test_no_other_buckets_pad_less(lengths, num_buckets):
+    def steps(boundaries):
+        return sum(min(b for b in boundaries if b >= length) for length in lengths)
+
+    longest = max(1, *lengths, 1)
+    choices = itertools.combinations(range(8, longest, 8), num_buckets - 1)
+    least = min((steps((*inner, longest)) for inner in choices), default=None)
+    found = steps(text.length_buckets(lengths, num_buckets))
+    # Without a default there are fewer multiples than buckets: then each of them is one.
+    assert found == (steps((*range(8, longest, 8), longest)) if least is None else least)
 
 
 @pytest.mark.parametrize(
@@ -191,6 +210,92 @@ def test_predict_without_labels_keeps_the_order_of_the_texts():
     assert (served[:, 0] != np.arange(1, 21)).any()
 
 
+PAIRS = {
+    "tokens_a": [[1], [2, 2, 2, 2, 2], [3, 3], []],
+    "tokens_b": np.array([[1, 1, 1, 1], [2, 0, 0, 0], [3, 3, 0, 0], [0, 0, 0, 0]]),
+}
+
+
+def test_longest_of_a_pair_decides_for_both():
+    batches = text.BucketedBatches(
+        PAIRS, np.arange(4), batch_size=2, boundaries=(2, 4, 6), shuffle=False
+    )
+    served = {}
+    for inputs, labels in batches:
+        assert list(inputs) == ["tokens_a", "tokens_b"]
+        assert inputs["tokens_a"].shape == inputs["tokens_b"].shape
+        for label, *rows in zip(labels, *inputs.values(), strict=True):
+            served[int(label)] = [row.tolist() for row in rows]
+    assert served == {
+        0: [[1, 0, 0, 0], [1, 1, 1, 1]],
+        1: [[2, 2, 2, 2, 2, 0], [2, 0, 0, 0, 0, 0]],
+        2: [[3, 3], [3, 3]],
+        3: [[0, 0], [0, 0]],
+    }
+    # 15 of 8 + 12 + 4 + 4 steps hold an id.
+    assert batches.padding_share == pytest.approx(1 - 15 / 28)
+    assert text.BucketedBatches(PAIRS).boundaries == (5,)
+
+
+def test_characters_follow_their_words():
+    texts = ["a bcd e f", "ab", ""]
+    words, characters = (
+        kind.train(texts).encode(texts) for kind in (text.WordTokenizer, text.CharacterTokenizer)
+    )
+    alone = text.BucketedBatches(words, boundaries=(2, 6), shuffle=False)
+    both = text.BucketedBatches(
+        {"words": words, "characters": characters}, boundaries=(2, 6), shuffle=False
+    )
+    np.testing.assert_array_equal(both.order, alone.order)
+    assert both.padding_share == alone.padding_share
+    for rows, ids, inputs in zip([[0], [1, 2]][::-1], alone, both, strict=True):
+        np.testing.assert_array_equal(inputs["words"], ids)
+        found, kept = inputs["characters"], min(4, ids.shape[1])
+        assert found.dtype == np.int32 and found.shape == (*ids.shape, 16)
+        np.testing.assert_array_equal(found[:, :kept], characters[rows, :kept])
+        assert not found[:, kept:].any()
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_named_inputs_in_fit_and_predict(shuffle):
+    rows = rows_of([3, 9] * 8 + [1] * 4)
+    pairs = {"left": rows, "right": [row[:2] for row in rows]}
+    inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in pairs}
+    embed = keras.layers.Embedding(60, 4)
+    pooled = [keras.layers.GlobalMaxPooling1D()(embed(x)) for x in inputs.values()]
+    model = keras.Model(inputs, keras.layers.Dense(1)(keras.ops.concatenate(pooled, axis=-1)))
+    model.compile(optimizer="sgd", loss="mse")
+    options = {"batch_size": 8, "boundaries": (4, 10)}
+    model.fit(
+        text.BucketedBatches(pairs, np.zeros(20), shuffle=shuffle, **options), epochs=2, verbose=0
+    )
+    fixed = text.BucketedBatches(pairs, shuffle=False, **options)
+    predictions = fixed.restore(model.predict(fixed, verbose=0))
+    embeddings, kernel, bias = model.get_weights()
+    for number, (row, found) in enumerate(zip(rows, predictions, strict=True)):
+        # Each row is padded, to the boundary of the longer.
+        expected = np.maximum(embeddings[number + 1], embeddings[0])
+        assert len(row) < 10
+        np.testing.assert_allclose(found, [*expected, *expected] @ kernel + bias, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        ({}, "at least one text"),
+        ({"a": []}, "at least one text"),
+        ({"a": [[1], [2]], "b": [[1]]}, "equally many texts. Received: 2 of 'a', 1 of 'b'"),
+        ({"a": [1]}, r"or of character ids.*shape=\(\) at index 0 of 'a'"),
+        ({"a": np.ones((1, 2, 3, 4), int)}, r"shape=\(2, 3, 4\) at index 0 of 'a'"),
+        ({"a": [[[1, 2]], [[1]]]}, r"all alike.*shape=\(1, 1\) at index 1 of 'a'"),
+        ({"a": [[[1, 2]], [1]]}, r"all alike.*shape=\(1,\) at index 1 of 'a'"),
+    ],
+)
+def test_bad_named_inputs_are_refused(ids, message):
+    with pytest.raises(ValueError, match=message):
+        text.BucketedBatches(ids)
+
+
 def test_restore_refuses():
     with pytest.raises(ValueError, match="fixed order. Received: shuffle=True"):
         text.BucketedBatches([[1]]).restore([1])
@@ -228,3 +333,5 @@ def test_ids_must_be_integers():
         text.BucketedBatches([[1], [1.5]])
     with pytest.raises(TypeError, match="integer ids"):
         text.BucketedBatches(["a text".split()])
+    with pytest.raises(TypeError, match="float64 at index 0 of 'b'"):
+        text.BucketedBatches({"a": [[1]], "b": [[1.5]]})

@@ -1,0 +1,95 @@
+"""Graded scores, such as relatedness from 1 to 5, as distributions over the whole grades."""
+
+from typing import Any
+
+import numpy as np
+from keras import ops
+
+from keras_attnpool.ops.masking import at_least_float32
+from keras_attnpool.types import Tensor
+
+# A tuple: torch.compile cannot trace a union of types that holds NumPy's.
+_NO_TENSOR = (np.ndarray, np.generic, list, tuple, float, int)
+
+
+def score_distribution(scores: Tensor, num_scores: int) -> Tensor:
+    """Turns scores in [1, K] into distributions over the grades 1 to K.
+
+    A score y between two grades is shared between them, so that the expected grade is y:
+
+        p_i = y - floor(y)      for i = floor(y) + 1
+        p_i = floor(y) - y + 1  for i = floor(y)
+        p_i = 0                 otherwise
+
+    which is `p_i = max(0, 1 - |y - i|)`. It is the target of a model whose softmax over K grades
+    is trained with the Kullback-Leibler divergence and whose prediction is `expected_score`.
+
+    Scores that are NumPy arrays or Python numbers are checked. Tensors are not; outside of
+    [1, K] their row does not sum to 1.
+
+    Args:
+        scores: Numbers of any shape `(...)`, each in [1, K].
+        num_scores: K, the number of grades, 2 or more.
+
+    Returns:
+        Tensor `(..., K)`, at least float32: each row >= 0 and summing to 1, entry i - 1 for
+        grade i.
+
+    Raises:
+        ValueError: If `num_scores` is not an integer of 2 or more, or a score that is no tensor
+            lies outside of [1, K].
+
+    Example:
+
+    >>> [[float(p) for p in row] for row in score_distribution([3.25, 5.0], 5)]
+    [[0.0, 0.0, 0.75, 0.25, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0]]
+
+    Reference:
+        Tai, Socher and Manning (2015), Improved semantic representations from tree-structured
+        long short-term memory networks, section 4.2.
+    """
+    if isinstance(num_scores, bool) or not isinstance(num_scores, int) or num_scores < 2:
+        raise ValueError(
+            "score_distribution expects `num_scores` to be an integer of 2 or more. "
+            f"Received: num_scores={num_scores!r}"
+        )
+    if isinstance(scores, _NO_TENSOR):
+        _check_scores(scores, num_scores)
+    scores = ops.expand_dims(at_least_float32(scores), -1)
+    grades = ops.arange(1, num_scores + 1, dtype=scores.dtype)
+    return ops.relu(1 - ops.abs(scores - grades))
+
+
+def expected_score(probabilities: Tensor) -> Tensor:
+    """The expected grade `sum_i i p_i` of distributions over the grades 1 to K.
+
+    It undoes `score_distribution`.
+
+    Args:
+        probabilities: Tensor `(..., K)`, each row summing to 1, entry i - 1 for grade i.
+
+    Returns:
+        Tensor `(...)`, at least float32, in [1, K].
+
+    Example:
+
+    >>> float(expected_score([0.0, 0.0, 0.75, 0.25, 0.0]))
+    3.25
+
+    Reference:
+        Tai, Socher and Manning (2015), Improved semantic representations from tree-structured
+        long short-term memory networks, section 4.2.
+    """
+    probabilities = at_least_float32(probabilities)
+    grades = ops.arange(1, probabilities.shape[-1] + 1, dtype=probabilities.dtype)
+    return ops.sum(probabilities * grades, axis=-1)
+
+
+def _check_scores(scores: Any, num_scores: int) -> None:
+    array = np.asarray(scores, dtype="float64")
+    outside = ~((array >= 1) & (array <= num_scores))  # NaN too
+    if outside.any():
+        raise ValueError(
+            f"score_distribution expects scores in [1, {num_scores}]. "
+            f"Received: {array[outside].flat[0]:g}"
+        )

@@ -1,0 +1,203 @@
+"""The characters of every word to ids, word for word beside `WordTokenizer`."""
+
+import collections
+import os
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from keras_attnpool.text.word_tokenizer import (
+    PADDING,
+    UNKNOWN,
+    WordTokenizer,
+    check_positive,
+    checked_texts,
+    checked_vocabulary,
+    cut_rows,
+    load_vocabulary,
+    save_vocabulary,
+)
+
+
+class CharacterTokenizer:
+    """Numbers the characters of every word, for an embedding of words by their spelling.
+
+    The words are those of `WordTokenizer`, whatever the letter case of either: row t of a text's
+    characters belongs to word t that `WordTokenizer.encode` gives for the same text, if both
+    are cut alike. A character is a code point of the text's composed form (NFC). Id 0 is
+    `[PAD]`, which fills up short words and short texts; id 1 is `[UNK]`, any character
+    outside the vocabulary, so that no word is all zeros.
+
+    Args:
+        vocabulary: Distinct characters, index = id, the first two `"[PAD]"` and `"[UNK]"`.
+            `CharacterTokenizer.train` makes one from texts.
+        lowercase: Whether to lower-case the text first.
+
+    Raises:
+        ValueError: If `vocabulary` is not of that form.
+        ImportError: If the tokenizers library is missing.
+
+    Example:
+
+    >>> tokenizer = CharacterTokenizer.train(["an apple"])
+    >>> tokenizer.vocabulary
+    ('[PAD]', '[UNK]', 'a', 'p', 'e', 'l', 'n')
+    >>> tokenizer.encode(["plane", "a lap"], max_word_length=4)
+    array([[[3, 5, 2, 6],
+            [0, 0, 0, 0]],
+    <BLANKLINE>
+           [[2, 0, 0, 0],
+            [5, 2, 3, 0]]], dtype=int32)
+    """
+
+    def __init__(self, vocabulary: Iterable[str], lowercase: bool = False) -> None:
+        self._vocabulary = checked_vocabulary("CharacterTokenizer", vocabulary)
+        for index, character in enumerate(self._vocabulary[2:], start=2):
+            if len(character) != 1:
+                raise ValueError(
+                    "CharacterTokenizer expects single characters. "
+                    f"Received: {character!r} at index {index}"
+                )
+        self._ids = {character: index for index, character in enumerate(self._vocabulary)}
+        self._lowercase = bool(lowercase)
+        self._words = WordTokenizer((PADDING, UNKNOWN), lowercase)
+
+    @classmethod
+    def train(
+        cls, texts: Iterable[str], min_frequency: int = 1, lowercase: bool = False
+    ) -> "CharacterTokenizer":
+        """Makes the vocabulary of some texts, the most frequent characters first.
+
+        Characters of equal frequency come in the order of their code points.
+
+        Args:
+            texts: Sequence of strings: the training texts.
+            min_frequency: Rarer characters are left to `[UNK]`.
+            lowercase: Whether to lower-case the texts, now and whenever the tokenizer is used.
+
+        Returns:
+            The tokenizer. Without any text it knows `[PAD]` and `[UNK]` alone.
+
+        Raises:
+            TypeError: If `texts` is not a sequence of strings.
+            ValueError: If a text is not valid Unicode or `min_frequency` is below 1.
+
+        Example:
+
+        >>> CharacterTokenizer.train(["to be or not to be"], min_frequency=3).vocabulary
+        ('[PAD]', '[UNK]', 'o', 't')
+        """
+        owner = "CharacterTokenizer.train"
+        texts = checked_texts(owner, texts)
+        if min_frequency is None:
+            raise ValueError(f"{owner} expects a positive `min_frequency`. Received: None")
+        check_positive(owner, min_frequency=min_frequency)
+        words = WordTokenizer((PADDING, UNKNOWN), lowercase)
+        counts: collections.Counter[str] = collections.Counter()
+        for text in texts:
+            for word in words.tokenize(text):
+                counts.update(word)
+        frequent = [character for character in counts if counts[character] >= min_frequency]
+        frequent.sort(key=lambda character: (-counts[character], character))
+        return cls([PADDING, UNKNOWN, *frequent], lowercase)
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The characters; the index of a character is its id."""
+        return self._vocabulary
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of ids, padding included: the `num_characters` of a `CharacterEmbedding`."""
+        return len(self._vocabulary)
+
+    @property
+    def lowercase(self) -> bool:
+        """Whether text is lower-cased first."""
+        return self._lowercase
+
+    def __repr__(self) -> str:
+        return (
+            f"CharacterTokenizer(vocabulary_size={self.vocabulary_size}, "
+            f"lowercase={self.lowercase})"
+        )
+
+    def encode(
+        self,
+        texts: Iterable[str],
+        max_length: int | None = None,
+        max_word_length: int = 16,
+        pad_to: int | None = None,
+        truncate: str = "end",
+    ) -> npt.NDArray[np.int32]:
+        """Turns texts into one array of character ids, padded with 0 at the right.
+
+        Args:
+            texts: Sequence of B strings.
+            max_length: As in `WordTokenizer.encode`, in words.
+            max_word_length: Characters W of every word in the result: a longer word keeps its
+                first W characters.
+            pad_to: As in `WordTokenizer.encode`, in words.
+            truncate: As in `WordTokenizer.encode`; words are always cut at their end.
+
+        Returns:
+            int32 array of shape `(B, T, W)`, T the same as that of `WordTokenizer.encode`.
+
+        Raises:
+            TypeError: If `texts` is not a sequence of strings.
+            ValueError: If a text is not valid Unicode, a length is below 1 or `truncate` is
+                unknown.
+
+        Example:
+
+        >>> tokenizer = CharacterTokenizer.train(["ab"])
+        >>> tokenizer.encode(["a b", "bac"], max_length=1, max_word_length=3)
+        array([[[2, 0, 0]],
+        <BLANKLINE>
+               [[3, 2, 1]]], dtype=int32)
+        """
+        owner = "CharacterTokenizer.encode"
+        texts = checked_texts(owner, texts)
+        if max_word_length is None:
+            raise ValueError(f"{owner} expects a positive `max_word_length`. Received: None")
+        check_positive(owner, max_word_length=max_word_length)
+        words = (self._words.tokenize(text) for text in texts)
+        rows, length = cut_rows(owner, words, max_length, pad_to, truncate)
+        # Every distinct word is spelled once; place 0 is that of no word.
+        places: dict[str, int] = {}
+        chosen = np.zeros((len(rows), length), np.intp)
+        for index, row in enumerate(rows):
+            chosen[index, : len(row)] = [places.setdefault(w, len(places) + 1) for w in row]
+        spelled = np.zeros((len(places) + 1, max_word_length), np.int32)
+        for word, place in places.items():
+            kept = word[:max_word_length]
+            spelled[place, : len(kept)] = [self._ids.get(c, 1) for c in kept]
+        return spelled[chosen]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the tokenizer as one JSON file, whole or not at all.
+
+        Args:
+            path: The file; one that exists is replaced.
+
+        Raises:
+            FileNotFoundError: If its folder does not exist.
+        """
+        save_vocabulary("CharacterTokenizer", path, self._vocabulary, self._lowercase)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "CharacterTokenizer":
+        """Reads a tokenizer that `save` wrote.
+
+        Args:
+            path: The file.
+
+        Returns:
+            The tokenizer.
+
+        Raises:
+            FileNotFoundError: If there is no such file.
+            ValueError: If the file is damaged or something else.
+        """
+        return cls(*load_vocabulary("CharacterTokenizer", path))
