@@ -24,6 +24,11 @@ ifneq ($(wildcard ../shared/data),)
 export KERAS_ATTNPOOL_DATA ?= $(abspath ../shared/data)
 endif
 
+# What JAX has compiled once it need not compile again: the tests call many small functions anew.
+export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
+export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0
+export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES ?= -1
+
 ifeq ($(filter $(BACKEND),$(BACKENDS)),)
 $(error BACKEND must be one of: $(BACKENDS). Received: BACKEND=$(BACKEND))
 endif

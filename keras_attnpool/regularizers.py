@@ -16,7 +16,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.ops.masking import at_least_float32
-from keras_attnpool.ops.normalization import l2_normalize
+from keras_attnpool.ops.normalization import EPSILON, l2_normalize
 from keras_attnpool.types import Tensor
 
 
@@ -172,16 +172,24 @@ class HeadDistance(HeadRegularizer):
 
     `d_ij = ||x_i - x_j||_F^2`, squared as printed. As `kernel_regularizer` on a kernel
     `(heads, ...)` it is the paper's eq. 7, as `attention_regularizer` eq. 8, as
-    `embedding_regularizer` eq. 9. Only a pair closer than the threshold has a penalty: kernels of a
-    realistic size start much further apart (a Glorot kernel of 600 x 300 at about 800), so that
-    eq. 7 with the paper's threshold of 1 is exactly zero from the start, and heads that are
-    identical have a zero gradient.
+    `embedding_regularizer` eq. 9.
+
+    Only a pair closer than the threshold has a penalty. Kernels of a realistic size start much
+    further apart (Glorot kernels of 600 x 300 at about 800), so that eq. 7 as printed, with the
+    paper's threshold of 1, is exactly zero from the start, and so is its gradient. Heads that are
+    identical have a zero gradient too.
+
+    `normalize=True`, our own extension, divides `d_ij` by the mean of `||x_i||_F^2` and
+    `||x_j||_F^2`. The threshold is then a relative distance whatever the size: 0 for identical
+    heads, 2 for orthogonal ones, which random kernels nearly are, 4 for opposite ones of one
+    length. A threshold above 2 is active from the start.
 
     Args:
         factor: Weight in the loss, the paper's mu (1 to 1e-4).
         threshold: Squared distance from which on a pair has no penalty, the paper's lambda; >= 0.
         batch_mean: `False` (the equations): the hinge of each example, then the mean over the
             batch. `True` (the authors' released code): the hinge of the batch's mean distance.
+        normalize: Whether the distance is relative to the size of the heads.
 
     Raises:
         ValueError: If `factor` is not a finite number or `threshold` is negative.
@@ -193,13 +201,20 @@ class HeadDistance(HeadRegularizer):
     >>> penalty = keras_attnpool.regularizers.HeadDistance(1.0, threshold=1.0)
     >>> float(penalty(np.array([[0.0, 0.5], [0.0, 0.0]], "float32")))
     0.75
+    >>> relative = keras_attnpool.regularizers.HeadDistance(1.0, threshold=3.0, normalize=True)
+    >>> float(relative(np.array([[0.0, 50.0], [50.0, 0.0]], "float32")))
+    1.0
 
     Reference:
         - Chen et al., Enhancing Sentence Embedding with Generalized Pooling, eq. 7-9
     """
 
     def __init__(
-        self, factor: float = 1.0, threshold: float = 1.0, batch_mean: bool = False
+        self,
+        factor: float = 1.0,
+        threshold: float = 1.0,
+        batch_mean: bool = False,
+        normalize: bool = False,
     ) -> None:
         super().__init__(factor)
         self.threshold = _finite(threshold, "threshold", self)
@@ -208,6 +223,7 @@ class HeadDistance(HeadRegularizer):
                 f"`threshold` of HeadDistance must be >= 0. Received: threshold={threshold}"
             )
         self.batch_mean = bool(batch_mean)
+        self.normalize = bool(normalize)
 
     def penalties(self, heads: Tensor) -> Tensor:
         """The penalty `(batch,)` of tensors `(batch, heads, features)`."""
@@ -236,6 +252,7 @@ class HeadDistance(HeadRegularizer):
             **super().get_config(),
             "threshold": self.threshold,
             "batch_mean": self.batch_mean,
+            "normalize": self.normalize,
         }
 
     def _distances(self, heads: Tensor) -> Tensor:
@@ -244,10 +261,14 @@ class HeadDistance(HeadRegularizer):
         Centring on the heads' mean leaves the distances alone and makes the squares as small as
         they are, so that their difference does not cancel.
         """
-        heads = heads - ops.mean(heads, axis=1, keepdims=True)
-        products = ops.matmul(heads, ops.transpose(heads, (0, 2, 1)))
-        squares = ops.sum(ops.square(heads), axis=-1)
-        return ops.expand_dims(squares, 2) + ops.expand_dims(squares, 1) - 2 * products
+        centred = heads - ops.mean(heads, axis=1, keepdims=True)
+        products = ops.matmul(centred, ops.transpose(centred, (0, 2, 1)))
+        distances = _pair_sums(ops.sum(ops.square(centred), axis=-1)) - 2 * products
+        if not self.normalize:
+            return distances
+        # Bounded below, so that heads of zeros have a finite gradient, zero.
+        sizes = _pair_sums(ops.sum(ops.square(heads), axis=-1)) / 2
+        return distances / ops.maximum(sizes, EPSILON)
 
     def _hinge(self, distances: Tensor) -> Tensor:
         """`factor * sum_{i<j} max(threshold - d_ij, 0)` of `(batch, heads, heads)`."""
@@ -255,6 +276,11 @@ class HeadDistance(HeadRegularizer):
         hinges = ops.maximum(self.threshold - distances, 0)
         pairs = ops.triu(ops.ones((num_heads, num_heads), dtype=distances.dtype), k=1)
         return self.factor * ops.sum(hinges * pairs, axis=(1, 2))
+
+
+def _pair_sums(x: Tensor) -> Tensor:
+    """`x_i + x_j` of `(batch, heads)`, `(batch, heads, heads)`."""
+    return ops.expand_dims(x, 2) + ops.expand_dims(x, 1)
 
 
 def _flatten_features(x: Tensor, leading: int, regularizer: HeadRegularizer) -> Tensor:

@@ -1,7 +1,8 @@
-"""The numeric contract of every layer `(batch, time, dim)` -> vector, stated once.
+"""The numeric contract of every layer that reads `(batch, time, dim)` and a mask, stated once.
 
-A layer's test file subclasses `PoolingContract` (or `AttentionContract`) and says how to make the
-layer and what it must compute: a NumPy float64 reference written from the equations.
+A layer's test file subclasses `PoolingContract` (or `AttentionContract`) where a vector comes out,
+`SequenceContract` where a sequence does, and says how to make the layer and what it must compute: a
+NumPy float64 reference written from the equations.
 """
 
 import warnings
@@ -42,7 +43,7 @@ def probed(output: Any, probe: np.ndarray) -> Any:
 class EquationContract:
     """The layer computes its paper's equations: values, gradients, a saved file.
 
-    Enough for a variant of a layer that passes the whole `PoolingContract` in another form.
+    Enough for a variant of a layer that passes the whole contract in another form.
     """
 
     def make(self, **kwargs: Any) -> Any:
@@ -55,6 +56,9 @@ class EquationContract:
 
     cancelled_weights: tuple[str, ...] = ()
     """Weights whose gradient is provably zero."""
+
+    dims: tuple[int, int, int] = (2, 3, 5)
+    """Sizes of the inputs on which the layer meets its reference."""
 
     # -- help ------------------------------------------------------------------------------------
 
@@ -90,12 +94,12 @@ class EquationContract:
     @given(
         rows=st.sampled_from([1, 3]),
         time=st.sampled_from([1, 5]),
-        dim=st.sampled_from([2, 5]),
+        dim=st.sampled_from([0, -1]),
         seed=st.integers(0, 99),
     )
     def test_agrees_with_the_float64_reference(self, rows, time, dim, seed):
-        x, mask = batch(rows, time, dim, seed)
-        layer = self.built(dim)
+        x, mask = batch(rows, time, self.dims[dim], seed)
+        layer = self.built(self.dims[dim])
         for kwargs in self.calls():
             found = self.outputs(layer, x, mask, **kwargs)
             for value, target in zip(found, self.expected(layer, x, mask), strict=False):
@@ -111,8 +115,8 @@ class EquationContract:
 
     def test_gradients_agree_with_the_reference(self):
         """Central differences of the float64 reference, for the inputs and every weight."""
-        x, mask = batch(rows=3, time=4, dim=3)
-        layer = self.built(3)
+        x, mask = batch(rows=3, time=4, dim=self.dims[1])
+        layer = self.built(self.dims[1])
         probe = np.random.default_rng(2).normal(size=numpy(layer(x, mask=mask)).shape)
         on_x, on_weights = gradients(
             layer,
@@ -183,8 +187,16 @@ class EquationContract:
         np.testing.assert_array_equal(fresh.predict(x, verbose=0), model.predict(x, verbose=0))
 
 
-class PoolingContract(EquationContract):
-    """What every pooling layer promises."""
+class MaskedContract(EquationContract):
+    """What every layer promises that reads a sequence and its mask, whatever it makes of them."""
+
+    def first_steps(self, output: np.ndarray, time: int) -> np.ndarray:
+        """The part of an output that belongs to the first `time` steps of the inputs."""
+        return output
+
+    def probe(self, shape: tuple[int, ...]) -> np.ndarray:
+        """What `all_gradients` weighs the output with."""
+        return np.random.default_rng(2).normal(size=shape).astype("float32")
 
     # -- masks -----------------------------------------------------------------------------------
 
@@ -209,8 +221,11 @@ class PoolingContract(EquationContract):
         longer = np.concatenate([x, np.full((len(x), 3, DIM), 7, "float32")], axis=1)
         longer_mask = np.concatenate([mask, np.zeros((len(x), 3), bool)], axis=1)
         layer = self.built()
+        longer_output = self.outputs(layer, longer, longer_mask)[0]
         np.testing.assert_allclose(
-            self.outputs(layer, x, mask)[0], self.outputs(layer, longer, longer_mask)[0], atol=1e-6
+            self.outputs(layer, x, mask)[0],
+            self.first_steps(longer_output, x.shape[1]),
+            atol=1e-6,
         )
         short, long = (
             self.all_gradients(layer, x, mask),
@@ -221,8 +236,7 @@ class PoolingContract(EquationContract):
             np.testing.assert_allclose(value, target, atol=1e-5)
 
     def all_gradients(self, layer: Any, x: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
-        shape = numpy(layer(x, mask=mask)).shape
-        probe = np.random.default_rng(2).normal(size=shape).astype("float32")
+        probe = self.probe(layer.compute_output_shape(x.shape))
         on_x, on_weights = gradients(layer, x, lambda t: probed(layer(t, mask=mask), probe))
         return [on_x, *on_weights.values()]
 
@@ -263,19 +277,6 @@ class PoolingContract(EquationContract):
     def test_a_symbolic_mask_that_does_not_fit_is_an_error_too(self):
         with pytest.raises(ValueError, match="the_name"):
             self.make(name="the_name")(keras.Input((5, DIM)), mask=keras.Input((4,), dtype="bool"))
-
-    def test_the_mask_comes_from_the_embedding_and_ends_here(self):
-        ids = np.array([[1, 2, 3, 0], [4, 0, 0, 0], [0, 0, 0, 0]])
-        embedding = keras.layers.Embedding(9, DIM, mask_zero=True)
-        layer = self.make()
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)
-            embedded = embedding(ids)
-            output = layer(embedded)
-        assert getattr(output, "_keras_mask", None) is None
-        assert layer.compute_mask(embedded, ids != 0) is None
-        explicit = layer(numpy(embedded), mask=ids != 0)
-        np.testing.assert_array_equal(numpy(output), numpy(explicit))
 
     # -- shapes and errors -----------------------------------------------------------------------
 
@@ -368,8 +369,103 @@ class PoolingContract(EquationContract):
                 np.testing.assert_allclose(numpy(value), target, atol=1e-5)
 
 
-class AttentionContract(PoolingContract):
+class PoolingContract(MaskedContract):
+    """What every pooling layer promises."""
+
+    def test_the_mask_comes_from_the_embedding_and_ends_here(self):
+        ids = np.array([[1, 2, 3, 0], [4, 0, 0, 0], [0, 0, 0, 0]])
+        embedding = keras.layers.Embedding(9, DIM, mask_zero=True)
+        layer = self.make()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            embedded = embedding(ids)
+            output = layer(embedded)
+        assert getattr(output, "_keras_mask", None) is None
+        assert layer.compute_mask(embedded, ids != 0) is None
+        explicit = layer(numpy(embedded), mask=ids != 0)
+        np.testing.assert_array_equal(numpy(output), numpy(explicit))
+
+
+class SequenceContract(MaskedContract):
+    """What every layer promises that returns a sequence with the steps of its inputs."""
+
+    def first_steps(self, output: np.ndarray, time: int) -> np.ndarray:
+        return output[:, :time]
+
+    def probe(self, shape: tuple[int, ...]) -> np.ndarray:
+        # Drawn step after step: the probe of a longer output begins with that of a shorter one.
+        steps_first = super().probe((shape[1], shape[0], *shape[2:]))
+        return np.swapaxes(steps_first, 0, 1)
+
+    def test_padded_steps_are_exactly_zero(self):
+        x, mask = batch()
+        layer = self.built()
+        for kwargs in self.calls():
+            output = self.outputs(layer, x, mask, **kwargs)[0]
+            np.testing.assert_array_equal(output[~mask], 0)
+            assert (np.abs(output[mask]).max(axis=-1) > 0).all()
+
+    def test_the_mask_comes_from_the_embedding_and_goes_on(self):
+        ids = np.array([[1, 2, 3, 0], [4, 0, 5, 0], [0, 0, 0, 0]])
+        embedding = keras.layers.Embedding(9, DIM, mask_zero=True)
+        layer = self.make()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            embedded = embedding(ids)
+            output = layer(embedded)
+        np.testing.assert_array_equal(numpy(output._keras_mask), ids != 0)
+        np.testing.assert_array_equal(numpy(layer.compute_mask(embedded, ids != 0)), ids != 0)
+        assert layer.compute_mask(embedded, None) is None
+        explicit = layer(numpy(embedded), mask=ids != 0)
+        np.testing.assert_array_equal(numpy(output), numpy(explicit))
+
+    def test_no_mask_gives_no_mask(self):
+        assert getattr(self.built()(batch()[0]), "_keras_mask", None) is None
+
+    def test_the_mask_reaches_the_layer_behind(self):
+        """In a functional model of unknown length, with the mask as an input of its own."""
+        x, mask = batch()
+        layer = self.built()
+        inputs, keep = keras.Input((None, DIM)), keras.Input((None,), dtype="bool")
+        output = layer(inputs, mask=keep)
+        pooled = keras.layers.GlobalAveragePooling1D()(output)
+        found = keras.Model([inputs, keep], pooled).predict([x[:-1], mask[:-1]], verbose=0)
+        kept = mask[:-1, :, None]
+        target = np.sum(self.outputs(layer, x, mask)[0][:-1], axis=1) / kept.sum(axis=1)
+        np.testing.assert_allclose(found, target, atol=1e-5)
+
+
+class SeededContract(EquationContract):
+    """What a layer promises that has weights or dropout, and a `seed`."""
+
+    def test_the_seed_fixes_the_weights_and_they_differ_from_each_other(self):
+        layers = [self.make(seed=5) for _ in range(2)]
+        for layer in layers:
+            layer.build((None, None, DIM))
+        for first, second in zip(layers[0].weights, layers[1].weights, strict=True):
+            np.testing.assert_array_equal(numpy(first), numpy(second))
+        other = self.make(seed=6)
+        other.build((None, None, DIM))
+        assert any(
+            np.abs(numpy(a) - numpy(b)).max() > 0
+            for a, b in zip(layers[0].weights, other.weights, strict=True)
+        )
+        kernels = [numpy(w) for w in layers[0].weights if len(w.shape) == 2]
+        for i, kernel in enumerate(kernels):
+            for later in kernels[i + 1 :]:
+                assert kernel.shape != later.shape or np.abs(kernel - later).max() > 1e-3
+
+    @pytest.mark.parametrize("value", [-0.1, 1.0, 2, float("nan"), "half", True])
+    def test_a_dropout_outside_0_1_is_an_error(self, value):
+        with pytest.raises(ValueError, match="dropout"):
+            self.make(dropout=value)
+
+
+class AttentionContract(SeededContract, PoolingContract):
     """What a pooling layer with attention weights promises on top."""
+
+    time_axis = -1
+    """The axis of the scores that is time."""
 
     def calls(self) -> list[dict[str, Any]]:
         return [{}, {"return_attention_scores": True}]
@@ -378,7 +474,9 @@ class AttentionContract(PoolingContract):
         x, mask = batch(time=9)
         for scale in (1.0, 100.0):
             _, scores = self.outputs(self.built(), x * scale, mask, return_attention_scores=True)
-            keep = mask if scores.ndim == 2 else mask[:, None, :]
+            # Time comes last, behind heads and features alike.
+            scores = np.moveaxis(scores, self.time_axis, -1)
+            keep = mask.reshape(len(mask), *[1] * (scores.ndim - 2), -1)
             assert (scores >= 0).all()
             np.testing.assert_array_equal(scores[~np.broadcast_to(keep, scores.shape)], 0)
             target = np.broadcast_to(keep.any(-1), scores.shape[:-1]).astype("float32")
@@ -406,28 +504,6 @@ class AttentionContract(PoolingContract):
         np.testing.assert_array_equal(scores, quiet_scores)
         assert np.abs(output - quiet).max() > 0
         np.testing.assert_array_equal(output[-1], 0)
-
-    def test_the_seed_fixes_the_weights_and_they_differ_from_each_other(self):
-        layers = [self.make(seed=5) for _ in range(2)]
-        for layer in layers:
-            layer.build((None, None, DIM))
-        for first, second in zip(layers[0].weights, layers[1].weights, strict=True):
-            np.testing.assert_array_equal(numpy(first), numpy(second))
-        other = self.make(seed=6)
-        other.build((None, None, DIM))
-        assert any(
-            np.abs(numpy(a) - numpy(b)).max() > 0
-            for a, b in zip(layers[0].weights, other.weights, strict=True)
-        )
-        kernels = [numpy(w) for w in layers[0].weights if len(w.shape) == 2]
-        for i, kernel in enumerate(kernels):
-            for later in kernels[i + 1 :]:
-                assert kernel.shape != later.shape or np.abs(kernel - later).max() > 1e-3
-
-    @pytest.mark.parametrize("value", [-0.1, 1.0, 2, float("nan"), "half", True])
-    def test_a_dropout_outside_0_1_is_an_error(self, value):
-        with pytest.raises(ValueError, match="dropout"):
-            self.make(dropout=value)
 
     @pytest.mark.parametrize("hook", ["attention_regularizer", "embedding_regularizer"])
     def test_penalties_reach_the_loss_in_fit(self, hook):

@@ -34,6 +34,26 @@ LAMA_HEADINGS = {
     "exercises": r"Exercises",
 }
 
+# The same for the notebook on generalized pooling.
+GENERALIZED_POOLING_HEADINGS = {
+    "Equation 4": r"Equation 4\b",
+    "Equations 5 and 6": r"Equations 5 and 6\b",
+    **{f"Equation {n}": rf"Equation {n}\b" for n in (7, 8, 9, 10)},
+    "Tables 1 to 3": r"Tables 1, 2 and 3\b",
+    "Table 4": r"Table 4\b",
+    **{f"Figure {n}": rf"Figure {n}\b" for n in (1, 2)},
+    "padding": r"Padding\b",
+    "the layer": r"The layer\b",
+    "mean pooling and scalar attention": r"Mean pooling and scalar attention",
+    "max pooling": r"Max pooling",
+    "inactive penalty": r"When equation 7 does nothing",
+    "pair matching": r"Pair matching",
+    "gold rationales": r"Is the attention right",
+    "relatedness": r"Graded relatedness",
+    "measured against reported": r"measured against what the paper reports",
+    "exercises": r"Exercises",
+}
+
 
 def read(path):
     return json.loads(path.read_text(encoding="utf-8"))
@@ -109,6 +129,12 @@ def test_code_is_python(path):
 def test_lama_notebook_covers(item):
     lines = headings(read(FOLDER / "01_lama.ipynb"))
     assert any(re.search(LAMA_HEADINGS[item], line) for line in lines), lines
+
+
+@pytest.mark.parametrize("item", GENERALIZED_POOLING_HEADINGS)
+def test_generalized_pooling_notebook_covers(item):
+    lines = headings(read(FOLDER / "04_generalized_pooling.ipynb"))
+    assert any(re.search(GENERALIZED_POOLING_HEADINGS[item], line) for line in lines), lines
 
 
 def cell(source="print(1)", number=1, **output):

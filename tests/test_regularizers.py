@@ -6,6 +6,7 @@ import pytest
 from backend_functions import gradients, numpy
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import generalized_pooling
 from reference import lama as reference
 
 from keras_attnpool.regularizers import (
@@ -15,12 +16,18 @@ from keras_attnpool.regularizers import (
     HeadRegularizer,
 )
 
-ALL = [AttentionOrthogonality(0.3), CosineDisagreement(0.3), HeadDistance(0.3, 4.0)]
-REFERENCES = {
-    AttentionOrthogonality: lambda x: reference.orthogonality(x),
-    CosineDisagreement: lambda x: reference.cosine_disagreement(x),
-    HeadDistance: lambda x: reference.head_distance(x, 4.0),
-}
+ALL = [
+    AttentionOrthogonality(0.3),
+    CosineDisagreement(0.3),
+    HeadDistance(0.3, 4.0),
+    HeadDistance(0.3, 2.5, normalize=True),
+]
+REFERENCES = [
+    reference.orthogonality,
+    reference.cosine_disagreement,
+    lambda x: reference.head_distance(x, 4.0),
+    lambda x: generalized_pooling.relative_head_distance(x, 2.5),
+]
 
 
 class Scale(keras.layers.Layer):
@@ -39,7 +46,7 @@ class TestEveryPenalty:
     @given(heads=st.integers(1, 4), size=st.integers(1, 5), seed=st.integers(0, 50))
     def test_the_equation(self, regularizer, heads, size, seed):
         x = np.random.default_rng(seed).normal(size=(heads, size)).astype("float32")
-        target = 0.3 * REFERENCES[type(regularizer)](x.astype("float64"))
+        target = 0.3 * REFERENCES[ALL.index(regularizer)](x.astype("float64"))
         np.testing.assert_allclose(float(numpy(regularizer(x))), target, rtol=1e-4, atol=1e-5)
 
     def test_axes_after_the_heads_are_flattened(self, regularizer):
@@ -132,6 +139,42 @@ class TestHeadDistance:
         same = np.stack([kernel[0, :2], kernel[0, :2]])
         assert float(numpy(HeadDistance(1.0, 1.0)(same))) == 1
         np.testing.assert_allclose(gradient(HeadDistance(1.0, 1.0), same), 0, atol=1e-6)
+
+    def test_a_relative_distance_is_active_at_realistic_sizes(self):
+        """Five Glorot kernels of 600 x 300: absolute distances of 800, relative ones of 2."""
+        draw = keras.initializers.GlorotUniform
+        kernel = np.stack([numpy(draw(seed=i)((600, 300))) for i in range(5)])
+        printed, relative = HeadDistance(1.0, 1.0), HeadDistance(1.0, 2.5, normalize=True)
+        assert float(numpy(printed(kernel))) == 0
+        assert (gradient(printed, kernel) == 0).all()
+        # Ten pairs, each about 0.5 below the threshold.
+        assert float(numpy(relative(kernel))) == pytest.approx(5, abs=0.2)
+        on_kernel = gradient(relative, kernel)
+        assert np.isfinite(on_kernel).all()
+        assert (np.abs(on_kernel).max(axis=(1, 2)) > 0).all()
+
+    def test_a_relative_distance_has_no_scale(self):
+        """Identical 0, orthogonal 2, opposite 4, whatever the lengths."""
+        relative = HeadDistance(1.0, 10.0, normalize=True)
+        for scale in (0.01, 1.0, 1000.0):
+            for pair, distance in (
+                ([[1.0, 2.0], [1.0, 2.0]], 0),
+                ([[1.0, 0.0], [0.0, 3.0]], 2),
+                ([[1.0, 2.0], [-1.0, -2.0]], 4),
+            ):
+                x = scale * np.array(pair, "float32")
+                assert float(numpy(relative(x))) == pytest.approx(10 - distance, abs=1e-4)
+        zeros = np.zeros((2, 3), "float32")
+        assert float(numpy(relative(zeros))) == 10
+        np.testing.assert_array_equal(gradient(relative, zeros), 0)
+
+    def test_batch_mean_takes_relative_distances_too(self):
+        """Relative distances 0 and 4 in two examples: their mean 2 is 1 below the threshold."""
+        x = np.array([[[1.0], [1.0]], [[5.0], [-5.0]]], "float32")
+        mean = HeadDistance(1.0, 3.0, batch_mean=True, normalize=True)
+        assert float(numpy(mean.batch_penalty(x))) == pytest.approx(1, abs=1e-6)
+        each = HeadDistance(1.0, 3.0, normalize=True)
+        assert float(numpy(each.batch_penalty(x))) == pytest.approx(1.5, abs=1e-6)
 
     def test_batch_mean_is_the_hinge_of_the_mean_distance(self):
         """Distances 0 and 4 in two examples: hinges 1 and 0 average to 0.5; the mean 2 has none."""

@@ -1,11 +1,13 @@
-"""Labelled texts: an embedded corpus, public data sets by name, your own files.
+"""Labelled texts: embedded corpora, public data sets by name, your own files.
 
 NumPy in, NumPy out: nothing here needs a backend.
 """
 
 from keras_attnpool.datasets.labeled_texts import LabeledTexts, SentencePairs
+from keras_attnpool.datasets.nli_files import load_nli
 from keras_attnpool.datasets.public_sets import available, cache_folder, load
 from keras_attnpool.datasets.reviews import reviews
+from keras_attnpool.datasets.sentence_pairs import sentence_pairs
 from keras_attnpool.datasets.user_files import load_csv, load_tsv
 
 __all__ = [
@@ -15,6 +17,8 @@ __all__ = [
     "cache_folder",
     "load",
     "load_csv",
+    "load_nli",
     "load_tsv",
     "reviews",
+    "sentence_pairs",
 ]

@@ -27,6 +27,66 @@ def _checked_labels(owner: str, labels: Any, size: int, label_names: tuple[str, 
     return labels.astype(np.int32)
 
 
+def _checked_rationales(
+    owner: str, name: str, rationales: Any, texts: tuple[str, ...]
+) -> tuple[npt.NDArray[np.bool_], ...] | None:
+    if rationales is None:
+        return None
+    masks = tuple(np.asarray(mask, bool) for mask in rationales)
+    if len(masks) != len(texts):
+        raise ValueError(
+            f"{owner} expects one rationale per text, {len(texts)} in all. "
+            f"Received: {len(masks)} in `{name}`"
+        )
+    for row, (text, mask) in enumerate(zip(texts, masks, strict=True)):
+        if mask.shape != (text.count(" ") + 1,):
+            raise ValueError(
+                f"{owner} expects rationale {row} of shape ({text.count(' ') + 1},), "
+                f'aligned with text.split(" "). Received: shape={mask.shape} in `{name}`'
+            )
+    return masks
+
+
+def _positions(owner: str, indices: Any, size: int) -> npt.NDArray[np.int64]:
+    """Row numbers from positions or from a boolean array."""
+    chosen = np.asarray(indices)
+    if chosen.size == 0 and chosen.dtype != bool:
+        chosen = chosen.astype(np.int64)
+    is_mask = chosen.dtype == bool and chosen.shape == (size,)
+    if chosen.ndim != 1 or not (is_mask or np.issubdtype(chosen.dtype, np.integer)):
+        raise ValueError(
+            f"{owner}.subset expects integer positions, or a boolean array of shape "
+            f"({size},). Received: dtype={chosen.dtype}, shape={chosen.shape}"
+        )
+    rows: npt.NDArray[np.int64] = np.arange(size)[chosen]
+    return rows
+
+
+def _stratified(
+    owner: str, labels: npt.NDArray[np.int32], num_classes: int, fraction: float, seed: int
+) -> npt.NDArray[np.bool_]:
+    """Which rows go to the second part of a split."""
+    if not 0 < fraction < 1:
+        raise ValueError(
+            f"{owner}.split expects `fraction` strictly between 0 and 1. "
+            f"Received: fraction={fraction}"
+        )
+    size = round(fraction * len(labels))
+    if not 0 < size < len(labels):
+        raise ValueError(
+            f"{owner}.split: fraction={fraction} of {len(labels)} texts leaves a part empty."
+        )
+    # Largest remainder: whole rows per class, then the classes that lost most get one more.
+    exact = fraction * np.bincount(labels, minlength=num_classes)
+    quota = np.floor(exact).astype(int)
+    quota[np.argsort(quota - exact, kind="stable")[: size - quota.sum()]] += 1
+    order = np.random.Generator(np.random.PCG64(seed)).permutation(len(labels))
+    part = np.zeros(len(labels), bool)
+    for label, count in enumerate(quota):
+        part[order[labels[order] == label][:count]] = True
+    return part
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class LabeledTexts:
     """Texts with one class label each, and gold rationales where they are known.
@@ -63,20 +123,7 @@ class LabeledTexts:
         object.__setattr__(self, "label_names", tuple(self.label_names))
         labels = _checked_labels("LabeledTexts", self.labels, len(self.texts), self.label_names)
         object.__setattr__(self, "labels", labels)
-        if self.rationales is None:
-            return
-        rationales = tuple(np.asarray(mask, bool) for mask in self.rationales)
-        if len(rationales) != len(self.texts):
-            raise ValueError(
-                f"LabeledTexts expects one rationale per text, {len(self.texts)} in all. "
-                f"Received: {len(rationales)}"
-            )
-        for row, (text, mask) in enumerate(zip(self.texts, rationales, strict=True)):
-            if mask.shape != (text.count(" ") + 1,):
-                raise ValueError(
-                    f"LabeledTexts expects rationale {row} of shape ({text.count(' ') + 1},), "
-                    f'aligned with text.split(" "). Received: shape={mask.shape}'
-                )
+        rationales = _checked_rationales("LabeledTexts", "rationales", self.rationales, self.texts)
         object.__setattr__(self, "rationales", rationales)
 
     def __len__(self) -> int:
@@ -102,16 +149,7 @@ class LabeledTexts:
             ValueError: If `indices` is neither integer nor a boolean array of length N.
             IndexError: If a position is out of range.
         """
-        chosen = np.asarray(indices)
-        if chosen.size == 0 and chosen.dtype != bool:
-            chosen = chosen.astype(np.int64)
-        is_mask = chosen.dtype == bool and chosen.shape == (len(self),)
-        if chosen.ndim != 1 or not (is_mask or np.issubdtype(chosen.dtype, np.integer)):
-            raise ValueError(
-                "LabeledTexts.subset expects integer positions, or a boolean array of shape "
-                f"({len(self)},). Received: dtype={chosen.dtype}, shape={chosen.shape}"
-            )
-        positions = np.arange(len(self))[chosen]
+        positions = _positions("LabeledTexts", indices, len(self))
         return LabeledTexts(
             texts=tuple(self.texts[i] for i in positions),
             labels=self.labels[positions],
@@ -141,37 +179,24 @@ class LabeledTexts:
             >>> len(train), np.bincount(validation.labels).tolist()
             (6, [1, 1])
         """
-        if not 0 < fraction < 1:
-            raise ValueError(
-                "LabeledTexts.split expects `fraction` strictly between 0 and 1. "
-                f"Received: fraction={fraction}"
-            )
-        size = round(fraction * len(self))
-        if not 0 < size < len(self):
-            raise ValueError(
-                f"LabeledTexts.split: fraction={fraction} of {len(self)} texts leaves a part empty."
-            )
-        # Largest remainder: whole rows per class, then the classes that lost most get one more.
-        exact = fraction * np.bincount(self.labels, minlength=self.num_classes)
-        quota = np.floor(exact).astype(int)
-        quota[np.argsort(quota - exact, kind="stable")[: size - quota.sum()]] += 1
-        order = np.random.Generator(np.random.PCG64(seed)).permutation(len(self))
-        part = np.zeros(len(self), bool)
-        for label, count in enumerate(quota):
-            part[order[self.labels[order] == label][:count]] = True
+        part = _stratified("LabeledTexts", self.labels, self.num_classes, fraction, seed)
         return self.subset(~part), self.subset(part)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SentencePairs:
-    """Pairs of sentences with an entailment class and a relatedness score each.
+    """Pairs of sentences with an entailment class each, and what else is known of them.
 
     Args:
         sentences_a: The N first sentences.
         sentences_b: The N second sentences.
         labels: Integer array of shape `(N,)`, kept as int32: indices into `label_names`.
         label_names: Name of every entailment class.
-        relatedness: Float array of shape `(N,)`, kept as float32.
+        relatedness: `None`, or a float array of shape `(N,)`, kept as float32.
+        rationales_a: `None`, or N boolean arrays. The array of a sentence has shape
+            `(num_tokens,)`, aligned with `sentence.split(" ")`; True marks the tokens
+            that decide the label.
+        rationales_b: The same for the second sentences.
 
     Raises:
         ValueError: If lengths, shapes or label values do not fit together.
@@ -187,22 +212,32 @@ class SentencePairs:
     sentences_b: tuple[str, ...]
     labels: npt.NDArray[np.int32]
     label_names: tuple[str, ...]
-    relatedness: npt.NDArray[np.float32]
+    relatedness: npt.NDArray[np.float32] | None = None
+    rationales_a: tuple[npt.NDArray[np.bool_], ...] | None = None
+    rationales_b: tuple[npt.NDArray[np.bool_], ...] | None = None
 
     def __post_init__(self) -> None:
         """Normalise the fields and check that they fit together."""
         for name in ("sentences_a", "sentences_b", "label_names"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         size = len(self.sentences_a)
-        relatedness = np.asarray(self.relatedness, np.float32)
-        if len(self.sentences_b) != size or relatedness.shape != (size,):
+        if len(self.sentences_b) != size:
             raise ValueError(
-                f"SentencePairs expects {size} sentences_b and relatedness of shape ({size},). "
-                f"Received: {len(self.sentences_b)} and shape {relatedness.shape}"
+                f"SentencePairs expects {size} sentences_b. Received: {len(self.sentences_b)}"
             )
         labels = _checked_labels("SentencePairs", self.labels, size, self.label_names)
         object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "relatedness", relatedness)
+        if self.relatedness is not None:
+            relatedness = np.asarray(self.relatedness, np.float32)
+            if relatedness.shape != (size,):
+                raise ValueError(
+                    f"SentencePairs expects relatedness of shape ({size},). "
+                    f"Received: shape {relatedness.shape}"
+                )
+            object.__setattr__(self, "relatedness", relatedness)
+        for name, texts in (("rationales_a", self.sentences_a), ("rationales_b", self.sentences_b)):
+            masks = _checked_rationales("SentencePairs", name, getattr(self, name), texts)
+            object.__setattr__(self, name, masks)
 
     def __len__(self) -> int:
         """Number of pairs."""
@@ -212,3 +247,45 @@ class SentencePairs:
     def num_classes(self) -> int:
         """Number of entailment classes, `len(label_names)`."""
         return len(self.label_names)
+
+    def subset(self, indices: Sequence[int] | npt.NDArray[Any]) -> SentencePairs:
+        """Pick pairs by position.
+
+        Args:
+            indices: Integer positions, in the order wanted, or a boolean array of
+                shape `(N,)`.
+
+        Returns:
+            A new `SentencePairs` with the same `label_names`.
+
+        Raises:
+            ValueError: If `indices` is neither integer nor a boolean array of length N.
+            IndexError: If a position is out of range.
+        """
+        positions = _positions("SentencePairs", indices, len(self))
+        return SentencePairs(
+            sentences_a=tuple(self.sentences_a[i] for i in positions),
+            sentences_b=tuple(self.sentences_b[i] for i in positions),
+            labels=self.labels[positions],
+            label_names=self.label_names,
+            relatedness=None if self.relatedness is None else self.relatedness[positions],
+            rationales_a=self.rationales_a and tuple(self.rationales_a[i] for i in positions),
+            rationales_b=self.rationales_b and tuple(self.rationales_b[i] for i in positions),
+        )
+
+    def split(self, fraction: float, seed: int = 0) -> tuple[SentencePairs, SentencePairs]:
+        """Split at random in two parts, as `LabeledTexts.split` does.
+
+        Args:
+            fraction: Share of the second (validation) part, strictly between 0 and 1.
+            seed: Seed of the shuffle; the same seed always gives the same parts.
+
+        Returns:
+            `(rest, part)`: two `SentencePairs` with the class proportions of the whole,
+            `part` with `round(fraction * N)` rows.
+
+        Raises:
+            ValueError: If `fraction` is not in (0, 1), or a part would be empty.
+        """
+        part = _stratified("SentencePairs", self.labels, self.num_classes, fraction, seed)
+        return self.subset(~part), self.subset(part)

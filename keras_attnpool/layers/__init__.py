@@ -1,6 +1,8 @@
 """Layers that turn a sequence into vectors by attention, and the mask-safe baselines."""
 
 from keras_attnpool.layers.attention_pooling import AttentionPooling as AttentionPooling
+from keras_attnpool.layers.character_embedding import CharacterEmbedding as CharacterEmbedding
+from keras_attnpool.layers.generalized_pooling import GeneralizedPooling as GeneralizedPooling
 from keras_attnpool.layers.last_pooling1d import LastPooling1D as LastPooling1D
 from keras_attnpool.layers.low_rank_attention_pooling import (
     LowRankAttentionPooling as LowRankAttentionPooling,
@@ -9,6 +11,10 @@ from keras_attnpool.layers.masked_average_pooling1d import (
     MaskedAveragePooling1D as MaskedAveragePooling1D,
 )
 from keras_attnpool.layers.masked_max_pooling1d import MaskedMaxPooling1D as MaskedMaxPooling1D
+from keras_attnpool.layers.pair_matching import PairMatching as PairMatching
+from keras_attnpool.layers.shortcut_stacked_bilstm import (
+    ShortcutStackedBiLSTM as ShortcutStackedBiLSTM,
+)
 from keras_attnpool.layers.structured_self_attention_pooling import (
     StructuredSelfAttentionPooling as StructuredSelfAttentionPooling,
 )

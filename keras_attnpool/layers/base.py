@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from collections.abc import Iterable
 from typing import Any
 
 import keras
@@ -14,6 +15,7 @@ from keras_attnpool.ops.masking import (
     masked_softmax,
     zero_masked,
 )
+from keras_attnpool.ops.vector_pooling import softmax_terms
 from keras_attnpool.regularizers import HeadRegularizer
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
@@ -79,7 +81,8 @@ class MaskedPooling1D(keras.layers.Layer):  # type: ignore[misc]
 class AttentionPoolingBase(MaskedPooling1D):
     """Base of the attention pooling layers: DESIGN's common constructor arguments and call.
 
-    Not public. A subclass computes logits `(batch, heads, time)` and calls `_attend`.
+    Not public. A subclass computes logits `(batch, heads, time)` and calls `_attend`, or logits
+    `(batch, time, dim)` for each head and calls `_attend_features`.
     """
 
     def __init__(
@@ -192,6 +195,15 @@ class AttentionPoolingBase(MaskedPooling1D):
             constraint=self.kernel_constraint,
         )
 
+    def _add_bias(self, name: str, shape: tuple[int, ...]) -> Any:
+        return self.add_weight(
+            name=name,
+            shape=shape,
+            initializer=self._fresh(self.bias_initializer),
+            regularizer=self.bias_regularizer,
+            constraint=self.bias_constraint,
+        )
+
     def _hidden_dense(
         self,
         units: int,
@@ -241,7 +253,46 @@ class AttentionPoolingBase(MaskedPooling1D):
         self._penalize(self.embedding_regularizer, vectors, mask)
         return vectors, weights
 
-    def _penalize(self, regularizer: Any, heads: Tensor, mask: Tensor | None) -> None:
+    def _attend_features(
+        self,
+        inputs: Tensor,
+        heads: Iterable[Tensor],
+        mask: Tensor | None,
+        training: bool | None,
+        return_attention_scores: bool,
+    ) -> tuple[Tensor, Tensor | None]:
+        """`_attend` with a weight for every feature; one head after the other.
+
+        Args:
+            inputs: `(batch, time, dim)`, zero at padded steps.
+            heads: The logits `(batch, time, dim)` of each head.
+            mask: Boolean `(batch, time)` or `None`.
+            training: Whether dropout is on.
+            return_attention_scores: Whether the weights are wanted.
+
+        Returns:
+            Heads' vectors `(batch, heads, dim)` and the weights `(batch, heads, time, dim)` before
+            dropout, `None` where neither the caller nor a penalty wants them.
+        """
+        values = at_least_float32(inputs)
+        wanted = return_attention_scores or self.attention_regularizer is not None
+        vectors, weights = [], []
+        # The matrix products take nearly all the time, so that a loop costs nothing, and it holds
+        # the logits of one head where one product would hold those of all.
+        for logits in heads:
+            exps, total = softmax_terms(logits, mask)
+            if wanted:
+                weights.append(exps / ops.expand_dims(total, 1))
+            if training and self.dropout > 0:
+                exps = keras.random.dropout(exps, self.dropout, seed=self.seed_generator)
+            vectors.append(ops.sum(exps * values, axis=1) / total)
+        stacked = ops.stack(weights, axis=1) if wanted else None
+        self._penalize(self.attention_regularizer, stacked, mask)
+        output = ops.stack(vectors, axis=1)
+        self._penalize(self.embedding_regularizer, output, mask)
+        return output, stacked
+
+    def _penalize(self, regularizer: Any, heads: Tensor | None, mask: Tensor | None) -> None:
         if regularizer is None:
             return
         if isinstance(regularizer, HeadRegularizer):
@@ -278,6 +329,20 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
         return (input_shape[0], self.num_heads, input_shape[1])
+
+    def _add_head_kernels(self, name: str, shape: tuple[int, ...], regularizer: Any) -> Any:
+        """One kernel a head, `(heads, *shape)`, each drawn as a kernel of its own.
+
+        Drawn at once, the heads would count as inputs or outputs and shrink every weight.
+        """
+        draws = [self._fresh(self.kernel_initializer) for _ in range(self.num_heads)]
+        return self.add_weight(
+            name=name,
+            shape=(self.num_heads, *shape),
+            initializer=lambda _, dtype=None: ops.stack([d(shape, dtype=dtype) for d in draws]),
+            regularizer=regularizer,
+            constraint=self.kernel_constraint,
+        )
 
     def _lay_out(self, vectors: Tensor) -> Tensor:
         """Joins the heads' vectors `(batch, heads, dim)` head after head, if so configured."""

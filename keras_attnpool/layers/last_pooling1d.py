@@ -1,10 +1,12 @@
 """The last kept step of a sequence."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
 from keras_attnpool.layers.base import MaskedPooling1D
-from keras_attnpool.types import Tensor
+from keras_attnpool.types import Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -15,7 +17,13 @@ class LastPooling1D(MaskedPooling1D):
     step gives a zero vector. The mask, True = keep, comes from the layers before or as `mask=`; the
     output carries none.
 
+    After a bidirectional layer the last step holds the last forward state, which has read all
+    steps, and the first backward state, which has read one. `bidirectional=True` takes the last
+    state of both directions: the first half of the features at the last kept step, the second half
+    at the first kept step.
+
     Args:
+        bidirectional: Whether the features are forward states followed by as many backward states.
         **kwargs: `name`, `dtype`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -33,8 +41,8 @@ class LastPooling1D(MaskedPooling1D):
         The last kept steps in the layer's compute dtype.
 
     Raises:
-        ValueError: For inputs that are not `(batch, time, dim)` with a known `dim`, or a mask that
-            is not `(batch, time)`.
+        ValueError: For inputs that are not `(batch, time, dim)` with a known `dim`, even with
+            `bidirectional=True`, or a mask that is not `(batch, time)`.
 
     Example:
 
@@ -49,12 +57,44 @@ class LastPooling1D(MaskedPooling1D):
 
     Reference:
         - The last-state baseline of Chen et al., Enhancing Sentence Embedding with Generalized
-          Pooling, section 4
+          Pooling, section 4: with `bidirectional=True`, "the last hidden states of forward and
+          backward LSTMs"
     """
+
+    def __init__(self, bidirectional: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.bidirectional = bool(bidirectional)
+
+    def build(self, input_shape: Shape) -> None:
+        """Fixes the feature dimension, which two directions must share evenly."""
+        dim = self._feature_dim(input_shape)
+        if self.bidirectional and dim % 2:
+            raise ValueError(
+                f"The last dimension of the `inputs` of layer '{self.name}' (LastPooling1D) must "
+                f"be even with bidirectional=True: forward states, then as many backward states. "
+                f"Received: shape {tuple(input_shape)}"
+            )
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Takes the last kept step of `(batch, time, dim)`: `(batch, dim)`."""
         inputs, mask = self._read(inputs, mask)
+        if not self.bidirectional:
+            return self._last(inputs, mask)
+        half = inputs.shape[2] // 2
+        backward = None if mask is None else ops.flip(mask, axis=1)
+        return ops.concatenate(
+            [
+                self._last(inputs[:, :, :half], mask),
+                self._last(ops.flip(inputs[:, :, half:], axis=1), backward),
+            ],
+            axis=-1,
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {**super().get_config(), "bidirectional": self.bidirectional}
+
+    def _last(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         if mask is None:
             return inputs[:, -1]
         # A step is the last one if it is kept and one kept step remains from it on.

@@ -2,6 +2,13 @@
 
 from keras_attnpool.models.average_embedding import AverageEmbedding as AverageEmbedding
 from keras_attnpool.models.bigru import BiGRU as BiGRU
+from keras_attnpool.models.bilstm import BiLSTM as BiLSTM
+from keras_attnpool.models.generalized_pooling import (
+    GeneralizedPoolingClassifier as GeneralizedPoolingClassifier,
+)
+from keras_attnpool.models.generalized_pooling import (
+    GeneralizedPoolingPair as GeneralizedPoolingPair,
+)
 from keras_attnpool.models.lama import LAMA as LAMA
 from keras_attnpool.models.lama import LAMAEncoder as LAMAEncoder
 from keras_attnpool.models.san import SAN as SAN

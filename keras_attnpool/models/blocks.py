@@ -1,8 +1,11 @@
-"""The two ends of every text classifier: token ids to embeddings, a vector to class scores."""
+"""What the models share: token ids to embeddings, embeddings to states, a vector to scores."""
+
+from collections.abc import Sequence
 
 import keras
 import numpy as np
 
+from keras_attnpool.layers import CharacterEmbedding, ShortcutStackedBiLSTM
 from keras_attnpool.types import ActivationLike, Tensor
 
 
@@ -84,6 +87,77 @@ def classify(
     return keras.layers.Dense(
         num_classes, activation=activation, dtype=_output_dtype(), name="classifier"
     )(vector)
+
+
+def embed_characters(
+    embedded: Tensor,
+    num_characters: int | None,
+    char_dim: int,
+    char_filters: int,
+    char_kernel_sizes: Sequence[int],
+) -> tuple[Tensor | None, Tensor]:
+    """Joins to the words' embeddings what a convolution over their characters makes of them.
+
+    Args:
+        embedded: Symbolic word embeddings `(batch, time, dim)`.
+        num_characters: Number of character ids, padding included; `None` for no characters.
+        char_dim: Size of a character's embedding.
+        char_filters: Filters of each width.
+        char_kernel_sizes: Widths of the windows, in characters.
+
+    Returns:
+        The symbolic character ids `(batch, time, word length)`, or `None`, and the embeddings.
+    """
+    if num_characters is None:
+        return None, embedded
+    characters = keras.Input((None, None), dtype="int32", name="characters")
+    layer = CharacterEmbedding(
+        num_characters, char_dim, char_filters, char_kernel_sizes, name="character_embedding"
+    )
+    joined = keras.layers.Concatenate(name="word_and_characters")([embedded, layer(characters)])
+    return characters, joined
+
+
+def encode_states(
+    embedded: Tensor, lstm_units: int, num_layers: int, shortcut: str, embedding_dropout: float
+) -> Tensor:
+    """Stacked BiLSTMs with shortcuts over the embeddings: `(batch, time, 2 * lstm_units)`."""
+    if embedding_dropout:
+        embedded = keras.layers.Dropout(embedding_dropout, name="embedding_dropout")(embedded)
+    encoder = ShortcutStackedBiLSTM(lstm_units, num_layers, shortcut=shortcut, name="encoder")
+    states: Tensor = encoder(embedded)
+    return states
+
+
+def classify_with_shortcut(
+    vector: Tensor,
+    num_classes: int,
+    hidden_units: int,
+    dropout: float,
+    activation: ActivationLike,
+) -> Tensor:
+    """The classifier of the generalized pooling paper: two hidden ReLU layers with a shortcut.
+
+    The second hidden layer reads the vector beside the first one's output.
+
+    Args:
+        vector: Symbolic `(batch, dim)`.
+        num_classes: Number of classes, at least 2.
+        hidden_units: Units of each hidden layer.
+        dropout: Share of each hidden layer's output dropped in training.
+        activation: Activation of the output, `"softmax"`, or `None` for logits.
+
+    Returns:
+        Symbolic `(batch, num_classes)`.
+
+    Raises:
+        ValueError: If there are fewer than 2 classes.
+    """
+    first = keras.layers.Dense(hidden_units, activation="relu", name="classifier_hidden_0")(vector)
+    if dropout:
+        first = keras.layers.Dropout(dropout, name="classifier_dropout_0")(first)
+    both = keras.layers.Concatenate(name="classifier_shortcut")([vector, first])
+    return classify(both, num_classes, hidden_units, dropout, activation)
 
 
 def _output_dtype() -> str:

@@ -79,3 +79,30 @@ def test_pairs_are_checked():
         SentencePairs(["a"], ["b"], [1], ["n", "e"], [3.5, 4])
     with pytest.raises(ValueError, match="labels"):
         SentencePairs(["a"], ["b"], [2], ["n", "e"], [3.5])
+    assert SentencePairs(["a"], ["b"], [1], ["n", "e"]).relatedness is None
+    with pytest.raises(ValueError, match="1 sentences_b"):
+        SentencePairs(["a"], ["b", "c"], [1], ["n", "e"])
+    with pytest.raises(ValueError, match="`rationales_b`"):
+        SentencePairs(["a"], ["b c"], [1], ["n", "e"], rationales_b=[[True]])
+
+
+def test_pairs_are_picked_and_split():
+    texts = tuple("abcdefgh")
+    masks = [[i % 2 == 0] for i in range(8)]
+    pairs = SentencePairs(
+        texts, texts[::-1], np.arange(8) % 2, ("n", "e"), np.arange(8), masks, masks
+    )
+    part = pairs.subset([3, 0])
+    assert part.sentences_a == ("d", "a") and part.sentences_b == ("e", "h")
+    assert part.relatedness.tolist() == [3, 0] and part.labels.tolist() == [1, 0]
+    assert [mask.tolist() for mask in part.rationales_b] == [[False], [True]]
+    rest, part = pairs.split(0.25, seed=1)
+    assert len(rest) == 6 and sorted(part.labels) == [0, 1]
+    plain = SentencePairs(texts, texts, np.arange(8) % 2, ("n", "e")).subset(
+        [True] * 4 + [False] * 4
+    )
+    assert len(plain) == 4 and plain.relatedness is None and plain.rationales_a is None
+    with pytest.raises(ValueError, match="SentencePairs.subset"):
+        pairs.subset([0.5])
+    with pytest.raises(ValueError, match="SentencePairs.split"):
+        pairs.split(1.0)

@@ -10,6 +10,7 @@ from keras_attnpool import models, regularizers
 VOCABULARY, CLASSES = 30, 3
 SMALL = {"embedding_dim": 8, "hidden_units": 6}
 GRU = {**SMALL, "gru_units": 4}
+LSTM = {**SMALL, "lstm_units": 3, "attention_dim": 4, "num_heads": 2}
 
 # Every row of the papers' tables so far is one call.
 ROWS = {
@@ -37,6 +38,31 @@ ROWS = {
         {**SMALL, "num_heads": 2, "feedforward_dim": 16, "max_length": 20},
     ),
     "AVG": (models.AverageEmbedding, SMALL),
+    "BiLSTM": (models.BiLSTM, LSTM),
+    "BiLSTM, mean": (models.BiLSTM, {**LSTM, "pooling": "mean"}),
+    "BiLSTM, last": (models.BiLSTM, {**LSTM, "pooling": "last"}),
+    "BiLSTM, self-attention": (
+        models.BiLSTM,
+        {
+            **LSTM,
+            "pooling": "self_attention",
+            "attention_regularizer": regularizers.AttentionOrthogonality(0.1),
+        },
+    ),
+    "Generalized pooling": (models.GeneralizedPoolingClassifier, LSTM),
+    "Generalized pooling, scalar, two layers": (
+        models.GeneralizedPoolingClassifier,
+        {**LSTM, "scalar": True, "num_layers": 2, "shortcut": "per_direction"},
+    ),
+    "Generalized pooling, all penalties": (
+        models.GeneralizedPoolingClassifier,
+        {
+            **LSTM,
+            "kernel_regularizer": regularizers.HeadDistance(0.1, threshold=100.0),
+            "attention_regularizer": regularizers.HeadDistance(0.1),
+            "embedding_regularizer": regularizers.HeadDistance(0.1),
+        },
+    ),
 }
 
 
@@ -195,6 +221,20 @@ class TestBaselines:
     def test_cnn_needs_a_width(self):
         with pytest.raises(ValueError, match="kernel_sizes"):
             build("CNN", kernel_sizes=())
+
+    def test_bilstm_pooling_is_checked(self):
+        with pytest.raises(ValueError, match="'max', 'mean', 'last', 'self_attention'"):
+            build("BiLSTM", pooling="first")
+        with pytest.raises(ValueError, match="`attention_regularizer` needs"):
+            build("BiLSTM", attention_regularizer=regularizers.HeadDistance())
+
+    def test_bilstm_last_is_the_final_state_of_each_direction(self):
+        """The backward state at the first token has seen the whole text."""
+        model = build("BiLSTM, last", embedding_dropout=0.0)
+        states = keras.Model(model.input, model.get_layer("encoder").output)
+        pooled = keras.Model(model.input, model.get_layer("pooling").output)
+        found, vectors = numpy(states(ids())), numpy(pooled(ids()))
+        np.testing.assert_allclose(vectors[1], np.r_[found[1, 2, :3], found[1, 0, 3:]], atol=1e-6)
 
     def test_bigru_pooling_is_checked(self):
         with pytest.raises(ValueError, match="'max', 'mean', 'last'"):

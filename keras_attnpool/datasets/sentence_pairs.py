@@ -1,0 +1,643 @@
+"""The embedded corpus of sentence pairs: its datasheet is the docstring of `sentence_pairs`."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from keras_attnpool.datasets import _pair_words as lexicon
+from keras_attnpool.datasets._pair_frames import (
+    ASYMMETRIC,
+    ENTAILMENT,
+    PARENTS,
+    SYMMETRIC,
+    Frame,
+    Meaning,
+    alike,
+    ancestors,
+    exclusive,
+    label,
+    rationale,
+    relatedness,
+    with_value,
+)
+from keras_attnpool.datasets.labeled_texts import SentencePairs
+
+LABEL_NAMES = ("CONTRADICTION", "ENTAILMENT", "NEUTRAL")
+_LONGEST = 16
+
+T = TypeVar("T")
+Token = tuple[str, str | None]  # the word and the slot that it expresses
+
+_CHILDREN: dict[str, list[str]] = {}
+for _special, _general in PARENTS.items():
+    _CHILDREN.setdefault(_general, []).append(_special)
+_CONVERSES = dict(pair for pairs in lexicon.ASYMMETRIC.values() for pair in pairs)
+_PARTICIPLES = dict(lexicon.PARTICIPLES)
+_DEEDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}  # verb: (agents, patients)
+for _line in lexicon.TRANSITIVE:
+    _forms, _agents, _patients = (part.split() for part in _line.split(":"))
+    _PARTICIPLES[_forms[0]] = _forms[1]
+    _DEEDS[_forms[0]] = (tuple(_agents), tuple(_patients))
+_RELATIONS = {
+    kind: (*lexicon.SYMMETRIC[kind], *(pair[0] for pair in lexicon.ASYMMETRIC[kind]))
+    for kind in lexicon.SYMMETRIC
+}
+_EXTRAS = ("agent_trait", "patient_trait", "place", "manner")
+_MANNERS = {kind: tuple(values.split()) for kind, values in lexicon.MANNERS.items()}
+_TRAITS = {
+    kind: tuple(value.split("<")[0] for value in values.split())
+    for kind, values in lexicon.TRAITS.items()
+}
+
+
+@functools.cache
+def _words(kind: str) -> tuple[str, ...]:
+    """Noun concepts of a class, the class itself only if it has no special cases."""
+    nouns = (noun for noun in lexicon.NOUNS if noun not in lexicon.CLASSES)
+    return tuple(noun for noun in nouns if kind in ancestors(noun)[1:]) or (kind,)
+
+
+@functools.cache
+def _traits(noun: str) -> tuple[str, ...]:
+    kind = next(kind for kind in ancestors(noun) if kind in lexicon.TRAITS_OF)
+    return tuple(v for name in lexicon.TRAITS_OF[kind].split() for v in _TRAITS[name])
+
+
+@functools.cache
+def _manners(action: str) -> tuple[str, ...]:
+    if action in _DEEDS:
+        kinds = lexicon.TRANSITIVE_MANNERS
+    else:
+        known = [lexicon.MANNERS_OF[a] for a in ancestors(action) if a in lexicon.MANNERS_OF]
+        kinds = known[0] if known else ""
+    return tuple(value for kind in kinds.split() for value in _MANNERS[kind])
+
+
+@functools.cache
+def _is_one_of(noun: str, kinds: tuple[str, ...]) -> bool:
+    return any(kind in kinds for kind in ancestors(noun))
+
+
+def _can_act(noun: str, action: str) -> bool:
+    if action in _DEEDS:
+        return _is_one_of(noun, _DEEDS[action][0])
+    return any(
+        action in verbs for kind, verbs in lexicon.INTRANSITIVE.items() if _is_one_of(noun, (kind,))
+    )
+
+
+@functools.cache
+def _relation_kind(action: str, patient: str, agent: str) -> str | None:
+    for kind, classes in (
+        ("person", ("person",)),
+        ("being", ("person", "animal")),
+        ("object", ("thing",)),
+    ):
+        if action in _RELATIONS[kind] and all(_is_one_of(n, classes) for n in (agent, patient)):
+            return kind
+    return None
+
+
+def _makes_sense(frame: Frame) -> bool:
+    """Whether the participants can do that, have such traits, in such a manner."""
+    if frame.negated and frame.quantity in ("all", "some", "no", "not all"):
+        return False  # "all are not" can be read in two ways
+    for noun, trait in ((frame.agent, frame.agent_trait), (frame.patient, frame.patient_trait)):
+        if noun is not None and (noun in lexicon.CLASSES or trait and trait not in _traits(noun)):
+            return False
+    if frame.manner and frame.manner not in _manners(frame.action):
+        return False
+    if frame.patient is None:
+        return _can_act(frame.agent, frame.action)
+    if frame.action in _DEEDS:
+        return _can_act(frame.agent, frame.action) and _is_one_of(
+            frame.patient, _DEEDS[frame.action][1]
+        )
+    kind = _relation_kind(frame.action, frame.patient, frame.agent)
+    return kind == "person" or (kind is not None and frame.place is None)
+
+
+def _nouns(meaning: Meaning) -> list[str]:
+    return [n for frame in meaning for n in (frame.agent, frame.patient) if n is not None]
+
+
+def _is_clear(first: Meaning, second: Meaning) -> bool:
+    """Whether a noun means one participant: none of them is a case of two others."""
+    groups = _nouns(first), _nouns(second)
+    for nouns, others in (groups, groups[::-1]):
+        if any(alike(a, b) for i, a in enumerate(nouns) for b in nouns[:i]):
+            return False
+        if any(sum(alike(a, b) for b in others) > 1 for a in nouns):
+            return False
+    return all(_makes_sense(frame) for frame in (*first, *second))
+
+
+# What is done to the first meaning, each as often as it is listed.
+_PLANS = (
+    *[("exchange",)] * 14,
+    *[("exchange", "drop")] * 3,
+    *[("exchange", "add")] * 2,
+    ("exchange", "replace"),
+    *[("replace",)] * 4,
+    ("replace", "drop"),
+    ("replace", "add"),
+    ("replace", "replace"),
+    ("replace", "replace", "replace"),
+    ("drop",),
+    ("drop", "drop"),
+    ("drop", "add"),
+    ("add",),
+    *[("other",)] * 2,
+)
+
+
+class _Writer:
+    """Draws meanings and words from one stream of random bits, those of PCG64 itself."""
+
+    def __init__(self, seed: int, paraphrase_rate: float) -> None:
+        self.bits = np.random.PCG64(seed)
+        self.buffer: list[float] = []
+        self.paraphrase_rate = paraphrase_rate
+
+    def uniform(self) -> float:
+        if not self.buffer:
+            raw = self.bits.random_raw(16384)
+            self.buffer = ((raw >> np.uint64(11)) * 2.0**-53)[::-1].tolist()
+        return self.buffer.pop()
+
+    def pick(self, items: Sequence[T]) -> T:
+        return items[int(self.uniform() * len(items))]
+
+    def common(self, items: Sequence[T]) -> T:
+        """One of the items, by Zipf's law: the first are the common ones."""
+        return items[int((len(items) + 1) ** self.uniform()) - 1]
+
+    def chance(self, rate: float) -> bool:
+        return self.uniform() < rate
+
+    # Meanings.
+
+    def noun(self, kinds: Sequence[str]) -> str:
+        return self.common(_words(self.pick(kinds)))
+
+    def decorated(self, frame: Frame, trait_rate: float, place_rate: float) -> Frame:
+        """With traits, a place and a manner, each or not."""
+        new: dict[str, str | None] = {}
+        if self.chance(trait_rate):
+            new["agent_trait"] = self.common(_traits(frame.agent))
+        if frame.patient is not None and self.chance(trait_rate):
+            new["patient_trait"] = self.common(_traits(frame.patient))
+        if self.chance(place_rate):
+            new["place"] = self.common(tuple(lexicon.PLACES))
+        if _manners(frame.action) and self.chance(place_rate):
+            new["manner"] = self.common(_manners(frame.action))
+        return dataclasses.replace(frame, **new)  # type: ignore[arg-type]
+
+    def doing(self, trait_rate: float, place_rate: float) -> Frame:
+        """Somebody does something."""
+        kind = self.pick(("person", "person", "person", "animal", "dog", "bird"))
+        frame = Frame(self.noun((kind,)), self.common(lexicon.INTRANSITIVE[kind]))
+        return self.decorated(frame, trait_rate, place_rate)
+
+    def deed(self) -> Frame:
+        """Somebody does something to somebody or something."""
+        action = self.common(tuple(_DEEDS))
+        agents, patients = _DEEDS[action]
+        kind = self.pick(agents)
+        both = kind in patients and self.chance(0.8)
+        return self.decorated(
+            Frame(self.noun((kind,)), action, self.noun((kind,) if both else patients)), 0.5, 0.25
+        )
+
+    def relation(self) -> Frame:
+        kind = self.pick(tuple(_RELATIONS))
+        kinds = {"person": ("person",), "being": ("person", "animal"), "object": ("thing",)}[kind]
+        frame = Frame(self.noun(kinds), self.common(_RELATIONS[kind]), self.noun(kinds))
+        return self.decorated(frame, 0.5, 0.3 if kind == "person" else 0.0)
+
+    def scene(self) -> Meaning:
+        """The meaning of a first sentence."""
+        kind = self.pick(("deed", "deed", "relation", "doings", "doings", "groups", "group"))
+        if kind == "deed" or kind == "relation":
+            frame = self.deed() if kind == "deed" else self.relation()
+            return (dataclasses.replace(frame, negated=self.chance(0.25)),)
+        if kind == "group":
+            frame = self.deed() if self.chance(0.5) else self.doing(0.5, 0.5)
+            return (dataclasses.replace(frame, quantity=self.pick(tuple(lexicon.QUANTITIES))),)
+        frames = tuple(self.doing(0.4, 0.15) for _ in range(2))
+        if kind == "groups":
+            some = (*("all", "some", "no", "not all") * 2, *lexicon.NUMBERS)
+            return tuple(dataclasses.replace(f, quantity=self.pick(some)) for f in frames)
+        return tuple(dataclasses.replace(f, negated=self.chance(0.4)) for f in frames)
+
+    # Edits: another meaning from a meaning. One that does not apply returns it unchanged.
+
+    def exchange(self, meaning: Meaning) -> Meaning:
+        """The same values in other places."""
+        if len(meaning) == 2:
+            slots = self.pick(
+                (
+                    ("agent",),
+                    ("action",),
+                    ("agent_trait",),
+                    ("negated",),
+                    ("quantity",),
+                    ("agent", "agent_trait"),
+                    ("place",),
+                    ("manner",),
+                )
+            )
+            one, other = meaning
+            return (
+                dataclasses.replace(one, **{slot: getattr(other, slot) for slot in slots}),
+                dataclasses.replace(other, **{slot: getattr(one, slot) for slot in slots}),
+            )
+        (frame,) = meaning
+        if frame.patient is None:
+            return meaning
+        pairs = {"agent": "patient", "agent_trait": "patient_trait"}
+        slots = self.pick((("agent",), ("agent_trait",), ("agent", "agent_trait")))
+        new = {}
+        for slot in slots:
+            new[slot] = getattr(frame, pairs[slot])
+            new[pairs[slot]] = getattr(frame, slot)
+        return (dataclasses.replace(frame, **new),)
+
+    def edit(self, how: str, meaning: Meaning) -> Meaning:
+        if how == "exchange":
+            return self.exchange(meaning)
+        if how == "drop" and len(meaning) == 2 and self.chance(0.4):
+            return (self.pick(meaning),)
+        if how == "add" and len(meaning) == 1 and meaning[0].patient is None and self.chance(0.3):
+            return (*meaning, self.doing(0.4, 0.15))
+        i = int(self.uniform() * len(meaning))
+        changed = getattr(self, how)(meaning[i])
+        return (*meaning[:i], changed, *meaning[i + 1 :])
+
+    def drop(self, frame: Frame) -> Frame:
+        """Says less."""
+        slots = [slot for slot in _EXTRAS if getattr(frame, slot)]
+        slots += [
+            s for s in ("agent", "patient", "action", "place") if getattr(frame, s) in PARENTS
+        ]
+        if frame.quantity in ("all", *lexicon.NUMBERS):
+            slots.append("quantity")
+        if not slots:
+            return frame
+        slot = self.pick(slots)
+        value = "some" if slot == "quantity" else PARENTS.get(getattr(frame, slot))
+        return with_value(frame, slot, value)
+
+    def add(self, frame: Frame) -> Frame:
+        """Says more."""
+        options = []
+        for slot in ("agent", "patient", "action", "agent_trait", "patient_trait", "place"):
+            options += [(slot, child) for child in _CHILDREN.get(getattr(frame, slot), ())[:2]]
+        for slot, noun in (("agent_trait", frame.agent), ("patient_trait", frame.patient)):
+            if noun is not None and getattr(frame, slot) is None:
+                options.append((slot, self.common(_traits(noun))))
+        if frame.place is None:
+            options.append(("place", self.common(tuple(lexicon.PLACES))))
+        if frame.manner is None and _manners(frame.action):
+            options.append(("manner", self.common(_manners(frame.action))))
+        if not options:
+            return frame
+        slot, value = self.pick(options)
+        return with_value(frame, slot, value)
+
+    def replace(self, frame: Frame) -> Frame:
+        """Says something else."""
+        slots = [slot for slot in _EXTRAS if getattr(frame, slot)]
+        slots += ["agent", "action", "action", "negated"]
+        slots += ["patient"] if frame.patient else []
+        slots += ["quantity"] * 2 if frame.quantity != "one" else []
+        slot = self.pick(slots)
+        value: str | bool
+        if slot == "negated":
+            value = not frame.negated
+        elif slot in ("agent", "patient"):
+            top = next(k for k in ancestors(getattr(frame, slot))[::-1] if k != "thing")
+            value = self.noun((top,))
+        elif slot == "action":
+            value = self.common(self.actions(frame))
+        elif slot == "quantity":
+            value = self.pick(tuple(lexicon.QUANTITIES))
+        elif slot == "place":
+            value = self.common(tuple(lexicon.PLACES))
+        elif slot == "manner":
+            value = self.common(_manners(frame.action))
+        else:
+            value = self.common(
+                _traits(frame.agent if slot == "agent_trait" else str(frame.patient))
+            )
+        new = with_value(frame, slot, value)
+        opposed = slot != "negated" and exclusive(getattr(frame, slot), getattr(new, slot))
+        if opposed and frame.quantity == "one" and self.chance(0.5):
+            new = dataclasses.replace(new, negated=not new.negated)
+        return new
+
+    def actions(self, frame: Frame) -> Sequence[str]:
+        """Other actions, the exclusive ones half of the time if there are any."""
+        if frame.patient is None:
+            kinds = [k for k in lexicon.INTRANSITIVE if _is_one_of(frame.agent, (k,))]
+            found = [verb for kind in kinds for verb in lexicon.INTRANSITIVE[kind]]
+        elif frame.action in _DEEDS:
+            found = [
+                verb
+                for verb, (agents, patients) in _DEEDS.items()
+                if _is_one_of(frame.agent, agents) and _is_one_of(frame.patient, patients)
+            ]
+        else:
+            found = [
+                v
+                for k in _RELATIONS.values()
+                for v in k
+                if _relation_kind(v, frame.patient, frame.agent)
+            ]
+        opposed = [verb for verb in found if exclusive(verb, frame.action)]
+        return opposed if opposed and self.chance(0.6) else found
+
+    def pair(self, target: int) -> tuple[Meaning, Meaning]:
+        """Two meanings with the label asked for.
+
+        What is changed is drawn before it is known whether it leads to the label, so that
+        the amount of change says little about it.
+        """
+        while True:
+            first = self.scene()
+            plan = self.pick(_PLANS)
+            if not _is_clear(first, first):
+                continue
+            for _ in range(8):
+                second = first
+                if plan == ("other",):
+                    second = self.scene()
+                for how in plan:
+                    if how != "other" and _is_clear(second, second):
+                        second = self.edit(how, second)
+                if not _is_clear(first, second):
+                    continue
+                if label(first, second) == target and (
+                    second != first or (target == ENTAILMENT and plan == ("exchange",))
+                ):
+                    if self.chance(0.5) and label(second, first) == target:
+                        return second, first
+                    return first, second
+
+    # Words.
+
+    def word(self, concept: str) -> list[str]:
+        """One of the concept's wordings."""
+        options = (
+            lexicon.PLACE_WORDS.get(concept)
+            or lexicon.SYNONYMS.get(concept)
+            or lexicon.PHRASE_SYNONYMS.get(concept)
+            or ((f"in the {concept}",) if concept in lexicon.PLACES else (concept,))
+        )
+        return (self.pick(options) if self.chance(self.paraphrase_rate) else options[0]).split()
+
+    def participant(self, frame: Frame, role: str, definite: bool) -> tuple[list[Token], bool]:
+        """Words of the agent or patient, and whether the verb is plural."""
+        noun, trait = getattr(frame, role), getattr(frame, f"{role}_trait")
+        quantity = frame.quantity if role == "agent" else "one"
+        word = self.word(noun)[0]
+        plural = False
+        tokens: list[Token]
+        if quantity == "one":
+            tokens = [("the" if definite else "a", None)]
+        else:
+            options = lexicon.QUANTITIES[quantity]
+            said = (self.pick(options) if self.chance(self.paraphrase_rate) else options[0]).split()
+            plural = said[-1] != "every"
+            tokens = [(w, None if w in ("of", "the") else "quantity") for w in said]
+            if definite and quantity in lexicon.NUMBERS:
+                tokens.insert(0, ("the", None))
+        adjective = [(w, f"{role}_trait") for w in self.word(trait)] if trait else []
+        name = (_plural(word) if plural else word, role)
+        if adjective and quantity == "one" and self.chance(0.3 * self.paraphrase_rate):
+            pronoun = "who" if "person" in ancestors(noun) else "that"
+            return [*tokens, name, (pronoun, None), ("is", None), *adjective], plural
+        return [*tokens, *adjective, name], plural
+
+    def clause(self, frame: Frame, alone: bool) -> list[Token]:
+        """Words of one frame."""
+        rate = self.paraphrase_rate
+        is_deed = frame.action in _DEEDS
+        relates = frame.patient is not None and not is_deed
+        ing = relates and frame.action.split()[0].endswith("ing")
+        action = self.word(frame.action)
+        ends = ["agent", "patient"]
+        if relates and self.chance(0.5 * rate):
+            if frame.action in SYMMETRIC:
+                ends.reverse()
+            elif frame.action in ASYMMETRIC:
+                ends.reverse()
+                action = _CONVERSES[frame.action].split()
+        definite = frame.negated or (relates and not ing) or self.chance(0.4)
+        stated = definite, frame.negated or self.chance(0.4)
+        by: list[Token] = []
+        if (
+            frame.patient is not None
+            and action[0] in _PARTICIPLES
+            and (frame.quantity == "one" or frame.quantity in lexicon.NUMBERS)
+            and self.chance(0.6 * rate)
+        ):
+            ends.reverse()
+            action = ["being", _PARTICIPLES[action[0]]]
+            by = [("by", None)]
+        subject, plural = self.participant(frame, ends[0], stated[0])
+        be: list[Token] = [("are" if plural else "is", None)]
+        verb: list[Token] = [(w, None if w == "being" else "action") for w in action]
+        manner: list[Token] = []
+        if frame.manner:
+            manner = [(w, "manner") for w in self.word(frame.manner)]
+        place: list[Token] = []
+        if frame.place:
+            small = ("in", "on", "at", "the", "a")
+            place = [(w, None if w in small else "place") for w in self.word(frame.place)]
+        rest: list[Token] = []
+        if frame.patient is not None:
+            rest, _ = self.participant(frame, ends[1], stated[1])
+        denial: list[Token] = [("not", "negated")] if frame.negated else []
+        if manner and not denial and self.chance(0.4 * rate):
+            verb, manner = [*manner, *verb], []
+        tail = [*denial, *verb, *by, *rest, *manner, *place]
+        if alone and place and not denial and self.chance(0.4 * rate):
+            tail = tail[: -len(place)]
+            return [*place, *subject, *be, *tail]
+        if (
+            alone
+            and subject[0][0] == "a"
+            and ("is", None) not in subject
+            and self.chance(0.3 * rate)
+        ):
+            return [("there", None), ("is", None), *subject, *tail]
+        return [*subject, *be, *tail]
+
+    def sentence(self, meaning: Meaning, deciding: set[tuple[int, str]]) -> tuple[str, list[bool]]:
+        """The sentence and which of its tokens decide."""
+        order = list(range(len(meaning)))
+        if len(order) == 2 and self.chance(0.5 * self.paraphrase_rate):
+            order.reverse()
+        tokens: list[str] = []
+        decides: list[bool] = []
+        for position, i in enumerate(order):
+            if position:
+                tokens.append(self.pick(lexicon.JOINS))
+                decides.append(False)
+            for word, slot in self.clause(meaning[i], len(order) == 1):
+                tokens.append(word)
+                decides.append((i, slot) in deciding)
+        for i, token in enumerate(tokens):
+            if token == "a":
+                tokens[i] = "an" if tokens[i + 1][0] in "aeiou" else "a"
+        return " ".join(tokens), decides
+
+
+def _plural(word: str) -> str:
+    if word in lexicon.PLURALS:
+        return lexicon.PLURALS[word]
+    if word.endswith("child"):
+        return word + "ren"
+    if word.endswith("man") and word != "human":
+        return word[:-2] + "en"
+    if word.endswith("y") and word[-2] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith(("s", "x", "ch", "sh")) else "s")
+
+
+def sentence_pairs(
+    num_examples: int = 2000, seed: int = 0, *, paraphrase_rate: float = 0.3
+) -> SentencePairs:
+    """Generate sentence pairs with entailment, relatedness and the tokens that decide.
+
+    An embedded diagnostic corpus: nothing is downloaded, any size can be asked for, and the
+    truth is known. Classes, their order and the scale of relatedness are those of SICK.
+
+    **Motivation.** Whether one sentence follows from another depends on who does what, on what
+    is denied and on which word describes which. A model that averages its word vectors sees
+    none of this, and here most pairs need it.
+
+    **Composition.** Both sentences describe a small scene: one clause, or two joined by "and",
+    "while" or "as"; 4 to 16 tokens, 10 on average, lower case, letters only, joined by one
+    space. Some 700 word types. Labels are in about equal shares and exact: there is no noise.
+
+    **Meaning.** A clause is written from a frame: quantity, agent, its trait, "not" or no "not",
+    action, patient, its trait, place, manner. Values are concepts; a concept may have a more
+    general one (beagle, dog, animal; giggling, laughing; crimson, red; kitchen, indoors) and
+    concepts that exclude it (tall, short; pushing, pulling; sitting, standing; kitchen, office;
+    two, three). Everything below is computed from the frames of the two sentences. In a pair a
+    noun always means the same one participant, also where a more general noun is used, and "a"
+    or "the" makes no difference. A phrase belongs to the clause that it stands in, "not" to the
+    action with place and manner: participants are there in any case, with their traits. With
+    "all", "some", "no" and "not all" nothing is taken for granted but that there are some.
+
+    **Label rule.** The first that applies:
+
+    - *CONTRADICTION*: both cannot be true. A participant has exclusive traits or numbers; an agent
+      is in exclusive places, does exclusive things to the same patient (or to none), or the
+      same thing in exclusive manners; an event is denied that the other sentence implies; a
+      quantified clause is the denial of what the other implies ("all" and "not all", "no" and
+      "some"); "behind", "taller than", "following" and the like hold both ways.
+    - *ENTAILMENT*: every clause of the second sentence follows from one of the first: the same
+      or less is said, by a more general word, a dropped trait, place, manner or clause. Under
+      "not" and "no", and for those of whom "all" speaks, it is the other way round: "no dogs are
+      running" implies "no beagles are running in the park". An action implies that those
+      that exclude it are not done. "all" and numbers imply "some".
+    - *NEUTRAL*: the rest. Other participants, other actions that exclude nothing, more said,
+      exchanged roles, a trait of the other participant, other scenes.
+
+    **Relatedness rule.** `1 + 8 * shared / (weight_a + weight_b)`, rounded to 0.01. The weight of
+    a sentence sums 3 for an action, 2 for each participant and 1 for each trait, place and
+    manner. Shared is that weight times the closeness of the two values: 1 if the same, 0.75 if one
+    is a case of the other, 0.5 if they exclude each other or have a more general concept in
+    common, 0.25 if both are persons or both animals, 0 else; a trait's also times that of the
+    nouns. Participants in exchanged roles count half, traits included, unless the relation is
+    symmetric. A clause keeps 0.8 of it where only one is denied, and 0.9 where the quantities
+    differ (0.8 for "all" and "no"). Clauses are matched one to one, as is best. The same meaning
+    is 5 in any wording, nothing in common is 1; contradictions can be closely related.
+
+    **Rationales.** Words that express a deciding slot. CONTRADICTION: for every reason, the slots
+    without which it would not be one. ENTAILMENT: the slots that cannot be anything else.
+    NEUTRAL: for every clause of the second sentence that does not follow, the slots that do not
+    follow from those of the closest clause of the first; what is missing on one side is marked
+    on the other alone.
+
+    **Generation.** A label is drawn, then a meaning and a list of edits (exchange of values,
+    replacement, dropping, adding, or another scene), then edits of these kinds until the label
+    holds; half of the pairs are turned round where the label allows it. So all classes go
+    through the same edits. Then both are written independently: synonyms, passive, converse
+    ("behind", "in front of"), order of clauses and phrases, relative clauses.
+
+    **Known shortcuts.** The number of "not" differs more often in contradictions; a hypothesis
+    with many traits or places is rarely entailed; pairs with nothing in common are neutral.
+
+    **Limits.** The language is made by patterns: figures tell models apart, they do not predict
+    those on real pairs. No tense, no pronouns, no knowledge beyond the word list.
+
+    **What to expect** (accuracy; trained on seed 1, tested on seed 2, default options):
+    FIGURES
+
+    Args:
+        num_examples: Number of pairs, at least 1. A larger corpus of the same seed and option
+            starts with the smaller one.
+        seed: Integer >= 0. The same seed gives the same pairs on every platform and NumPy
+            version; other seeds give other pairs of the same distribution (use one for
+            training, another for testing).
+        paraphrase_rate: How often a wording other than the plainest is drawn, in [0, 1]: synonyms,
+            passive, converse, order. At 0 what differs in words differs in meaning, but for
+            "a" and "the", and the joining word.
+
+    Returns:
+        `SentencePairs`: `num_examples` pairs with labels int32, relatedness float32 in [1, 5], and
+        rationales of both sentences, boolean arrays of shape `(num_tokens,)`.
+
+    Raises:
+        ValueError: For a size below 1, a negative seed or a rate outside [0, 1].
+
+    Example:
+        >>> from keras_attnpool.datasets import sentence_pairs
+        >>> pairs = sentence_pairs(100, seed=1)
+        >>> len(pairs), pairs.label_names
+        (100, ('CONTRADICTION', 'ENTAILMENT', 'NEUTRAL'))
+        >>> len(pairs.sentences_b[0].split(" ")) == len(pairs.rationales_b[0])
+        True
+    """
+    for name, value, least in (("num_examples", num_examples, 1), ("seed", seed, 0)):
+        if not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(
+                f"sentence_pairs expects `{name}` to be an integer >= {least}. "
+                f"Received: {name}={value!r}"
+            )
+    if not 0 <= paraphrase_rate <= 1:
+        raise ValueError(
+            "sentence_pairs expects `paraphrase_rate` in [0, 1]. "
+            f"Received: paraphrase_rate={paraphrase_rate}"
+        )
+    writer = _Writer(seed, paraphrase_rate)
+    rows = []
+    for _ in range(num_examples):
+        target = int(writer.uniform() * 3)
+        while True:
+            first, second = writer.pair(target)
+            marks = rationale(first, second)
+            a, mask_a = writer.sentence(first, marks[0])
+            b, mask_b = writer.sentence(second, marks[1])
+            if len(mask_a) <= _LONGEST and len(mask_b) <= _LONGEST:
+                break
+        rows.append((a, b, target, relatedness(first, second), mask_a, mask_b))
+    firsts, seconds, labels, scores, masks_a, masks_b = zip(*rows, strict=True)
+    return SentencePairs(
+        sentences_a=firsts,
+        sentences_b=seconds,
+        labels=np.array(labels, np.int32),
+        label_names=LABEL_NAMES,
+        relatedness=np.array(scores, np.float32),
+        rationales_a=tuple(np.array(mask) for mask in masks_a),
+        rationales_b=tuple(np.array(mask) for mask in masks_b),
+    )

@@ -1,0 +1,256 @@
+"""Words from their characters: a small convolution with maximum over each word."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers.base import AttentionPoolingBase
+from keras_attnpool.ops.masking import as_bool_mask, check_mask_shape
+from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class CharacterEmbedding(keras.layers.Layer):  # type: ignore[misc]
+    """Embeds each word of a text by a convolution over its characters.
+
+    With the character vectors `c_1 ... c_W` of one word, zero where the id is 0 and after the last
+    one, for each kernel size `k` and each filter:
+
+    1. `y_i = relu(K_1 c_i + K_2 c_{i+1} + ... + K_k c_{i+k-1})`
+    2. `e = max over i of y_i`, over the windows that start at a character
+
+    The word's vector joins `e` of all kernel sizes, in the order given. A window may run over the
+    end of its word, so that a word shorter than a kernel has a vector too, and no result depends on
+    how far the words are padded.
+
+    Masking: the id 0 is padding; inside a word it is a zero vector at its position, and no window
+    starts there. A word without a character gives zeros. The output carries the mask "any
+    character" `(batch, time)`. A mask of the words, from the layers before or as `mask=`, is
+    combined with it, and a word that it leaves out is a word without characters.
+
+    Args:
+        num_characters: Number of character ids, padding included.
+        char_dim: Size of a character's vector.
+        filters: Filters of each kernel size.
+        kernel_sizes: Characters that a window spans; different from each other.
+        use_bias: Whether the convolutions have biases; the official code has none.
+        embeddings_initializer: Initializer of the characters' vectors.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        embeddings_regularizer: Regularizer of the characters' vectors.
+        kernel_regularizer: Regularizer of the kernels.
+        bias_regularizer: Regularizer of the biases.
+        embeddings_constraint: Constraint of the characters' vectors.
+        kernel_constraint: Constraint of the kernels.
+        bias_constraint: Constraint of the biases.
+        seed: Seed of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Character ids `(batch, time, word_length)`, integers or whole floats, 0 = padding.
+            Ids outside `[0, num_characters)` do what they do in `keras.layers.Embedding`.
+        mask: Boolean or 0/1 tensor of the words `(batch, time)`, True = keep. Defaults to the
+            inputs' Keras mask.
+
+    Input shape:
+        `(batch, time, word_length)`; all three may be unknown.
+
+    Output shape:
+        `(batch, time, filters * len(kernel_sizes))`.
+
+    Returns:
+        The words' vectors in the layer's compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, ids that are not `(batch, time, word_length)` with at
+            least one character, or a mask that is not `(batch, time)`.
+
+    Example:
+
+    ```python
+    import keras
+    import numpy as np
+    import keras_attnpool
+
+    words = ["pool", "of", ""]
+    ids = np.array([[[ord(c) - 96 for c in word.ljust(4, "`")] for word in words]])
+    layer = keras_attnpool.layers.CharacterEmbedding(num_characters=27, filters=8)
+    output = layer(ids)
+    assert output.shape == (1, 3, 24)
+    assert not keras.ops.any(output[0, 2])
+    ```
+
+    Weights, by name: `embeddings` `(num_characters, char_dim)`; for each kernel size k `kernel_k`
+    `(k, char_dim, filters)`, and with biases `bias_k` `(filters,)`: `kernel_1`, `kernel_3`,
+    `kernel_5`.
+
+    What differs: the official code pads a batch to its longest word, whose last windows end with
+    the word, and lets a shorter word's windows run into the padding. Here every word is treated as
+    the shorter ones are there.
+
+    Reference:
+        - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, sections 3.1
+          and 4.2
+        - Kim, 2014, Convolutional Neural Networks for Sentence Classification
+    """
+
+    # What the attention layers check their arguments and start their weights with.
+    _positive = AttentionPoolingBase._positive
+    _fresh = AttentionPoolingBase._fresh
+
+    def __init__(
+        self,
+        num_characters: int,
+        char_dim: int = 15,
+        filters: int = 100,
+        kernel_sizes: Sequence[int] = (1, 3, 5),
+        use_bias: bool = False,
+        embeddings_initializer: InitializerLike = "uniform",
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        embeddings_regularizer: RegularizerLike = None,
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        embeddings_constraint: ConstraintLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.num_characters = self._positive(num_characters, "num_characters")
+        self.char_dim = self._positive(char_dim, "char_dim")
+        self.filters = self._positive(filters, "filters")
+        listed = isinstance(kernel_sizes, list | tuple)
+        if not listed or not kernel_sizes or len(set(kernel_sizes)) < len(kernel_sizes):
+            raise ValueError(
+                f"`kernel_sizes` of CharacterEmbedding must be a list of different integers >= 1. "
+                f"Received: kernel_sizes={kernel_sizes!r}"
+            )
+        self.kernel_sizes = tuple(self._positive(size, "kernel_sizes") for size in kernel_sizes)
+        self.use_bias = bool(use_bias)
+        self.embeddings_initializer = keras.initializers.get(embeddings_initializer)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.embeddings_regularizer = keras.regularizers.get(embeddings_regularizer)
+        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
+        self.bias_regularizer = keras.regularizers.get(bias_regularizer)
+        self.embeddings_constraint = keras.constraints.get(embeddings_constraint)
+        self.kernel_constraint = keras.constraints.get(kernel_constraint)
+        self.bias_constraint = keras.constraints.get(bias_constraint)
+        self.seed = seed
+        self._initializers_used = 0
+        self.supports_masking = True
+        self.input_spec = keras.layers.InputSpec(ndim=3)
+        # Half precision holds no id above 2048 exactly: float ids stay as they come.
+        self.autocast = False
+
+    def build(self, input_shape: Shape) -> None:
+        """Creates the characters' vectors and a kernel for each size."""
+        self.embeddings = self.add_weight(
+            name="embeddings",
+            shape=(self.num_characters, self.char_dim),
+            initializer=self._fresh(self.embeddings_initializer),
+            regularizer=self.embeddings_regularizer,
+            constraint=self.embeddings_constraint,
+        )
+        self.kernels = [
+            self.add_weight(
+                name=f"kernel_{size}",
+                shape=(size, self.char_dim, self.filters),
+                initializer=self._fresh(self.kernel_initializer),
+                regularizer=self.kernel_regularizer,
+                constraint=self.kernel_constraint,
+            )
+            for size in self.kernel_sizes
+        ]
+        if self.use_bias:
+            self.biases = [
+                self.add_weight(
+                    name=f"bias_{size}",
+                    shape=(self.filters,),
+                    initializer=self._fresh(self.bias_initializer),
+                    regularizer=self.bias_regularizer,
+                    constraint=self.bias_constraint,
+                )
+                for size in self.kernel_sizes
+            ]
+
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Embeds `(batch, time, word_length)`: `(batch, time, filters * kernels)`."""
+        if inputs.shape[2] == 0:
+            raise ValueError(
+                f"The words of layer '{self.name}' (CharacterEmbedding) must have room for at "
+                f"least one character; pad empty words with 0. Received: ids of shape "
+                f"{tuple(inputs.shape)}"
+            )
+        ids = _whole(inputs)
+        mask = as_bool_mask(mask, inputs, self.name)
+        if mask is not None:
+            ids = ops.where(ops.expand_dims(mask, -1), ids, ops.zeros((), dtype=ids.dtype))
+        kept = ops.expand_dims(ops.not_equal(ids, 0), -1)
+        zero = ops.zeros((), dtype=self.compute_dtype)
+        characters = ops.cast(ops.take(self.embeddings, ids, axis=0), self.compute_dtype)
+        characters = ops.where(kept, characters, zero)
+        # Zeros for the windows that run over the end of the word.
+        room = max(self.kernel_sizes) - 1
+        characters = ops.pad(characters, ((0, 0), (0, 0), (0, room), (0, 0)))
+        width = ops.shape(ids)[2]
+        outputs = []
+        for i, size in enumerate(self.kernel_sizes):
+            # A convolution as one matrix product: the characters of a window side by side.
+            windows = ops.concatenate(
+                [characters[:, :, start : start + width] for start in range(size)], axis=-1
+            )
+            kernel = ops.reshape(self.kernels[i], (size * self.char_dim, self.filters))
+            found = ops.matmul(windows, ops.cast(kernel, self.compute_dtype))
+            if self.use_bias:
+                found = found + ops.cast(self.biases[i], self.compute_dtype)
+            # No value is below 0, so that zeros at padding leave the maximum as it is.
+            outputs.append(ops.amax(ops.where(kept, ops.relu(found), zero), axis=2))
+        return ops.cast(ops.concatenate(outputs, axis=-1), self.compute_dtype)
+
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Returns `(batch, time)`: the words with a character that the mask keeps."""
+        characters = ops.any(ops.not_equal(_whole(inputs), 0), axis=-1)
+        return characters if mask is None else ops.logical_and(characters, ops.cast(mask, "bool"))
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, time, filters * kernels)`."""
+        return (input_shape[0], input_shape[1], self.filters * len(self.kernel_sizes))
+
+    def compute_output_spec(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
+        """Returns the symbolic output."""
+        if mask is not None:
+            check_mask_shape(tuple(mask.shape), tuple(inputs.shape), self.name)
+        return keras.KerasTensor(self.compute_output_shape(inputs.shape), self.compute_dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "num_characters": self.num_characters,
+            "char_dim": self.char_dim,
+            "filters": self.filters,
+            "kernel_sizes": list(self.kernel_sizes),
+            "use_bias": self.use_bias,
+            "embeddings_initializer": keras.initializers.serialize(self.embeddings_initializer),
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
+            "embeddings_regularizer": keras.regularizers.serialize(self.embeddings_regularizer),
+            "kernel_regularizer": keras.regularizers.serialize(self.kernel_regularizer),
+            "bias_regularizer": keras.regularizers.serialize(self.bias_regularizer),
+            "embeddings_constraint": keras.constraints.serialize(self.embeddings_constraint),
+            "kernel_constraint": keras.constraints.serialize(self.kernel_constraint),
+            "bias_constraint": keras.constraints.serialize(self.bias_constraint),
+            "seed": self.seed,
+        }
+
+
+def _whole(ids: Tensor) -> Tensor:
+    """The ids as integers that can index."""
+    ids = ops.convert_to_tensor(ids)
+    whole = keras.backend.standardize_dtype(ids.dtype) in ("int32", "int64")
+    return ids if whole else ops.cast(ids, "int32")

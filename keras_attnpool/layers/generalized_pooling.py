@@ -1,0 +1,254 @@
+"""Generalized Pooling: several heads, each with an attention weight for every feature."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers.base import MultiHeadPoolingBase
+from keras_attnpool.ops.masking import at_least_float32
+from keras_attnpool.ops.vector_pooling import chunked_softmax_pooling
+from keras_attnpool.regularizers import HeadRegularizer
+from keras_attnpool.types import (
+    ActivationLike,
+    ConstraintLike,
+    InitializerLike,
+    RegularizerLike,
+    Shape,
+    Tensor,
+)
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class GeneralizedPooling(MultiHeadPoolingBase):
+    """Pools a sequence to several vectors, one a head; every feature has attention of its own.
+
+    With inputs `H` `(time, dim)` of one example and each head `i`:
+
+    1. `A_i = softmax over time of (W2_i activation(W1_i H^T + b1_i) + b2_i)^T`, `(time, dim)`: each
+       column is normalised by itself
+    2. `v_i = sum_t a_it * h_t`, element by element, `(dim,)`, laid out head after head
+
+    Mean pooling (W2 = 0), max pooling (scores that grow with the features) and, with equal columns
+    of scores, attention by one weight a step are special cases. `scalar=True` is the last: W2_i has
+    one row, `A_i` is `(time,)`, and with `activation="tanh"`, no biases and one W1 for all heads it
+    is `StructuredSelfAttentionPooling`.
+
+    b2 moves all steps of a column alike, so that the softmax cancels it: the weight is there as in
+    the paper, and its gradient is exactly 0.
+
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
+    without a kept step gives zero vectors. The output carries no mask.
+
+    The paper's penalties are `keras_attnpool.regularizers.HeadDistance(...)` as
+    `kernel_regularizer` (eq. 7), `attention_regularizer` (eq. 8) and `embedding_regularizer`
+    (eq. 9).
+
+    Args:
+        num_heads: Number of attention heads, the paper's I; 5 there.
+        hidden_dim: Size of the hidden layer of each head, the paper's d_a.
+        scalar: `True`: one weight a step, for all its features, in place of one a feature.
+        activation: Activation of the hidden layers.
+        flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
+        chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
+            a chunk are forgotten and computed again in the backward pass: less memory for long
+            texts, more time; the same result up to rounding. With `return_attention_scores=True`
+            they are computed whole.
+        dropout: Share of the attention weights dropped in training, in [0, 1); not with a
+            `chunk_size`, where the weights that were dropped would have to be kept.
+        use_bias: Whether there are b1 and b2.
+        kernel_initializer: Initializer of both kernels, drawn for each head by itself.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of both kernels; a `HeadRegularizer` of this package goes to
+            W1 alone, as eq. 7 has it.
+        bias_regularizer: Regularizer of the biases.
+        attention_regularizer: Regularizer of the attention weights `(heads, time * dim)` of each
+            example; not with a `chunk_size`, since it needs all of them at once.
+        embedding_regularizer: Regularizer of the heads' vectors of each example.
+        kernel_constraint: Constraint of both kernels.
+        bias_constraint: Constraint of the biases.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
+        are `(batch, num_heads, time, dim)`, or `(batch, num_heads, time)` with `scalar=True`.
+
+    Returns:
+        The heads' vectors, and on request the attention weights before dropout, both in the
+        layer's compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, `dropout` or `attention_regularizer` together with
+            `chunk_size`, inputs that are not `(batch, time, dim)` with a known `dim`, or a mask
+            that is not `(batch, time)`.
+
+    Example:
+
+    ```python
+    import numpy as np
+    import keras_attnpool
+
+    layer = keras_attnpool.layers.GeneralizedPooling(num_heads=3, hidden_dim=8)
+    output, scores = layer(np.ones((2, 5, 16), "float32"), return_attention_scores=True)
+    assert output.shape == (2, 48) and scores.shape == (2, 3, 5, 16)
+    ```
+
+    Weights, by name, head after head: `hidden_kernel` `(heads, dim, hidden_dim)`, each W1
+    transposed; `score_kernel` `(heads, hidden_dim, dim)`, each W2 transposed, `(heads, hidden_dim,
+    1)` with `scalar=True`; with biases `hidden_bias` `(heads, hidden_dim)` and `score_bias`
+    `(heads, dim)`, `(heads, 1)` with `scalar=True`.
+
+    Reference:
+        - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 4-6
+    """
+
+    def __init__(
+        self,
+        num_heads: int,
+        hidden_dim: int,
+        scalar: bool = False,
+        activation: ActivationLike = "relu",
+        flatten: bool = True,
+        chunk_size: int | None = None,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        attention_regularizer: RegularizerLike = None,
+        embedding_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            num_heads,
+            flatten=flatten,
+            dropout=dropout,
+            use_bias=use_bias,
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
+            attention_regularizer=attention_regularizer,
+            embedding_regularizer=embedding_regularizer,
+            kernel_constraint=kernel_constraint,
+            bias_constraint=bias_constraint,
+            seed=seed,
+            **kwargs,
+        )
+        self.hidden_dim = self._positive(hidden_dim, "hidden_dim")
+        self.scalar = bool(scalar)
+        self.activation = keras.activations.get(activation)
+        self.chunk_size = None if chunk_size is None else self._positive(chunk_size, "chunk_size")
+        if self.chunk_size is not None and (self.dropout or self.attention_regularizer):
+            raise ValueError(
+                "GeneralizedPooling forgets the attention weights of a chunk, so that with a "
+                "`chunk_size` they can be neither dropped nor penalised. Received: "
+                f"chunk_size={chunk_size}, dropout={dropout}, "
+                f"attention_regularizer={attention_regularizer}"
+            )
+
+    def build(self, input_shape: Shape) -> None:
+        """Creates the stacked kernels and biases of the heads."""
+        dim = self._feature_dim(input_shape)
+        width = 1 if self.scalar else dim
+        only_hidden = isinstance(self.kernel_regularizer, HeadRegularizer)
+        self.hidden_kernel = self._add_head_kernels(
+            "hidden_kernel", (dim, self.hidden_dim), self.kernel_regularizer
+        )
+        self.score_kernel = self._add_head_kernels(
+            "score_kernel",
+            (self.hidden_dim, width),
+            None if only_hidden else self.kernel_regularizer,
+        )
+        if self.use_bias:
+            self.hidden_bias = self._add_bias("hidden_bias", (self.num_heads, self.hidden_dim))
+            self.score_bias = self._add_bias("score_bias", (self.num_heads, width))
+
+    def call(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+    ) -> Any:
+        """Pools `(batch, time, dim)` to `(batch, num_heads * dim)`."""
+        inputs, mask = self._read(inputs, mask)
+        # A ReLU bounds nothing: the products can leave the range of float16.
+        dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
+        inputs = ops.cast(inputs, dtype)
+        stacks = [self.hidden_kernel, self.score_kernel]
+        if self.use_bias:
+            stacks.append(self.hidden_bias)
+        stacks = [ops.cast(stack, dtype) for stack in stacks]
+        if self.chunk_size is not None and not return_attention_scores:
+            weights = None
+            vectors = chunked_softmax_pooling(
+                self._logits,
+                stacks,
+                inputs,
+                mask,
+                self.chunk_size,
+                (self.num_heads, self.score_kernel.shape[-1]),
+            )
+            self._penalize(self.embedding_regularizer, vectors, mask)
+        elif self.scalar:
+            logits = ops.concatenate(list(self._head_logits(inputs, *stacks)), axis=-1)
+            vectors, weights = self._attend(
+                inputs, ops.transpose(logits, (0, 2, 1)), mask, training
+            )
+        else:
+            vectors, weights = self._attend_features(
+                inputs, self._head_logits(inputs, *stacks), mask, training, return_attention_scores
+            )
+        if self.use_bias:
+            # The softmax over time cancels this bias. Without a gradient, be it zero, Keras would
+            # warn that the weight is not trained.
+            vectors = vectors + 0 * at_least_float32(self.score_bias)
+        return self._output(self._lay_out(vectors), weights, return_attention_scores)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "hidden_dim": self.hidden_dim,
+            "scalar": self.scalar,
+            "activation": keras.activations.serialize(self.activation),
+            "chunk_size": self.chunk_size,
+        }
+
+    def _scores_shape(self, input_shape: Shape) -> Shape:
+        shape = super()._scores_shape(input_shape)
+        return shape if self.scalar else (*shape, input_shape[2])
+
+    def _logits(
+        self, inputs: Tensor, hidden_kernel: Tensor, score_kernel: Tensor, *hidden_bias: Tensor
+    ) -> Tensor:
+        """The logits `(batch, time, heads, dim or 1)` of the heads whose weights are given."""
+        hidden = ops.einsum("btd,hde->bthe", inputs, hidden_kernel)
+        for bias in hidden_bias:
+            hidden = hidden + bias
+        logits = ops.einsum("bthe,hed->bthd", self.activation(hidden), score_kernel)
+        return at_least_float32(logits)
+
+    def _head_logits(self, inputs: Tensor, *stacks: Tensor) -> Iterator[Tensor]:
+        """The logits `(batch, time, dim or 1)` of one head after the other."""
+        heads = zip(*(ops.split(stack, self.num_heads) for stack in stacks), strict=True)
+        for weights in heads:
+            yield ops.squeeze(self._logits(inputs, *weights), 2)

@@ -1,0 +1,94 @@
+"""How two vectors match: the features of the Generalized Pooling paper's pair classifier."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.types import Shape, Tensor
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class PairMatching(keras.layers.Layer):  # type: ignore[misc]
+    """Joins the vectors of two texts with their distance and their product.
+
+    `v = [a; b; |a - b|; a * b]`, feature by feature.
+
+    Where `a` and `b` are equal the gradient of `|a - b|` is 0. A vector has no steps, so that the
+    layer needs no mask and its output carries none.
+
+    Args:
+        **kwargs: `name`, `dtype`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: List of two float tensors `(batch, dim)`, `[a, b]`.
+
+    Input shape:
+        Two times `(batch, dim)`; batch may be unknown.
+
+    Output shape:
+        `(batch, 4 * dim)`.
+
+    Returns:
+        The four parts one after the other, in the layer's compute dtype.
+
+    Raises:
+        ValueError: Unless the call gets exactly two tensors `(batch, dim)` of one shape.
+
+    Example:
+
+    ```python
+    import numpy as np
+    import keras_attnpool
+
+    a, b = np.array([[1.0, 5.0]], "float32"), np.array([[3.0, 2.0]], "float32")
+    output = keras_attnpool.layers.PairMatching()([a, b])
+    assert [float(v) for v in output[0]] == [1, 5, 3, 2, 2, 3, 3, 10]
+    ```
+
+    Reference:
+        - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 10
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
+    def build(self, input_shape: Sequence[Shape]) -> None:
+        """Checks the two shapes; there are no weights."""
+        self._check(input_shape)
+
+    def call(self, inputs: Sequence[Tensor]) -> Tensor:
+        """Joins two tensors `(batch, dim)` to `(batch, 4 * dim)`."""
+        self._check([tuple(x.shape) for x in inputs])
+        a, b = (ops.cast(x, self.compute_dtype) for x in inputs)
+        difference = a - b
+        # Not `abs`, whose gradient at 0 is 1 on some backends.
+        distance = difference * ops.sign(difference)
+        return ops.concatenate([a, b, distance, a * b], axis=-1)
+
+    def compute_mask(self, inputs: Sequence[Tensor], mask: Any = None) -> None:
+        """Returns `None`: a vector has no time axis that a mask could belong to."""
+        return None
+
+    def compute_output_shape(self, input_shape: Sequence[Shape]) -> Shape:
+        """Returns `(batch, 4 * dim)`."""
+        self._check(input_shape)
+        batch, dim = (
+            a if a is not None else b for a, b in zip(input_shape[0], input_shape[1], strict=True)
+        )
+        return (batch, None if dim is None else 4 * dim)
+
+    def _check(self, shapes: Any) -> None:
+        # A single tensor comes as its shape.
+        shapes = list(shapes) if shapes and isinstance(shapes[0], Sequence) else [shapes]
+        shapes = [tuple(shape) for shape in shapes]
+        fits = len(shapes) == 2 and all(len(shape) == 2 for shape in shapes)
+        if not fits or any(
+            a is not None and b is not None and a != b for a, b in zip(*shapes, strict=True)
+        ):
+            raise ValueError(
+                f"The `inputs` of layer '{self.name}' (PairMatching) must be a list of two tensors "
+                f"(batch, dim) of one shape. Received: shapes {', '.join(map(str, shapes))}"
+            )

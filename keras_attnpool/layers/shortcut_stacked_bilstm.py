@@ -1,0 +1,283 @@
+"""Stacked bidirectional LSTMs, each of which reads the words again."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers.base import AttentionPoolingBase, MaskedPooling1D
+from keras_attnpool.ops.masking import zero_masked
+from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+
+SHORTCUTS = ("full", "per_direction")
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class ShortcutStackedBiLSTM(MaskedPooling1D):
+    """Encodes a sequence by bidirectional LSTMs on top of each other, with shortcuts.
+
+    With inputs `e_t`, the lowest layer reads `e_t` and layer `l` above it, `shortcut="full"`:
+
+    1. `f_t^l = LSTM([e_t; f_t^{l-1}; b_t^{l-1}], f_{t-1}^l)`, forward
+    2. `b_t^l = LSTM([e_t; f_t^{l-1}; b_t^{l-1}], b_{t+1}^l)`, backward
+    3. `h_t^l = [f_t^l; b_t^l]`; the output is `h_t` of the highest layer
+
+    With `shortcut="per_direction"` a direction reads its own states of the layer below only: 1
+    reads `[e_t; f_t^{l-1}]`, and 2 reads `[e_t; b_t^{l-1}]`.
+
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. A state passes padded steps unchanged, whatever they hold, and the
+    output there is exactly 0; a row without a kept step gives zeros. The output carries the mask.
+
+    The recurrence is `keras.layers.LSTM`. It never sees a mask, since the kept steps of each row
+    are moved to its front, so that the fast kernels of GPUs serve masked rows and holes too.
+
+    Args:
+        units: Size of the state of one direction, the paper's d.
+        num_layers: Number of layers, the paper's L.
+        shortcut: `"full"`, the wiring of the official code, or `"per_direction"`, the paper's
+            equations as printed.
+        dropout: Share of each layer's inputs dropped in training, in [0, 1).
+        use_bias: Whether the gates have biases.
+        kernel_initializer: Initializer of the kernels that the inputs meet.
+        recurrent_initializer: Initializer of the kernels that the states meet.
+        bias_initializer: Initializer of the biases.
+        unit_forget_bias: Whether the forget gates' biases start at 1.
+        kernel_regularizer: Regularizer of the kernels that the inputs meet.
+        recurrent_regularizer: Regularizer of the kernels that the states meet.
+        bias_regularizer: Regularizer of the biases.
+        kernel_constraint: Constraint of the kernels that the inputs meet.
+        recurrent_constraint: Constraint of the kernels that the states meet.
+        bias_constraint: Constraint of the biases.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, time, 2 * units)`.
+
+    Returns:
+        The forward states followed by the backward states of the highest layer, in the layer's
+        compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)`.
+
+    Example:
+
+    ```python
+    import keras
+    import keras_attnpool
+
+    tokens = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(1000, 32, mask_zero=True)(tokens)
+    x = keras_attnpool.layers.ShortcutStackedBiLSTM(units=16, num_layers=2)(x)
+    assert x.shape == (None, None, 32)
+    vector = keras_attnpool.layers.MaskedMaxPooling1D()(x)
+    ```
+
+    Weights, by name, for the layers n = 1, 2 ... from below: `forward_n/lstm_cell/kernel`
+    `(dim of what it reads, 4 * units)`, `forward_n/lstm_cell/recurrent_kernel`
+    `(units, 4 * units)`, `forward_n/lstm_cell/bias` `(4 * units,)`, the gates in the order input,
+    forget, cell, output, and the same for `backward_n`.
+
+    What differs: Nie and Bansal, who had stacked LSTMs with shortcuts before, feed a layer with the
+    states of all layers below; the paper takes the words and the layer below.
+
+    Reference:
+        - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 1-3
+        - Nie and Bansal, 2017, Shortcut-Stacked Sentence Encoders for Multi-Domain Inference
+    """
+
+    # What the attention layers check their arguments and start their weights with.
+    _positive = AttentionPoolingBase._positive
+    _fraction = AttentionPoolingBase._fraction
+    _fresh = AttentionPoolingBase._fresh
+
+    def __init__(
+        self,
+        units: int,
+        num_layers: int = 3,
+        shortcut: str = "full",
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        recurrent_initializer: InitializerLike = "orthogonal",
+        bias_initializer: InitializerLike = "zeros",
+        unit_forget_bias: bool = True,
+        kernel_regularizer: RegularizerLike = None,
+        recurrent_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        recurrent_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.units = self._positive(units, "units")
+        self.num_layers = self._positive(num_layers, "num_layers")
+        if shortcut not in SHORTCUTS:
+            raise ValueError(
+                f"`shortcut` of ShortcutStackedBiLSTM must be one of {SHORTCUTS}. "
+                f"Received: shortcut={shortcut!r}"
+            )
+        self.shortcut = shortcut
+        self.dropout = self._fraction(dropout, "dropout")
+        self.use_bias = bool(use_bias)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.unit_forget_bias = bool(unit_forget_bias)
+        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
+        self.recurrent_regularizer = keras.regularizers.get(recurrent_regularizer)
+        self.bias_regularizer = keras.regularizers.get(bias_regularizer)
+        self.kernel_constraint = keras.constraints.get(kernel_constraint)
+        self.recurrent_constraint = keras.constraints.get(recurrent_constraint)
+        self.bias_constraint = keras.constraints.get(bias_constraint)
+        self.seed = seed
+        self._initializers_used = 0
+        if self.dropout > 0:
+            self.seed_generator = keras.random.SeedGenerator(seed)
+
+    def build(self, input_shape: Shape) -> None:
+        """Creates the LSTMs of both directions, layer after layer."""
+        dim = self._feature_dim(input_shape)
+        below = 2 * self.units if self.shortcut == "full" else self.units
+        dims = [dim] + [dim + below] * (self.num_layers - 1)
+        self.forward_lstms = [self._lstm(f"forward_{n}", d) for n, d in enumerate(dims, 1)]
+        self.backward_lstms = [self._lstm(f"backward_{n}", d) for n, d in enumerate(dims, 1)]
+
+    def call(
+        self, inputs: Tensor, mask: Tensor | None = None, training: bool | None = None
+    ) -> Tensor:
+        """Encodes `(batch, time, dim)`: `(batch, time, 2 * units)`."""
+        inputs, mask = self._read(inputs, mask)
+        # The kept steps of each row at its front: what comes after them reaches none of them.
+        words = inputs if mask is None else _gather(inputs, _front_order(mask))
+        turn = None if mask is None else _turned_order(mask)
+        read_forward = read_backward = words
+        for n in range(self.num_layers):
+            read_forward = self._drop(read_forward, training)
+            if n == 0 or self.shortcut == "full":
+                read_backward = read_forward
+            else:
+                read_backward = self._drop(read_backward, training)
+            forward = self.forward_lstms[n](read_forward)
+            backward = _turn(self.backward_lstms[n](_turn(read_backward, turn)), turn)
+            states = ops.concatenate([forward, backward], axis=-1)
+            if self.shortcut == "full":
+                read_forward = ops.concatenate([words, states], axis=-1)
+            else:
+                read_forward = ops.concatenate([words, forward], axis=-1)
+                read_backward = ops.concatenate([words, backward], axis=-1)
+        return states if mask is None else zero_masked(_gather(states, _rank(mask)), mask)
+
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
+        """Returns the mask of the inputs: the output has the same steps."""
+        return mask
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, time, 2 * units)`."""
+        return (input_shape[0], input_shape[1], 2 * self.units)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "num_layers": self.num_layers,
+            "shortcut": self.shortcut,
+            "dropout": self.dropout,
+            "use_bias": self.use_bias,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
+            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
+            "unit_forget_bias": self.unit_forget_bias,
+            "kernel_regularizer": keras.regularizers.serialize(self.kernel_regularizer),
+            "recurrent_regularizer": keras.regularizers.serialize(self.recurrent_regularizer),
+            "bias_regularizer": keras.regularizers.serialize(self.bias_regularizer),
+            "kernel_constraint": keras.constraints.serialize(self.kernel_constraint),
+            "recurrent_constraint": keras.constraints.serialize(self.recurrent_constraint),
+            "bias_constraint": keras.constraints.serialize(self.bias_constraint),
+            "seed": self.seed,
+        }
+
+    def _lstm(self, name: str, dim: int) -> keras.layers.LSTM:
+        """A built LSTM that reads `(batch, time, dim)` and returns all its states."""
+        lstm = keras.layers.LSTM(
+            self.units,
+            use_bias=self.use_bias,
+            kernel_initializer=self._fresh(self.kernel_initializer),
+            recurrent_initializer=_wide(self._fresh(self.recurrent_initializer)),
+            bias_initializer=self._fresh(self.bias_initializer),
+            unit_forget_bias=self.unit_forget_bias,
+            kernel_regularizer=self.kernel_regularizer,
+            recurrent_regularizer=self.recurrent_regularizer,
+            bias_regularizer=self.bias_regularizer,
+            kernel_constraint=self.kernel_constraint,
+            recurrent_constraint=self.recurrent_constraint,
+            bias_constraint=self.bias_constraint,
+            return_sequences=True,
+            dtype=self.dtype_policy,
+            name=name,
+        )
+        lstm.build((None, None, dim))
+        return lstm
+
+    def _drop(self, x: Tensor, training: bool | None) -> Tensor:
+        if not training or self.dropout == 0:
+            return x
+        return keras.random.dropout(x, self.dropout, seed=self.seed_generator)
+
+
+def _wide(initializer: Any) -> Any:
+    """The initializer, drawing in float32 for weights in half precision.
+
+    An orthogonal matrix comes from a QR decomposition, which no backend has in half precision.
+    """
+
+    def draw(shape: tuple[int, ...], dtype: Any = None) -> Tensor:
+        wanted = keras.backend.standardize_dtype(dtype)
+        half = wanted in ("float16", "bfloat16")
+        return ops.cast(initializer(shape, dtype="float32" if half else wanted), wanted)
+
+    return draw
+
+
+def _gather(x: Tensor, steps: Tensor) -> Tensor:
+    """The steps of `x` `(batch, time, dim)` in the order that `steps` `(batch, time)` gives."""
+    return ops.take_along_axis(x, ops.expand_dims(steps, -1), axis=1)
+
+
+def _front_order(mask: Tensor) -> Tensor:
+    """The kept steps of each row in their order, then the padded ones."""
+    time = ops.shape(mask)[1]
+    steps = ops.expand_dims(ops.arange(time, dtype="int32"), 0)
+    return ops.argsort(ops.where(mask, steps, steps + time), axis=1)
+
+
+def _turned_order(mask: Tensor) -> Tensor:
+    """For rows whose kept steps are in front: these from last to first, the rest in its place."""
+    steps = ops.expand_dims(ops.arange(ops.shape(mask)[1], dtype="int32"), 0)
+    kept = ops.sum(ops.cast(mask, "int32"), axis=1, keepdims=True)
+    return ops.where(steps < kept, kept - 1 - steps, steps)
+
+
+def _turn(x: Tensor, turned_order: Tensor | None) -> Tensor:
+    """The other reading direction of `x`, and back again."""
+    return ops.flip(x, axis=1) if turned_order is None else _gather(x, turned_order)
+
+
+def _rank(mask: Tensor) -> Tensor:
+    """Where `_front_order` has put each kept step; 0 for padded steps before the first kept one."""
+    return ops.maximum(ops.cumsum(ops.cast(mask, "int32"), axis=1) - 1, 0)

@@ -1,0 +1,167 @@
+"""Softmax over time for each feature by itself, whole or in chunks of time."""
+
+from collections.abc import Callable, Sequence
+
+import keras
+from keras import ops
+
+from keras_attnpool.ops.masking import _append_axes, _lowest, at_least_float32
+from keras_attnpool.types import Tensor
+
+
+def softmax_terms(logits: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """The two halves of a softmax over time: the exponentials and their sum.
+
+    `exps / total` are the weights. Whoever needs their weighted sum alone divides once at the end,
+    `sum(exps * values) / total`, and saves a pass over time.
+
+    Args:
+        logits: Float tensor `(batch, time, ...)`.
+        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+
+    Returns:
+        The exponentials, shifted by their row's maximum over the kept steps, like `logits` and
+        exactly 0 at padded steps; and their sums `(batch, ...)`, 1 in rows without a kept step, so
+        that a division by them is safe. Both at least float32.
+
+    Example:
+
+    >>> import numpy as np
+    >>> exps, total = softmax_terms(np.zeros((1, 3, 2)), np.array([[True, True, False]]))
+    >>> [float(v) for v in total[0]]
+    [2.0, 2.0]
+    """
+    logits = at_least_float32(logits)
+    kept = None if mask is None else _append_axes(mask, logits)
+    exps = _exponentials(logits, _highest(logits, kept), kept)
+    total = ops.sum(exps, axis=1)
+    return exps, ops.where(total > 0, total, ops.ones((), dtype=total.dtype))
+
+
+def chunked_softmax_pooling(
+    score: Callable[..., Tensor],
+    weights: Sequence[Tensor],
+    inputs: Tensor,
+    mask: Tensor | None,
+    chunk_size: int,
+    features: tuple[int, ...],
+) -> Tensor:
+    """`sum_t softmax_t(score(x_t)) * x_t`, a chunk of time at once, with little memory.
+
+    Running maximum, sum and weighted sum are carried from chunk to chunk. The scores of a chunk are
+    forgotten, and computed again in the backward pass, so that nothing of the size of the scores of
+    a whole text is ever held.
+
+    Args:
+        score: `score(chunk, *weights)`: the logits `(batch, chunk_size, *features)` of a chunk
+            `(batch, chunk_size, dim)`. May use no other tensor than these arguments.
+        weights: The tensors that `score` needs.
+        inputs: Float tensor `(batch, time, dim)`, finite at padded steps.
+        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+        chunk_size: Time steps of a chunk. The last one is padded.
+        features: Shape of the logits of one step; broadcasts against `dim` at its end.
+
+    Returns:
+        Tensor `(batch, ...)`, at least float32: the features, with `dim` as their last axis; 0 for
+        a row without a kept step.
+
+    Example:
+
+    >>> import numpy as np
+    >>> x = np.arange(10, dtype="float32").reshape(1, 5, 2)
+    >>> mean = chunked_softmax_pooling(lambda chunk: 0 * chunk, [], x, None, 2, (2,))
+    >>> [float(v) for v in mean[0]]
+    [4.0, 5.0]
+    """
+    inputs = ops.convert_to_tensor(inputs)
+    batch, time, dim = ops.shape(inputs)
+    count = (time + chunk_size - 1) // chunk_size
+    inputs, kept = _pad_time(inputs, mask, count * chunk_size - time)
+
+    # What is recomputed may hold on to no tensor but its arguments, and TensorFlow takes no
+    # boolean among them.
+    @keras.remat  # type: ignore[untyped-decorator]
+    def step(
+        highest: Tensor, total: Tensor, vector: Tensor, chunk: Tensor, kept: Tensor, *rest: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        logits = at_least_float32(score(chunk, *rest))
+        kept = _append_axes(kept > 0, logits)
+        raised = ops.maximum(highest, _highest(logits, kept))
+        exps = _exponentials(logits, raised, kept)
+        values = at_least_float32(chunk)
+        for _ in features[1:]:
+            values = ops.expand_dims(values, 2)
+        rescale = ops.exp(highest - raised)
+        return (
+            raised,
+            total * rescale + ops.sum(exps, axis=1),
+            vector * rescale + ops.sum(exps * values, axis=1),
+        )
+
+    def advance(index: Tensor, *carry: Tensor) -> tuple[Tensor, ...]:
+        start = index * chunk_size
+        chunk = ops.slice(inputs, (0, start, 0), (batch, chunk_size, dim))
+        chunk_kept = ops.slice(kept, (0, start), (batch, chunk_size))
+        found: tuple[Tensor, ...] = step(*carry, chunk, chunk_kept, *weights)
+        return found
+
+    zeros = ops.zeros((batch, *features), dtype=kept.dtype)
+    vector = ops.zeros((batch, *features[:-1], dim), dtype=kept.dtype)
+    _, total, vector = _repeat(count, advance, (zeros + _lowest(zeros), zeros, vector))
+    return vector / ops.where(total > 0, total, ops.ones((), dtype=total.dtype))
+
+
+def _highest(logits: Tensor, kept: Tensor | None) -> Tensor:
+    """Maximum over time of the kept logits: only a shift, so it has no gradient."""
+    # Stopped in front, so that torch keeps nothing for a backward pass that never comes.
+    logits = ops.stop_gradient(logits)
+    if kept is not None:
+        logits = ops.where(kept, logits, _lowest(logits))
+    return ops.amax(logits, axis=1)
+
+
+def _exponentials(logits: Tensor, highest: Tensor, kept: Tensor | None) -> Tensor:
+    """`exp(logits - highest)`, exactly 0, with a zero gradient, at padded steps."""
+    shifted = logits - ops.expand_dims(highest, 1)
+    if kept is None:
+        return ops.exp(shifted)
+    # `where` before `exp` as well: what overflows there would have a NaN gradient.
+    zero = ops.zeros((), dtype=logits.dtype)
+    return ops.where(kept, ops.exp(ops.where(kept, shifted, zero)), zero)
+
+
+def _pad_time(inputs: Tensor, mask: Tensor | None, missing: Tensor) -> tuple[Tensor, Tensor]:
+    """Lengthens the inputs by padded steps; also the mask, as numbers 0 and 1."""
+    batch, time, dim = ops.shape(inputs)
+    dtype = keras.backend.result_type(keras.backend.standardize_dtype(inputs.dtype), "float32")
+    kept = ops.ones((batch, time), dtype=dtype) if mask is None else ops.cast(mask, dtype)
+    if isinstance(missing, int) and missing == 0:
+        return inputs, kept
+    steps = ops.zeros((batch, missing, dim), dtype=inputs.dtype)
+    return (
+        ops.concatenate([inputs, steps], axis=1),
+        ops.concatenate([kept, ops.zeros((batch, missing), dtype=dtype)], axis=1),
+    )
+
+
+def _repeat(
+    count: Tensor, body: Callable[..., tuple[Tensor, ...]], carry: tuple[Tensor, ...]
+) -> tuple[Tensor, ...]:
+    """`carry = body(i, *carry)` for `i` in `range(count)`: one after the other, differentiable.
+
+    A Python loop would not do: compilers run the chunks of an unrolled loop side by side, which
+    takes the memory of all of them.
+    """
+    if keras.config.backend() == "tensorflow":
+        # The only loop of Keras whose length XLA can bound, which the backward pass needs.
+        found: tuple[Tensor, ...] = ops.while_loop(
+            lambda index, *_: index < count,
+            lambda index, *state: (index + 1, *body(index, *state)),
+            (0, *carry),
+            maximum_iterations=count,
+        )
+        return found[1:]
+    result: tuple[Tensor, ...] = ops.fori_loop(
+        0, count, lambda index, state: tuple(body(index, *state)), carry
+    )
+    return result

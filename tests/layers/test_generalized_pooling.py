@@ -1,0 +1,300 @@
+"""Generalized Pooling: a weight for every feature, and the special cases it contains."""
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import compiled, gradients, numpy
+from layer_contract import DIM, AttentionContract, EquationContract, batch, probed
+from reference import generalized_pooling as reference
+from reference import lama
+
+from keras_attnpool.layers import (
+    GeneralizedPooling,
+    MaskedAveragePooling1D,
+    MaskedMaxPooling1D,
+    StructuredSelfAttentionPooling,
+)
+from keras_attnpool.regularizers import HeadDistance
+
+
+def by_name(layer):
+    return {w.path.split("/", 1)[1]: w for w in layer.weights}
+
+
+class GeneralizedEquations(EquationContract):
+    cancelled_weights = ("score_bias",)
+    options: dict = {}
+
+    def make(self, **kwargs):
+        return GeneralizedPooling(num_heads=3, hidden_dim=4, **{**self.options, **kwargs})
+
+    def reference(self, weights, x, mask):
+        return reference.generalized_pooling(
+            x,
+            mask,
+            weights["hidden_kernel"],
+            weights["score_kernel"],
+            weights.get("hidden_bias"),
+            weights.get("score_bias"),
+        )
+
+
+class TestVector(GeneralizedEquations, AttentionContract):
+    time_axis = 2
+
+    @pytest.mark.parametrize(
+        ("dim", "hidden_dim", "count"), [(1200, 600, 7_209_000), (600, 300, 1_804_500)]
+    )
+    def test_parameters(self, dim, hidden_dim, count):
+        """I (2d d_a + d_a + d_a 2d + 2d) with five heads."""
+        layer = GeneralizedPooling(5, hidden_dim, kernel_initializer="zeros")
+        layer.build((None, None, dim))
+        assert layer.count_params() == count
+
+    def test_every_head_is_drawn_as_a_glorot_matrix_of_its_own(self):
+        layer = GeneralizedPooling(3, 50, seed=4)
+        layer.build((None, None, 30))
+        for kernel in (layer.hidden_kernel, layer.score_kernel):
+            heads = numpy(kernel)
+            limit = np.sqrt(6 / 80)
+            for i, head in enumerate(heads):
+                assert 0.95 * limit < np.abs(head).max() <= limit
+                for later in heads[i + 1 :]:
+                    assert np.abs(head - later).max() > 0.1
+        first = keras.initializers.GlorotUniform(seed=4)((30, 50))
+        np.testing.assert_array_equal(numpy(layer.hidden_kernel)[0], numpy(first))
+
+    def test_heads_come_head_after_head(self):
+        x, mask = batch()
+        flat, matrix = self.built(), self.built(flatten=False)
+        output = numpy(matrix(x, mask=mask))
+        assert output.shape == (4, 3, DIM)
+        assert matrix.compute_output_shape((4, 5, DIM)) == output.shape
+        np.testing.assert_array_equal(numpy(flat(x, mask=mask)), output.reshape(4, -1))
+
+    def test_by_hand(self):
+        """One head, W1 = I, W2 = ln(3) I: weights 1/4 and 3/4 where a feature goes from 0 to 1."""
+        layer = GeneralizedPooling(1, 2)
+        layer.build((None, None, 2))
+        log3 = np.log(3) * np.eye(2)
+        layer.set_weights([np.eye(2)[None], log3[None], np.zeros((1, 2)), np.ones((1, 2))])
+        x = np.array([[[0.0, 1.0], [1.0, 1.0]]], "float32")
+        output, scores = layer(x, return_attention_scores=True)
+        np.testing.assert_allclose(numpy(scores)[0, 0], [[0.25, 0.5], [0.75, 0.5]], atol=1e-6)
+        np.testing.assert_allclose(numpy(output)[0], [0.75, 1.0], atol=1e-6)
+
+    @pytest.mark.filterwarnings("error:Gradients do not exist")
+    @pytest.mark.filterwarnings("error:.*does not have.*gradient")
+    def test_the_cancelled_bias_trains_without_a_warning_and_stays(self):
+        x, _ = batch()
+        layer = self.built()
+        before = numpy(layer.score_bias)
+        model = keras.Sequential([layer])
+        model.compile("sgd", "mse")
+        model.fit(x, np.zeros((4, 3 * DIM)), verbose=0)
+        np.testing.assert_array_equal(numpy(layer.score_bias), before)
+
+    def test_the_penalty_on_parameters_is_on_w1_alone(self):
+        """Eq. 7; another regularizer takes both kernels."""
+        layer = self.built(kernel_regularizer=HeadDistance(0.5, 100.0))
+        target = 0.5 * lama.head_distance(numpy(layer.hidden_kernel).astype("float64"), 100.0)
+        assert len(layer.losses) == 1
+        np.testing.assert_allclose(float(numpy(layer.losses[0])), target, rtol=1e-5)
+        both = self.built(kernel_regularizer=keras.regularizers.L2(1.0))
+        target = sum(np.sum(numpy(k) ** 2) for k in (both.hidden_kernel, both.score_kernel))
+        np.testing.assert_allclose(sum(float(numpy(v)) for v in both.losses), target, rtol=1e-5)
+
+    @pytest.mark.parametrize("batch_mean", [False, True])
+    def test_the_penalties_on_attention_and_embeddings(self, batch_mean):
+        """Eq. 8 and 9: the hinge of each example, then the mean, or the other way round."""
+        x, mask = batch(rows=2)
+        layer = self.built(
+            attention_regularizer=HeadDistance(0.3, 0.5, batch_mean=batch_mean),
+            embedding_regularizer=HeadDistance(0.7, 2.0, batch_mean=batch_mean),
+            flatten=False,
+        )
+        vectors, scores = layer(x, mask=mask, return_attention_scores=True)
+        for loss, heads, factor, threshold in (
+            (layer.losses[0], numpy(scores), 0.3, 0.5),
+            (layer.losses[1], numpy(vectors), 0.7, 2.0),
+        ):
+            heads = heads.astype("float64")
+            if batch_mean:
+                target = sum(
+                    max(threshold - np.mean(np.sum((a - b) ** 2, tuple(range(1, a.ndim)))), 0)
+                    for a, b in (
+                        (heads[:, 0], heads[:, 1]),
+                        (heads[:, 0], heads[:, 2]),
+                        (heads[:, 1], heads[:, 2]),
+                    )
+                )
+            else:
+                target = np.mean([lama.head_distance(h, threshold) for h in heads])
+            assert target > 0
+            np.testing.assert_allclose(float(numpy(loss)), factor * target, rtol=1e-4)
+
+    @pytest.mark.parametrize("name", ["num_heads", "hidden_dim", "chunk_size"])
+    @pytest.mark.parametrize("value", [0, -2, 1.5, "2", True])
+    def test_sizes_below_one_are_errors(self, name, value):
+        sizes = {"num_heads": 2, "hidden_dim": 2, name: value}
+        with pytest.raises(ValueError, match=f"`{name}` of GeneralizedPooling"):
+            GeneralizedPooling(**sizes)
+
+    @pytest.mark.parametrize(
+        "other", [{"dropout": 0.1}, {"attention_regularizer": HeadDistance(1.0)}]
+    )
+    def test_what_needs_all_weights_has_no_chunks(self, other):
+        with pytest.raises(ValueError, match="forgets the attention weights"):
+            GeneralizedPooling(2, 2, chunk_size=4, **other)
+
+
+class TestScalar(GeneralizedEquations, AttentionContract):
+    options = {"scalar": True}
+
+
+class TestWithoutBias(GeneralizedEquations):
+    options = {"use_bias": False}
+
+
+class TestChunked(GeneralizedEquations):
+    """Two chunks, the second padded; a chunk longer than the text for one step."""
+
+    options = {"chunk_size": 3}
+
+    def test_it_is_the_plain_layer(self):
+        x, mask = batch(time=7)
+        plain, chunked = self.built(chunk_size=None), self.built()
+        probe = np.random.default_rng(2).normal(size=(4, 3 * DIM))
+        found = [
+            gradients(layer, x, lambda t, layer=layer: probed(layer(t, mask=mask), probe))
+            for layer in (plain, chunked)
+        ]
+        np.testing.assert_allclose(
+            numpy(chunked(x, mask=mask)), numpy(plain(x, mask=mask)), atol=1e-6
+        )
+        np.testing.assert_allclose(found[1][0], found[0][0], atol=1e-5)
+        for a, b in zip(found[1][1].values(), found[0][1].values(), strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-5)
+
+    def test_padding_empty_chunks_and_empty_rows(self):
+        """The whole first chunk of a row is padding, and the whole of another row."""
+        x, mask = batch(time=7)
+        mask[0, :3] = False
+        dirty = np.where(mask[..., None], x, np.float32(np.nan))
+        layer = self.built()
+        output = numpy(layer(dirty, mask=mask))
+        np.testing.assert_array_equal(output[-1], 0)
+        np.testing.assert_allclose(
+            output, numpy(self.built(chunk_size=None)(x, mask=mask)), atol=1e-6
+        )
+        on_x, on_weights = gradients(layer, dirty, lambda t: keras.ops.sum(layer(t, mask=mask)))
+        assert all(np.isfinite(g).all() for g in (on_x, *on_weights.values()))
+        np.testing.assert_array_equal(on_x[~mask], 0)
+
+    def test_scores_are_those_of_the_plain_layer(self):
+        x, mask = batch()
+        output, scores = self.outputs(self.built(), x, mask, return_attention_scores=True)
+        plain = self.built(chunk_size=None)
+        target = self.outputs(plain, x, mask, return_attention_scores=True)
+        np.testing.assert_array_equal(scores, target[1])
+        np.testing.assert_allclose(output, self.outputs(self.built(), x, mask)[0], atol=1e-6)
+
+    def test_compiled_is_eager(self):
+        x, mask = batch()
+        layer = self.built()
+        tensors = keras.ops.convert_to_tensor(x), keras.ops.convert_to_tensor(mask)
+        np.testing.assert_allclose(
+            numpy(compiled(layer)(*tensors)), numpy(layer(x, mask=mask)), atol=1e-6
+        )
+
+    @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+    def test_half_precision(self, policy):
+        x, mask = batch()
+        layer = self.built(dtype=policy)
+        target = numpy(self.built()(x, mask=mask))
+        np.testing.assert_allclose(numpy(layer(x, mask=mask)), target, atol=5e-2)
+
+    def test_it_trains_compiled_at_any_length(self):
+        """`fit` compiles; the length is unknown, and shorter than a chunk, equal, or longer."""
+        inputs = keras.Input((None, DIM))
+        layer = self.built(embedding_regularizer=HeadDistance(0.1, 100.0))
+        model = keras.Model(inputs, layer(inputs))
+        model.compile(keras.optimizers.SGD(0.1), "mse")
+        plain = self.built(chunk_size=None, embedding_regularizer=HeadDistance(0.1, 100.0))
+        other = keras.Model(inputs, plain(inputs))
+        other.compile(keras.optimizers.SGD(0.1), "mse")
+        for time in (2, 3, 7):
+            x, _ = batch(rows=2, time=time)
+            target = np.ones((2, 3 * DIM), "float32")
+            losses = [m.train_on_batch(x, target) for m in (model, other)]
+            np.testing.assert_allclose(losses[0], losses[1], rtol=1e-5)
+        for name, weight in by_name(layer).items():
+            np.testing.assert_allclose(
+                numpy(weight), numpy(by_name(plain)[name]), atol=1e-5, err_msg=name
+            )
+
+
+class TestChunkedScalar(GeneralizedEquations):
+    options = {"chunk_size": 3, "scalar": True}
+
+
+class TestSpecialCases:
+    """What the paper says the layer contains."""
+
+    def test_mean_pooling(self):
+        """W2 = 0: every step has the same score."""
+        x, mask = batch()
+        layer = GeneralizedPooling(2, 4, flatten=False)
+        layer.build((None, None, DIM))
+        layer.score_kernel.assign(np.zeros(layer.score_kernel.shape))
+        mean = numpy(MaskedAveragePooling1D()(x, mask=mask))
+        output = numpy(layer(x, mask=mask))
+        for head in range(2):
+            np.testing.assert_allclose(output[:, head], mean, atol=1e-6)
+
+    def test_scalar_attention(self):
+        """Equal columns of W2^T: every feature has the weights of the scalar layer."""
+        x, mask = batch()
+        vector, scalar = GeneralizedPooling(2, 4), GeneralizedPooling(2, 4, scalar=True)
+        for layer in (vector, scalar):
+            layer.build((None, None, DIM))
+        w1, w2, b1, b2 = scalar.get_weights()
+        vector.set_weights([w1, w2.repeat(DIM, -1), b1, b2.repeat(DIM, -1)])
+        output, scores = vector(x, mask=mask, return_attention_scores=True)
+        target, target_scores = scalar(x, mask=mask, return_attention_scores=True)
+        np.testing.assert_allclose(numpy(output), numpy(target), atol=1e-6)
+        target_scores = numpy(target_scores)[..., None].repeat(DIM, -1)
+        np.testing.assert_allclose(numpy(scores), target_scores, atol=1e-6)
+
+    def test_max_pooling(self):
+        """W1 = I, b1 = 1, W2 = c I and features in (-1, 1): the scores are c h plus a constant."""
+        x, mask = batch()
+        x = np.tanh(x)
+        target = numpy(MaskedMaxPooling1D()(x, mask=mask))
+        errors = []
+        for c in (1.0, 10.0, 100.0, 10000.0):
+            layer = GeneralizedPooling(1, DIM)
+            layer.build((None, None, DIM))
+            eye, bias = np.eye(DIM)[None], np.ones((1, DIM))
+            layer.set_weights([eye, c * eye, bias, 0 * bias])
+            errors.append(np.abs(numpy(layer(x, mask=mask)) - target).max())
+        assert errors[0] > 0.1
+        assert errors[0] > errors[1] > errors[2] > errors[3]
+        assert errors[3] < 1e-4
+
+    def test_structured_self_attention(self):
+        """Scalar, tanh, no biases, one W1 for all heads: Lin et al."""
+        x, mask = batch()
+        lin = StructuredSelfAttentionPooling(3, 4)
+        ours = GeneralizedPooling(3, 4, scalar=True, activation="tanh", use_bias=False)
+        for layer in (lin, ours):
+            layer.build((None, None, DIM))
+        weights = by_name(lin)
+        hidden, score = numpy(weights["hidden/kernel"]), numpy(weights["score_kernel"])
+        ours.set_weights([hidden[None].repeat(3, 0), score.T[..., None]])
+        for value, target in zip(
+            ours(x, mask=mask, return_attention_scores=True),
+            lin(x, mask=mask, return_attention_scores=True),
+            strict=True,
+        ):
+            np.testing.assert_allclose(numpy(value), numpy(target), atol=1e-6)

@@ -1,0 +1,42 @@
+"""The two forms of a softmax over time for each feature."""
+
+import keras
+import numpy as np
+from backend_functions import numpy
+
+from keras_attnpool.ops.masking import masked_softmax
+from keras_attnpool.ops.vector_pooling import chunked_softmax_pooling, softmax_terms
+
+
+def example():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, 7, 4)).astype("float32")
+    mask = rng.random((3, 7)) < 0.6
+    mask[0], mask[2] = True, False
+    return x, mask
+
+
+def test_the_terms_make_the_softmax():
+    x, mask = example()
+    for kept in (None, mask):
+        exps, total = softmax_terms(x * 30, kept)
+        axes = None if kept is None else kept[..., None]
+        target = numpy(masked_softmax(x * 30, axes, axis=1))
+        np.testing.assert_allclose(numpy(exps) / numpy(total)[:, None], target, atol=1e-6)
+    np.testing.assert_array_equal(numpy(exps)[~mask], 0)
+    np.testing.assert_array_equal(numpy(total)[2], 1)
+
+
+def test_chunks_of_any_size_give_the_whole():
+    """Scores that differ by hundreds, so that the running maximum has work to do."""
+    x, mask = example()
+    scale = keras.ops.convert_to_tensor(np.array([200.0, -200.0, 1.0, 0.0], "float32"))
+    for kept in (None, mask):
+        exps, total = (numpy(t) for t in softmax_terms(x * numpy(scale), kept))
+        values = x if kept is None else np.where(kept[..., None], x, 0)
+        target = (exps * values).sum(axis=1) / total
+        for chunk_size in (1, 4, 7, 9):
+            found = chunked_softmax_pooling(
+                lambda chunk, scale: chunk * scale, [scale], values, kept, chunk_size, (4,)
+            )
+            np.testing.assert_allclose(numpy(found), target, atol=1e-6)
