@@ -118,7 +118,8 @@ def test_every_layer_has_a_page(name):
     assert text.startswith(f"# {name}\n")
     # The equation comes first, and what is promised of every layer follows.
     assert text.index("$$") < text.index("```python")
-    for word in ("Masking", "parameters" if "Pooling1D" not in name else "No weights", "api/"):
+    weightless = "Pooling1D" in name or name == "PairMatching"
+    for word in ("Masking", "No weights" if weightless else "parameters", "api/"):
         assert word in text, f"{page} says nothing about {word!r}"
     assert f"({page.partition('/')[2]})" in source("layers/index.md")
 
@@ -325,6 +326,10 @@ def test_the_words_on_lama_agree_with_the_figures():
     for baseline in ("AVG", "BiGRU"):
         assert paper[lama] - paper[baseline] > 0.1
         assert abs(here[lama] - here[baseline]) < 0.02
+    assert "The Transformer encoder is seven points behind LAMA in the paper" in text
+    assert round(100 * (paper[lama] - paper["TE"])) == 7
+    assert "and level with it here" in text
+    assert abs(here[lama] - here["TE"]) < 0.01
     assert "Structured self-attention is not behind" in text
     assert here["SAN"] >= here[lama]
     assert round(100 * (paper[lama] - paper["SAN"])) == 3
