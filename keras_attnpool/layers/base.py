@@ -20,10 +20,51 @@ from keras_attnpool.regularizers import HeadRegularizer
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
-class MaskedPooling1D(keras.layers.Layer):  # type: ignore[misc]
-    """Base of the layers that map `(batch, time, dim)` and a mask to one vector a row.
+class LayerArguments:
+    """What layers check their arguments and start their weights with; not public."""
 
-    Not public: it checks shapes, reads the mask and ends it.
+    seed: int | None = None
+    _initializers_used = 0
+
+    def _positive(self, value: int, name: str) -> int:
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+            raise ValueError(
+                f"`{name}` of {type(self).__name__} must be an integer >= 1. "
+                f"Received: {name}={value!r}"
+            )
+        return int(value)
+
+    def _fraction(self, value: float, name: str) -> float:
+        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not number or not math.isfinite(value) or not 0 <= value < 1:
+            raise ValueError(
+                f"`{name}` of {type(self).__name__} must be in [0, 1). Received: {name}={value!r}"
+            )
+        return float(value)
+
+    def _fresh(self, initializer: Any) -> Any:
+        """A copy of the initializer that draws other numbers than the copies before it.
+
+        A Keras initializer draws the same numbers at every call, so that two kernels of one shape
+        would start equal. The layer's `seed` fixes the draw where the initializer has none.
+        """
+        index = self._initializers_used
+        self._initializers_used += 1
+        if not isinstance(initializer, keras.initializers.Initializer):
+            return initializer
+        config = initializer.get_config()
+        if "seed" not in config or not isinstance(config["seed"], (int, type(None))):
+            return initializer
+        seed = self.seed if config["seed"] is None else config["seed"]
+        # The first copy keeps the seed, as one Keras layer with one kernel would.
+        config["seed"] = None if seed is None else seed + 7919 * index
+        return type(initializer).from_config(config)
+
+
+class MaskedInputs(keras.layers.Layer):  # type: ignore[misc]
+    """Base of the layers that read `(batch, time, dim)` and a mask.
+
+    Not public: it checks shapes and reads the mask.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -34,14 +75,6 @@ class MaskedPooling1D(keras.layers.Layer):  # type: ignore[misc]
     def build(self, input_shape: Shape) -> None:
         """Fixes the feature dimension, which must be known."""
         self._feature_dim(input_shape)
-
-    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
-        """Returns `None`: a pooled vector has no time axis that a mask could belong to."""
-        return None
-
-    def compute_output_shape(self, input_shape: Shape) -> Shape:
-        """Returns `(batch, dim)`."""
-        return (input_shape[0], input_shape[2])
 
     def compute_output_spec(
         self, inputs: Tensor, mask: Tensor | None = None, training: bool | None = None
@@ -78,7 +111,22 @@ class MaskedPooling1D(keras.layers.Layer):  # type: ignore[misc]
         return zero_masked(inputs, mask), mask
 
 
-class AttentionPoolingBase(MaskedPooling1D):
+class MaskedPooling1D(MaskedInputs):
+    """Base of the layers that map `(batch, time, dim)` and a mask to one vector a row; not public.
+
+    The mask ends here.
+    """
+
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
+        """Returns `None`: a pooled vector has no time axis that a mask could belong to."""
+        return None
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, dim)`."""
+        return (input_shape[0], input_shape[2])
+
+
+class AttentionPoolingBase(LayerArguments, MaskedPooling1D):
     """Base of the attention pooling layers: DESIGN's common constructor arguments and call.
 
     Not public. A subclass computes logits `(batch, heads, time)` and calls `_attend`, or logits
@@ -113,7 +161,6 @@ class AttentionPoolingBase(MaskedPooling1D):
         self.kernel_constraint = keras.constraints.get(kernel_constraint)
         self.bias_constraint = keras.constraints.get(bias_constraint)
         self.seed = seed
-        self._initializers_used = 0
         if self.dropout > 0:
             self.seed_generator = keras.random.SeedGenerator(seed)
 
@@ -151,40 +198,6 @@ class AttentionPoolingBase(MaskedPooling1D):
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
         return (input_shape[0], input_shape[1])
-
-    def _positive(self, value: int, name: str) -> int:
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-            raise ValueError(
-                f"`{name}` of {type(self).__name__} must be an integer >= 1. "
-                f"Received: {name}={value!r}"
-            )
-        return int(value)
-
-    def _fraction(self, value: float, name: str) -> float:
-        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if not number or not math.isfinite(value) or not 0 <= value < 1:
-            raise ValueError(
-                f"`{name}` of {type(self).__name__} must be in [0, 1). Received: {name}={value!r}"
-            )
-        return float(value)
-
-    def _fresh(self, initializer: Any) -> Any:
-        """A copy of the initializer that draws other numbers than the copies before it.
-
-        A Keras initializer draws the same numbers at every call, so that two kernels of one shape
-        would start equal. The layer's `seed` fixes the draw where the initializer has none.
-        """
-        index = self._initializers_used
-        self._initializers_used += 1
-        if not isinstance(initializer, keras.initializers.Initializer):
-            return initializer
-        config = initializer.get_config()
-        if "seed" not in config or not isinstance(config["seed"], (int, type(None))):
-            return initializer
-        seed = self.seed if config["seed"] is None else config["seed"]
-        # The first copy keeps the seed, as one Keras layer with one kernel would.
-        config["seed"] = None if seed is None else seed + 7919 * index
-        return type(initializer).from_config(config)
 
     def _add_kernel(self, name: str, shape: tuple[int, ...]) -> Any:
         return self.add_weight(

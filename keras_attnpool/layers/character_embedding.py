@@ -6,13 +6,13 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import AttentionPoolingBase
+from keras_attnpool.layers.base import LayerArguments
 from keras_attnpool.ops.masking import as_bool_mask, check_mask_shape
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
-class CharacterEmbedding(keras.layers.Layer):  # type: ignore[misc]
+class CharacterEmbedding(LayerArguments, keras.layers.Layer):  # type: ignore[misc]
     """Embeds each word of a text by a convolution over its characters.
 
     With the character vectors `c_1 ... c_W` of one word, zero where the id is 0 and after the last
@@ -96,10 +96,6 @@ class CharacterEmbedding(keras.layers.Layer):  # type: ignore[misc]
         - Kim, 2014, Convolutional Neural Networks for Sentence Classification
     """
 
-    # What the attention layers check their arguments and start their weights with.
-    _positive = AttentionPoolingBase._positive
-    _fresh = AttentionPoolingBase._fresh
-
     def __init__(
         self,
         num_characters: int,
@@ -141,7 +137,6 @@ class CharacterEmbedding(keras.layers.Layer):  # type: ignore[misc]
         self.kernel_constraint = keras.constraints.get(kernel_constraint)
         self.bias_constraint = keras.constraints.get(bias_constraint)
         self.seed = seed
-        self._initializers_used = 0
         self.supports_masking = True
         self.input_spec = keras.layers.InputSpec(ndim=3)
         # Half precision holds no id above 2048 exactly: float ids stay as they come.

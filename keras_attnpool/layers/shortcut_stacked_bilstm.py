@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import AttentionPoolingBase, MaskedPooling1D
+from keras_attnpool.layers.base import LayerArguments, MaskedInputs
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
@@ -13,7 +13,7 @@ SHORTCUTS = ("full", "per_direction")
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
-class ShortcutStackedBiLSTM(MaskedPooling1D):
+class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
     """Encodes a sequence by bidirectional LSTMs on top of each other, with shortcuts.
 
     With inputs `e_t`, the lowest layer reads `e_t` and layer `l` above it, `shortcut="full"`:
@@ -98,11 +98,6 @@ class ShortcutStackedBiLSTM(MaskedPooling1D):
         - Nie and Bansal, 2017, Shortcut-Stacked Sentence Encoders for Multi-Domain Inference
     """
 
-    # What the attention layers check their arguments and start their weights with.
-    _positive = AttentionPoolingBase._positive
-    _fraction = AttentionPoolingBase._fraction
-    _fresh = AttentionPoolingBase._fresh
-
     def __init__(
         self,
         units: int,
@@ -145,7 +140,6 @@ class ShortcutStackedBiLSTM(MaskedPooling1D):
         self.recurrent_constraint = keras.constraints.get(recurrent_constraint)
         self.bias_constraint = keras.constraints.get(bias_constraint)
         self.seed = seed
-        self._initializers_used = 0
         if self.dropout > 0:
             self.seed_generator = keras.random.SeedGenerator(seed)
 
