@@ -130,7 +130,8 @@ def exclusive(first: str | None, second: str | None) -> bool:
     )
 
 
-def _turned(frame: Frame) -> Frame:
+def turn(frame: Frame) -> Frame:
+    """The frame with its two participants exchanged."""
     return dataclasses.replace(
         frame,
         agent=frame.patient or UNKNOWN,
@@ -142,7 +143,7 @@ def _turned(frame: Frame) -> Frame:
 
 def _views(frame: Frame) -> tuple[Frame, ...]:
     """A symmetric relation can be told from both ends."""
-    return (frame, _turned(frame)) if frame.action in SYMMETRIC else (frame,)
+    return (frame, turn(frame)) if frame.action in SYMMETRIC else (frame,)
 
 
 def _is_group(frame: Frame) -> bool:
@@ -225,7 +226,7 @@ def _follows(first: Frame, second: Frame) -> bool:
     if first.quantity != second.quantity:
         return False
     if _goes_back(first, second) and second.negated and not first.negated:
-        return _all_under(first, _turned(second), ("agent", "patient"))
+        return _all_under(first, turn(second), ("agent", "patient"))
     # Participants are given; only the event is denied by "not".
     if not _all_under(first, second, ("agent", "patient")):
         return False
@@ -339,7 +340,7 @@ def _overlap(first: Frame, second: Frame) -> float:
 
     shared = in_place(first, second)
     if first.patient is not None and second.patient is not None:
-        crossed = in_place(_turned(first), second)
+        crossed = in_place(turn(first), second)
         if not {first.action, second.action} & SYMMETRIC:
             # The right participants in the wrong roles: half of what they are worth.
             roles = ("action", "place", "manner")

@@ -12,8 +12,11 @@ import numpy as np
 from keras_attnpool.datasets import _pair_words as lexicon
 from keras_attnpool.datasets._pair_frames import (
     ASYMMETRIC,
+    CONTRADICTION,
     ENTAILMENT,
+    NEUTRAL,
     PARENTS,
+    SLOTS,
     SYMMETRIC,
     Frame,
     Meaning,
@@ -23,6 +26,7 @@ from keras_attnpool.datasets._pair_frames import (
     label,
     rationale,
     relatedness,
+    turn,
     with_value,
 )
 from keras_attnpool.datasets.labeled_texts import SentencePairs
@@ -137,23 +141,47 @@ def _is_clear(first: Meaning, second: Meaning) -> bool:
     return all(_makes_sense(frame) for frame in (*first, *second))
 
 
-# What is done to the first meaning, each as often as it is listed.
-_PLANS = (
-    *[("exchange",)] * 14,
-    *[("exchange", "drop")] * 3,
-    *[("exchange", "add")] * 2,
-    ("exchange", "replace"),
-    *[("replace",)] * 4,
-    ("replace", "drop"),
-    ("replace", "add"),
-    ("replace", "replace"),
-    ("replace", "replace", "replace"),
-    ("drop",),
-    ("drop", "drop"),
-    ("drop", "add"),
-    ("add",),
-    *[("other",)] * 2,
+# What is done to the first meaning, each as often as it is listed: the same for all labels as far
+# as it can lead to them. An exchange of values leaves the words and changes the meaning.
+_PLANS = tuple(
+    (
+        *[("exchange",)] * 16,
+        *[("exchange", "drop")] * 5,
+        *[("exchange", "add")] * 2,
+        *[("replace",)] * 4,
+        *[("replace", "drop")] * 2,
+        ("replace", "add"),
+        ("replace", "replace"),
+        *own,
+    )
+    for own in (
+        (("exchange", "replace"),) * 3 + (("replace", "replace", "replace"),) * 2,
+        (("drop",),) * 3 + (("drop", "drop"), ("add",)),
+        (("add",), ("drop", "add"), ("drop",), ("other",), ("other",)),
+    )
 )
+
+
+def _exchanges(meaning: Meaning) -> list[Meaning]:
+    """Meanings with the same values in other places."""
+    found: list[Meaning] = []
+    if len(meaning) == 2:
+        one, other = meaning
+        for slots in (*((slot,) for slot in SLOTS), ("agent", "agent_trait")):
+            mine = {slot: getattr(one, slot) for slot in slots}
+            its = {slot: getattr(other, slot) for slot in slots}
+            if mine != its:
+                changed = dataclasses.replace(one, **its), dataclasses.replace(other, **mine)
+                found.append(changed)
+    elif meaning[0].patient is not None:
+        (frame,) = meaning
+        turned = turn(frame)
+        traits = {slot: getattr(turned, slot) for slot in ("agent_trait", "patient_trait")}
+        nouns = {slot: getattr(turned, slot) for slot in ("agent", "patient")}
+        found = [(turned,), (dataclasses.replace(frame, **nouns),)]
+        if frame.agent_trait != frame.patient_trait:
+            found.append((dataclasses.replace(frame, **traits),))
+    return found
 
 
 class _Writer:
@@ -233,40 +261,15 @@ class _Writer:
         if kind == "groups":
             some = (*("all", "some", "no", "not all") * 2, *lexicon.NUMBERS)
             return tuple(dataclasses.replace(f, quantity=self.pick(some)) for f in frames)
-        return tuple(dataclasses.replace(f, negated=self.chance(0.4)) for f in frames)
+        denied = self.chance(0.4)  # one of the two more often than both or none
+        which = denied, (not denied if self.chance(0.6) else denied)
+        return tuple(dataclasses.replace(f, negated=n) for f, n in zip(frames, which, strict=True))
 
     # Edits: another meaning from a meaning. One that does not apply returns it unchanged.
 
     def exchange(self, meaning: Meaning) -> Meaning:
         """The same values in other places."""
-        if len(meaning) == 2:
-            slots = self.pick(
-                (
-                    ("agent",),
-                    ("action",),
-                    ("agent_trait",),
-                    ("negated",),
-                    ("quantity",),
-                    ("agent", "agent_trait"),
-                    ("place",),
-                    ("manner",),
-                )
-            )
-            one, other = meaning
-            return (
-                dataclasses.replace(one, **{slot: getattr(other, slot) for slot in slots}),
-                dataclasses.replace(other, **{slot: getattr(one, slot) for slot in slots}),
-            )
-        (frame,) = meaning
-        if frame.patient is None:
-            return meaning
-        pairs = {"agent": "patient", "agent_trait": "patient_trait"}
-        slots = self.pick((("agent",), ("agent_trait",), ("agent", "agent_trait")))
-        new = {}
-        for slot in slots:
-            new[slot] = getattr(frame, pairs[slot])
-            new[pairs[slot]] = getattr(frame, slot)
-        return (dataclasses.replace(frame, **new),)
+        return self.pick(_exchanges(meaning) or (meaning,))
 
     def edit(self, how: str, meaning: Meaning) -> Meaning:
         if how == "exchange":
@@ -363,28 +366,29 @@ class _Writer:
         return opposed if opposed and self.chance(0.6) else found
 
     def pair(self, target: int) -> tuple[Meaning, Meaning]:
-        """Two meanings with the label asked for.
-
-        What is changed is drawn before it is known whether it leads to the label, so that
-        the amount of change says little about it.
-        """
+        """Two meanings with the label asked for."""
+        plan = self.pick(_PLANS[target])
+        # Scenes of which an exchange can make either, so that these say little of the label.
+        spoilt = {target if target != ENTAILMENT else self.pick((CONTRADICTION, NEUTRAL))}
+        if self.chance(0.7):
+            spoilt = {CONTRADICTION, NEUTRAL}
         while True:
             first = self.scene()
-            plan = self.pick(_PLANS)
             if not _is_clear(first, first):
                 continue
-            for _ in range(8):
-                second = first
-                if plan == ("other",):
-                    second = self.scene()
-                for how in plan:
-                    if how != "other" and _is_clear(second, second):
-                        second = self.edit(how, second)
-                if not _is_clear(first, second):
+            if plan[0] == "exchange":
+                others = [other for other in _exchanges(first) if _is_clear(first, other)]
+                if not spoilt <= {label(first, other) for other in others}:
                     continue
-                if label(first, second) == target and (
-                    second != first or (target == ENTAILMENT and plan == ("exchange",))
-                ):
+            for _ in range(4):
+                second = self.scene() if plan == ("other",) else first
+                for how in plan:
+                    harmless = how == "exchange" and target == ENTAILMENT and self.chance(0.5)
+                    if how != "other" and not harmless and _is_clear(second, second):
+                        second = self.edit(how, second)
+                if not _is_clear(first, second) or label(first, second) != target:
+                    continue
+                if second != first or plan == ("exchange",):
                     if self.chance(0.5) and label(second, first) == target:
                         return second, first
                     return first, second
@@ -524,7 +528,7 @@ def sentence_pairs(
     none of this, and here most pairs need it.
 
     **Composition.** Both sentences describe a small scene: one clause, or two joined by "and",
-    "while" or "as"; 4 to 16 tokens, 10 on average, lower case, letters only, joined by one
+    "while" or "as"; 4 to 16 tokens, 11 on average, lower case, letters only, joined by one
     space. Some 700 word types. Labels are in about equal shares and exact: there is no noise.
 
     **Meaning.** A clause is written from a frame: quantity, agent, its trait, "not" or no "not",
@@ -568,14 +572,17 @@ def sentence_pairs(
     follow from those of the closest clause of the first; what is missing on one side is marked
     on the other alone.
 
-    **Generation.** A label is drawn, then a meaning and a list of edits (exchange of values,
-    replacement, dropping, adding, or another scene), then edits of these kinds until the label
-    holds; half of the pairs are turned round where the label allows it. So all classes go
-    through the same edits. Then both are written independently: synonyms, passive, converse
-    ("behind", "in front of"), order of clauses and phrases, relative clauses.
+    **Generation.** A label is drawn, then a list of edits (in six of ten an exchange of values
+    within the sentence; replacement, dropping, adding; now and then another scene), then meanings
+    and edits of this kind until the label holds. The lists are the same for all classes as far
+    as they can lead to them. Most scenes to be exchanged are such that an exchange can lead to
+    CONTRADICTION and another to NEUTRAL. Half of the pairs are turned round where the label
+    allows it. Then both meanings are written independently: synonyms, passive, converse
+    ("behind", "in front of"), order of clauses and phrases, relative clauses. Concepts are drawn
+    with Zipf-like frequencies.
 
-    **Known shortcuts.** The number of "not" differs more often in contradictions; a hypothesis
-    with many traits or places is rarely entailed; pairs with nothing in common are neutral.
+    **Known shortcuts.** Pairs with nothing in common are neutral, one "not" more is often a
+    contradiction, and a clause less is rarely one.
 
     **Limits.** The language is made by patterns: figures tell models apart, they do not predict
     those on real pairs. No tense, no pronouns, no knowledge beyond the word list.

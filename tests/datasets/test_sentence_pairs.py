@@ -49,7 +49,7 @@ def test_the_same_seed_gives_the_same_bytes_everywhere():
         )
     )
     assert hashlib.sha256(content.encode()).hexdigest() == (
-        "71f9cc44a6d67627bd045d10c81338faa2bfdbfdba6ac31159f737e13deabc54"
+        "abe2efc00a5ab1e3d47ef4ad4ca39c6c9da2ea6fda5046e10412145d7ea31332"
     )
 
 
@@ -343,10 +343,10 @@ def test_no_easy_way(corpus):
     def accuracy(features):
         return ridge_accuracy(corpus, test, features)
 
-    assert accuracy(lambda part: bag(part.sentences_a)) < 0.43
-    assert accuracy(lambda part: bag(part.sentences_b)) < 0.48
-    assert accuracy(overlap) < 0.46
-    assert 0.48 < accuracy(both) < 0.63
+    assert accuracy(lambda part: bag(part.sentences_a)) < 0.40
+    assert accuracy(lambda part: bag(part.sentences_b)) < 0.43
+    assert accuracy(overlap) < 0.43
+    assert 0.40 < accuracy(both) < 0.52
 
 
 def test_the_same_words_have_every_label():
