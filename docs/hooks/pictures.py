@@ -126,6 +126,46 @@ def low_rank():
     )
 
 
+def weights_of_features():
+    """GeneralizedPooling: one head's weights, a row of them for each feature."""
+    rows = (
+        (0.06, 0.80, 0.06, 0.02, 0.06),
+        (0.05, 0.05, 0.05, 0.80, 0.05),
+        (0.02, 0.03, 0.05, 0.42, 0.48),
+        (0.20, 0.20, 0.20, 0.20, 0.20),
+    )
+    left, step, top, height = 92, 52, 40, 30
+    right = left + step * len(TOKENS)
+    parts = []
+    for index, token in enumerate(TOKENS):
+        faint = {} if index < KEPT else {"opacity": 0.5}
+        parts.append(text(left + step * index + 24, top - 10, token, 13, **faint))
+    for row, weights in enumerate(rows):
+        y = top + row * (height + 6)
+        parts.append(text(4, y + 20, f"feature {row + 1}", 13, "start"))
+        for index in range(len(TOKENS)):
+            kept = index < KEPT
+            weight = weights[index] if kept else 0.0
+            dash = {} if kept else {"stroke_dasharray": "3 3", "opacity": 0.5}
+            x = left + step * index
+            parts.append(box(x, y, step - 4, height, 0.85 * weight, **dash))
+            number = f"{weight:.2f}" if kept else "0"
+            parts.append(text(x + 24, y + 20, number, 13, **({} if kept else {"opacity": 0.5})))
+        parts.append(arrow(right + 2, y + height / 2, right + 26, y + height / 2))
+        parts.append(box(right + 32, y + 8, 14, 14, 0.3 + 0.15 * row))
+    return figure(
+        right + 60,
+        top + len(rows) * (height + 6) + 2,
+        "One head: four rows of attention weights, one for each feature, over the words 'the staff "
+        "was not friendly' and two padded steps. The first feature attends to 'staff', the second "
+        "to 'not', the third to 'not friendly', the fourth to all alike; each row gives one number "
+        "of the head's vector.",
+        "One head: each feature of the vector is a weighted mean over the words, with weights of "
+        "its own. Equal rows would be scalar attention, rows like the last mean pooling.",
+        parts,
+    )
+
+
 def weight_bound():
     """The largest weight that a word can get, against the length of the text."""
     width, height, left, top, bottom = 520, 270, 58, 14, 226
@@ -178,7 +218,10 @@ def weight_bound():
     )
 
 
-PICTURES = {f.__name__: f for f in (one_context, several_contexts, low_rank, weight_bound)}
+PICTURES = {
+    f.__name__: f
+    for f in (one_context, several_contexts, low_rank, weights_of_features, weight_bound)
+}
 
 
 def draw(markdown):

@@ -48,13 +48,13 @@ class TestPair:
         assert np.isfinite(model.train_on_batch(pair_ids(), np.array([0, 1, 2])))
         model.save(tmp_path / "model.keras")
         loaded = keras.models.load_model(tmp_path / "model.keras")
-        np.testing.assert_allclose(
-            numpy(loaded(pair_ids())), numpy(model(pair_ids())), atol=1e-6
-        )
+        np.testing.assert_allclose(numpy(loaded(pair_ids())), numpy(model(pair_ids())), atol=1e-6)
 
     def test_padding_changes_nothing(self):
         model = models.GeneralizedPoolingPair(VOCABULARY, **SMALL)
-        longer = [np.pad(ids, ((0, 0), (0, more))) for ids, more in zip(pair_ids(), (1, 4), strict=True)]
+        longer = [
+            np.pad(ids, ((0, 0), (0, more))) for ids, more in zip(pair_ids(), (1, 4), strict=True)
+        ]
         np.testing.assert_allclose(numpy(model(longer)), numpy(model(pair_ids())), atol=1e-6)
 
     def test_both_sentences_share_the_encoder(self):
