@@ -333,3 +333,26 @@ def test_the_words_on_lama_agree_with_the_figures():
     assert "Structured self-attention is not behind" in text
     assert here["SAN"] >= here[lama]
     assert round(100 * (paper[lama] - paper["SAN"])) == 3
+
+
+def test_the_words_on_generalized_pooling_agree_with_the_figures():
+    """The sentences under "How to read this"; they are to be changed when this fails."""
+    here = {}
+    for name in ("sick_entailment", "sick_relatedness", "sst5"):
+        path = RESULTS / f"generalized_pooling_{name}.json"
+        measured = json.loads(path.read_text(encoding="utf-8"))
+        here[name] = {row: results.mean(measured, row) for row in measured["rows"]}
+    text = source("papers/generalized-pooling.md")
+
+    entailment, relatedness = here["sick_entailment"], here["sick_relatedness"]
+    assert "lead over max pooling is reproduced on entailment**, and is larger" in text
+    assert entailment["generalized"] - entailment["max"] > 0.011
+    for row in ("mean", "last", "scalar"):
+        assert 0 < entailment["generalized"] - entailment[row] < 0.02
+    assert "generalized pooling and max pooling are level**, and mean pooling is behind" in text
+    assert abs(relatedness["generalized"] - relatedness["max"]) < 0.005
+    assert min(relatedness["generalized"], relatedness["max"]) > relatedness["mean"]
+    assert "all rows lie within a point and a half" in text
+    assert max(here["sst5"].values()) - min(here["sst5"].values()) < 0.015
+    assert "The penalty on the attention gives the best row on entailment" in text
+    assert max(entailment, key=entailment.get) == "+ attention"

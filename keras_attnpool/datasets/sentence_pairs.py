@@ -529,7 +529,8 @@ def sentence_pairs(
 
     **Composition.** Both sentences describe a small scene: one clause, or two joined by "and",
     "while" or "as"; 4 to 16 tokens, 11 on average, lower case, letters only, joined by one
-    space. Some 700 word types. Labels are in about equal shares and exact: there is no noise.
+    space. Some 700 word types in a few thousand pairs. Labels are in about equal shares and
+    exact: there is no noise.
 
     **Meaning.** A clause is written from a frame: quantity, agent, its trait, "not" or no "not",
     action, patient, its trait, place, manner. Values are concepts; a concept may have a more
@@ -587,8 +588,12 @@ def sentence_pairs(
     **Limits.** The language is made by patterns: figures tell models apart, they do not predict
     those on real pairs. No tense, no pronouns, no knowledge beyond the word list.
 
-    **What to expect** (accuracy; trained on seed 1, tested on seed 2, default options):
-    FIGURES
+    **What to expect** (accuracy; 4,000 training pairs of seed 1, tested on seed 2, default
+    options): largest class 0.34; logistic regression on the words of the first sentence 0.36, of
+    the second 0.40, on lengths and overlap 0.39, on the words of both, shared ones and
+    differences 0.45 (a random forest on these 0.47); mean of trained embeddings, matched by
+    difference and product, with a hidden layer, 12 epochs, 0.39; a bidirectional LSTM of 64
+    units with max pooling in its place 0.56 (one run of each network).
 
     Args:
         num_examples: Number of pairs, at least 1. A larger corpus of the same seed and option
