@@ -159,8 +159,9 @@ def GeneralizedPoolingPair(
 ) -> keras.Model:
     """Builds the sentence-pair model: one encoder for both sentences, matching, MLP.
 
-    Both sentences go through the same encoder (word embeddings, stacked BiLSTMs, pooling), the
-    sub-model `"sentence_encoder"`; `PairMatching` joins their vectors.
+    Both sentences go through the same encoder (word embeddings, stacked BiLSTMs, pooling);
+    `PairMatching` joins their vectors. The encoder is a model of its own,
+    `model.get_layer("sentences").get_layer("sentence_encoder")`.
 
     - Entailment: `num_classes=3`, trained with the cross-entropy.
     - Graded relatedness on a scale 1 to K: `num_classes=K`, trained with the KL divergence towards
@@ -276,6 +277,9 @@ def GeneralizedPoolingPair(
         ]
         vectors = [encoder([words, letters]) for words, letters in zip(pair, spelt, strict=True)]
         pair = pair + spelt
+    # A model around both calls: on JAX, Keras forgets a layer's penalties when the layer is called
+    # again, unless both calls are made by one layer.
+    vectors = keras.Model(pair, vectors, name="sentences")(pair)
     matched = PairMatching(name="matching")(vectors)
     outputs = classify_with_shortcut(
         matched, num_classes, hidden_units, dropout, classifier_activation

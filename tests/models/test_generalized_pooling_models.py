@@ -59,7 +59,7 @@ class TestPair:
 
     def test_both_sentences_share_the_encoder(self):
         model = models.GeneralizedPoolingPair(VOCABULARY, **SMALL)
-        encoder = model.get_layer("sentence_encoder")
+        encoder = model.get_layer("sentences").get_layer("sentence_encoder")
         same = pair_ids()[0]
         matched = keras.Model(model.inputs, model.get_layer("matching").output)([same, same])
         a, b, difference, product = np.split(numpy(matched), 4, axis=1)
@@ -106,7 +106,7 @@ class TestPair:
         model = models.GeneralizedPoolingPair(
             VOCABULARY, embeddings=matrix, trainable_embeddings=False, **SMALL
         )
-        layer = model.get_layer("sentence_encoder").get_layer("embedding")
+        layer = model.get_layer("sentences").get_layer("sentence_encoder").get_layer("embedding")
         np.testing.assert_array_equal(numpy(layer.embeddings), matrix)
         assert not layer.trainable_weights
 
