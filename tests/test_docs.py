@@ -233,7 +233,7 @@ EXAMPLE = {
         ["BiGRU", "AVG", "on data of the paper's own", 0.5],
     ],
     "protocol": {"batch_size": 32, "of_the_paper": "something else"},
-    "versions": {"keras": "3.15"},
+    "versions": {"keras": "3.15", "backend": "jax"},
     "rows": {
         "LAMA+ctx": row(0.96, 0.973, std=0.01, runs=2),
         "LAMA": row(0.95, 0.965),
@@ -290,12 +290,17 @@ def test_other_tables():
         "penalty": ["AttentionOrthogonality", 0.2],
         "scale": {"class_name": "Constant", "config": {"value": 5.0}},
     }
+    EXAMPLE["rows"]["BiGRU"]["config"]["dtype_policy"] = "mixed_bfloat16"
+    EXAMPLE["rows"]["BiGRU"]["runs"][0]["backend"] = "torch"
     recipe = results.recipes_table(EXAMPLE)
+    assert "| sgd, 0.05, mixed_bfloat16, torch |" in recipe
     assert (
         "`num_heads=10`<br>`penalty=AttentionOrthogonality(0.2)`<br>`scale=Constant(5.0)`" in recipe
     )
     assert "| `LAMA`<br>`num_heads=10` | sgd, 0.05 | 3 of 5, 3 of 5 (limit) | 2.0 |" in recipe
-    assert results.protocol_list(EXAMPLE) == "- **batch size**: 32\n- **versions**: keras 3.15"
+    assert results.protocol_list(EXAMPLE) == (
+        "- **batch size**: 32\n- **versions**: keras 3.15, backend jax"
+    )
 
 
 def test_the_tables_hold_every_measured_row():

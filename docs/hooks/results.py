@@ -153,11 +153,19 @@ def recipes_table(results):
         config = row["config"]
         call = [config["model"]]
         call += [f"{key}={value_text(value)}" for key, value in config["arguments"].items()]
+        recipe = [config["optimizer"], f"{config['learning_rate']:g}"]
+        # What differs from the rest of the file: precision, and the backend of the runs.
+        recipe += [config["dtype_policy"]] if "dtype_policy" in config else []
+        others = {run.get("backend", "") for run in row["runs"]} - {
+            "",
+            results["versions"]["backend"],
+        }
+        recipe += sorted(others)
         seconds = sum(run["seconds_per_epoch"] for run in row["runs"]) / len(row["runs"])
         cells = [
             name,
             "<br>".join(f"`{part}`" for part in call),
-            f"{config['optimizer']}, {config['learning_rate']:g}",
+            ", ".join(recipe),
             best_epochs(row),
             f"{seconds:.1f}",
         ]
