@@ -11,6 +11,9 @@ from keras_attnpool.layers.masked_average_pooling1d import (
     MaskedAveragePooling1D as MaskedAveragePooling1D,
 )
 from keras_attnpool.layers.masked_max_pooling1d import MaskedMaxPooling1D as MaskedMaxPooling1D
+from keras_attnpool.layers.multi_dim_attention_pooling import (
+    MultiDimAttentionPooling as MultiDimAttentionPooling,
+)
 from keras_attnpool.layers.pair_matching import PairMatching as PairMatching
 from keras_attnpool.layers.shortcut_stacked_bilstm import (
     ShortcutStackedBiLSTM as ShortcutStackedBiLSTM,

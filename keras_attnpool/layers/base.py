@@ -126,11 +126,10 @@ class MaskedPooling1D(MaskedInputs):
         return (input_shape[0], input_shape[2])
 
 
-class AttentionPoolingBase(LayerArguments, MaskedPooling1D):
-    """Base of the attention pooling layers: DESIGN's common constructor arguments and call.
+class AttentionBase(LayerArguments, MaskedInputs):
+    """Base of the layers with weights and attention scores: DESIGN's common arguments and call.
 
-    Not public. A subclass computes logits `(batch, heads, time)` and calls `_attend`, or logits
-    `(batch, time, dim)` for each head and calls `_attend_features`.
+    Not public.
     """
 
     def __init__(
@@ -142,8 +141,6 @@ class AttentionPoolingBase(LayerArguments, MaskedPooling1D):
         bias_initializer: InitializerLike,
         kernel_regularizer: RegularizerLike,
         bias_regularizer: RegularizerLike,
-        attention_regularizer: RegularizerLike,
-        embedding_regularizer: RegularizerLike,
         kernel_constraint: ConstraintLike,
         bias_constraint: ConstraintLike,
         seed: int | None,
@@ -156,8 +153,6 @@ class AttentionPoolingBase(LayerArguments, MaskedPooling1D):
         self.bias_initializer = keras.initializers.get(bias_initializer)
         self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
         self.bias_regularizer = keras.regularizers.get(bias_regularizer)
-        self.attention_regularizer = keras.regularizers.get(attention_regularizer)
-        self.embedding_regularizer = keras.regularizers.get(embedding_regularizer)
         self.kernel_constraint = keras.constraints.get(kernel_constraint)
         self.bias_constraint = keras.constraints.get(bias_constraint)
         self.seed = seed
@@ -174,8 +169,6 @@ class AttentionPoolingBase(LayerArguments, MaskedPooling1D):
             "bias_initializer": keras.initializers.serialize(self.bias_initializer),
             "kernel_regularizer": keras.regularizers.serialize(self.kernel_regularizer),
             "bias_regularizer": keras.regularizers.serialize(self.bias_regularizer),
-            "attention_regularizer": keras.regularizers.serialize(self.attention_regularizer),
-            "embedding_regularizer": keras.regularizers.serialize(self.embedding_regularizer),
             "kernel_constraint": keras.constraints.serialize(self.kernel_constraint),
             "bias_constraint": keras.constraints.serialize(self.bias_constraint),
             "seed": self.seed,
@@ -223,6 +216,7 @@ class AttentionPoolingBase(LayerArguments, MaskedPooling1D):
         activation: Any,
         input_shape: Shape,
         kernel_initializer: Any = None,
+        dtype: Any = None,
     ) -> keras.layers.Dense:
         """The built hidden layer in front of the scores, named "hidden"."""
         dense = keras.layers.Dense(
@@ -235,11 +229,72 @@ class AttentionPoolingBase(LayerArguments, MaskedPooling1D):
             bias_regularizer=self.bias_regularizer,
             kernel_constraint=self.kernel_constraint,
             bias_constraint=self.bias_constraint,
-            dtype=self.dtype_policy,
+            dtype=dtype or self.dtype_policy,
             name="hidden",
         )
         dense.build(input_shape)
         return dense
+
+    def _drop(self, x: Tensor, training: bool | None) -> Tensor:
+        if not training or self.dropout == 0:
+            return x
+        return keras.random.dropout(x, self.dropout, seed=self.seed_generator)
+
+    def _output(self, output: Tensor, scores: Tensor, return_attention_scores: bool) -> Any:
+        output = ops.cast(output, self.compute_dtype)
+        if not return_attention_scores:
+            return output
+        return output, ops.cast(scores, self.compute_dtype)
+
+
+class SequenceAttentionBase(AttentionBase):
+    """Base of the layers that attend from every step to others, `(batch, time, units)`.
+
+    Not public. `dropout` is on the inputs of the kernels, as in DiSAN's and MPSAN's code.
+    """
+
+    def __init__(self, units: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.units = self._positive(units, "units")
+
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
+        """Returns the mask of the inputs: the output has the same steps."""
+        return mask
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, time, units)`."""
+        return (input_shape[0], input_shape[1], self.units)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the common arguments and the size of the output."""
+        return {**super().get_config(), "units": self.units}
+
+
+class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
+    """Base of the attention pooling layers, with penalties on weights and pooled vectors.
+
+    Not public. A subclass computes logits `(batch, heads, time)` and calls `_attend`, or logits
+    `(batch, time, dim)` for each head and calls `_attend_features`.
+    """
+
+    def __init__(
+        self,
+        *,
+        attention_regularizer: RegularizerLike,
+        embedding_regularizer: RegularizerLike,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.attention_regularizer = keras.regularizers.get(attention_regularizer)
+        self.embedding_regularizer = keras.regularizers.get(embedding_regularizer)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the common arguments of the constructor."""
+        return {
+            **super().get_config(),
+            "attention_regularizer": keras.regularizers.serialize(self.attention_regularizer),
+            "embedding_regularizer": keras.regularizers.serialize(self.embedding_regularizer),
+        }
 
     def _attend(
         self, inputs: Tensor, logits: Tensor, mask: Tensor | None, training: bool | None
@@ -258,9 +313,7 @@ class AttentionPoolingBase(LayerArguments, MaskedPooling1D):
         """
         weights = masked_softmax(logits, None if mask is None else ops.expand_dims(mask, 1))
         self._penalize(self.attention_regularizer, weights, mask)
-        used = weights
-        if training and self.dropout > 0:
-            used = keras.random.dropout(weights, self.dropout, seed=self.seed_generator)
+        used = self._drop(weights, training)
         # One batched matrix product; a loop over heads would write (batch, time, dim) each time.
         vectors = ops.matmul(used, at_least_float32(inputs))
         self._penalize(self.embedding_regularizer, vectors, mask)
@@ -296,8 +349,7 @@ class AttentionPoolingBase(LayerArguments, MaskedPooling1D):
             exps, total = softmax_terms(logits, mask)
             if wanted:
                 weights.append(exps / ops.expand_dims(total, 1))
-            if training and self.dropout > 0:
-                exps = keras.random.dropout(exps, self.dropout, seed=self.seed_generator)
+            exps = self._drop(exps, training)
             vectors.append(ops.sum(exps * values, axis=1) / total)
         stacked = ops.stack(weights, axis=1) if wanted else None
         self._penalize(self.attention_regularizer, stacked, mask)
@@ -313,12 +365,6 @@ class AttentionPoolingBase(LayerArguments, MaskedPooling1D):
             self.add_loss(regularizer.batch_penalty(heads, kept))
         else:
             self.add_loss(regularizer(heads))
-
-    def _output(self, output: Tensor, scores: Tensor, return_attention_scores: bool) -> Any:
-        output = ops.cast(output, self.compute_dtype)
-        if not return_attention_scores:
-            return output
-        return output, ops.cast(scores, self.compute_dtype)
 
 
 class MultiHeadPoolingBase(AttentionPoolingBase):

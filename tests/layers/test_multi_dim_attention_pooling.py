@@ -1,0 +1,82 @@
+"""Source2token attention: a weight for every feature of every step."""
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import numpy
+from layer_contract import DIM, AttentionContract, EquationContract, batch
+from reference import multi_dim_attention as reference
+
+from keras_attnpool.layers import GeneralizedPooling, MultiDimAttentionPooling
+
+
+class TestMultiDimAttentionPooling(AttentionContract):
+    time_axis = 1
+    cancelled_weights = ("score_bias",)
+
+    def make(self, **kwargs):
+        return MultiDimAttentionPooling(**kwargs)
+
+    def reference(self, weights, x, mask):
+        return reference.source2token(
+            x,
+            mask,
+            weights["hidden/kernel"],
+            weights["hidden/bias"],
+            weights["score_kernel"],
+            weights["score_bias"],
+        )
+
+    @pytest.mark.parametrize(("dim", "count"), [(300, 180_600), (600, 721_200)])
+    def test_parameters(self, dim, count):
+        """2 (D^2 + D), the papers' two square layers."""
+        layer = MultiDimAttentionPooling()
+        layer.build((None, None, dim))
+        assert layer.count_params() == count == 2 * (dim**2 + dim)
+
+    def test_two_steps_of_two_features_by_hand(self):
+        """Scores 2 log 3 and 0 for the first feature: weights 9/10, 1/10; the second is even."""
+        layer = MultiDimAttentionPooling(use_bias=False)
+        layer.build((None, None, 2))
+        layer.set_weights([np.diag([np.log(3.0), 0.0]), np.eye(2)])
+        x = np.array([[[2.0, 4.0], [0.0, 8.0]]], "float32")
+        output, scores = layer(x, return_attention_scores=True)
+        np.testing.assert_allclose(numpy(output), [[1.8, 6.0]], rtol=1e-5)
+        np.testing.assert_allclose(numpy(scores), [[[0.9, 0.5], [0.1, 0.5]]], rtol=1e-5)
+
+    def test_it_is_generalized_pooling_with_one_head(self):
+        x, mask = batch()
+        layer = self.built()
+        general = GeneralizedPooling(1, DIM, activation="elu")
+        general.build((None, None, DIM))
+        mine = {path: value[None] for path, value in self.weights(layer).items()}
+        names = {"hidden_kernel": "hidden/kernel", "hidden_bias": "hidden/bias"}
+        for variable in general.weights:
+            name = variable.path.split("/", 1)[1]
+            variable.assign(mine[names.get(name, name)])
+        np.testing.assert_allclose(
+            numpy(general(x, mask=mask)), numpy(layer(x, mask=mask)), atol=1e-5
+        )
+
+    @pytest.mark.parametrize("value", [0, -2, 1.5, "wide"])
+    def test_sizes_below_one_are_errors(self, value):
+        with pytest.raises(ValueError, match="`hidden_dim` of MultiDimAttentionPooling"):
+            MultiDimAttentionPooling(hidden_dim=value)
+
+
+class TestNarrowWithoutBias(EquationContract):
+    def make(self, **kwargs):
+        return MultiDimAttentionPooling(hidden_dim=4, activation="tanh", use_bias=False, **kwargs)
+
+    def reference(self, weights, x, mask):
+        return reference.source2token(
+            x, mask, weights["hidden/kernel"], 0, weights["score_kernel"], 0, activation=np.tanh
+        )
+
+
+def test_it_ends_a_model():
+    inputs = keras.Input((None, DIM))
+    model = keras.Model(inputs, keras.layers.Dense(2)(MultiDimAttentionPooling()(inputs)))
+    model.compile("sgd", "mse")
+    x, _ = batch()
+    assert np.isfinite(model.train_on_batch(x, np.zeros((len(x), 2))))
