@@ -3,11 +3,11 @@
 import argparse
 from pathlib import Path
 
-from benchmarks.reproduce import generalized_pooling, lama
+from benchmarks.reproduce import generalized_pooling, lama, mpsan
 from benchmarks.reproduce.results import Results
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
-PAPERS = {"lama": lama, "generalized_pooling": generalized_pooling}
+PAPERS = {"lama": lama, "generalized_pooling": generalized_pooling, "mpsan": mpsan}
 
 
 def main() -> None:
@@ -25,9 +25,14 @@ def main() -> None:
         paper.add_argument(
             "--quick", action="store_true", help="one epoch, one seed, into a file of its own"
         )
+        if module is not lama:
+            paper.add_argument("--vectors", metavar="FILE", help="word vectors, GloVe's format")
+        if module is mpsan:
+            paper.add_argument(
+                "--epoch-times", action="store_true", help="time epochs side by side (sst5)"
+            )
         if module is generalized_pooling:
             paper.add_argument("--data", dest="folder", metavar="FOLDER", help="a set of your own")
-            paper.add_argument("--vectors", metavar="FILE", help="word vectors, GloVe's format")
             paper.add_argument(
                 "--paper-sizes", action="store_true", help="the paper's sizes, not a CPU's"
             )

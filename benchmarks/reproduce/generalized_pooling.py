@@ -5,22 +5,17 @@ gives their folder (`--data`), see `DATASETS`. SICK, SST-5 and IMDB stand in for
 """
 
 import dataclasses
-import time
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import keras
-import numpy as np
-from scipy import stats
-from sklearn.metrics import f1_score
 
 from benchmarks.reproduce.results import Results
-from benchmarks.reproduce.training import BestEpoch, compile_model, embedding_size
-from benchmarks.reproduce.vectors import word_vectors
-from keras_attnpool import datasets, models, ops, regularizers, text
+from benchmarks.reproduce.tasks import Data, Task, adam, official, run
+from keras_attnpool import datasets, models, regularizers
 
-PATIENCE = 3
 # Sizes for a CPU. The paper's are `--paper-sizes`.
 SIZES = {"lstm_units": 100, "num_layers": 1, "attention_dim": 200, "hidden_units": 200}
 PAPER_SIZES = {"lstm_units": 300, "num_layers": 1, "attention_dim": 300, "hidden_units": 300}
@@ -28,53 +23,6 @@ DROPOUT = {"embedding_dropout": 0.2, "dropout": 0.2}
 PAPER_DROPOUT = {"embedding_dropout": 0.5, "dropout": 0.5}
 # The paper chooses mu from 1 to 1e-4 on development data; lambda is 1.
 MU = 0.1
-
-
-@dataclasses.dataclass(frozen=True)
-class Task:
-    """A data set and how it is trained on.
-
-    Args:
-        parts: Reads the three parts; takes the folder that the user names, or `None`.
-        recipe: Optimizer and what it needs.
-        max_length: Longer texts are cut to this many words.
-        boundaries: Lengths that batches are padded to.
-        max_epochs: Epochs at most.
-        table: The paper's table that the set is for or stands in for.
-        paper: What the paper reports on it, if it is one of its own sets; by row, in percent.
-        train_embeddings: Whether the word vectors are fine-tuned.
-        graded: Whether the target is a relatedness of 1 to 5 instead of a class.
-        paper_sizes: What `--paper-sizes` changes beyond `PAPER_SIZES`.
-    """
-
-    parts: Callable[[str | None], tuple[Any, Any, Any]]
-    recipe: dict[str, Any]
-    max_length: int
-    boundaries: tuple[int, ...]
-    max_epochs: int
-    table: str
-    paper: dict[str, float] = dataclasses.field(default_factory=dict)
-    train_embeddings: bool = False
-    graded: bool = False
-    paper_sizes: dict[str, int] = dataclasses.field(default_factory=dict)
-
-
-def _adam(rate: float, clip: float, batch_size: int = 32) -> dict[str, Any]:
-    return {
-        "optimizer": "adam",
-        "learning_rate": rate,
-        "clip_norm": clip,
-        "weight_decay": 0.0,
-        "batch_size": batch_size,
-    }
-
-
-def _sick(folder: str | None) -> tuple[Any, Any, Any]:
-    return tuple(datasets.load("sick", split=split) for split in ("train", "dev", "test"))
-
-
-def _sst5(folder: str | None) -> tuple[Any, Any, Any]:
-    return tuple(datasets.load("sst5", split=split) for split in ("train", "dev", "test"))
 
 
 def _imdb(folder: str | None) -> tuple[Any, Any, Any]:
@@ -116,15 +64,15 @@ def _needed(folder: str | None) -> str:
 
 
 TASKS: dict[str, Task] = {
-    "sick_entailment": Task(_sick, _adam(1e-3, 10.0), 32, (14, 32), 8, "1 (stand-in)"),
+    "sick_entailment": Task(official("sick"), adam(1e-3, 10.0), 32, (14, 32), 8, "1 (stand-in)"),
     "sick_relatedness": Task(
-        _sick, _adam(1e-3, 10.0), 32, (14, 32), 8, "1 (stand-in)", graded=True
+        official("sick"), adam(1e-3, 10.0), 32, (14, 32), 8, "1 (stand-in)", graded=True
     ),
-    "sst5": Task(_sst5, _adam(1e-3, 0.5), 56, (24, 56), 6, "3, Yelp (stand-in)"),
-    "imdb": Task(_imdb, _adam(1e-3, 0.5), 128, (128,), 4, "3, Yelp (stand-in)"),
+    "sst5": Task(official("sst5"), adam(1e-3, 0.5), 56, (24, 56), 6, "3, Yelp (stand-in)"),
+    "imdb": Task(_imdb, adam(1e-3, 0.5), 128, (128,), 4, "3, Yelp (stand-in)"),
     "snli": Task(
         _nli("snli_1.0_train.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
-        _adam(4e-4, 10.0, 128),
+        adam(4e-4, 10.0, 128),
         80,
         (10, 16, 24, 80),
         20,
@@ -146,7 +94,7 @@ TASKS: dict[str, Task] = {
             "multinli_1.0_dev_matched.jsonl",
             "multinli_1.0_dev_mismatched.jsonl",
         ),
-        _adam(4e-4, 10.0),
+        adam(4e-4, 10.0),
         80,
         (16, 32, 48, 80),
         20,
@@ -164,7 +112,7 @@ TASKS: dict[str, Task] = {
     ),
     "yelp": Task(
         _texts,
-        _adam(1e-3, 0.5),
+        adam(1e-3, 0.5),
         400,
         (64, 128, 256, 400),
         20,
@@ -183,7 +131,7 @@ TASKS: dict[str, Task] = {
     ),
     "age": Task(
         _texts,
-        _adam(2e-3, 0.5),
+        adam(2e-3, 0.5),
         60,
         (16, 24, 32, 60),
         20,
@@ -242,57 +190,6 @@ def rows(dataset: str) -> dict[str, float | None]:
     return {row: paper[row] / 100 if row in paper else None for row in ROWS}
 
 
-class Data:
-    """Ids, targets and word vectors of a task's three parts."""
-
-    def __init__(self, dataset: str, folder: str | None, vectors: str | None, quick: bool) -> None:
-        self.task = TASKS[dataset]
-        parts = self.task.parts(folder)
-        self.pairs = hasattr(parts[0], "sentences_a")
-        texts = [self._columns(part) for part in parts]
-        # Frozen vectors are known for words that training never saw.
-        seen = texts[:1] if self.task.train_embeddings else texts
-        self.tokenizer = text.WordTokenizer.train(
-            [line for part in seen for column in part.values() for line in column]
-        )
-        self.vectors, self.vectors_from = word_vectors(self.tokenizer, vectors)
-        self.num_classes = 5 if self.task.graded else parts[0].num_classes
-        self.parts = [
-            (
-                {
-                    name: self.tokenizer.encode(column, max_length=self.task.max_length)
-                    for name, column in columns.items()
-                },
-                part.relatedness if self.task.graded else part.labels,
-            )
-            for columns, part in zip(texts, parts, strict=True)
-        ]
-        if quick:
-            self.parts = [
-                ({name: ids[:200] for name, ids in columns.items()}, targets[:200])
-                for columns, targets in self.parts
-            ]
-
-    def _columns(self, part: Any) -> dict[str, Any]:
-        if self.pairs:
-            return {"tokens_a": part.sentences_a, "tokens_b": part.sentences_b}
-        return {"tokens": part.texts}
-
-    def batches(self, part: int, seed: int | None = None) -> text.BucketedBatches:
-        """Batches of one of the three parts; shuffled when there is a seed."""
-        ids, targets = self.parts[part]
-        if self.task.graded:
-            targets = keras.ops.convert_to_numpy(ops.score_distribution(targets, 5))
-        return text.BucketedBatches(
-            ids if self.pairs else ids["tokens"],
-            targets,
-            self.task.recipe["batch_size"],
-            self.task.boundaries,
-            shuffle=seed is not None,
-            seed=seed or 0,
-        )
-
-
 def build(row: str, data: Data, sizes: dict[str, Any]) -> keras.Model:
     """The model of a row."""
     pooling, given = ROWS[row]
@@ -311,68 +208,6 @@ def build(row: str, data: Data, sizes: dict[str, Any]) -> keras.Model:
     if pooling == "generalized":
         return models.GeneralizedPoolingClassifier(size, classes, **arguments)
     return models.BiLSTM(size, classes, pooling=pooling, **arguments)
-
-
-def run(
-    row: str, data: Data, seed: int, max_epochs: int, sizes: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Trains one model with one seed and reads the test part once, at the selected epoch."""
-    task = data.task
-    keras.utils.clear_session()
-    keras.utils.set_random_seed(seed)
-    model = build(row, data, sizes)
-    if task.graded:
-        compile_model(model, task.recipe, "kl_divergence", ())
-    else:
-        compile_model(model, task.recipe)
-    stop = BestEpoch(PATIENCE, "loss" if task.graded else "accuracy")
-    start = time.perf_counter()
-    history = model.fit(
-        data.batches(0, seed),
-        validation_data=data.batches(1),
-        epochs=max_epochs,
-        callbacks=[stop],
-        verbose=0,
-        shuffle=False,
-    ).history
-    seconds = time.perf_counter() - start
-    epochs = len(history["loss"])
-    result = {
-        "seed": seed,
-        "backend": keras.config.backend(),
-        **{f"test_{name}": value for name, value in measure(model, data, 2).items()},
-        **{f"validation_{name}": value for name, value in measure(model, data, 1).items()},
-        "best_epoch": stop.best_epoch + 1,
-        "epochs": epochs,
-        "stopped_by_the_epoch_limit": epochs == max_epochs,
-        "seconds_per_epoch": round(seconds / epochs, 2),
-    }
-    size = embedding_size(model)
-    facts = {
-        "parameters": model.count_params(),
-        "parameters_without_embeddings": model.count_params() - size,
-    }
-    return result, facts
-
-
-def measure(model: keras.Model, data: Data, part: int) -> dict[str, float]:
-    """Accuracy and macro-F1, or correlation and error of a graded relatedness."""
-    batches = data.batches(part)
-    found = batches.restore(model.predict(batches, verbose=0))
-    targets = data.parts[part][1]
-    if data.task.graded:
-        scores = keras.ops.convert_to_numpy(ops.expected_score(found))
-        values = {
-            "pearson": stats.pearsonr(scores, targets).statistic,
-            "spearman": stats.spearmanr(scores, targets).statistic,
-            "mse": np.mean((scores - targets) ** 2),
-        }
-    else:
-        values = {
-            "accuracy": np.mean(found.argmax(axis=1) == targets),
-            "macro_f1": f1_score(targets, found.argmax(axis=1), average="macro"),
-        }
-    return {name: round(float(value), 5) for name, value in values.items()}
 
 
 def reproduce(
@@ -411,11 +246,11 @@ def reproduce(
     print(f"{len(missing)} of {len(chosen) * len(seeds)} runs to do", flush=True)
     if not missing:
         return
-    data = Data(dataset, folder, vectors, quick)
+    data = Data(task, folder, vectors, quick)
     results.header["test_examples"] = len(data.parts[2][1])
     max_epochs = 1 if quick else task.max_epochs
     for number, (row, seed) in enumerate(missing, start=1):
-        result, facts = run(row, data, seed, max_epochs, sizes)
+        result, facts = run(functools.partial(build, row, data, sizes), data, seed, max_epochs)
         facts |= {"paper": rows(dataset)[row], "word_vectors": data.vectors_from}
         results.add(row, configs[row], facts, result)
         print(f"[{number}/{len(missing)}] {row}, seed {seed}: {result}", flush=True)
@@ -456,7 +291,7 @@ def header(dataset: str) -> dict[str, Any]:
             "selection": "epoch with the lowest validation loss"
             if task.graded
             else "epoch with the best validation accuracy, ties by loss; test read once",
-            "patience": PATIENCE,
+            "patience": task.patience,
             "max_epochs": task.max_epochs,
             "batch_size": task.recipe["batch_size"],
             "max_length": task.max_length,

@@ -51,9 +51,17 @@ class Results:
                 for metric in run
                 if metric.startswith(("test_", "validation_"))
             }
-            temporary = self.path.with_suffix(".tmp")
-            temporary.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
-            os.replace(temporary, self.path)
+            self._write(data)
+
+    def note(self, name: str, value: Any) -> None:
+        """Sets an entry of the file beside its rows."""
+        with self._locked():
+            self._write({**self._read(), name: value})
+
+    def _write(self, data: dict[str, Any]) -> None:
+        temporary = self.path.with_suffix(".tmp")
+        temporary.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+        os.replace(temporary, self.path)
 
     def _read(self) -> dict[str, Any]:
         if not self.path.exists():

@@ -69,5 +69,7 @@ def minilm_vectors(vocabulary: tuple[str, ...], dim: int) -> np.ndarray:
     vectors = np.zeros((len(vocabulary), dim), "float32")
     for index, word in enumerate(vocabulary[1:], start=1):
         ids = pieces.encode(word, add_special_tokens=False).ids
-        vectors[index] = table[ids].mean(axis=0)
+        # A word of control characters has no piece: its vector stays zero, as an unknown word's.
+        if ids:
+            vectors[index] = table[ids].mean(axis=0)
     return vectors

@@ -1,0 +1,322 @@
+"""MPSAN's tables 1-7 on TREC, SST-5, SUBJ and SICK: the rows, their order, their time.
+
+The paper has 300-dimensional GloVe vectors; `--vectors` takes the file. Without it words have the
+vectors of `benchmarks/reproduce/vectors.py`, which are not trained on.
+"""
+
+import dataclasses
+import functools
+import time
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+
+from benchmarks.reproduce.results import Results
+from benchmarks.reproduce.tasks import Data, Task, adam, official, run
+from benchmarks.reproduce.training import embedding_size
+from keras_attnpool import datasets, models
+
+BW, FW, FA2, FA3 = ("backward",), ("forward",), ("faraway_2",), ("faraway_3",)
+SD, D = ("scaled_distance",), ("distance",)
+
+# row: (builder, its arguments). Attentions are as wide as the word vectors.
+TABLE_1 = {
+    "MPSAN": ("MPSAN", {}),
+    "DiSAN": ("DiSAN", {"units": "embedding"}),
+    "Bi-BloSAN": ("BiBloSAN", {"units": "embedding"}),
+    "Bi-LSTM": (
+        "BiLSTM",
+        {"pooling": "multi_dim", "lstm_units": "half", "embedding_dropout": 0.3, "dropout": 0.3},
+    ),
+    "multi-head": ("MultiHeadSAN", {"num_heads": 6, "key_dim": 64}),
+    "no positions": ("MPSAN", {"positions": ()}),
+}
+TABLES_2_TO_5 = {
+    "model 1": ("MPSAN", {"positions": (BW, FW)}),
+    "model 2": ("MPSAN", {"positions": (BW + SD, FW + SD)}),
+    "model 3": ("MPSAN", {"positions": (FA2, FA3)}),
+    "model 4": ("MPSAN", {"positions": (FA2, FA3, BW, FW)}),
+    "model 5": ("MPSAN", {"positions": (FA2 + SD, FA3 + SD, BW + SD, FW + SD)}),
+    "model 6": ("MPSAN", {"positions": (FA2, FA3, BW + D, FW + D)}),
+    "B&F + FG": ("MPSAN", {"positions": (BW, FW), "fusion": "gate"}),
+    "mul + FG": ("MPSAN", {"fusion": "gate"}),
+    "M-D + B&F + TPW": ("MPSAN", {"positions": (BW, FW), "multi_dim": True}),
+    "M-D + mul + TPW": ("MPSAN", {"multi_dim": True}),
+    "w/o fusion": ("MPSAN", {"fusion": None}),
+    "w/o attention": ("MPSAN", {"positions": (), "pooling": "mean"}),
+    "released code": (
+        "MPSAN",
+        {
+            "positions": (("faraway_1",), FA2, BW + SD, FW + SD),
+            "score_activation": "tanh",
+            "rescale_scores": True,
+        },
+    ),
+}
+PAIR_ROWS = {
+    "MPSAN": ("MPSANPair", {"dropout": 0.3}),
+    "no positions": ("MPSANPair", {"positions": (), "dropout": 0.3}),
+    "Bi-LSTM": (
+        "GeneralizedPoolingPair",
+        {
+            "pooling": "multi_dim",
+            "lstm_units": "half",
+            "num_layers": 1,
+            "dropout": 0.3,
+            "embedding_dropout": 0.3,
+        },
+    ),
+}
+
+
+def _trec(folder: str | None) -> tuple[Any, Any, Any]:
+    train, validation = datasets.load("trec", split="train").split(0.1, seed=0)
+    return train, validation, datasets.load("trec", split="test")
+
+
+def _subj(fold: int) -> tuple[Any, Any, Any]:
+    """Nine tenths to train on, less a tenth of them to choose by; the fold to test."""
+    whole = datasets.load("subj", split="all")
+    folds = StratifiedKFold(10, shuffle=True, random_state=0).split(whole.texts, whole.labels)
+    rest, test = list(folds)[fold]
+    train, validation = whole.subset(rest).split(0.1, seed=0)
+    return train, validation, whole.subset(test)
+
+
+TASKS: dict[str, Task] = {
+    "trec": Task(
+        _trec,
+        adam(1e-3, None, 64),
+        37,
+        (8, 12, 20, 37),
+        15,
+        "6, TREC",
+        {"Bi-LSTM": 94.4, "multi-head": 93.4, "DiSAN": 94.2, "Bi-BloSAN": 94.8, "MPSAN": 94.8},
+        patience=4,
+    ),
+    "sst5": Task(
+        official("sst5"),
+        adam(1e-3, None, 64),
+        56,
+        (16, 24, 56),
+        8,
+        "1-5",
+        {
+            "multi-head": 49.41,
+            "Bi-LSTM": 49.95,
+            "DiSAN": 51.72,
+            "Bi-BloSAN": 51.49,
+            "MPSAN": 52.53,
+            "no positions": 49.19,
+            "model 1": 51.54,
+            "model 2": 51.81,
+            "model 3": 51.13,
+            "model 4": 51.99,
+            "model 5": 52.48,
+            "model 6": 52.17,
+            "B&F + FG": 51.36,
+            "mul + FG": 52.39,
+            "M-D + B&F + TPW": 51.95,
+            "M-D + mul + TPW": 52.67,
+            "w/o fusion": 51.22,
+            "w/o attention": 44.93,
+        },
+    ),
+    "subj": Task(
+        lambda folder: _subj(0),
+        adam(1e-3, None, 64),
+        64,
+        (24, 64),
+        5,
+        "6, SUBJ",
+        {"Bi-LSTM": 94.7, "multi-head": 94.0, "DiSAN": 94.2, "Bi-BloSAN": 94.5, "MPSAN": 94.6},
+        patience=2,
+    ),
+    "sick": Task(
+        official("sick"),
+        adam(1e-3, None, 32),
+        32,
+        (14, 32),
+        8,
+        "7",
+        {"Bi-LSTM": 84.73, "MPSAN": 86.74},
+        graded=True,
+    ),
+}
+DATASETS = tuple(TASKS)
+# The rows whose time is taken side by side, and the paper's seconds for an epoch of SST.
+TIMED = {"MPSAN": 359, "DiSAN": 485, "Bi-BloSAN": 425}
+
+
+def rows(dataset: str) -> dict[str, float | None]:
+    """The rows of a data set's table with the paper's figure, as shares."""
+    names = {**PAIR_ROWS} if dataset == "sick" else {**TABLE_1}
+    if dataset == "sst5":
+        names |= TABLES_2_TO_5
+    paper = TASKS[dataset].paper
+    return {row: paper[row] / 100 if row in paper else None for row in names}
+
+
+def _row(dataset: str, row: str) -> tuple[str, dict[str, Any]]:
+    if dataset == "sick":
+        return PAIR_ROWS[row]
+    return {**TABLE_1, **TABLES_2_TO_5}[row]
+
+
+def build(dataset: str, row: str, data: Data) -> keras.Model:
+    """The model of a row."""
+    builder, arguments = _row(dataset, row)
+    dim = data.vectors.shape[1]
+    sizes = {"embedding": dim, "half": dim // 2}
+    arguments = {k: sizes.get(v, v) if isinstance(v, str) else v for k, v in arguments.items()}
+    return getattr(models, builder)(
+        data.tokenizer.vocabulary_size,
+        data.num_classes,
+        embeddings=data.vectors,
+        trainable_embeddings=data.task.train_embeddings,
+        hidden_units=dim,
+        **arguments,
+    )
+
+
+def reproduce(
+    results: Results,
+    dataset: str,
+    chosen: list[str],
+    seeds: list[int],
+    *,
+    quick: bool = False,
+    vectors: str | None = None,
+    epoch_times: bool = False,
+) -> None:
+    """Runs what is missing. On SUBJ a seed is a fold."""
+    task = TASKS[dataset]
+    if epoch_times:
+        _time_epochs(results, Data(task, None, vectors), rounds=1 if quick else 5)
+        return
+    configs = {}
+    for row in chosen:
+        builder, arguments = _row(dataset, row)
+        configs[row] = {
+            "model": builder,
+            "arguments": arguments,
+            "vectors": vectors and Path(vectors).name,
+            **task.recipe,
+        }
+    missing = [
+        (row, seed)
+        for seed in seeds
+        for row in chosen
+        if seed not in results.done(row, configs[row])
+    ]
+    print(f"{len(missing)} of {len(chosen) * len(seeds)} runs to do", flush=True)
+    data = fold = None
+    for number, (row, seed) in enumerate(missing, start=1):
+        if data is None or (dataset == "subj" and fold != seed):
+            here = task
+            if dataset == "subj":
+                here = dataclasses.replace(task, parts=lambda folder, f=seed: _subj(f))
+            data, fold = Data(here, None, vectors, quick), seed
+            results.header["test_examples"] = len(data.parts[2][1])
+        result, facts = run(
+            functools.partial(build, dataset, row, data),
+            data,
+            seed,
+            1 if quick else task.max_epochs,
+        )
+        facts |= {"paper": rows(dataset)[row], "word_vectors": data.vectors_from}
+        results.add(row, configs[row], facts, result)
+        print(f"[{number}/{len(missing)}] {row}, seed {seed}: {result}", flush=True)
+
+
+def _time_epochs(results: Results, data: Data, rounds: int) -> None:
+    """Trains the timed rows in turns on the same batches; process time relative to MPSAN."""
+    # 40 batches tell the ratio as well as all 134.
+    columns, targets = data.parts[0]
+    data.parts[0] = ({name: ids[:2560] for name, ids in columns.items()}, targets[:2560])
+    compiled = {}
+    for row in TIMED:
+        keras.utils.set_random_seed(0)
+        model = build("sst5", row, data)
+        model.compile("adam", "sparse_categorical_crossentropy")
+        model.fit(data.batches(0, 0), verbose=0, shuffle=False)  # compiles every length
+        compiled[row] = model
+    seconds: dict[str, list[float]] = {row: [] for row in TIMED}
+    for index in range(rounds):
+        for row, model in compiled.items():
+            start = time.process_time()
+            model.fit(data.batches(0, 0), verbose=0, shuffle=False)
+            seconds[row].append(time.process_time() - start)
+        print(index, {row: round(values[-1], 1) for row, values in seconds.items()}, flush=True)
+    first = np.array(seconds["MPSAN"])
+    results.note(
+        "epoch_times",
+        {
+            row: {
+                "paper": round(TIMED[row] / TIMED["MPSAN"], 3),
+                "parameters": compiled[row].count_params() - embedding_size(compiled[row]),
+                "relative": [
+                    round(float(f(np.array(values) / first)), 3)
+                    for f in (np.median, np.min, np.max)
+                ],
+            }
+            for row, values in seconds.items()
+        },
+    )
+
+
+# What the paper says of the order of its rows.
+CLAIMS = (
+    ("MPSAN", "DiSAN", "MPSAN beats DiSAN"),
+    ("MPSAN", "Bi-BloSAN", "... Bi-BloSAN"),
+    ("MPSAN", "multi-head", "... multi-head attention"),
+    ("MPSAN", "Bi-LSTM", "... a Bi-LSTM with self-attention"),
+    ("MPSAN", "no positions", "positional attention helps (model 0)"),
+    ("model 1", "no positions", "directions help"),
+    ("model 3", "no positions", "windows help"),
+    ("model 4", "model 1", "windows help beside directions"),
+    ("MPSAN", "model 2", "windows help beside directions with a distance"),
+    ("MPSAN", "model 4", "the scaled distance helps"),
+    ("MPSAN", "model 6", "the scaled distance is better than the distance"),
+    ("MPSAN", "model 5", "the windows need no distance"),
+    ("model 1", "B&F + FG", "the softmax over sources is better than gates (two masks)"),
+    ("MPSAN", "mul + FG", "... (four masks)"),
+    ("M-D + mul + TPW", "MPSAN", "a score for each feature adds little"),
+    ("MPSAN", "w/o fusion", "the fusion helps"),
+    ("no positions", "w/o attention", "multi-dimensional attention beats the mean"),
+    ("MPSAN", "released code", "the paper's scores and windows against the code's"),
+)
+
+
+def header(dataset: str) -> dict[str, Any]:
+    """What stands at the head of a data set's results file."""
+    task = TASKS[dataset]
+    return {
+        "paper": "MPSAN",
+        "table": task.table,
+        "dataset": dataset,
+        "measure": "pearson" if task.graded else "accuracy",
+        "claims": [(*claim, None) for claim in CLAIMS],
+        "protocol": {
+            "selection": "epoch with the lowest validation loss"
+            if task.graded
+            else "epoch with the best validation accuracy, ties by loss; test read once",
+            "runs": "folds of a 10-fold cross-validation, the first ones"
+            if dataset == "subj"
+            else "seeds; the paper takes "
+            + {"trec": "the mean of five", "sst5": "the best of ten", "sick": "the mean of five"}[
+                dataset
+            ],
+            "patience": task.patience,
+            "max_epochs": task.max_epochs,
+            "batch_size": task.recipe["batch_size"],
+            "max_length": task.max_length,
+            "length_boundaries": task.boundaries,
+            "word_vectors": "frozen",
+            "dropout": "0.3 of the inputs of every kernel but the pooling's",
+            "optimizer": "Adam, 1e-3 (the paper: Adadelta, 0.5), no penalty (1e-7)",
+        },
+    }
