@@ -80,3 +80,50 @@ def compiled(layer: Any, **kwargs: Any) -> Callable[[Any, Any], Any]:
     import jax
 
     return jax.jit(call)
+
+
+def largest_tensor(function: Callable[[Any], Any], x: np.ndarray) -> int:
+    """Entries of the largest tensor made on the way to the gradient of `sum(function(x))`."""
+    backend = keras.backend.backend()
+    sizes = [0]
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        @tf.function
+        def gradient(x: Any) -> Any:
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                value = keras.ops.sum(function(x))
+            return tape.gradient(value, x)
+
+        for operation in gradient.get_concrete_function(tf.constant(x)).graph.get_operations():
+            sizes += [t.shape.num_elements() for t in operation.outputs if t.shape.rank]
+    elif backend == "torch":
+        import torch
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        class Record(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore
+                out = func(*args, **(kwargs or {}))
+                for tensor in out if isinstance(out, tuple | list) else (out,):
+                    if isinstance(tensor, torch.Tensor):
+                        # What is allocated: an expanded view takes no room.
+                        bytes_held = tensor.untyped_storage().nbytes()
+                        sizes.append(bytes_held // tensor.element_size())
+                return out
+
+        with Record():
+            x = torch.tensor(x, requires_grad=True)
+            torch.autograd.grad(function(x).sum(), x)
+    else:
+        import jax
+
+        def visit(jaxpr: Any) -> None:
+            for equation in jaxpr.eqns:
+                sizes.extend(result.aval.size for result in equation.outvars)
+                for value in equation.params.values():
+                    if hasattr(value, "eqns"):
+                        visit(value)
+
+        visit(jax.make_jaxpr(jax.grad(lambda x: function(x).sum()))(x).jaxpr)
+    return max(sizes)

@@ -1,7 +1,12 @@
 """Layers that turn a sequence into vectors by attention, and the mask-safe baselines."""
 
 from keras_attnpool.layers.attention_pooling import AttentionPooling as AttentionPooling
+from keras_attnpool.layers.block_self_attention import BlockSelfAttention as BlockSelfAttention
 from keras_attnpool.layers.character_embedding import CharacterEmbedding as CharacterEmbedding
+from keras_attnpool.layers.directional_self_attention import (
+    DirectionalSelfAttention as DirectionalSelfAttention,
+)
+from keras_attnpool.layers.fusion_gate import FusionGate as FusionGate
 from keras_attnpool.layers.generalized_pooling import GeneralizedPooling as GeneralizedPooling
 from keras_attnpool.layers.last_pooling1d import LastPooling1D as LastPooling1D
 from keras_attnpool.layers.low_rank_attention_pooling import (
@@ -15,6 +20,10 @@ from keras_attnpool.layers.multi_dim_attention_pooling import (
     MultiDimAttentionPooling as MultiDimAttentionPooling,
 )
 from keras_attnpool.layers.pair_matching import PairMatching as PairMatching
+from keras_attnpool.layers.position_fusion import PositionFusion as PositionFusion
+from keras_attnpool.layers.positional_self_attention import (
+    PositionalSelfAttention as PositionalSelfAttention,
+)
 from keras_attnpool.layers.shortcut_stacked_bilstm import (
     ShortcutStackedBiLSTM as ShortcutStackedBiLSTM,
 )

@@ -13,3 +13,8 @@ from keras_attnpool.ops.masking import masked_sum as masked_sum
 from keras_attnpool.ops.masking import zero_masked as zero_masked
 from keras_attnpool.ops.masking import zero_masked_rows as zero_masked_rows
 from keras_attnpool.ops.normalization import l2_normalize as l2_normalize
+from keras_attnpool.ops.positions import backward as backward
+from keras_attnpool.ops.positions import distance as distance
+from keras_attnpool.ops.positions import faraway as faraway
+from keras_attnpool.ops.positions import forward as forward
+from keras_attnpool.ops.positions import scaled_distance as scaled_distance

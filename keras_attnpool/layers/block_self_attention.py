@@ -1,0 +1,323 @@
+"""Attention within blocks, and between them: Bi-BloSAN's unit, for long texts."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers.directional_self_attention import (
+    DirectionalAttentionBase,
+    DirectionalSelfAttention,
+)
+from keras_attnpool.ops.masking import at_least_float32, zero_masked
+from keras_attnpool.ops.vector_pooling import softmax_terms
+from keras_attnpool.types import (
+    ActivationLike,
+    ConstraintLike,
+    InitializerLike,
+    RegularizerLike,
+    Shape,
+    Tensor,
+)
+
+LARGEST_ROOT = 1290
+"""The cube of a larger one is no 32-bit integer."""
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class BlockSelfAttention(DirectionalAttentionBase):
+    """Attention of one direction within short blocks of a text, and between the blocks.
+
+    Bi-BloSAN, one direction. With inputs `x_t` of one example, cut into blocks of `r` steps:
+
+    1. `h_t = activation(W x_t + b)`
+    2. `g_t`: attention from `h_t` to the steps of its block that `direction` allows, as steps 2 to
+       4 of `DirectionalSelfAttention`
+    3. `v = sum_t p_t * g_t` for each block, with `p_t = softmax over its steps of W_v g_t + b_v`,
+       each feature by itself
+    4. `o = DirectionalSelfAttention(v)`, from block to block, the whole unit with its gate
+    5. `z_t = [h_t; g_t; o of the block of t]`
+    6. `F_t = activation(W_z z_t + b_z)` and `G_t = sigmoid(W_g z_t + b_g)`
+    7. `output_t = G_t * F_t + (1 - G_t) * h_t`
+
+    Blocks of `r = ceil((2 n)^(1/3))` steps keep the memory for a text of `n` steps low: it grows as
+    `n^(4/3)`, where attention between all steps takes `n^2`. `b_v` moves all steps of a block
+    alike, so that the softmax cancels it: it is there as in the released code, and its gradient is
+    exactly 0.
+
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps are attended to by none, and are exactly 0 in output
+    and weights, whatever they hold; so are blocks of padded steps alone. A hole keeps its place in
+    its block. Without `block_length`, `n` is the length of each text by itself, up to its last kept
+    step: how far a batch is padded changes nothing. The output carries the mask.
+
+    Args:
+        units: Size of the output, and of everything inside.
+        direction: `"forward"`: attend to earlier steps and blocks; `"backward"`: to later ones;
+            `None`: to all but itself.
+        block_length: Steps of a block, the paper's r, or `None` for `ceil((2 n)^(1/3))`.
+        scale: Bound of the scores, the paper's c.
+        activation: Activation of steps 1 and 6, and of the first step within 4.
+        dropout: Share of the features dropped in training in front of every kernel, in [0, 1). The
+            values that are summed and mixed are not dropped.
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        bias_regularizer: Regularizer of the biases.
+        kernel_constraint: Constraint of the kernels.
+        bias_constraint: Constraint of the biases.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, time, units)`; the scores are a dict: `"intra"` `(batch, blocks, query, key,
+        units)`, the steps of each block, and `"inter"` `(batch, blocks, blocks, units)`, query by
+        key. Blocks and their steps are as many as the longest text of that time may need.
+
+    Returns:
+        The mixture, and on request the attention weights, all in the layer's compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)`.
+
+    Example:
+
+    ```python
+    import numpy as np
+    import keras_attnpool
+
+    layer = keras_attnpool.layers.BlockSelfAttention(8, "forward", block_length=10)
+    output, scores = layer(np.ones((2, 100, 16), "float32"), return_attention_scores=True)
+    assert output.shape == (2, 100, 8)
+    assert scores["intra"].shape == (2, 10, 10, 10, 8) and scores["inter"].shape == (2, 10, 10, 8)
+    ```
+
+    Weights, by name: `hidden/kernel` `(dim, units)`, W transposed; `source_kernel` and
+    `target_kernel` `(units, units)`, those of the scores within a block; `block_kernel`
+    `(units, units)`, W_v transposed; `fusion_kernel` and `gate_kernel` `(3 * units, units)`, W_z
+    and W_g transposed; with biases `hidden/bias`, `score_bias`, `block_bias`, `fusion_bias` and
+    `gate_bias` `(units,)`; below `inter/` those of `DirectionalSelfAttention`.
+
+    What differs: the released code cuts all texts of a batch by its padded length and lets blocks
+    attend to blocks of padding, so that the result depends on the padding. Here it does not.
+
+    Reference:
+        - Shen et al., 2018, Bi-Directional Block Self-Attention for Fast and Memory-Efficient
+          Sequence Modeling, its masked block self-attention
+    """
+
+    def __init__(
+        self,
+        units: int,
+        direction: str | None = "forward",
+        block_length: int | None = None,
+        scale: float = 5.0,
+        activation: ActivationLike = "elu",
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            units,
+            direction=direction,
+            scale=scale,
+            activation=activation,
+            dropout=dropout,
+            use_bias=use_bias,
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
+            kernel_constraint=kernel_constraint,
+            bias_constraint=bias_constraint,
+            seed=seed,
+            **kwargs,
+        )
+        self.block_length = (
+            None if block_length is None else self._positive(block_length, "block_length")
+        )
+
+    def build(self, input_shape: Shape) -> None:
+        """Creates the weights within a block, of the fusion, and between blocks."""
+        super().build(input_shape)
+        units = self.units
+        self.block_kernel = self._add_kernel("block_kernel", (units, units))
+        self.fusion_kernel = self._add_kernel("fusion_kernel", (3 * units, units))
+        self.gate_kernel = self._add_kernel("gate_kernel", (3 * units, units))
+        if self.use_bias:
+            self.block_bias = self._add_bias("block_bias", (units,))
+            self.fusion_bias = self._add_bias("fusion_bias", (units,))
+            self.gate_bias = self._add_bias("gate_bias", (units,))
+        self.inter = DirectionalSelfAttention(
+            units,
+            direction=self.direction,
+            scale=self.scale,
+            activation=self.activation,
+            **self._inner_arguments(),
+            name="inter",
+        )
+        self.inter.build((None, None, units))
+
+    def call(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+    ) -> Any:
+        """Maps `(batch, time, dim)` to `(batch, time, units)`."""
+        inputs, mask = self._read(inputs, mask)
+        if mask is None:
+            mask = ops.ones(ops.shape(inputs)[:2], dtype="bool")
+        blocks, places = self._grid(ops.shape(inputs)[1])
+        steps, filled, back = self._cut(mask, blocks, places)
+        units = self.units
+        # From here on a block is a row: (batch * blocks, places, units).
+        hidden = ops.reshape(
+            _gather(self._hidden_states(inputs, training), steps), (-1, places, units)
+        )
+        within, intra = self._attend(hidden, filled, training, return_attention_scores)
+        vectors = ops.reshape(self._pool(within, filled, training), (-1, blocks, units))
+        found = self.inter(
+            vectors,
+            mask=ops.reshape(ops.any(filled, axis=1), (-1, blocks)),
+            training=training,
+            return_attention_scores=return_attention_scores,
+        )
+        between, inter = found if return_attention_scores else (found, None)
+        between = ops.reshape(at_least_float32(between), (-1, 1, units))
+        between = ops.broadcast_to(between, ops.shape(hidden))
+        output = self._fuse(hidden, within, between, training)
+        output = _gather(ops.reshape(output, (-1, blocks * places, units)), back)
+        output = ops.cast(zero_masked(output, mask), self.compute_dtype)
+        if not return_attention_scores:
+            return output
+        intra = ops.reshape(intra, (-1, blocks, places, places, units))
+        scores = {"intra": intra, "inter": inter}
+        return output, {name: ops.cast(s, self.compute_dtype) for name, s in scores.items()}
+
+    def compute_output_spec(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+    ) -> Any:
+        """Returns the symbolic output, or the pair of output and dict of scores."""
+        output = super().compute_output_spec(inputs, mask, training)
+        if not return_attention_scores:
+            return output
+        batch, time = inputs.shape[:2]
+        blocks, places = (None, None) if time is None else self._grid(time)
+        shapes = {
+            "intra": (batch, blocks, places, places, self.units),
+            "inter": (batch, blocks, blocks, self.units),
+        }
+        return output, {
+            name: keras.KerasTensor(shape, self.compute_dtype) for name, shape in shapes.items()
+        }
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {**super().get_config(), "block_length": self.block_length}
+
+    def _grid(self, time: Any) -> tuple[Any, Any]:
+        """How many blocks texts of up to that many steps need, and how many places in a block.
+
+        Integers if `time` is one; tensors on a graph that learns it only when it runs.
+        """
+        static = isinstance(time, int)
+        lower, higher = (min, max) if static else (ops.minimum, ops.maximum)
+        if self.block_length is None:
+            length = _block_length_of_int(time) if static else _block_length(time)
+            # A shorter text has shorter blocks, and then it may have more of them: the most where
+            # (length - 1)^3 / 2 steps are cut into blocks of length - 1.
+            shorter = ((length - 1) * (length - 1) + 1) // 2
+        else:
+            length, shorter = self.block_length, 1
+        return higher((time + length - 1) // length, shorter), lower(length, time)
+
+    def _cut(self, mask: Tensor, blocks: Any, places: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """How steps become places of blocks, and back.
+
+        Returns the step at each place `(batch, blocks * places)`; whether a kept one is there
+        `(batch * blocks, places)`; and the place of each step `(batch, time)`.
+        """
+        time = ops.shape(mask)[1]
+        steps = ops.expand_dims(ops.arange(time, dtype="int32"), 0)
+        ends = ops.amax(ops.where(mask, steps + 1, 0), axis=1, keepdims=True)
+        if self.block_length is None:
+            length = _block_length(ends)
+        else:
+            length = ops.full_like(ends, self.block_length)
+        block = ops.reshape(ops.arange(blocks, dtype="int32"), (1, -1, 1))
+        place = ops.reshape(ops.arange(places, dtype="int32"), (1, 1, -1))
+        step = block * ops.expand_dims(length, 2) + place
+        inside = ops.logical_and(place < ops.expand_dims(length, 2), step < time)
+        flat = (-1, blocks * places)
+        step = ops.reshape(ops.where(inside, step, 0), flat)
+        kept = ops.logical_and(ops.reshape(inside, flat), ops.take_along_axis(mask, step, axis=1))
+        back = steps // length * places + steps % length
+        # Beyond a text's end there may be no such block; nobody reads what is found instead.
+        back = ops.minimum(back, blocks * places - 1)
+        return step, ops.reshape(kept, (-1, places)), back
+
+    def _pool(self, within: Tensor, filled: Tensor, training: bool | None) -> Tensor:
+        """The vector `v` of each block; 0 for a block of padding."""
+        logits = self._product(self._drop(within, training), self.block_kernel)
+        if self.use_bias:
+            logits = logits + at_least_float32(self.block_bias)
+        exps, total = softmax_terms(logits, filled)
+        return ops.sum(exps * within, axis=1) / total
+
+    def _fuse(
+        self, hidden: Tensor, within: Tensor, between: Tensor, training: bool | None
+    ) -> Tensor:
+        """Steps 5 to 7."""
+        every = ops.concatenate([hidden, within, between], axis=-1)
+        fusion = self._product(self._drop(every, training), self.fusion_kernel)
+        gate = self._product(self._drop(every, training), self.gate_kernel)
+        if self.use_bias:
+            fusion = fusion + at_least_float32(self.fusion_bias)
+            gate = gate + at_least_float32(self.gate_bias)
+        gate = ops.sigmoid(gate)
+        return gate * self.activation(fusion) + (1 - gate) * hidden
+
+
+def _gather(x: Tensor, index: Tensor) -> Tensor:
+    """The entries of `x` `(batch, n, dim)` that `index` `(batch, m)` names."""
+    return ops.take_along_axis(x, ops.expand_dims(index, -1), axis=1)
+
+
+def _block_length_of_int(length: int) -> int:
+    """The smallest `r` with `r^3 >= 2 * length`: no cube root in floats, which may miss by one."""
+    root = 1
+    while root**3 < 2 * length:
+        root += 1
+    return root
+
+
+def _block_length(lengths: Tensor) -> Tensor:
+    """`_block_length_of_int` of a tensor of integers."""
+    roots = ops.arange(1, LARGEST_ROOT + 1, dtype="int32")
+    smaller = roots * roots * roots < 2 * ops.expand_dims(lengths, -1)
+    return ops.sum(ops.cast(smaller, "int32"), axis=-1) + 1

@@ -1,0 +1,190 @@
+"""Mixes a sequence and its attention by a gate for every feature: DiSAN's fusion gate."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers.base import AttentionBase
+from keras_attnpool.ops.masking import at_least_float32, zero_masked
+from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class FusionGate(AttentionBase):
+    """Mixes a sequence and an attention over it by weights that both decide.
+
+    With inputs `h` and attention `s`, both `(batch, time, dim)`, at each step and for each feature
+    by itself:
+
+    1. `F = sigmoid(W_1 h + b_1 + W_2 s + b_2 + b_o)`
+    2. `output = F * h + (1 - F) * s`
+
+    The paper has one bias, its released code these three. Two of them are redundant, since only the
+    sum counts; they are kept so that parameters count as published and weights can be carried over.
+
+    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without one, the mask of the
+    inputs is taken, or else that of the attention. Padded steps are exactly 0 in output and gate,
+    whatever they hold. The output carries the mask of the inputs.
+
+    Args:
+        dropout: Share of the features dropped in training where they decide the gate, in [0, 1).
+            What is mixed is not dropped.
+        use_bias: Whether there are `b_1`, `b_2` and `b_o`.
+        kernel_initializer: Initializer of both kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of both kernels.
+        bias_regularizer: Regularizer of the biases.
+        kernel_constraint: Constraint of both kernels.
+        bias_constraint: Constraint of the biases.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        attention: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        Twice `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, time, dim)`; the scores are `(batch, time, dim)`.
+
+    Returns:
+        The mixture, and on request the gate `F`, the share of the inputs, both in the layer's
+        compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, tensors that are not both `(batch, time, dim)` of one
+            shape, or a mask that is not `(batch, time)`.
+
+    Example:
+
+    ```python
+    import numpy as np
+    import keras_attnpool
+
+    words, attention = np.ones((2, 5, 16), "float32"), np.zeros((2, 5, 16), "float32")
+    layer = keras_attnpool.layers.FusionGate()
+    output, gate = layer(words, attention, return_attention_scores=True)
+    assert output.shape == gate.shape == (2, 5, 16)
+    ```
+
+    Weights, by name: `inputs_kernel` and `attention_kernel` `(dim, dim)`, W_1 and W_2 transposed;
+    with biases `inputs_bias`, `attention_bias` and `output_bias` `(dim,)`, b_1, b_2 and b_o.
+
+    Reference:
+        - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language
+          Understanding, section 3.3 (fusion gate)
+    """
+
+    def __init__(
+        self,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            dropout=dropout,
+            use_bias=use_bias,
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
+            kernel_constraint=kernel_constraint,
+            bias_constraint=bias_constraint,
+            seed=seed,
+            **kwargs,
+        )
+
+    def build(  # type: ignore[override]
+        self, inputs_shape: Shape, attention_shape: Shape
+    ) -> None:
+        """Creates both kernels and the biases."""
+        self._check(inputs_shape, attention_shape)
+        dim = self._feature_dim(inputs_shape)
+        self.inputs_kernel = self._add_kernel("inputs_kernel", (dim, dim))
+        self.attention_kernel = self._add_kernel("attention_kernel", (dim, dim))
+        if self.use_bias:
+            self.inputs_bias = self._add_bias("inputs_bias", (dim,))
+            self.attention_bias = self._add_bias("attention_bias", (dim,))
+            self.output_bias = self._add_bias("output_bias", (dim,))
+
+    def call(
+        self,
+        inputs: Tensor,
+        attention: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+        inputs_mask: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+    ) -> Any:
+        """Mixes two tensors `(batch, time, dim)` to one."""
+        self._check(tuple(inputs.shape), tuple(attention.shape))
+        inputs, mask = self._read(inputs, self._mask(mask, inputs_mask, attention_mask))
+        attention = zero_masked(ops.cast(attention, self.compute_dtype), mask)
+        logits = self._logits(inputs, self.inputs_kernel, training)
+        logits = logits + self._logits(attention, self.attention_kernel, training)
+        if self.use_bias:
+            for bias in (self.inputs_bias, self.attention_bias, self.output_bias):
+                logits = logits + at_least_float32(bias)
+        gate = zero_masked(ops.sigmoid(logits), mask)
+        # Both are 0 at padded steps, and so is what 1 - 0 lets pass there.
+        output = gate * at_least_float32(inputs) + (1 - gate) * at_least_float32(attention)
+        return self._output(output, gate, return_attention_scores)
+
+    def compute_output_shape(self, inputs_shape: Shape, attention_shape: Shape) -> Shape:
+        """Returns the shape of the inputs."""
+        return tuple(inputs_shape)
+
+    def compute_output_spec(  # type: ignore[override]
+        self,
+        inputs: Tensor,
+        attention: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+        inputs_mask: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+    ) -> Any:
+        """Returns the symbolic output, or the pair of output and gate."""
+        self._check(tuple(inputs.shape), tuple(attention.shape))
+        self._check_mask(inputs, self._mask(mask, inputs_mask, attention_mask))
+        output = keras.KerasTensor(inputs.shape, self.compute_dtype)
+        if not return_attention_scores:
+            return output
+        return output, keras.KerasTensor(inputs.shape, self.compute_dtype)
+
+    def _logits(self, x: Tensor, kernel: Any, training: bool | None) -> Tensor:
+        # A product in float16 can leave its range.
+        dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
+        x = ops.cast(self._drop(x, training), dtype)
+        return at_least_float32(ops.matmul(x, ops.cast(kernel, dtype)))
+
+    @staticmethod
+    def _mask(*candidates: Tensor | None) -> Tensor | None:
+        """The mask in force: Keras hands those of the tensors over under their names."""
+        return next((mask for mask in candidates if mask is not None), None)
+
+    def _check(self, inputs_shape: Shape, attention_shape: Shape) -> None:
+        fits = len(inputs_shape) == len(attention_shape) == 3 and all(
+            a is None or b is None or a == b
+            for a, b in zip(inputs_shape, attention_shape, strict=True)
+        )
+        if not fits:
+            raise ValueError(
+                f"The `inputs` and the `attention` of layer '{self.name}' (FusionGate) must both "
+                f"be (batch, time, dim) of one shape. Received: inputs of shape "
+                f"{tuple(inputs_shape)}, attention of shape {tuple(attention_shape)}"
+            )

@@ -1,0 +1,232 @@
+"""Mixes several attentions and the tokens, feature by feature: MPSAN's position fusion."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers.base import AttentionBase
+from keras_attnpool.ops.masking import at_least_float32, zero_masked
+from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class PositionFusion(AttentionBase):
+    """Mixes attentions over one text and its tokens by weights that the tokens decide.
+
+    With attentions `s_1 ... s_k` and tokens `w`, all `(batch, time, dim)`, at each step and for
+    each feature by itself:
+
+    1. `a_1, ..., a_{k+1} = softmax over the k + 1 sources of W_P w + b_P`
+    2. `output = a_1 * s_1 + ... + a_k * s_k + a_{k+1} * w`
+
+    The paper calls the weights Tokens-Position-Weight. The tokens are the last source, so that a
+    step whose attentions are all empty still has its word.
+
+    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without one, the mask of the
+    attentions is taken, or else that of the tokens. Padded steps are exactly 0 in output and
+    weights, whatever they hold. The output carries the mask of the attentions.
+
+    Args:
+        dropout: Share of the tokens' features dropped in training where they decide the weights,
+            in [0, 1).
+        use_bias: Whether there is `b_P`.
+        kernel_initializer: Initializer of `W_P`.
+        bias_initializer: Initializer of `b_P`.
+        kernel_regularizer: Regularizer of `W_P`.
+        bias_regularizer: Regularizer of `b_P`.
+        kernel_constraint: Constraint of `W_P`.
+        bias_constraint: Constraint of `b_P`.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        attentions: List of `k >= 1` float tensors `(batch, time, dim)`.
+        tokens: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `k + 1` times `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, time, dim)`; the scores are `(batch, time, k + 1, dim)`, sources in the order
+        given, the tokens last.
+
+    Returns:
+        The mixture, and on request its weights, both in the layer's compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, no attention, tensors that are not all
+            `(batch, time, dim)` of one shape, another number of attentions than the layer was
+            built for, or a mask that is not `(batch, time)`.
+
+    Example:
+
+    ```python
+    import keras
+    import keras_attnpool
+
+    tokens = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(1000, 32, mask_zero=True)(tokens)
+    near = keras_attnpool.layers.PositionalSelfAttention(32, positions=("faraway_2",))(x)
+    before = keras_attnpool.layers.PositionalSelfAttention(32, positions=("backward",))(x)
+    fused = keras_attnpool.layers.PositionFusion()([near, before], x)
+    assert fused.shape == (None, None, 32)
+    ```
+
+    Weights, by name: `kernel` `(dim, (k + 1) * dim)`, W_P transposed, source after source; `bias`
+    `((k + 1) * dim,)`, b_P.
+
+    What differs: the paper prints `b_P` with a column for each position, which would tie the layer
+    to one length; its released code has a vector, as here, and a second one that adds nothing.
+
+    Reference:
+        - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
+          eq. 13-16
+    """
+
+    def __init__(
+        self,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            dropout=dropout,
+            use_bias=use_bias,
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
+            kernel_constraint=kernel_constraint,
+            bias_constraint=bias_constraint,
+            seed=seed,
+            **kwargs,
+        )
+        # The first argument is a list, of any length; `_check` tells more than Keras could.
+        self.input_spec = None
+
+    def build(  # type: ignore[override]
+        self, attentions_shape: Sequence[Shape], tokens_shape: Shape
+    ) -> None:
+        """Creates W_P and b_P for as many sources as there are."""
+        self._check(attentions_shape, tokens_shape)
+        dim = self._feature_dim(tokens_shape, "tokens")
+        size = (len(attentions_shape) + 1) * dim
+        self.kernel = self._add_kernel("kernel", (dim, size))
+        if self.use_bias:
+            self.bias = self._add_bias("bias", (size,))
+
+    def call(
+        self,
+        attentions: Sequence[Tensor],
+        tokens: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+        attentions_mask: Sequence[Tensor | None] | None = None,
+        tokens_mask: Tensor | None = None,
+    ) -> Any:
+        """Mixes `k + 1` tensors `(batch, time, dim)` to one."""
+        self._check([tuple(a.shape) for a in attentions], tuple(tokens.shape))
+        tokens, mask = self._read(tokens, self._mask(mask, attentions_mask, tokens_mask))
+        sources = [zero_masked(ops.cast(a, self.compute_dtype), mask) for a in attentions]
+        # A product in float16 can leave its range.
+        dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
+        dropped = ops.cast(self._drop(tokens, training), dtype)
+        logits = ops.matmul(dropped, ops.cast(self.kernel, dtype))
+        if self.use_bias:
+            logits = logits + ops.cast(self.bias, dtype)
+        # Source by source: a softmax over a middle axis is slow on some backends.
+        logits = ops.split(at_least_float32(logits), len(sources) + 1, axis=-1)
+        highest = logits[0]
+        for other in logits[1:]:
+            highest = ops.maximum(highest, other)
+        highest = ops.stop_gradient(highest)
+        exps = [ops.exp(logit - highest) for logit in logits]
+        total = sum(exps)
+        mixed = sum(e * at_least_float32(s) for e, s in zip(exps, [*sources, tokens], strict=True))
+        output = zero_masked(mixed / total, mask)
+        scores = None
+        if return_attention_scores:
+            scores = zero_masked(ops.stack([e / total for e in exps], axis=2), mask)
+        return self._output(output, scores, return_attention_scores)
+
+    def compute_mask(self, attentions: Any, mask: Any = None) -> Any:
+        """Returns the mask of the attentions: the output has the same steps."""
+        if isinstance(mask, (list, tuple)):
+            return next((m for m in mask if m is not None), None)
+        return mask
+
+    def compute_output_shape(self, attentions_shape: Any, tokens_shape: Shape) -> Shape:
+        """Returns the shape of the tokens."""
+        return tuple(tokens_shape)
+
+    def compute_output_spec(  # type: ignore[override]
+        self,
+        attentions: Sequence[Tensor],
+        tokens: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+        attentions_mask: Sequence[Tensor | None] | None = None,
+        tokens_mask: Tensor | None = None,
+    ) -> Any:
+        """Returns the symbolic output, or the pair of output and scores."""
+        self._check([tuple(a.shape) for a in attentions], tuple(tokens.shape))
+        self._check_mask(tokens, self._mask(mask, attentions_mask, tokens_mask))
+        output = keras.KerasTensor(tokens.shape, self.compute_dtype)
+        if not return_attention_scores:
+            return output
+        batch, time, dim = tokens.shape
+        shape = (batch, time, len(attentions) + 1, dim)
+        return output, keras.KerasTensor(shape, self.compute_dtype)
+
+    @staticmethod
+    def _mask(
+        mask: Tensor | None,
+        attentions_mask: Sequence[Tensor | None] | None,
+        tokens_mask: Tensor | None,
+    ) -> Tensor | None:
+        """The mask in force: Keras hands those of the tensors over under their names."""
+        candidates = [mask, *(attentions_mask or []), tokens_mask]
+        return next((m for m in candidates if m is not None), None)
+
+    def _check(self, attentions_shape: Any, tokens_shape: Any) -> None:
+        # A single tensor instead of a list comes as its shape.
+        listed = bool(attentions_shape) and isinstance(attentions_shape[0], (list, tuple))
+        shapes = [tuple(s) for s in attentions_shape] if listed else [tuple(attentions_shape)]
+        every = [*shapes, tuple(tokens_shape)]
+        fits = (
+            listed
+            and all(len(shape) == 3 for shape in every)
+            and all(
+                a is None or b is None or a == b
+                for shape in shapes
+                for a, b in zip(shape, tokens_shape, strict=True)
+            )
+        )
+        if fits and self.built:
+            fits = (len(shapes) + 1) * tokens_shape[-1] == self.kernel.shape[1]
+        if not fits:
+            expected = ""
+            if self.built:
+                dim = self.kernel.shape[0]
+                count = self.kernel.shape[1] // dim - 1
+                expected = f", as built: {count} attentions of dim {dim}"
+            raise ValueError(
+                f"The `attentions` of layer '{self.name}' (PositionFusion) must be a list of "
+                f"tensors (batch, time, dim) of the shape of the `tokens`{expected}. Received: "
+                f"attentions of shape {', '.join(map(str, shapes))}, tokens of shape "
+                f"{tuple(tokens_shape)}"
+            )

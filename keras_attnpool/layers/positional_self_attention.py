@@ -1,0 +1,255 @@
+"""Self-attention under position masks: windows, directions and distances, as in MPSAN."""
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers.base import SequenceAttentionBase
+from keras_attnpool.ops.additive_attention import additive_attention, banded_attention
+from keras_attnpool.ops.masking import at_least_float32
+from keras_attnpool.ops.positions import parse_positions
+from keras_attnpool.types import (
+    ActivationLike,
+    ConstraintLike,
+    InitializerLike,
+    RegularizerLike,
+    Shape,
+    Tensor,
+)
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class PositionalSelfAttention(SequenceAttentionBase):
+    """Each step becomes a weighted sum of the steps that its position lets it attend to.
+
+    With inputs `w_t` of one example, `i` the step attended to and `j` the one that attends:
+
+    1. `h_t = activation(W_h w_t + b_h)`
+    2. `f_ij = score_activation((U h_i + V h_j + b) / scale)`, one score, or one for each of the
+       `units` features with `multi_dim=True`; times `scale` again with `rescale_scores=True`
+    3. `p_ij = softmax over i of (f_ij + M_ij)`
+    4. `output_j = sum_i p_ij h_i`
+
+    `M` is the sum of the masks in `positions`, none of them for `()`:
+
+    - `"faraway_m"` with a number for m: 0 where `0 < |i - j| <= m`, else -infinity
+    - `"forward"`: 0 where `i > j`, else -infinity
+    - `"backward"`: 0 where `i < j`, else -infinity
+    - `"distance"`: `-|i - j|`
+    - `"scaled_distance"`: `-log |i - j|`, 0 where `i = j`
+
+    These are MPSAN's names. DiSAN's code, and `DirectionalSelfAttention`, call "forward" what is
+    `"backward"` here: attending to earlier steps.
+
+    A step that may attend to no kept step gives a zero vector with zero weights: the first one with
+    `"backward"`, the last with `"forward"`, a single one with `"faraway_m"`. With a faraway mask
+    time and memory grow with `m * time`; otherwise with `time^2`, for a score of each feature with
+    `time^2 * units`.
+
+    Where ELU, the default score activation, is linear, which is for positive sums, `V h_j` moves
+    all scores of a step alike and the softmax cancels it. That is so in the paper's equations, and
+    no fault.
+
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps are attended to by none, and are exactly 0 in output
+    and weights, whatever they hold. A hole stays a position: distances count it. The output carries
+    the mask.
+
+    Args:
+        units: Size of the output, the paper's d_h.
+        positions: The names of the masks that are added, a tuple.
+        scale: What the scores are divided by, the paper's c.
+        multi_dim: Whether each feature has a score of its own.
+        activation: Activation of step 1.
+        score_activation: Activation of the scores.
+        rescale_scores: Whether the scores are multiplied by `scale` again. With
+            `score_activation="tanh"` they are then between -scale and scale, as in DiSAN and in
+            MPSAN's published code.
+        dropout: Share of the features dropped in training in front of every kernel, in [0, 1). The
+            values that are summed are not dropped.
+        use_bias: Whether there are `b_h` and `b`.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        bias_regularizer: Regularizer of the biases.
+        kernel_constraint: Constraint of the kernels.
+        bias_constraint: Constraint of the biases.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`. The scores take `time^2`
+            numbers, a faraway mask or not.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, time, units)`; the scores are `(batch, query, key)`, with a last axis `units` if
+        `multi_dim=True`.
+
+    Returns:
+        The sequence, and on request the attention weights, both in the layer's compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, positions that allow no pair of steps, inputs that are
+            not `(batch, time, dim)` with a known `dim`, or a mask that is not `(batch, time)`.
+
+    Example:
+
+    ```python
+    import keras
+    import keras_attnpool
+
+    tokens = keras.Input((None,), dtype="int32")
+    words = keras.layers.Embedding(1000, 32, mask_zero=True)(tokens)
+    layers = keras_attnpool.layers
+    near = layers.PositionalSelfAttention(32, ("faraway_2",))(words)
+    before = layers.PositionalSelfAttention(32, ("backward", "scaled_distance"))(words)
+    assert near.shape == before.shape == (None, None, 32)
+    ```
+
+    Weights, by name: `hidden/kernel` `(dim, units)`, W_h transposed; `source_kernel` and
+    `target_kernel` `(units, 1)`, or `(units, units)` with `multi_dim=True`, U and V transposed;
+    with biases `hidden/bias` `(units,)` and `score_bias` `(1,)`, or `(units,)`.
+
+    Reference:
+        - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
+          eq. 1-12
+    """
+
+    def __init__(
+        self,
+        units: int,
+        positions: Sequence[str] = ("faraway_2",),
+        scale: float = 5.0,
+        multi_dim: bool = False,
+        activation: ActivationLike = "elu",
+        score_activation: ActivationLike = "elu",
+        rescale_scores: bool = False,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            units,
+            dropout=dropout,
+            use_bias=use_bias,
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
+            kernel_constraint=kernel_constraint,
+            bias_constraint=bias_constraint,
+            seed=seed,
+            **kwargs,
+        )
+        self._relation = parse_positions(positions, type(self).__name__)
+        self.positions = tuple(positions)
+        number = isinstance(scale, numbers.Real) and not isinstance(scale, bool)
+        if not number or not 0 < scale < math.inf:
+            raise ValueError(
+                f"`scale` of {type(self).__name__} must be a number > 0. Received: scale={scale!r}"
+            )
+        self.scale = float(scale)
+        self.multi_dim = bool(multi_dim)
+        self.activation = keras.activations.get(activation)
+        self.score_activation = keras.activations.get(score_activation)
+        self.rescale_scores = bool(rescale_scores)
+
+    def build(self, input_shape: Shape) -> None:
+        """Creates the hidden layer and the scores' kernels."""
+        self._feature_dim(input_shape)
+        # An ELU bounds nothing: the products can leave the range of float16.
+        half = self.compute_dtype == "float16"
+        self.hidden = self._hidden_dense(
+            self.units, self.activation, input_shape, dtype="float32" if half else None
+        )
+        scores = self.units if self.multi_dim else 1
+        self.source_kernel = self._add_kernel("source_kernel", (self.units, scores))
+        self.target_kernel = self._add_kernel("target_kernel", (self.units, scores))
+        if self.use_bias:
+            self.score_bias = self._add_bias("score_bias", (scores,))
+
+    def call(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+    ) -> Any:
+        """Maps `(batch, time, dim)` to `(batch, time, units)`."""
+        inputs, mask = self._read(inputs, mask)
+        values = at_least_float32(self.hidden(self._drop(inputs, training)))
+        hidden = self._drop(values, training)
+        # Divided, and the bias added, before the sums: those are far more numbers.
+        source = ops.matmul(hidden, at_least_float32(self.source_kernel)) / self.scale
+        target = ops.matmul(hidden, at_least_float32(self.target_kernel))
+        if self.use_bias:
+            target = target + at_least_float32(self.score_bias)
+        target = target / self.scale
+        offsets = self._relation.offsets
+        if offsets is not None:
+            output, scores = banded_attention(
+                source,
+                target,
+                values,
+                self._score,
+                offsets,
+                self._relation.offset_penalties,
+                mask,
+                return_attention_scores,
+            )
+        else:
+            time = ops.shape(values)[1]
+            dtype = keras.backend.standardize_dtype(values.dtype)
+            output, scores = additive_attention(
+                source,
+                target,
+                values,
+                self._score,
+                mask,
+                self._relation.allowed(time),
+                self._relation.penalty(time, dtype),
+                return_attention_scores,
+            )
+        # One feature comes without an axis of features.
+        if scores is not None and self.multi_dim and self.units == 1:
+            scores = ops.expand_dims(scores, -1)
+        return self._output(output, scores, return_attention_scores)
+
+    def _score(self, x: Tensor) -> Tensor:
+        x = self.score_activation(x)
+        return x * self.scale if self.rescale_scores else x
+
+    def _scores_shape(self, input_shape: Shape) -> Shape:
+        batch, time, _ = input_shape
+        shape = (batch, time, time)
+        return (*shape, self.units) if self.multi_dim else shape
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "positions": list(self.positions),
+            "scale": self.scale,
+            "multi_dim": self.multi_dim,
+            "activation": keras.activations.serialize(self.activation),
+            "score_activation": keras.activations.serialize(self.score_activation),
+            "rescale_scores": self.rescale_scores,
+        }

@@ -1,0 +1,246 @@
+"""Position masks: where a step may attend to, and what distance costs it."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from keras import ops
+
+from keras_attnpool.types import Tensor
+
+NAMES = ("faraway_m", "forward", "backward", "distance", "scaled_distance")
+
+
+def faraway(time: Tensor, width: int) -> Tensor:
+    """The faraway mask: 0 where the key is another step, at most `width` away, else -inf.
+
+    `M_ji = 0 if 0 < |i - j| <= width, else -inf`, for the query `j` and the key `i`.
+
+    Args:
+        time: Number of steps, an integer or a scalar tensor.
+        width: The paper's m, 1 or more.
+
+    Returns:
+        float32 tensor `(time, time)`, query by key, to look at; `PositionalSelfAttention` makes its
+        own.
+
+    Example:
+
+    >>> [[float(v) for v in row] for row in faraway(3, 1)]
+    [[-inf, 0.0, -inf], [0.0, -inf, 0.0], [-inf, 0.0, -inf]]
+
+    Reference:
+        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq. 8.
+    """
+    return _additive_mask(f"faraway_{width}", time, "faraway")
+
+
+def forward(time: Tensor) -> Tensor:
+    """The forward mask: 0 where the key is later than the query, else -inf.
+
+    `M_ji = 0 if i > j, else -inf`, for the query `j` and the key `i`. DiSAN names directions the
+    other way: its forward mask is `backward`.
+
+    Args:
+        time: Number of steps, an integer or a scalar tensor.
+
+    Returns:
+        float32 tensor `(time, time)`, query by key.
+
+    Example:
+
+    >>> [[float(v) for v in row] for row in forward(3)]
+    [[-inf, 0.0, 0.0], [-inf, -inf, 0.0], [-inf, -inf, -inf]]
+
+    Reference:
+        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq. 10.
+    """
+    return _additive_mask("forward", time, "forward")
+
+
+def backward(time: Tensor) -> Tensor:
+    """The backward mask: 0 where the key is earlier than the query, else -inf.
+
+    `M_ji = 0 if i < j, else -inf`, for the query `j` and the key `i`.
+
+    Args:
+        time: Number of steps, an integer or a scalar tensor.
+
+    Returns:
+        float32 tensor `(time, time)`, query by key.
+
+    Example:
+
+    >>> [[float(v) for v in row] for row in backward(3)]
+    [[-inf, -inf, -inf], [0.0, -inf, -inf], [0.0, 0.0, -inf]]
+
+    Reference:
+        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq. 9.
+    """
+    return _additive_mask("backward", time, "backward")
+
+
+def distance(time: Tensor) -> Tensor:
+    """The distance mask `M_ji = -|i - j|`.
+
+    Args:
+        time: Number of steps, an integer or a scalar tensor.
+
+    Returns:
+        float32 tensor `(time, time)`, query by key.
+
+    Example:
+
+    >>> [[float(v) for v in row] for row in distance(3)]
+    [[0.0, -1.0, -2.0], [-1.0, 0.0, -1.0], [-2.0, -1.0, 0.0]]
+
+    Reference:
+        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq. 11.
+    """
+    return _additive_mask("distance", time, "distance")
+
+
+def scaled_distance(time: Tensor) -> Tensor:
+    """The scaled-distance mask `M_ji = -log|i - j|`, 0 on the diagonal.
+
+    Args:
+        time: Number of steps, an integer or a scalar tensor.
+
+    Returns:
+        float32 tensor `(time, time)`, query by key.
+
+    Example:
+
+    >>> [round(float(v), 3) for v in scaled_distance(4)[0]]
+    [0.0, 0.0, -0.693, -1.099]
+
+    Reference:
+        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq. 12.
+    """
+    return _additive_mask("scaled_distance", time, "scaled_distance")
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A sum of position masks, as what it says of `offset = key - query`; not public.
+
+    Every mask allows an interval of offsets, with or without 0, so that their sum does too. What
+    distance costs is finite, and is subtracted from the scores before their softmax. A product of
+    the exponentials with `exp(-distance)` would be the same on paper; in float32 it is 0 beyond 103
+    steps, also where all nearer steps are padded and the farther ones must share the weight.
+    """
+
+    lowest: int | None = None
+    highest: int | None = None
+    itself: bool = True
+    linear: int = 0
+    logarithmic: int = 0
+
+    @property
+    def offsets(self) -> tuple[int, ...] | None:
+        """The allowed offsets, or `None` where their number grows with the time."""
+        if self.lowest is None or self.highest is None:
+            return None
+        return tuple(o for o in range(self.lowest, self.highest + 1) if o or self.itself)
+
+    @property
+    def offset_penalties(self) -> tuple[float, ...] | None:
+        """What each of `offsets` costs, or `None` where distance costs nothing."""
+        if not self.linear + self.logarithmic:
+            return None
+        return tuple(
+            self.linear * abs(o) + self.logarithmic * math.log(max(abs(o), 1))
+            for o in self.offsets or ()
+        )
+
+    def allowed(self, time: Tensor) -> Tensor | None:
+        """Boolean tensor `(time, time)`, query by key, or `None` where all pairs are allowed."""
+        offset = _offsets(time)
+        conditions = [] if self.itself else [offset != 0]
+        if self.lowest is not None:
+            conditions.append(offset >= self.lowest)
+        if self.highest is not None:
+            conditions.append(offset <= self.highest)
+        table = None
+        for condition in conditions:
+            table = condition if table is None else ops.logical_and(table, condition)
+        return table
+
+    def penalty(self, time: Tensor, dtype: str) -> Tensor | None:
+        """Float tensor `(time, time)`, query by key, finite, or `None` where nothing is one."""
+        if not self.linear + self.logarithmic:
+            return None
+        steps = ops.cast(ops.abs(_offsets(time)), dtype)
+        return self.linear * steps + self.logarithmic * ops.log(ops.maximum(steps, 1))
+
+
+def parse_positions(positions: Sequence[str], owner: str) -> Relation:
+    """The sum of the position masks with these names.
+
+    Args:
+        positions: Names: `faraway_m` with a whole number m, `forward`, `backward`, `distance`,
+            `scaled_distance`. None of them: every step may attend to every step.
+        owner: Whom to name in errors.
+
+    Returns:
+        What the masks allow and cost together.
+
+    Raises:
+        ValueError: If `positions` is not a list of these names, or allows no pair of steps.
+
+    Example:
+
+    >>> parse_positions(["faraway_2", "backward"], "me").offsets
+    (-2, -1)
+    """
+    received = f"Received: positions={positions!r}"
+    if not isinstance(positions, list | tuple):
+        raise ValueError(
+            f"`positions` of {owner} must be a tuple of names out of {NAMES}, also for one name. "
+            f"{received}"
+        )
+    low, high = [], []
+    itself, linear, logarithmic = True, 0, 0
+    for name in positions:
+        window = re.fullmatch(r"faraway_([1-9][0-9]*)", name) if isinstance(name, str) else None
+        if window:
+            low.append(-int(window[1]))
+            high.append(int(window[1]))
+            itself = False
+        elif name == "forward":
+            low.append(1)
+        elif name == "backward":
+            high.append(-1)
+        elif name == "distance":
+            linear += 1
+        elif name == "scaled_distance":
+            logarithmic += 1
+        else:
+            raise ValueError(
+                f"`positions` of {owner} must be names out of {NAMES}, m being a whole number of "
+                f"1 or more. {received}"
+            )
+    if low and high and max(low) > min(high):
+        raise ValueError(
+            f"`positions` of {owner} must allow some pair of steps: none is both later (forward) "
+            f"and earlier (backward). {received}"
+        )
+    return Relation(max(low, default=None), min(high, default=None), itself, linear, logarithmic)
+
+
+def _offsets(time: Tensor) -> Any:
+    """`key - query` `(time, time)`, query by key."""
+    steps = ops.arange(time, dtype="int32")
+    return ops.expand_dims(steps, 0) - ops.expand_dims(steps, 1)
+
+
+def _additive_mask(name: str, time: Tensor, owner: str) -> Tensor:
+    """The mask as the paper adds it to the scores."""
+    relation = parse_positions([name], owner)
+    penalty = relation.penalty(time, "float32")
+    if penalty is not None:
+        return 0.0 - penalty
+    allowed = relation.allowed(time)
+    return ops.where(allowed, ops.cast(0.0, "float32"), ops.cast(-math.inf, "float32"))

@@ -1,0 +1,264 @@
+"""Bi-BloSAN's attention within and between blocks."""
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import compiled, gradients, numpy
+from layer_contract import (
+    DIM,
+    EquationContract,
+    SeededContract,
+    SequenceContract,
+    batch,
+    probed,
+)
+from reference import disan as reference
+
+from keras_attnpool.layers import BlockSelfAttention, MultiDimAttentionPooling
+from keras_attnpool.layers.block_self_attention import _block_length, _block_length_of_int
+
+
+def predicted(layer, x, mask, **kwargs):
+    """What a model of the layer predicts: it is compiled whole where an eager call is op by op."""
+    inputs, keep = keras.Input(x.shape[1:]), keras.Input(x.shape[1:2], dtype="bool")
+    model = keras.Model([inputs, keep], layer(inputs, mask=keep, **kwargs))
+    return model.predict_on_batch([x, mask])
+
+
+class BlockEquations(EquationContract):
+    """The contract in fewer shapes: some backends compile each of many operations for each."""
+
+    cancelled_weights = ("block_bias",)
+    options: dict = {}
+
+    def make(self, **kwargs):
+        return BlockSelfAttention(**{"units": 4, **self.options, **kwargs})
+
+    def reference(self, weights, x, mask):
+        return reference.block(
+            x,
+            mask,
+            weights,
+            self.options.get("direction", "forward"),
+            self.options.get("block_length"),
+        )
+
+    def test_agrees_with_the_float64_reference(self):
+        """At every length; a hole keeps its place."""
+        x, mask = batch(rows=21, time=20)
+        mask[:] = np.arange(20) < np.arange(21)[:, None]
+        mask[18, 3:12] = mask[16, :4] = mask[9, 4] = mask[5, 0] = False
+        layer = self.built()
+        (target,) = self.expected(layer, x, mask)
+        np.testing.assert_allclose(predicted(layer, x, mask), target, atol=1e-5)
+
+    def test_gradients_agree_with_the_reference(self):
+        """Slopes in random directions, for the inputs and every weight.
+
+        On a text of three blocks of up to three steps: with one source a softmax has none.
+        """
+        x, mask = batch(time=8)
+        layer = self.built()
+        probe = np.random.default_rng(2).normal(size=(4, 8, 4))
+        on_x, found = gradients(layer, x, lambda t: probed(layer(t, mask=mask), probe))
+        found = {"inputs": on_x} | {path.split("/", 1)[1]: g for path, g in found.items()}
+        arrays = {"inputs": x.astype("float64"), **self.weights(layer)}
+        rng = np.random.default_rng(3)
+        for path, gradient in found.items():
+            assert np.abs(gradient).max() > 0 or path in self.cancelled_weights, path
+            for _ in range(3):
+                way = rng.normal(size=gradient.shape)
+                losses = []
+                for size in (1e-6, -1e-6):
+                    moved = arrays | {path: arrays[path] + size * way}
+                    losses.append(np.sum(self.reference(moved, moved["inputs"], mask) * probe))
+                slope = (losses[0] - losses[1]) / 2e-6
+                np.testing.assert_allclose(
+                    np.sum(gradient * way), slope, rtol=1e-4, atol=1e-4, err_msg=path
+                )
+
+    # Seen there, where no softmax has a single source.
+    test_every_weight_gets_a_gradient = None
+
+
+class TestForward(BlockEquations, SeededContract, SequenceContract):
+    # Products of larger numbers leave the range of a float16 output.
+    extreme = 1e3
+
+    def test_a_text_alone_is_the_text_in_a_padded_batch(self):
+        """Of 3 steps, in blocks of 2; the batch has 5, which another text has in blocks of 3."""
+        x, mask = batch()
+        assert mask[0].all() and mask[1].tolist() == [True, True, True, False, False]
+        layer = self.built()
+        together = numpy(layer(x, mask=mask))
+        alone = predicted(layer, x[1:2, :3], np.ones((1, 3), bool))
+        np.testing.assert_allclose(together[1:2, :3], alone, atol=1e-6)
+
+    def test_scores_are_weights_within_blocks_and_between_them(self):
+        x, mask = batch(rows=5, time=9)
+        mask[3] = np.arange(9) < 4
+        layer = self.built()
+        output, scores = predicted(layer, x, mask, return_attention_scores=True)
+        np.testing.assert_allclose(output, predicted(layer, x, mask), atol=1e-6)
+        kept = np.zeros((5, 3, 3), bool)
+        for row in range(4):
+            length = reference.block_length(np.flatnonzero(mask[row])[-1] + 1)
+            for step in np.flatnonzero(mask[row]):
+                kept[row, step // length, step % length] = True
+        assert kept[0].all() and kept[3].sum() == 4 and not kept[3, :, 2].any()
+        for table, there in ((scores["intra"], kept), (scores["inter"], kept.any(axis=2))):
+            sees = there[..., :, None] & there[..., None, :] & np.tril(np.ones((3, 3), bool), -1)
+            assert table.shape == (*sees.shape, 4)
+            np.testing.assert_array_equal(table[~sees], 0)
+            assert (table >= 0).all()
+            target = np.repeat(sees.any(axis=-1)[..., None], 4, axis=-1)
+            np.testing.assert_allclose(table.sum(axis=-2), target, atol=1e-5)
+
+    def test_memory_grows_slower_than_the_square_of_the_time(self):
+        layer = self.make()
+        _, scores = layer(keras.Input((1000, DIM)), return_attention_scores=True)
+        # Blocks of ceil(2000^(1/3)) = 13 steps; 864 steps would still be cut into 72 blocks of 12.
+        assert scores["intra"].shape == (None, 77, 13, 13, 4)
+        assert scores["inter"].shape == (None, 77, 77, 4)
+
+    @pytest.mark.parametrize(("time", "block_length"), [(1, None), (14, None), (14, 4), (3, 50)])
+    def test_symbolic_scores_are_the_eager_ones(self, time, block_length):
+        layer = self.make(units=2, block_length=block_length)
+        x, mask = batch(rows=1, time=time)
+        _, found = predicted(layer, x, mask, return_attention_scores=True)
+        _, known = layer(keras.Input((time, DIM)), return_attention_scores=True)
+        output, unknown = layer(keras.Input((None, DIM)), return_attention_scores=True)
+        assert output.shape == (None, None, 2)
+        for name, value in found.items():
+            assert known[name].shape == (None, *value.shape[1:])
+            assert unknown[name].shape == (*[None] * (value.ndim - 1), 2)
+
+    def test_compiled_is_eager(self):
+        x, mask = batch()
+        layer = self.built()
+        found = compiled(layer, return_attention_scores=True)(
+            keras.ops.convert_to_tensor(x), keras.ops.convert_to_tensor(mask)
+        )
+        eager = layer(x, mask=mask, return_attention_scores=True)
+        for value, target in zip(keras.tree.flatten(found), keras.tree.flatten(eager), strict=True):
+            np.testing.assert_allclose(numpy(value), numpy(target), atol=1e-5)
+
+    def test_a_model_of_unknown_length_serves_any_length(self):
+        """Also compiled, for training too, where the graph has no length until it runs."""
+        inputs, keep = keras.Input((None, DIM)), keras.Input((None,), dtype="bool")
+        layer = self.built()
+        model = keras.Model([inputs, keep], layer(inputs, mask=keep))
+        # PyTorch has no such graph.
+        xla = keras.backend.backend() != "torch"
+        model.compile(keras.optimizers.SGD(0.0), "mse", jit_compile=xla)
+        for time in (1, 3, 8):
+            x, mask = batch(rows=2, time=time)
+            (target,) = self.expected(layer, x, mask)
+            found = model.predict_on_batch([x, mask])
+            np.testing.assert_allclose(found, target, atol=1e-5)
+            if time > 1:
+                loss = model.train_on_batch([x, mask], np.zeros_like(found))
+                np.testing.assert_allclose(loss, np.mean(target[mask] ** 2), rtol=1e-4)
+
+    @pytest.mark.parametrize("block_length", [None, 3])
+    def test_a_length_that_is_a_tensor_is_the_number(self, block_length):
+        layer = self.make(block_length=block_length)
+        for time in (1, 2, 9, 14):
+            found = layer._grid(keras.ops.convert_to_tensor(time, dtype="int32"))
+            assert [int(n) for n in found] == list(layer._grid(time))
+
+    def test_dropout_is_seeded_and_leaves_padding_zero(self):
+        x, mask = batch()
+        layer, again = (self.built(dropout=0.5, seed=3) for _ in range(2))
+        dropped = self.outputs(layer, x, mask, training=True)[0]
+        np.testing.assert_array_equal(self.outputs(again, x, mask, training=True)[0], dropped)
+        assert np.abs(dropped - self.outputs(layer, x, mask)[0]).max() > 1e-2
+        np.testing.assert_array_equal(dropped[~mask], 0)
+
+
+class TestBackwardInBlocksOfThree(BlockEquations):
+    options = {"direction": "backward", "block_length": 3}
+
+    def test_blocks_of_padding_are_not_attended_to(self):
+        """Backward, every block looks at those behind it; released code sees padding there."""
+        x, mask = batch(time=9)
+        mask[:] = np.arange(9) < 5
+        _, scores = predicted(self.built(), x, mask, return_attention_scores=True)
+        inter = scores["inter"]
+        np.testing.assert_array_equal(inter[:, :, 2:], 0)
+        np.testing.assert_allclose(inter[:, 0, 1], 1, atol=1e-6)
+        np.testing.assert_array_equal(inter[:, 1:], 0)
+
+
+def test_either_side_without_bias_and_with_other_functions():
+    x, mask = batch(time=9)
+    layer = BlockSelfAttention(4, None, scale=2.0, activation="tanh", use_bias=False)
+    found = predicted(layer, x, mask)
+    weights = {v.path.split("/", 1)[1]: numpy(v).astype("float64") for v in layer.weights}
+    assert len(weights) == 11
+    target = reference.block(x, mask, weights, None, scale=2.0, activation=np.tanh)
+    np.testing.assert_allclose(found, target, atol=1e-5)
+
+
+def test_parameters():
+    """Two directions of 240 on words of 300, and the pooling on top."""
+    d, h = 300, 240
+    zeros = {"kernel_initializer": "zeros"}
+    layers = [BlockSelfAttention(h, direction, **zeros) for direction in ("forward", "backward")]
+    pooling = MultiDimAttentionPooling(**zeros)
+    for layer in layers:
+        layer.build((None, None, d))
+    pooling.build((None, None, 2 * h))
+    within = d * h + h + h + 2 * h**2 + (h**2 + h)
+    assert layers[0].count_params() == within + (5 * h**2 + 5 * h) + (6 * h**2 + 2 * h)
+    assert sum(layer.count_params() for layer in [*layers, pooling]) == 2_223_360
+
+
+@pytest.mark.parametrize(
+    ("length", "expected"),
+    # Around 2 n = r^3, where cube roots in floats are off: 4 -> 2, 32 -> 4, 500 -> 10.
+    [(0, 1), (1, 2), (4, 2), (5, 3), (13, 3), (14, 4), (32, 4), (33, 5), (500, 10), (501, 11)]
+    + [(2**29, 1024), (2**29 + 1, 1025), (62_500, 50), (62_501, 51)],
+)
+def test_the_length_of_a_block(length, expected):
+    assert _block_length_of_int(length) == expected
+    found = _block_length(keras.ops.convert_to_tensor(np.array([[length]], "int32")))
+    np.testing.assert_array_equal(numpy(found), [[expected]])
+
+
+def test_there_is_a_block_for_every_step_of_every_length():
+    layer = BlockSelfAttention(1)
+    for time in range(1, 300):
+        needed = [-(-n // _block_length_of_int(n)) for n in range(1, time + 1)]
+        blocks, places = layer._grid(time)
+        assert blocks == max(needed)
+        assert places == min(time, _block_length_of_int(time))
+
+
+def test_two_blocks_of_two_steps_by_hand():
+    """h = x, uniform weights, gates of 1/2 and F = z_1 + z_2 + z_3."""
+    layer = BlockSelfAttention(1, block_length=2, activation=None, use_bias=False)
+    layer.build((None, None, 1))
+    for variable in layer.weights:
+        path = variable.path.split("/", 1)[1]
+        ones = path in ("hidden/kernel", "inter/hidden/kernel", "fusion_kernel")
+        variable.assign(np.full(variable.shape, float(ones)))
+    x = np.array([[[4.0], [8.0], [2.0], [6.0]]], "float32")
+    output, scores = predicted(layer, x, np.ones((1, 4), bool), return_attention_scores=True)
+    # Within: g = 0, 4, 0, 2; the means of the blocks v = 2, 1. Between: s = 0, 2, gate 1/2, so
+    # o = 1, 3/2. z sums to 5, 13, 3.5, 9.5, and the output is the mean of that and h.
+    np.testing.assert_allclose(output[0, :, 0], [4.5, 10.5, 2.75, 7.75], rtol=1e-6)
+    np.testing.assert_allclose(scores["inter"][0, ..., 0], [[0, 0], [1, 0]], atol=1e-6)
+    np.testing.assert_allclose(scores["intra"][0, ..., 0], [[[0, 0], [1, 0]]] * 2, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["units", "block_length"])
+@pytest.mark.parametrize("value", [0, -2, 1.5, "2"])
+def test_sizes_below_one_are_errors(name, value):
+    with pytest.raises(ValueError, match=f"`{name}` of BlockSelfAttention"):
+        BlockSelfAttention(**{"units": 2, name: value})
+
+
+def test_an_unknown_direction_is_an_error():
+    with pytest.raises(ValueError, match="`direction` of BlockSelfAttention.*'both'"):
+        BlockSelfAttention(2, "both")

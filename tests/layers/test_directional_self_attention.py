@@ -1,0 +1,162 @@
+"""DiSAN's directional self-attention with its gate."""
+
+import numpy as np
+import pytest
+from backend_functions import numpy
+from layer_contract import DIM, EquationContract, SeededContract, SequenceContract, batch
+from reference import disan as reference
+
+from keras_attnpool.layers import DirectionalSelfAttention
+
+SEES = {
+    "forward": np.tril(np.ones((9, 9), bool), -1),
+    "backward": np.triu(np.ones((9, 9), bool), 1),
+    None: ~np.eye(9, dtype=bool),
+}
+
+
+class TestForward(SeededContract, SequenceContract):
+    # Products of larger numbers leave the range of a float16 output.
+    extreme = 3e3
+    # Few shapes: some backends compile each operation for each.
+    dims = (DIM, DIM, DIM)
+
+    def make(self, **kwargs):
+        return DirectionalSelfAttention(4, **kwargs)
+
+    def calls(self):
+        return [{}, {"return_attention_scores": True}]
+
+    def reference(self, weights, x, mask):
+        return reference.directional(x, mask, weights)
+
+    @pytest.mark.parametrize(("dim", "count"), [(300, 451_500), (200, 421_500)])
+    def test_parameters(self, dim, count):
+        """`D d + d` of the hidden layer, `2 d^2 + d` of the scores, `2 d^2 + 3 d` of the gate."""
+        layer = DirectionalSelfAttention(300)
+        layer.build((None, None, dim))
+        assert layer.count_params() == count
+
+    @pytest.mark.parametrize("direction", list(SEES))
+    def test_weights_sum_to_one_over_what_the_direction_allows(self, direction):
+        x, mask = batch(time=9)
+        layer = self.built(direction=direction)
+        for scale in (1.0, 100.0):
+            _, scores = self.outputs(layer, x * scale, mask, return_attention_scores=True)
+            assert scores.shape == (4, 9, 9, 4) and (scores >= 0).all()
+            sees = SEES[direction] & mask[:, None] & mask[:, :, None]
+            np.testing.assert_array_equal(scores[~sees], 0)
+            target = np.repeat(sees.any(axis=2)[..., None], 4, axis=-1)
+            np.testing.assert_allclose(scores.sum(axis=2), target, atol=1e-5)
+
+    def test_the_mirrored_text_is_the_other_direction(self):
+        x, mask = batch()
+        forward, backward = self.built(), self.built(direction="backward")
+        np.testing.assert_allclose(
+            numpy(backward(x[:, ::-1], mask=mask[:, ::-1]))[:, ::-1],
+            numpy(forward(x, mask=mask)),
+            atol=1e-6,
+        )
+
+    def test_a_step_without_a_source_is_its_own_gated_state(self):
+        x, _ = batch(rows=1)
+        layer = self.built()
+        first = numpy(layer(x))[:, :1]
+        np.testing.assert_allclose(numpy(layer(x[:, :1])), first, atol=1e-6)
+        assert np.abs(first).max() > 0
+
+    def test_asking_for_scores_changes_nothing_and_dropout_is_seeded(self):
+        x, mask = batch()
+        layer, again = (self.built(dropout=0.5, seed=3) for _ in range(2))
+        dropped, _ = self.outputs(layer, x, mask, training=True, return_attention_scores=True)
+        np.testing.assert_array_equal(self.outputs(again, x, mask, training=True)[0], dropped)
+        quiet, _ = self.outputs(layer, x, mask, return_attention_scores=True)
+        np.testing.assert_array_equal(self.outputs(again, x, mask)[0], quiet)
+        assert np.abs(dropped - quiet).max() > 1e-2
+        np.testing.assert_array_equal(dropped[~mask], 0)
+
+    def test_dropout_spares_the_values(self):
+        """Without weights of the scores and the gate only what is summed and mixed is left."""
+        x = np.ones((1, 2, 2), "float32")
+        layer = DirectionalSelfAttention(
+            3, dropout=0.5, activation=None, kernel_initializer="zeros", bias_initializer="ones"
+        )
+        # h = 1 at both steps, s = (0, 1), gates sigmoid(3): the gate's kernels are zero too.
+        gate = 1 / (1 + np.exp(-3.0))
+        target = np.repeat([[[gate], [1.0]]], 3, axis=-1)
+        np.testing.assert_allclose(numpy(layer(x, training=True)), target, rtol=1e-5)
+
+
+class TestBackward(EquationContract):
+    dims = (3, 3, 3)
+    direction: str | None = "backward"
+    use_bias = True
+
+    def make(self, **kwargs):
+        return DirectionalSelfAttention(
+            3, self.direction, scale=2.0, activation="tanh", use_bias=self.use_bias, **kwargs
+        )
+
+    def reference(self, weights, x, mask):
+        return reference.directional(x, mask, weights, self.direction, 2.0, np.tanh)
+
+    calls = TestForward.calls
+
+    def test_values_agree_with_the_float64_reference(self):
+        x, mask = batch(dim=3)
+        layer = self.built(3)
+        (found, scores), targets = (
+            self.outputs(layer, x, mask, return_attention_scores=True),
+            self.expected(layer, x, mask),
+        )
+        np.testing.assert_allclose(found, targets[0], atol=1e-5)
+        np.testing.assert_allclose(scores, targets[1], atol=1e-5)
+
+
+def test_either_side_without_bias():
+    equations = TestBackward()
+    equations.direction, equations.use_bias = None, False
+    assert len(equations.built().weights) == 5
+    equations.test_values_agree_with_the_float64_reference()
+
+
+def test_scores_of_one_unit_keep_the_axis_of_features():
+    x, mask = batch()
+    _, scores = DirectionalSelfAttention(1)(x, mask=mask, return_attention_scores=True)
+    assert tuple(scores.shape) == (4, 5, 5, 1)
+
+
+def test_three_steps_of_two_features_by_hand():
+    """h = x; source scores log 3 and 0 for the first feature: 3/4 and 1/4 at the last step."""
+    layer = DirectionalSelfAttention(2, scale=1e4, activation=None, use_bias=False)
+    layer.build((None, None, 2))
+    kernels = {"hidden/kernel": np.eye(2), "source_kernel": np.diag([np.log(3.0), 0.0])}
+    for variable in layer.weights:
+        variable.assign(kernels.get(variable.path.split("/", 1)[1], np.zeros((2, 2))))
+    x = np.array([[[1.0, 2.0], [0.0, 4.0], [8.0, 6.0]]], "float32")
+    output, scores = layer(x, return_attention_scores=True)
+    # s = (0, 0), (1, 2), (3/4, 3), and the gate is 1/2.
+    target = [[[0.5, 1.0], [0.5, 3.0], [4.375, 4.5]]]
+    np.testing.assert_allclose(numpy(output), target, rtol=1e-5)
+    np.testing.assert_allclose(
+        numpy(scores)[0, 2], [[0.75, 0.5], [0.25, 0.5], [0.0, 0.0]], rtol=1e-5
+    )
+    np.testing.assert_array_equal(numpy(scores)[0, 0], 0)
+
+
+@pytest.mark.parametrize("value", [0, -2, 1.5, None])
+def test_sizes_below_one_are_errors(value):
+    with pytest.raises(ValueError, match="`units` of DirectionalSelfAttention"):
+        DirectionalSelfAttention(value)
+
+
+@pytest.mark.parametrize("value", ["forwards", True, 1, ["forward"]])
+def test_an_unknown_direction_is_an_error(value):
+    with pytest.raises(ValueError, match="`direction` of DirectionalSelfAttention.*'backward'"):
+        DirectionalSelfAttention(2, value)
+
+
+@pytest.mark.parametrize("value", [0, -1.0, float("inf"), float("nan"), "wide", None, True])
+def test_a_scale_that_is_not_positive_is_an_error(value):
+    with pytest.raises(ValueError, match="`scale` of DirectionalSelfAttention"):
+        DirectionalSelfAttention(2, scale=value)

@@ -1,0 +1,159 @@
+"""The five position masks as tables, and what the layer makes of their sums."""
+
+import math
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import numpy
+
+from keras_attnpool import ops
+from keras_attnpool.ops.positions import parse_positions
+
+N = -math.inf
+LOG2, LOG3, LOG4 = -math.log(2), -math.log(3), -math.log(4)
+
+FARAWAY_2 = [
+    [N, 0, 0, N, N],
+    [0, N, 0, 0, N],
+    [0, 0, N, 0, 0],
+    [N, 0, 0, N, 0],
+    [N, N, 0, 0, N],
+]
+FORWARD = [
+    [N, 0, 0, 0, 0],
+    [N, N, 0, 0, 0],
+    [N, N, N, 0, 0],
+    [N, N, N, N, 0],
+    [N, N, N, N, N],
+]
+BACKWARD = [
+    [N, N, N, N, N],
+    [0, N, N, N, N],
+    [0, 0, N, N, N],
+    [0, 0, 0, N, N],
+    [0, 0, 0, 0, N],
+]
+DISTANCE = [
+    [0, -1, -2, -3, -4],
+    [-1, 0, -1, -2, -3],
+    [-2, -1, 0, -1, -2],
+    [-3, -2, -1, 0, -1],
+    [-4, -3, -2, -1, 0],
+]
+SCALED_DISTANCE = [
+    [0, 0, LOG2, LOG3, LOG4],
+    [0, 0, 0, LOG2, LOG3],
+    [LOG2, 0, 0, 0, LOG2],
+    [LOG3, LOG2, 0, 0, 0],
+    [LOG4, LOG3, LOG2, 0, 0],
+]
+BACKWARD_SCALED = [
+    [N, N, N, N, N],
+    [0, N, N, N, N],
+    [LOG2, 0, N, N, N],
+    [LOG3, LOG2, 0, N, N],
+    [LOG4, LOG3, LOG2, 0, N],
+]
+FARAWAY_2_FORWARD_DISTANCE = [
+    [N, -1, -2, N, N],
+    [N, N, -1, -2, N],
+    [N, N, N, -1, -2],
+    [N, N, N, N, -1],
+    [N, N, N, N, N],
+]
+FARAWAY_1 = [
+    [N, 0, N, N, N],
+    [0, N, 0, N, N],
+    [N, 0, N, 0, N],
+    [N, N, 0, N, 0],
+    [N, N, N, 0, N],
+]
+
+SINGLE = [
+    (lambda time: ops.faraway(time, 2), "faraway_2", FARAWAY_2),
+    (ops.forward, "forward", FORWARD),
+    (ops.backward, "backward", BACKWARD),
+    (ops.distance, "distance", DISTANCE),
+    (ops.scaled_distance, "scaled_distance", SCALED_DISTANCE),
+]
+SUMS = [
+    ((), np.zeros((5, 5))),
+    *(((name,), table) for _, name, table in SINGLE),
+    (("backward", "scaled_distance"), BACKWARD_SCALED),
+    (("scaled_distance", "backward"), BACKWARD_SCALED),
+    (("faraway_2", "forward", "distance"), FARAWAY_2_FORWARD_DISTANCE),
+    (("faraway_2", "faraway_1", "faraway_3"), FARAWAY_1),
+    (("distance", "distance"), 2.0 * np.array(DISTANCE)),
+]
+
+
+@pytest.mark.parametrize(("function", "name", "table"), SINGLE)
+def test_masks(function, name, table):
+    found = function(5)
+    assert keras.backend.standardize_dtype(found.dtype) == "float32"
+    np.testing.assert_allclose(numpy(found), table, atol=1e-6)
+
+
+@pytest.mark.parametrize(("function", "name", "table"), SINGLE)
+def test_one_step_and_a_time_that_is_a_tensor(function, name, table):
+    alone = N if name.startswith("far") or name.endswith("ward") else 0
+    np.testing.assert_array_equal(numpy(function(1)), [[alone]])
+    if keras.config.backend() != "jax":  # where sizes are always known
+        time = keras.ops.convert_to_tensor(5, dtype="int32")
+        np.testing.assert_allclose(numpy(function(time)), table, atol=1e-6)
+
+
+@pytest.mark.parametrize(("positions", "table"), SUMS)
+def test_what_sums_allow_and_cost(positions, table):
+    relation = parse_positions(positions, "test")
+    allowed, penalty = relation.allowed(5), relation.penalty(5, "float32")
+    found = np.zeros((5, 5)) if penalty is None else -numpy(penalty)
+    assert np.isfinite(found).all()
+    if allowed is not None:
+        found = np.where(numpy(allowed), found, N)
+    np.testing.assert_allclose(found, table, atol=1e-6)
+
+
+@pytest.mark.parametrize(("positions", "table"), SUMS)
+def test_offsets_say_the_same_as_the_table(positions, table):
+    relation = parse_positions(positions, "test")
+    if not any(name.startswith("faraway") for name in positions):
+        assert relation.offsets is None
+        return
+    found = np.full((5, 5), N)
+    penalties = relation.offset_penalties or [0] * len(relation.offsets)
+    for offset, cost in zip(relation.offsets, penalties, strict=True):
+        found[np.eye(5, k=offset, dtype=bool)] = -cost
+    np.testing.assert_allclose(found, table, atol=1e-6)
+
+
+def test_the_penalty_has_the_precision_it_is_asked_for():
+    wanted = "float32" if keras.config.backend() == "jax" else "float64"  # jax has no other
+    found = parse_positions(["scaled_distance"], "test").penalty(4, wanted)
+    assert keras.backend.standardize_dtype(found.dtype) == wanted
+    tolerance = 1e-15 if wanted == "float64" else 1e-6
+    np.testing.assert_allclose(numpy(found)[0, 3], -LOG3, atol=tolerance)
+
+
+@pytest.mark.parametrize("width", [0, -1, 1.5])
+def test_a_width_below_one_is_an_error(width):
+    with pytest.raises(ValueError, match="faraway"):
+        ops.faraway(5, width)
+
+
+@pytest.mark.parametrize(
+    "positions", ["backward", ("faraway",), ("faraway_0",), ("faraway_01",), ("far",), (1,), 3]
+)
+def test_names_are_checked(positions):
+    with pytest.raises(ValueError, match="`positions` of me .*faraway_m") as error:
+        parse_positions(positions, "me")
+    assert f"positions={positions!r}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "positions", [("forward", "backward"), ("backward", "faraway_2", "forward")]
+)
+def test_positions_that_allow_nothing_are_an_error(positions):
+    with pytest.raises(ValueError, match="me must allow some pair of steps"):
+        parse_positions(positions, "me")
