@@ -3,6 +3,8 @@
 from keras_attnpool.models.average_embedding import AverageEmbedding as AverageEmbedding
 from keras_attnpool.models.bigru import BiGRU as BiGRU
 from keras_attnpool.models.bilstm import BiLSTM as BiLSTM
+from keras_attnpool.models.disan import BiBloSAN as BiBloSAN
+from keras_attnpool.models.disan import DiSAN as DiSAN
 from keras_attnpool.models.generalized_pooling import (
     GeneralizedPoolingClassifier as GeneralizedPoolingClassifier,
 )
@@ -11,6 +13,9 @@ from keras_attnpool.models.generalized_pooling import (
 )
 from keras_attnpool.models.lama import LAMA as LAMA
 from keras_attnpool.models.lama import LAMAEncoder as LAMAEncoder
+from keras_attnpool.models.mpsan import MPSAN as MPSAN
+from keras_attnpool.models.mpsan import MPSANPair as MPSANPair
+from keras_attnpool.models.multi_head_san import MultiHeadSAN as MultiHeadSAN
 from keras_attnpool.models.san import SAN as SAN
 from keras_attnpool.models.text_cnn import TextCNN as TextCNN
 from keras_attnpool.models.transformer_encoder_classifier import (

@@ -9,6 +9,7 @@ from keras_attnpool.layers import (
     LastPooling1D,
     MaskedAveragePooling1D,
     MaskedMaxPooling1D,
+    MultiDimAttentionPooling,
     StructuredSelfAttentionPooling,
 )
 from keras_attnpool.models.blocks import (
@@ -20,7 +21,7 @@ from keras_attnpool.models.blocks import (
 )
 from keras_attnpool.types import ActivationLike, RegularizerLike
 
-POOLINGS = ("max", "mean", "last", "self_attention")
+POOLINGS = ("max", "mean", "last", "self_attention", "multi_dim")
 
 
 def plain_pooling(
@@ -38,6 +39,8 @@ def plain_pooling(
         )
     if pooling == "last":
         return LastPooling1D(bidirectional=True, name="pooling")
+    if pooling == "multi_dim":
+        return MultiDimAttentionPooling(name="pooling")
     return {"max": MaskedMaxPooling1D, "mean": MaskedAveragePooling1D}[pooling](name="pooling")
 
 
@@ -73,7 +76,9 @@ def BiLSTM(
         vocabulary_size: Number of token ids, padding (id 0) included.
         num_classes: Number of classes.
         pooling: `"max"`, `"mean"`, `"last"` (each direction's final state: the forward one's at the
-            last kept token, the backward one's at the first) or `"self_attention"` (Lin et al.).
+            last kept token, the backward one's at the first), `"self_attention"` (Lin et al.) or
+            `"multi_dim"` (`MultiDimAttentionPooling`: the Bi-LSTM self-attention that DiSAN and
+            MPSAN compare with).
         num_heads: Heads of `"self_attention"`.
         attention_dim: Size of the hidden layer in front of the scores of `"self_attention"`.
         embedding_dim: Size of the word embeddings when no matrix is given.
@@ -115,6 +120,8 @@ def BiLSTM(
 
     Reference:
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, tables 1-3
+        - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
+          table 1
     """
     if pooling not in POOLINGS:
         raise ValueError(

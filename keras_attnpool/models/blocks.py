@@ -59,8 +59,9 @@ def classify(
     hidden_units: int | None,
     dropout: float,
     activation: ActivationLike,
+    hidden_activation: ActivationLike = "relu",
 ) -> Tensor:
-    """The classifier head: an optional hidden ReLU layer with dropout, then one unit a class.
+    """The classifier head: an optional hidden layer with dropout, then one unit a class.
 
     Args:
         vector: Symbolic `(batch, dim)`.
@@ -68,6 +69,7 @@ def classify(
         hidden_units: Units of the hidden layer, or `None` for a linear classifier.
         dropout: Share of the hidden layer (of the vector when there is none) dropped in training.
         activation: Activation of the output, `"softmax"`, or `None` for logits.
+        hidden_activation: Activation of the hidden layer.
 
     Returns:
         Symbolic `(batch, num_classes)`.
@@ -78,9 +80,9 @@ def classify(
     if num_classes < 2:
         raise ValueError(f"`num_classes` must be at least 2. Received: num_classes={num_classes}")
     if hidden_units is not None:
-        vector = keras.layers.Dense(hidden_units, activation="relu", name="classifier_hidden")(
-            vector
-        )
+        vector = keras.layers.Dense(
+            hidden_units, activation=hidden_activation, name="classifier_hidden"
+        )(vector)
     if dropout:
         vector = keras.layers.Dropout(dropout, name="classifier_dropout")(vector)
     # The output stays float32 under mixed precision, so that the loss does.

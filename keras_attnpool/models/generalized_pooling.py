@@ -173,8 +173,8 @@ def GeneralizedPoolingPair(
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
         num_classes: Number of classes, or of points on the scale.
-        pooling: `"generalized"`, or one of the baselines `"max"`, `"mean"`, `"last"` and
-            `"self_attention"` as in `BiLSTM`.
+        pooling: `"generalized"`, or one of the baselines `"max"`, `"mean"`, `"last"`,
+            `"self_attention"` and `"multi_dim"` as in `BiLSTM`.
         num_heads: Number of attention heads, the paper's I.
         attention_dim: Size of the hidden layer in front of the scores, the paper's d_a.
         scalar: `True`: one weight a step and head; `False`: one for every feature too.

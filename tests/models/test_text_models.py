@@ -49,6 +49,12 @@ ROWS = {
             "attention_regularizer": regularizers.AttentionOrthogonality(0.1),
         },
     ),
+    "BiLSTM, multi-dimensional": (models.BiLSTM, {**LSTM, "pooling": "multi_dim"}),
+    "MPSAN": (models.MPSAN, SMALL),
+    "MPSAN, gates": (models.MPSAN, {**SMALL, "positions": (("backward",),), "fusion": "gate"}),
+    "DiSAN": (models.DiSAN, {**SMALL, "units": 5}),
+    "Bi-BloSAN": (models.BiBloSAN, {**SMALL, "units": 5}),
+    "multi-head": (models.MultiHeadSAN, {**SMALL, "num_heads": 2, "key_dim": 3}),
     "Generalized pooling": (models.GeneralizedPoolingClassifier, LSTM),
     "Generalized pooling, scalar, two layers": (
         models.GeneralizedPoolingClassifier,
@@ -137,6 +143,7 @@ class TestEveryRow:
 @pytest.mark.parametrize(
     ("name", "policy"),
     [(name, "mixed_float16") for name in ("LAMA+ctx", "SAN", "CNN", "AVG")]
+    + [(name, "mixed_float16") for name in ("MPSAN", "DiSAN", "Bi-BloSAN")]
     + [(name, "mixed_bfloat16") for name in ("LAMA+ctx", "TE")],
 )
 def test_mixed_precision_trains(name, policy):
@@ -223,7 +230,7 @@ class TestBaselines:
             build("CNN", kernel_sizes=())
 
     def test_bilstm_pooling_is_checked(self):
-        with pytest.raises(ValueError, match="'max', 'mean', 'last', 'self_attention'"):
+        with pytest.raises(ValueError, match="'last', 'self_attention', 'multi_dim'"):
             build("BiLSTM", pooling="first")
         with pytest.raises(ValueError, match="`attention_regularizer` needs"):
             build("BiLSTM", attention_regularizer=regularizers.HeadDistance())

@@ -1,0 +1,201 @@
+"""DiSAN and Bi-BloSAN: directional self-attention of both directions, whole or in blocks."""
+
+from collections.abc import Callable
+
+import keras
+import numpy as np
+
+from keras_attnpool.layers import (
+    BlockSelfAttention,
+    DirectionalSelfAttention,
+    MultiDimAttentionPooling,
+)
+from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
+from keras_attnpool.types import ActivationLike, RegularizerLike
+
+
+def DiSAN(
+    vocabulary_size: int,
+    num_classes: int,
+    *,
+    units: int = 300,
+    activation: ActivationLike = "elu",
+    embedding_dim: int = 300,
+    embeddings: np.ndarray | None = None,
+    trainable_embeddings: bool = True,
+    hidden_units: int | None = 300,
+    dropout: float = 0.3,
+    kernel_regularizer: RegularizerLike = None,
+    classifier_activation: ActivationLike = "softmax",
+    name: str = "disan",
+) -> keras.Model:
+    """Builds DiSAN: forward and backward directional self-attention, multi-dimensional attention.
+
+    Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
+        units: Size of the attention of one direction.
+        activation: Activation of the attentions and of the pooling (the code for sentiment has
+            `"relu"`, its library `"elu"`).
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Share dropped in training of what goes into the kernels of the attentions and of
+            the classifier.
+        kernel_regularizer: Penalty on the kernels of attentions and pooling.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`; not compiled.
+
+    Raises:
+        ValueError: For a matrix that does not fit the vocabulary, fewer than 2 classes, or sizes
+            that the layers refuse.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.DiSAN(vocabulary_size=1000, num_classes=5)
+    assert model.output_shape == (None, 5)
+    ```
+
+    Reference:
+        - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language
+          Understanding
+    """
+    return _bidirectional(
+        vocabulary_size,
+        num_classes,
+        lambda direction: DirectionalSelfAttention(
+            units,
+            direction,
+            activation=activation,
+            dropout=dropout,
+            kernel_regularizer=kernel_regularizer,
+            name=direction,
+        ),
+        activation,
+        embedding_dim,
+        embeddings,
+        trainable_embeddings,
+        hidden_units,
+        dropout,
+        kernel_regularizer,
+        classifier_activation,
+        name,
+    )
+
+
+def BiBloSAN(
+    vocabulary_size: int,
+    num_classes: int,
+    *,
+    units: int = 300,
+    block_length: int | None = None,
+    activation: ActivationLike = "elu",
+    embedding_dim: int = 300,
+    embeddings: np.ndarray | None = None,
+    trainable_embeddings: bool = True,
+    hidden_units: int | None = 300,
+    dropout: float = 0.3,
+    kernel_regularizer: RegularizerLike = None,
+    classifier_activation: ActivationLike = "softmax",
+    name: str = "bi_blosan",
+) -> keras.Model:
+    """Builds Bi-BloSAN: block self-attention of both directions, multi-dimensional attention.
+
+    Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
+        units: Size of the attention of one direction.
+        block_length: Tokens of a block; `None`: from each text's own length, see
+            `BlockSelfAttention`.
+        activation: Activation of the attentions and of the pooling.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Share dropped in training of what goes into the kernels of the attentions and of
+            the classifier.
+        kernel_regularizer: Penalty on the kernels of attentions and pooling.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`; not compiled.
+
+    Raises:
+        ValueError: For a matrix that does not fit the vocabulary, fewer than 2 classes, or sizes
+            that the layers refuse.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.BiBloSAN(vocabulary_size=1000, num_classes=5)
+    assert model.output_shape == (None, 5)
+    ```
+
+    Reference:
+        - Shen et al., 2018, Bi-Directional Block Self-Attention for Fast and Memory-Efficient
+          Sequence Modeling
+    """
+    return _bidirectional(
+        vocabulary_size,
+        num_classes,
+        lambda direction: BlockSelfAttention(
+            units,
+            direction,
+            block_length,
+            activation=activation,
+            dropout=dropout,
+            kernel_regularizer=kernel_regularizer,
+            name=direction,
+        ),
+        activation,
+        embedding_dim,
+        embeddings,
+        trainable_embeddings,
+        hidden_units,
+        dropout,
+        kernel_regularizer,
+        classifier_activation,
+        name,
+    )
+
+
+def _bidirectional(
+    vocabulary_size: int,
+    num_classes: int,
+    attention: Callable[[str], keras.layers.Layer],
+    activation: ActivationLike,
+    embedding_dim: int,
+    embeddings: np.ndarray | None,
+    trainable_embeddings: bool,
+    hidden_units: int | None,
+    dropout: float,
+    kernel_regularizer: RegularizerLike,
+    classifier_activation: ActivationLike,
+    name: str,
+) -> keras.Model:
+    """Embeddings, an attention of each direction side by side, pooling, classifier."""
+    tokens, embedded, embedding = embed_tokens(
+        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
+    )
+    both = [attention(direction)(embedded) for direction in ("forward", "backward")]
+    vector = MultiDimAttentionPooling(
+        activation=activation, kernel_regularizer=kernel_regularizer, name="pooling"
+    )(keras.layers.Concatenate(name="both_directions")(both))
+    if dropout and hidden_units is not None:
+        vector = keras.layers.Dropout(dropout, name="pooled_dropout")(vector)
+    outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation, "elu")
+    model = keras.Model(tokens, outputs, name=name)
+    load_embeddings(embedding, embeddings)
+    return model

@@ -1,0 +1,276 @@
+"""MPSAN: self-attentions under several positional masks, fused and pooled; for texts and pairs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_attnpool.layers import (
+    FusionGate,
+    MaskedAveragePooling1D,
+    MultiDimAttentionPooling,
+    PairMatching,
+    PositionalSelfAttention,
+    PositionFusion,
+)
+from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
+from keras_attnpool.types import ActivationLike, RegularizerLike, Tensor
+
+POSITIONS = (
+    ("faraway_2",),
+    ("faraway_3",),
+    ("backward", "scaled_distance"),
+    ("forward", "scaled_distance"),
+)
+FUSIONS = ("position", "gate", None)
+POOLINGS = ("multi_dim", "mean")
+
+
+def MPSAN(
+    vocabulary_size: int,
+    num_classes: int,
+    *,
+    positions: Sequence[Sequence[str]] = POSITIONS,
+    fusion: str | None = "position",
+    multi_dim: bool = False,
+    pooling: str = "multi_dim",
+    scale: float = 5.0,
+    score_activation: ActivationLike = "elu",
+    rescale_scores: bool = False,
+    embedding_dim: int = 300,
+    embeddings: np.ndarray | None = None,
+    trainable_embeddings: bool = True,
+    hidden_units: int | None = 300,
+    dropout: float = 0.3,
+    kernel_regularizer: RegularizerLike = None,
+    classifier_activation: ActivationLike = "softmax",
+    name: str = "mpsan",
+) -> keras.Model:
+    """Builds MPSAN: embeddings, positional self-attentions, fusion, multi-dimensional attention.
+
+    Every row of the paper's tables 2 to 5 is an argument. With `bw` for `("backward",)`, `+sd` for
+    `"scaled_distance"` added to it, and so on:
+
+    - table 2: `positions=()` is model 0; `(bw, fw)` model 1; `(bw+sd, fw+sd)` 2; `(fa2, fa3)` 3;
+      `(fa2, fa3, bw, fw)` 4; `(fa2+sd, fa3+sd, bw+sd, fw+sd)` 5; `(fa2, fa3, bw+d, fw+d)` 6; the
+      default is MPSAN.
+    - table 3: `fusion="gate"` is DiSAN's fusion gate for each attention, side by side.
+    - table 4: `multi_dim=True` scores each feature.
+    - table 5: `fusion=None` takes the mean of the attentions; `positions=()` leaves them out, with
+      the fusion; `pooling="mean"` with it leaves no attention at all.
+
+    The released code differs from the paper in the scores, `score_activation="tanh",
+    rescale_scores=True`, and its windows are `faraway_1` and `faraway_2`.
+
+    Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
+        positions: The positional masks of each self-attention, see `PositionalSelfAttention`.
+        fusion: `"position"` (`PositionFusion`), `"gate"` (`FusionGate`), or `None`.
+        multi_dim: Whether each feature has its own scores.
+        pooling: `"multi_dim"` (`MultiDimAttentionPooling`) or `"mean"`.
+        scale: What the scores are divided by, the paper's c.
+        score_activation: Activation of the scores.
+        rescale_scores: Whether the scores are multiplied by `scale` again.
+        embedding_dim: Size of the embeddings, and of the attentions, when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Share dropped in training of what goes into the kernels of the attentions, of the
+            fusion and of the classifier (the paper's 0.7 is what its code keeps).
+        kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling; the paper has
+            an L2 of 1e-7.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`; not compiled. The layers are named `attention_0` ..., `fusion` (or
+        `fusion_0` ... for gates) and `pooling`.
+
+    Raises:
+        ValueError: For an unknown mask, fusion or pooling, a matrix that does not fit the
+            vocabulary, or fewer than 2 classes.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.MPSAN(vocabulary_size=1000, num_classes=6)
+    assert model.output_shape == (None, 6)
+    gated = keras_attnpool.models.MPSAN(
+        vocabulary_size=1000, num_classes=6, positions=(("backward",), ("forward",)), fusion="gate"
+    )
+    ```
+
+    Reference:
+        - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification
+    """
+    tokens, embedded, embedding = embed_tokens(
+        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
+    )
+    vector = _encode(
+        embedded,
+        positions=positions,
+        fusion=fusion,
+        multi_dim=multi_dim,
+        pooling=pooling,
+        scale=scale,
+        score_activation=score_activation,
+        rescale_scores=rescale_scores,
+        dropout=dropout,
+        kernel_regularizer=kernel_regularizer,
+    )
+    if dropout and hidden_units is not None:
+        vector = keras.layers.Dropout(dropout, name="pooled_dropout")(vector)
+    outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation, "elu")
+    model = keras.Model(tokens, outputs, name=name)
+    load_embeddings(embedding, embeddings)
+    return model
+
+
+def MPSANPair(
+    vocabulary_size: int,
+    num_classes: int = 5,
+    *,
+    positions: Sequence[Sequence[str]] = POSITIONS,
+    fusion: str | None = "position",
+    multi_dim: bool = False,
+    pooling: str = "multi_dim",
+    embedding_dim: int = 300,
+    embeddings: np.ndarray | None = None,
+    trainable_embeddings: bool = True,
+    hidden_units: int | None = 300,
+    dropout: float = 0.45,
+    kernel_regularizer: RegularizerLike = None,
+    classifier_activation: ActivationLike = "softmax",
+    name: str = "mpsan_pair",
+) -> keras.Model:
+    """Builds the sentence-pair model of the paper's table 7: one MPSAN encoder for both sentences.
+
+    - Graded relatedness on a scale 1 to K: `num_classes=K`, trained with the KL divergence towards
+      `ops.score_distribution(scores, K)`; the prediction is `ops.expected_score(probabilities)`.
+    - Entailment: `num_classes=3`, trained with the cross-entropy.
+
+    `PairMatching` joins the sentences' vectors. The encoder is a model of its own,
+    `model.get_layer("sentences").get_layer("sentence_encoder")`.
+
+    Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of points on the scale, or of classes.
+        positions: The positional masks of each self-attention, see `PositionalSelfAttention`.
+        fusion: `"position"`, `"gate"`, or `None`, as in `MPSAN`.
+        multi_dim: Whether each feature has its own scores.
+        pooling: `"multi_dim"` or `"mean"`.
+        embedding_dim: Size of the embeddings, and of the attentions, when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: As in `MPSAN` (the paper's 0.55 for this task is what its code keeps).
+        kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling; the paper has
+            an L2 of 5e-4 for this task.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from the list of int32 ids `[(batch, time_a), (batch, time_b)]`,
+        0 = padding, named `"tokens_a"` and `"tokens_b"`, to float32 scores `(batch, num_classes)`;
+        not compiled.
+
+    Raises:
+        ValueError: As `MPSAN`.
+
+    Example:
+
+    ```python
+    import numpy as np
+    import keras_attnpool
+
+    model = keras_attnpool.models.MPSANPair(vocabulary_size=1000, embedding_dim=32)
+    first, second = np.array([[4, 8, 15, 0]]), np.array([[16, 23]])
+    assert model([first, second]).shape == (1, 5)
+    ```
+
+    Reference:
+        - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
+          table 7
+        - Tai, Socher and Manning, 2015, Improved Semantic Representations From Tree-Structured Long
+          Short-Term Memory Networks, section 4.2 (graded relatedness)
+    """
+    tokens, embedded, embedding = embed_tokens(
+        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
+    )
+    vector = _encode(
+        embedded,
+        positions=positions,
+        fusion=fusion,
+        multi_dim=multi_dim,
+        pooling=pooling,
+        dropout=dropout,
+        kernel_regularizer=kernel_regularizer,
+    )
+    encoder = keras.Model(tokens, vector, name="sentence_encoder")
+    load_embeddings(embedding, embeddings)
+    pair = [keras.Input((None,), dtype="int32", name=f"tokens_{side}") for side in "ab"]
+    # One layer makes both calls: see GeneralizedPoolingPair.
+    sentences = keras.Model(pair, [encoder(sentence) for sentence in pair], name="sentences")
+    matched = PairMatching(name="matching")(sentences(pair))
+    outputs = classify(matched, num_classes, hidden_units, dropout, classifier_activation, "elu")
+    return keras.Model(pair, outputs, name=name)
+
+
+def _encode(
+    embedded: Tensor,
+    *,
+    positions: Sequence[Sequence[str]],
+    fusion: str | None,
+    multi_dim: bool,
+    pooling: str,
+    dropout: float,
+    kernel_regularizer: RegularizerLike,
+    scale: float = 5.0,
+    score_activation: ActivationLike = "elu",
+    rescale_scores: bool = False,
+) -> Tensor:
+    """Symbolic embeddings `(batch, time, dim)` to one vector a text."""
+    for option, value, known in (("fusion", fusion, FUSIONS), ("pooling", pooling, POOLINGS)):
+        if value not in known:
+            raise ValueError(
+                f"`{option}` of MPSAN must be one of {known}. Received: {option}={value!r}"
+            )
+    attentions = [
+        PositionalSelfAttention(
+            embedded.shape[-1],
+            positions=kinds,
+            scale=scale,
+            multi_dim=multi_dim,
+            score_activation=score_activation,
+            rescale_scores=rescale_scores,
+            dropout=dropout,
+            kernel_regularizer=kernel_regularizer,
+            name=f"attention_{index}",
+        )(embedded)
+        for index, kinds in enumerate(positions)
+    ]
+    shared: dict[str, Any] = {"dropout": dropout, "kernel_regularizer": kernel_regularizer}
+    if not attentions:
+        fused = embedded
+    elif fusion == "position":
+        fused = PositionFusion(name="fusion", **shared)(attentions, embedded)
+    elif fusion == "gate":
+        gated = [
+            FusionGate(name=f"fusion_{index}", **shared)(embedded, attention)
+            for index, attention in enumerate(attentions)
+        ]
+        fused = keras.layers.Concatenate(name="fusion")(gated) if len(gated) > 1 else gated[0]
+    else:
+        fused = (
+            keras.layers.Average(name="fusion")(attentions)
+            if len(attentions) > 1
+            else attentions[0]
+        )
+    if pooling == "mean":
+        return MaskedAveragePooling1D(name="pooling")(fused)
+    return MultiDimAttentionPooling(kernel_regularizer=kernel_regularizer, name="pooling")(fused)

@@ -1,0 +1,90 @@
+"""Multi-head self-attention pooled by source2token attention: a baseline of MPSAN and DiSAN."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_attnpool.layers import MultiDimAttentionPooling
+from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
+from keras_attnpool.types import ActivationLike
+
+
+def MultiHeadSAN(
+    vocabulary_size: int,
+    num_classes: int,
+    *,
+    num_heads: int = 8,
+    key_dim: int = 75,
+    embedding_dim: int = 300,
+    embeddings: np.ndarray | None = None,
+    trainable_embeddings: bool = True,
+    hidden_units: int | None = 300,
+    dropout: float = 0.3,
+    classifier_activation: ActivationLike = "softmax",
+    name: str = "multi_head_san",
+) -> keras.Model:
+    """Builds the multi-head baseline: embeddings + sinusoidal positions, multi-head attention.
+
+    The attention is `keras.layers.MultiHeadAttention`; a `MultiDimAttentionPooling` makes one
+    vector of its output. The positions, without which the model would be blind to word order, are
+    KerasHub's, so that this model needs `keras-hub` to be built and loaded.
+
+    Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
+        num_heads: Number of attention heads.
+        key_dim: Size of a head's queries, keys and values.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Share dropped in training of the attention's input and of what the classifier
+            reads.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`; not compiled.
+
+    Raises:
+        ImportError: If `keras-hub` is not installed.
+        ValueError: For a matrix that does not fit the vocabulary, or fewer than 2 classes.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.MultiHeadSAN(vocabulary_size=1000, num_classes=5)
+    assert model.output_shape == (None, 5)
+    ```
+
+    Reference:
+        - Vaswani et al., 2017, Attention Is All You Need
+        - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
+          table 1
+    """
+    try:
+        from keras_hub.layers import SinePositionEncoding
+    except ImportError as error:
+        raise ImportError(
+            "MultiHeadSAN has KerasHub's SinePositionEncoding: pip install keras_attnpool[nlp]"
+        ) from error
+    tokens, embedded, embedding = embed_tokens(
+        vocabulary_size, embedding_dim, embeddings, trainable_embeddings, mask_zero=False
+    )
+    mask = ops.not_equal(tokens, 0)
+    x = embedded + SinePositionEncoding(name="positions")(embedded)
+    if dropout:
+        x = keras.layers.Dropout(dropout, name="attention_dropout")(x)
+    x = keras.layers.MultiHeadAttention(num_heads, key_dim, name="attention")(
+        x, x, attention_mask=ops.expand_dims(mask, 1)
+    )
+    vector = MultiDimAttentionPooling(name="pooling")(x, mask=mask)
+    if dropout and hidden_units is not None:
+        vector = keras.layers.Dropout(dropout, name="pooled_dropout")(vector)
+    outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation, "elu")
+    model = keras.Model(tokens, outputs, name=name)
+    load_embeddings(embedding, embeddings)
+    return model
