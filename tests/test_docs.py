@@ -290,6 +290,8 @@ def test_other_tables():
         "penalty": ["AttentionOrthogonality", 0.2],
         "scale": {"class_name": "Constant", "config": {"value": 5.0}},
     }
+    EXAMPLE["rows"]["AVG"]["config"]["arguments"] |= {"positions": [["backward", "distance"], []]}
+    assert '`positions=(("backward", "distance"), ())`' in results.recipes_table(EXAMPLE)
     EXAMPLE["rows"]["BiGRU"]["config"]["dtype_policy"] = "mixed_bfloat16"
     EXAMPLE["rows"]["BiGRU"]["runs"][0]["backend"] = "torch"
     recipe = results.recipes_table(EXAMPLE)
@@ -301,6 +303,19 @@ def test_other_tables():
     assert results.protocol_list(EXAMPLE) == (
         "- **batch size**: 32\n- **versions**: keras 3.15, backend jax"
     )
+
+
+def test_times_table():
+    measured = {
+        "epoch_times": {
+            "slow": {"paper": 1.35, "parameters": 1800, "relative": [2.5, 2.25, 3.0]},
+            "first": {"paper": 1.0, "parameters": 1090, "relative": [1.0, 1.0, 1.0]},
+        }
+    }
+    assert results.times_table(measured).split("\n")[2:] == [
+        "| first | 1,090 | 1.00 | 1.00 | – |",
+        "| slow | 1,800 | 1.35 | 2.50 | 2.25 – 3.00 |",
+    ]
 
 
 def test_the_tables_hold_every_measured_row():
@@ -343,7 +358,7 @@ def test_the_words_on_lama_agree_with_the_figures():
 def test_the_words_on_generalized_pooling_agree_with_the_figures():
     """The sentences under "How to read this"; they are to be changed when this fails."""
     here = {}
-    for name in ("sick_entailment", "sick_relatedness", "sst5"):
+    for name in ("sick_entailment", "sick_relatedness", "sst5", "imdb"):
         path = RESULTS / f"generalized_pooling_{name}.json"
         measured = json.loads(path.read_text(encoding="utf-8"))
         here[name] = {row: results.mean(measured, row) for row in measured["rows"]}
@@ -355,13 +370,72 @@ def test_the_words_on_generalized_pooling_agree_with_the_figures():
     leads = [entailment["generalized"] - entailment[row] for row in ("max", "mean", "last")]
     assert min(leads) > 0 and round(100 * max(leads)) == 2
     path = RESULTS / "generalized_pooling_sick_entailment.json"
-    claims = results.claims_table(json.loads(path.read_text(encoding="utf-8"))).split("\n")[2:]
+    entailed = json.loads(path.read_text(encoding="utf-8"))
+    claims = results.claims_table(entailed).split("\n")[2:]
     assert all("too close to call" in claim for claim in claims)
     assert "generalized pooling and max pooling are level**, and mean pooling is behind" in text
     assert abs(relatedness["generalized"] - relatedness["max"]) < 0.005
     assert min(relatedness["generalized"], relatedness["max"]) > relatedness["mean"]
-    assert "all rows lie within a point and a half" in text
-    assert max(here["sst5"].values()) - min(here["sst5"].values()) < 0.015
+    assert "Only the lead over\n  the last state is larger than twice its standard error" in text
+    path = RESULTS / "generalized_pooling_sick_relatedness.json"
+    claims = results.claims_table(json.loads(path.read_text(encoding="utf-8"))).split("\n")[2:]
+    assert [c for c in claims if "| holds" in c] == [c for c in claims if "− last" in c]
+    assert "all rows but the last state lie within half a point" in text
+    rest = [value for row, value in here["sst5"].items() if row != "last"]
+    assert max(rest) - min(rest) < 0.005 and here["sst5"]["last"] < min(rest)
+    imdb = here["imdb"]
+    assert "On reviews generalized pooling and max pooling are level** again" in text
+    assert abs(imdb["generalized"] - imdb["max"]) < 0.005
+    assert min(imdb["generalized"], imdb["max"]) - imdb["mean"] > 0.01
+    assert imdb["mean"] - imdb["last"] > 0.04
+    assert "do not beat scalar attention** on any set but entailment" in text
+    assert entailment["generalized"] > entailment["scalar"]
+    assert all(
+        here[name]["scalar"] > here[name]["generalized"]
+        for name in here
+        if here[name] is not entailment
+    )
     assert "The penalty on the attention gives the best row on entailment" in text
     assert max(entailment, key=entailment.get) == "+ attention"
+    assert "It comes out four tenths of a point apart" in text
+    assert round(1000 * abs(entailment["+ parameter matrices"] - entailment["generalized"])) == 4
+    same = [
+        [run["test_accuracy"] for run in entailed["rows"][row]["runs"]]
+        for row in ("+ parameter matrices", "generalized")
+    ]
+    assert "up to two and a half points apart" in text
+    assert round(200 * max(abs(a - b) for a, b in zip(*same, strict=True))) == 5
     assert round(100 * (entailment["+ attention"] - entailment["generalized"])) == 1
+
+
+def test_the_words_on_mpsan_agree_with_the_figures():
+    """The sentences under "How to read this"; they are to be changed when this fails."""
+    here = {}
+    for name in ("trec", "sst5", "subj", "sick"):
+        measured = json.loads((RESULTS / f"mpsan_{name}.json").read_text(encoding="utf-8"))
+        here[name] = {row: results.mean(measured, row) for row in measured["rows"]}
+    text = source("papers/mpsan.md")
+    trec, sst5 = here["trec"], here["sst5"]
+
+    assert "ahead of the same model without positions and of\n  multi-head attention" in text
+    assert trec["MPSAN"] > max(trec["no positions"], trec["multi-head"])
+    assert "not ahead of DiSAN, Bi-BloSAN or a Bi-LSTM** in classification" in text
+    others = ("DiSAN", "Bi-BloSAN", "Bi-LSTM")
+    for name, rows in here.items():
+        for other in set(others) & set(rows):
+            assert name == "sick" or rows["MPSAN"] <= rows[other]
+    assert "On TREC these four lie within two points" in text
+    four = [trec[row] for row in ("MPSAN", *others)]
+    assert max(four) - min(four) < 0.02
+    assert "SST-5 and SUBJ the Bi-LSTM leads" in text
+    for name in ("sst5", "subj"):
+        assert max(here[name], key=here[name].get) == "Bi-LSTM"
+    assert "On SST-5 two attentions do better than four" in text
+    assert min(sst5["model 1"], sst5["model 3"]) > max(sst5["MPSAN"], sst5["model 4"])
+    assert min(sst5["model 1"], sst5["model 3"]) > sst5["no positions"] + 0.02
+    assert "On SICK positions add nothing" in text
+    assert here["sick"]["MPSAN"] <= here["sick"]["no positions"]
+    assert "On SICK it is a point ahead" in text
+    assert round(100 * (here["sick"]["MPSAN"] - here["sick"]["Bi-LSTM"])) == 1
+    times = json.loads((RESULTS / "mpsan_sst5.json").read_text(encoding="utf-8"))["epoch_times"]
+    assert "about ten times\n  MPSAN's epoch" in text and 8 < times["DiSAN"]["relative"][0] < 12

@@ -54,6 +54,26 @@ GENERALIZED_POOLING_HEADINGS = {
     "exercises": r"Exercises",
 }
 
+# The same for the notebook on MPSAN.
+MPSAN_HEADINGS = {
+    "Equation 1": r"Equation 1\b",
+    "Equations 5 and 6": r"Equations 5 and 6\b",
+    "Equation 7": r"Equation 7\b",
+    "Equations 8 to 12": r"Equations 8 to 12\b",
+    "Equations 13 to 16": r"Equations 13 to 16\b",
+    "multi-dimensional attention": r"Multi-dimensional attention",
+    **{f"Table {n}": rf"Table {n}\b" for n in (2, 3, 4, 5)},
+    "the problem": r"What problem the paper saw",
+    "the layers": r"The layers\b",
+    "cost": r"What a window costs",
+    "the model": r"The model, trained",
+    "fusion weights": r"Where the fusion weights go",
+    "position and word class": r"By position and word class",
+    "gold rationales": r"Is the attention right",
+    "measured against reported": r"measured against what the paper reports",
+    "exercises": r"Exercises",
+}
+
 
 def read(path):
     return json.loads(path.read_text(encoding="utf-8"))
@@ -135,6 +155,12 @@ def test_lama_notebook_covers(item):
 def test_generalized_pooling_notebook_covers(item):
     lines = headings(read(FOLDER / "04_generalized_pooling.ipynb"))
     assert any(re.search(GENERALIZED_POOLING_HEADINGS[item], line) for line in lines), lines
+
+
+@pytest.mark.parametrize("item", MPSAN_HEADINGS)
+def test_mpsan_notebook_covers(item):
+    lines = headings(read(FOLDER / "03_mpsan.ipynb"))
+    assert any(re.search(MPSAN_HEADINGS[item], line) for line in lines), lines
 
 
 def cell(source="print(1)", number=1, **output):

@@ -218,9 +218,46 @@ def weight_bound():
     )
 
 
+def masks():
+    """PositionalSelfAttention: what each mask leaves of even scores, word by word."""
+    kinds = (
+        ("faraway_2", lambda apart: 1.0 if 0 < abs(apart) <= 2 else 0.0),
+        ("backward", lambda apart: 1.0 if apart < 0 else 0.0),
+        ("forward", lambda apart: 1.0 if apart > 0 else 0.0),
+        ("distance", lambda apart: math.exp(-abs(apart))),
+        ("scaled_distance", lambda apart: 1 / max(abs(apart), 1)),
+    )
+    size, cell, step, top, left = 5, 20, 128, 46, 52
+    words = TOKENS[:size]
+    parts = [text(4, 14, "attends", 12, "start"), text(4, 28, "↓", 12, "start")]
+    for row, word in enumerate(words):
+        parts.append(text(left - 6, top + cell * row + 15, word, 12, "end"))
+    for number, (name, factor) in enumerate(kinds):
+        x = left + step * number
+        parts.append(text(x + cell * size / 2, top - 28, name, 13))
+        parts.append(text(x + cell * size / 2, top - 10, "to: the … friendly", 11, opacity=0.7))
+        for row in range(size):
+            for column in range(size):
+                share = factor(column - row)
+                dash = {} if share else {"stroke_dasharray": "2 3", "opacity": 0.5}
+                at = (x + cell * column, top + cell * row)
+                parts.append(box(*at, cell - 2, cell - 2, 0.85 * share, **dash))
+    return figure(
+        left + step * len(kinds) - 20,
+        top + cell * size + 6,
+        "Five tables of five words by five words, a row for each word that attends. faraway_2: up "
+        "to two words to either side, not the word itself. backward: the words before it. forward: "
+        "the words after it. distance: fades quickly with the distance. scaled_distance: slowly.",
+        "The five masks: the weight each leaves to a word, from nothing (dashed) to all of it, "
+        "before the softmax makes the weights of a row sum to 1. Masks that are given together are "
+        "multiplied.",
+        parts,
+    )
+
+
 PICTURES = {
     f.__name__: f
-    for f in (one_context, several_contexts, low_rank, weights_of_features, weight_bound)
+    for f in (one_context, several_contexts, low_rank, weights_of_features, weight_bound, masks)
 }
 
 

@@ -131,8 +131,12 @@ def value_text(value):
     """An argument as one would write it in Python."""
     if isinstance(value, dict):  # a serialized Keras object
         return f"{value['class_name']}({', '.join(map(str, value['config'].values()))})"
-    if isinstance(value, list):  # a regularizer and its factor, or its arguments
-        return f"{value[0]}({arguments_text(value[1])})"
+    if isinstance(value, list):
+        # A regularizer and its factor, or its arguments.
+        if len(value) == 2 and isinstance(value[1], dict | int | float):
+            return f"{value[0]}({arguments_text(value[1])})"
+        inside = ", ".join(map(value_text, value))
+        return f"({inside},)" if len(value) == 1 else f"({inside})"
     return repr(value).replace("'", '"')
 
 
@@ -181,6 +185,26 @@ def protocol_list(results):
     return "\n".join([*lines, f"- **versions**: {versions}"])
 
 
+def times_table(results):
+    """Seconds of an epoch relative to the first row, which the others took turns with."""
+    lines = [
+        "| model | parameters | paper, relative | here, relative | lowest – highest |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    times = results["epoch_times"]
+    for name in sorted(times, key=lambda each: times[each]["relative"][0]):
+        median, lowest, highest = times[name]["relative"]
+        cells = [
+            name,
+            f"{times[name]['parameters']:,}",
+            f"{times[name]['paper']:.2f}",
+            f"{median:.2f}",
+            "–" if lowest == highest else f"{lowest:.2f} – {highest:.2f}",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def state_note(results):
     """A warning as long as rows have different numbers of runs."""
     runs = sorted({len(row["runs"]) for row in results["rows"].values()})
@@ -199,6 +223,7 @@ VIEWS = {
     "recipes": recipes_table,
     "protocol": protocol_list,
     "state": state_note,
+    "times": times_table,
 }
 
 
