@@ -1,4 +1,4 @@
-"""Loads every model of a folder on this process's backend and compares its predictions.
+"""Loads every model of a folder on this process's backend and compares its outputs.
 
 Run by test_cross_backend.py with another `KERAS_BACKEND`.
 """
@@ -13,14 +13,16 @@ import keras_attnpool  # noqa: F401  (registers the layers; no `custom_objects`)
 
 
 def main(folder: Path) -> None:
-    paths = sorted(folder.glob("*.keras"))
-    for path in paths:
+    count = 0
+    for path in sorted(folder.glob("*.keras")):
         model = keras.models.load_model(path)
-        data = np.load(path.with_suffix(".npz"))
-        inputs = [data[name] for name in data.files if name.startswith("input")]
-        output = model.predict(inputs if len(inputs) > 1 else inputs[0], verbose=0)
-        np.testing.assert_allclose(output, data["output"], atol=1e-5, err_msg=path.stem)
-    print(f"{keras.config.backend()}: {len(paths)} models agree")
+        inputs = list(np.load(path.with_suffix(".inputs.npz")).values())
+        found = model.predict(inputs if len(inputs) > 1 else inputs[0], verbose=0)
+        targets = np.load(path.with_suffix(".outputs.npz"))
+        for name, target in targets.items():
+            np.testing.assert_allclose(found[name], target, atol=1e-5, err_msg=name)
+            count += 1
+    print(f"{keras.config.backend()}: {count} outputs agree")
 
 
 if __name__ == "__main__":

@@ -230,7 +230,7 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
 
     Reference:
         - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language
-          Understanding, section 3.3 (directional self-attention)
+          Understanding: directional self-attention
     """
 
     def __init__(

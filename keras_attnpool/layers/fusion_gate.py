@@ -78,7 +78,7 @@ class FusionGate(AttentionBase):
 
     Reference:
         - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language
-          Understanding, section 3.3 (fusion gate)
+          Understanding: fusion gate
     """
 
     def __init__(

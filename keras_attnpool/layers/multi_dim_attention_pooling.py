@@ -89,7 +89,7 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
 
     Reference:
         - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language
-          Understanding, section 3.2 (multi-dimensional source2token self-attention)
+          Understanding: multi-dimensional source2token self-attention
         - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, its
           multi-dimensional attention
     """
