@@ -99,7 +99,8 @@ examples: $(TEST_ENV)  ## only the examples of README and docstrings, under BACK
 	KERAS_BACKEND=$(BACKEND) $(PY) -m pytest tests/test_examples.py $(ARGS)
 
 notebooks-tensorflow notebooks-torch notebooks-jax: notebooks-%: $(TEST_ENV)  ## run the notebooks under one backend, compare what is deterministic
-	KERAS_BACKEND=$* $(PY) -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=600 --timeout=900 notebooks $(ARGS)
+	KERAS_BACKEND=$* $(PY) -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=600 --timeout=900 \
+		$(if $(WORKERS),-n $(WORKERS) --dist loadfile) notebooks $(ARGS)
 
 docs: $(TEST_ENV)  ## build the site into site/, strictly
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict
