@@ -42,6 +42,15 @@ class LayerArguments:
             )
         return float(value)
 
+    def _positive_number(self, value: float, name: str) -> float:
+        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not number or not math.isfinite(value) or value <= 0:
+            raise ValueError(
+                f"`{name}` of {type(self).__name__} must be a number > 0. "
+                f"Received: {name}={value!r}"
+            )
+        return float(value)
+
     def _fresh(self, initializer: Any) -> Any:
         """A copy of the initializer that draws other numbers than the copies before it.
 

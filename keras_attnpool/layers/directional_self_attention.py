@@ -1,7 +1,5 @@
 """Attention to the steps of one direction with a weight for every feature: DiSAN's unit."""
 
-import math
-import numbers
 from typing import Any
 
 import keras
@@ -51,13 +49,8 @@ class DirectionalAttentionBase(SequenceAttentionBase):
                 f"`direction` of {type(self).__name__} must be one of {tuple(DIRECTIONS)}. "
                 f"Received: direction={direction!r}"
             )
-        number = isinstance(scale, numbers.Real) and not isinstance(scale, bool)
-        if not number or not math.isfinite(scale) or scale <= 0:
-            raise ValueError(
-                f"`scale` of {type(self).__name__} must be a number > 0. Received: scale={scale!r}"
-            )
         self.direction = direction
-        self.scale = float(scale)
+        self.scale = self._positive_number(scale, "scale")
         self.activation = keras.activations.get(activation)
 
     def build(self, input_shape: Shape) -> None:

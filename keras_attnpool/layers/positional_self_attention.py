@@ -1,7 +1,5 @@
 """Self-attention under position masks: windows, directions and distances, as in MPSAN."""
 
-import math
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -161,12 +159,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
         )
         self._relation = parse_positions(positions, type(self).__name__)
         self.positions = tuple(positions)
-        number = isinstance(scale, numbers.Real) and not isinstance(scale, bool)
-        if not number or not 0 < scale < math.inf:
-            raise ValueError(
-                f"`scale` of {type(self).__name__} must be a number > 0. Received: scale={scale!r}"
-            )
-        self.scale = float(scale)
+        self.scale = self._positive_number(scale, "scale")
         self.multi_dim = bool(multi_dim)
         self.activation = keras.activations.get(activation)
         self.score_activation = keras.activations.get(score_activation)
