@@ -29,6 +29,11 @@ LAYERS = {
     "attention": layers.AttentionPooling(4, output_activation="tanh"),
     "attention_plain": layers.AttentionPooling(),
     "multi_dim": layers.MultiDimAttentionPooling(),
+    "conv": layers.ConvMultiHeadAttention(2, 4, dropout=0.1),
+    "conv_one": layers.ConvMultiHeadAttention(2, 4, 2, parallel=False, layer_norm=False),
+    "target": layers.ConvAttentionPooling(2, 4),
+    "target_code": layers.ConvAttentionPooling(2, DIM, value_conv=False),
+    "places": layers.AddPositionEmbedding(7),
     "average": layers.MaskedAveragePooling1D(),
     "max": layers.MaskedMaxPooling1D(),
     "last": layers.LastPooling1D(),
@@ -55,7 +60,10 @@ MODELS = {
     ),
     "AverageEmbedding": lambda: models.AverageEmbedding(20, 3, **SMALL),
 }
-SHELVES = ("layers", "models", "pairs")
+DOCUMENTS = {
+    "HCAN": lambda: models.HCAN(20, 3, embedding_dim=6, filters=4, num_heads=2),
+    "HAN": lambda: models.HAN(20, 3, embedding_dim=6, gru_units=3, attention_dim=4),
+}
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +91,12 @@ def folder(tmp_path_factory) -> Path:
     tokens = keras.Input((None,), dtype="int32")
     found = {name: make()(tokens) for name, make in MODELS.items()}
     save(keras.Model(tokens, found), folder / "models", [ids])
+
+    documents = keras.Input((None, None), dtype="int32")
+    found = {name: make()(documents) for name, make in DOCUMENTS.items()}
+    words = layers.CharacterEmbedding(20, char_dim=3, filters=2, kernel_sizes=(1, 3))
+    found["HierarchicalEncoder"] = layers.HierarchicalEncoder(words)(documents[..., None])
+    save(keras.Model(documents, found), folder / "documents", [np.stack([ids, ids[::-1]], axis=1)])
 
     pair = [keras.Input((None,), dtype="int32") for _ in range(2)]
     found = {
@@ -125,5 +139,5 @@ def test_every_file_loads_and_predicts_the_same(folder, backend):
         timeout=400,
     )
     assert found.returncode == 0, found.stderr[-2000:]
-    count = len(LAYERS) + 4 + len(MODELS) + 2
+    count = len(LAYERS) + 4 + len(MODELS) + len(DOCUMENTS) + 1 + 2
     assert found.stdout.strip().endswith(f"{backend}: {count} outputs agree")

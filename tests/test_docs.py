@@ -305,6 +305,13 @@ def test_other_tables():
     )
 
 
+def test_padding_table():
+    assert results.padding_table({"padding": {"packed 3": 0.5, "padded": 0.8}}).split("\n")[2:] == [
+        "| padded | 80.0 % | 5.0 |",
+        "| packed 3 | 50.0 % | 2.0 |",
+    ]
+
+
 def test_times_table():
     measured = {
         "epoch_times": {

@@ -1,5 +1,6 @@
 """A model's graph, replayed over the same layers with each layer call in other hands."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -22,8 +23,21 @@ def graph_of(model: Any) -> keras.Model | None:
     return keras.Model(model.input, model.output, name=model.name)
 
 
+def inner_model(layer: Any) -> keras.Model | None:
+    """The model that a layer consists of and that has a graph, or `None`.
+
+    That is the layer itself, or the encoder of a layer made from an encoder alone, as
+    `HierarchicalEncoder` is.
+    """
+    arguments = list(inspect.signature(type(layer).__init__).parameters)
+    model = layer.encoder if arguments == ["self", "encoder", "kwargs"] else layer
+    return model if graph_of(model) is not None else None
+
+
 def layers_by_path(model: Any, owner: str) -> dict[str, Any]:
     """Every layer of a model and of the models nested in it; nested ones as `"inner/layer"`.
+
+    The layers of a `HierarchicalEncoder`'s model are nested in it.
 
     Raises:
         ValueError: If the model has no graph.
@@ -44,8 +58,9 @@ def layers_by_path(model: Any, owner: str) -> dict[str, Any]:
 def _collect(model: Any, prefix: str, found: dict[str, Any]) -> None:
     for layer in model.layers:
         found[prefix + layer.name] = layer
-        if graph_of(layer) is not None:
-            _collect(layer, f"{prefix}{layer.name}/", found)
+        inner = inner_model(layer)
+        if inner is not None:
+            _collect(inner, f"{prefix}{layer.name}/", found)
 
 
 def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
@@ -61,16 +76,21 @@ def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
         A model with the inputs of `model` and the outputs `(outputs of model, {name: [tensor]})`,
         all that the visits found, call after call.
     """
-    inner: dict[str, keras.Model] = {}
+    inner: dict[str, Any] = {}
     found: dict[str, list[Any]] = {}
 
     def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
         path = prefix + layer.name
-        if graph_of(layer) is None:
+        nested = inner_model(layer)
+        if nested is None:
             outputs, extra = visit(path, layer, args, kwargs)
         else:
             if path not in inner:
-                inner[path] = rewire(layer, visit, f"{path}/")
+                inner[path] = rewire(nested, visit, f"{path}/")
+                if nested is not layer:
+                    inner[path] = type(layer)(
+                        encoder=inner[path], name=layer.name, dtype=layer.dtype_policy
+                    )
             outputs, extra = inner[path](*args, **kwargs)
         for name, tensors in extra.items():
             found.setdefault(name, []).extend(tensors)

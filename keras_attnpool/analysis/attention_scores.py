@@ -19,8 +19,8 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
 
     A layer has weights to show if its `call` takes `return_attention_scores`: the attention layers
     of this package, `keras.layers.MultiHeadAttention` and its relatives, KerasHub's encoders.
-    Models nested in the model are searched too; a layer inside another layer (a wrapper) is not
-    found.
+    Models nested in the model are searched too, and the model inside a `HierarchicalEncoder`, whose
+    scores come as `(batch, sentences, ...)`; a layer inside another wrapper is not found.
 
     Args:
         model: A functional or built Sequential model.
@@ -83,8 +83,8 @@ def attention_scores(
         model: A functional or built Sequential model.
         inputs: What `model.predict` takes as arrays, integer ids `(batch, time)` for the models of
             this package.
-        layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model). `None`
-            takes all layers whose `call` has `return_attention_scores`.
+        layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model,
+            `"sentences/pooling"` for the words of HCAN and HAN). `None` takes all layers whose `call` has `return_attention_scores`.
         batch_size: Number of examples in one step.
         return_predictions: Whether to return the predictions, too.
 

@@ -1,13 +1,23 @@
 """Layers that turn a sequence into vectors by attention, and the mask-safe baselines."""
 
+from keras_attnpool.layers.add_position_embedding import (
+    AddPositionEmbedding as AddPositionEmbedding,
+)
 from keras_attnpool.layers.attention_pooling import AttentionPooling as AttentionPooling
 from keras_attnpool.layers.block_self_attention import BlockSelfAttention as BlockSelfAttention
 from keras_attnpool.layers.character_embedding import CharacterEmbedding as CharacterEmbedding
+from keras_attnpool.layers.conv_attention_pooling import (
+    ConvAttentionPooling as ConvAttentionPooling,
+)
+from keras_attnpool.layers.conv_multi_head_attention import (
+    ConvMultiHeadAttention as ConvMultiHeadAttention,
+)
 from keras_attnpool.layers.directional_self_attention import (
     DirectionalSelfAttention as DirectionalSelfAttention,
 )
 from keras_attnpool.layers.fusion_gate import FusionGate as FusionGate
 from keras_attnpool.layers.generalized_pooling import GeneralizedPooling as GeneralizedPooling
+from keras_attnpool.layers.hierarchical_encoder import HierarchicalEncoder as HierarchicalEncoder
 from keras_attnpool.layers.last_pooling1d import LastPooling1D as LastPooling1D
 from keras_attnpool.layers.low_rank_attention_pooling import (
     LowRankAttentionPooling as LowRankAttentionPooling,

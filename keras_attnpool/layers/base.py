@@ -51,6 +51,15 @@ class LayerArguments:
             )
         return float(value)
 
+    def _multiple_of_heads(self, filters: int, num_heads: int) -> int:
+        filters = self._positive(filters, "filters")
+        if filters % num_heads:
+            raise ValueError(
+                f"`filters` of {type(self).__name__} must be a multiple of `num_heads`. Received: "
+                f"filters={filters}, num_heads={num_heads}"
+            )
+        return filters
+
     def _fresh(self, initializer: Any) -> Any:
         """A copy of the initializer that draws other numbers than the copies before it.
 
@@ -195,10 +204,13 @@ class AttentionBase(LayerArguments, MaskedInputs):
         output = keras.KerasTensor(self.compute_output_shape(inputs.shape), self.compute_dtype)
         if not return_attention_scores:
             return output
-        shape = self._scores_shape(inputs.shape)
-        return output, keras.KerasTensor(shape, self.compute_dtype)
+        shapes = self._scores_shape(inputs.shape)
+        if isinstance(shapes[0], tuple):
+            return output, tuple(keras.KerasTensor(s, self.compute_dtype) for s in shapes)
+        return output, keras.KerasTensor(shapes, self.compute_dtype)
 
-    def _scores_shape(self, input_shape: Shape) -> Shape:
+    def _scores_shape(self, input_shape: Shape) -> Any:
+        """The shape of the scores, or a tuple of shapes."""
         return (input_shape[0], input_shape[1])
 
     def _add_kernel(self, name: str, shape: tuple[int, ...]) -> Any:
@@ -244,15 +256,25 @@ class AttentionBase(LayerArguments, MaskedInputs):
         dense.build(input_shape)
         return dense
 
+    def _convolve(self, x: Tensor, kernel: Any, bias: Any, activation: Any) -> Tensor:
+        """A centred convolution over time, `(batch, time, filters)`, of inputs zero at padding."""
+        kernel = ops.cast(kernel, self.compute_dtype)
+        x = ops.conv(x, kernel, padding="same", data_format="channels_last")
+        if bias is not None:
+            x = x + ops.cast(bias, self.compute_dtype)
+        return activation(x)
+
     def _drop(self, x: Tensor, training: bool | None) -> Tensor:
         if not training or self.dropout == 0:
             return x
         return keras.random.dropout(x, self.dropout, seed=self.seed_generator)
 
-    def _output(self, output: Tensor, scores: Tensor, return_attention_scores: bool) -> Any:
+    def _output(self, output: Tensor, scores: Any, return_attention_scores: bool) -> Any:
         output = ops.cast(output, self.compute_dtype)
         if not return_attention_scores:
             return output
+        if isinstance(scores, tuple):
+            return output, tuple(ops.cast(each, self.compute_dtype) for each in scores)
         return output, ops.cast(scores, self.compute_dtype)
 
 
@@ -311,7 +333,8 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         """Softmax over time, dropout, weighted sum, penalties; all in float32 at least.
 
         Args:
-            inputs: `(batch, time, dim)`, zero at padded steps.
+            inputs: `(batch, time, dim)`, zero at padded steps, or `(batch, heads, time, dim)` where
+                each head has values of its own.
             logits: `(batch, heads, time)`.
             mask: Boolean `(batch, time)` or `None`.
             training: Whether dropout is on.
@@ -324,7 +347,11 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         self._penalize(self.attention_regularizer, weights, mask)
         used = self._drop(weights, training)
         # One batched matrix product; a loop over heads would write (batch, time, dim) each time.
-        vectors = ops.matmul(used, at_least_float32(inputs))
+        if len(inputs.shape) == 3:
+            vectors = ops.matmul(used, at_least_float32(inputs))
+        else:
+            vectors = ops.matmul(ops.expand_dims(used, 2), at_least_float32(inputs))
+            vectors = ops.squeeze(vectors, 2)
         self._penalize(self.embedding_regularizer, vectors, mask)
         return vectors, weights
 

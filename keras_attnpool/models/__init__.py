@@ -11,6 +11,8 @@ from keras_attnpool.models.generalized_pooling import (
 from keras_attnpool.models.generalized_pooling import (
     GeneralizedPoolingPair as GeneralizedPoolingPair,
 )
+from keras_attnpool.models.han import HAN as HAN
+from keras_attnpool.models.hcan import HCAN as HCAN
 from keras_attnpool.models.lama import LAMA as LAMA
 from keras_attnpool.models.lama import LAMAEncoder as LAMAEncoder
 from keras_attnpool.models.mpsan import MPSAN as MPSAN

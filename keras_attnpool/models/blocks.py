@@ -1,6 +1,7 @@
 """What the models share: token ids to embeddings, embeddings to states, a vector to scores."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import keras
 import numpy as np
@@ -45,6 +46,30 @@ def embed_tokens(
         vocabulary_size, embedding_dim, mask_zero=mask_zero, trainable=trainable, name="embedding"
     )
     return tokens, layer(tokens), layer
+
+
+def document_inputs(owner: str, packed: int) -> Any:
+    """The symbolic ids of documents, padded or packed.
+
+    Args:
+        owner: The model that is built, for the message.
+        packed: 0, or the number of arrays of sentences that `text.DocumentBatches` serves.
+
+    Returns:
+        Ids `(batch, sentences, words)`, or a dictionary of `"sentences_0"` `(rows, words)` ... and
+        `"documents"` `(batch, sentences)`.
+
+    Raises:
+        ValueError: If `packed` is not an integer from 0.
+    """
+    if isinstance(packed, bool) or not isinstance(packed, int) or packed < 0:
+        raise ValueError(
+            f"`packed` of {owner} must be an integer from 0. Received: packed={packed!r}"
+        )
+    if not packed:
+        return keras.Input((None, None), dtype="int32", name="tokens")
+    names = [*(f"sentences_{group}" for group in range(packed)), "documents"]
+    return {name: keras.Input((None,), dtype="int32", name=name) for name in names}
 
 
 def load_embeddings(layer: keras.layers.Embedding, embeddings: np.ndarray | None) -> None:

@@ -1,6 +1,7 @@
 """Batches of texts of similar length: little padding, few distinct shapes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import keras
@@ -43,14 +44,26 @@ def length_buckets(lengths: npt.ArrayLike, num_buckets: int = 3) -> tuple[int, .
         )
     if sizes.min() < 0:
         raise ValueError(f"length_buckets expects lengths from 0. Received: {sizes.min()}")
-    if isinstance(num_buckets, bool) or not isinstance(num_buckets, int) or num_buckets < 1:
-        raise ValueError(
-            "length_buckets expects `num_buckets` to be a positive integer. "
-            f"Received: num_buckets={num_buckets!r}"
-        )
-    longest = max(int(sizes.max()), 1)
-    eights = np.maximum(-(-sizes.astype(np.int64) // _STEP), 1)
-    rounded = np.minimum(eights * _STEP, longest)
+    check_integer("length_buckets", "num_buckets", num_buckets)
+    return least_padding(sizes, num_buckets, _STEP)
+
+
+def least_padding(
+    lengths: npt.NDArray[np.integer[Any]], number: int, step: int = 1
+) -> tuple[int, ...]:
+    """The boundaries of `length_buckets`, rounded up to multiples of any step.
+
+    Args:
+        lengths: Integers from 0, at least one.
+        number: How many boundaries to aim at.
+        step: What they are multiples of, but for the last.
+
+    Returns:
+        Increasing boundaries, the last the greatest length (at least 1).
+    """
+    longest = max(int(lengths.max()), 1)
+    steps_needed = np.maximum(-(-lengths.astype(np.int64) // step), 1)
+    rounded = np.minimum(steps_needed * step, longest)
     ends, counts = np.unique(rounded, return_counts=True)
     texts = np.concatenate([[0], np.cumsum(counts)])
     # steps[i, j]: the length of all texts between boundary i - 1 and boundary j, padded to j.
@@ -58,7 +71,7 @@ def length_buckets(lengths: npt.ArrayLike, num_buckets: int = 3) -> tuple[int, .
     steps[np.tril_indices(len(ends), -1)] = np.inf
     # One bucket more in each turn: for every end, where the buckets before the last one end.
     total, ends_before = steps[0], []
-    for _ in range(min(num_buckets, len(ends)) - 1):
+    for _ in range(min(number, len(ends)) - 1):
         options = total[:-1, None] + steps[1:]
         ends_before.append(options.argmin(axis=0))
         total = options.min(axis=0)
@@ -68,7 +81,154 @@ def length_buckets(lengths: npt.ArrayLike, num_buckets: int = 3) -> tuple[int, .
     return tuple(int(ends[end]) for end in reversed(chosen))
 
 
-class BucketedBatches(keras.utils.PyDataset):  # type: ignore[misc]
+class ArrangedBatches(keras.utils.PyDataset):  # type: ignore[misc]
+    """Batches out of buckets, in an order that is drawn anew for every epoch.
+
+    What a batch holds is up to the subclass: it gives `_inputs_of` and `_places_of`.
+
+    Args:
+        bucket_of: Integers of shape `(N,)`, the bucket of every text.
+        shapes: For every bucket, the sizes of its batches that differ between buckets.
+        used: How many places hold an id in one epoch.
+        labels: Array of shape `(N, ...)`, or `None`.
+        batch_size: Texts in a batch.
+        shuffle: Whether the order changes from epoch to epoch.
+        seed: Seed of the shuffling.
+        sample_weight: Array of shape `(N,)`, or `None`; needs `labels`.
+        **kwargs: Those of `keras.utils.PyDataset`.
+    """
+
+    def __init__(
+        self,
+        bucket_of: npt.NDArray[np.int64],
+        shapes: list[tuple[int, ...]],
+        used: int,
+        labels: npt.ArrayLike | None,
+        batch_size: int,
+        shuffle: bool,
+        seed: int,
+        sample_weight: npt.ArrayLike | None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        owner = type(self).__name__
+        check_integer(owner, "batch_size", batch_size)
+        if labels is None and sample_weight is not None:
+            raise ValueError(
+                f"{owner} expects `labels` wherever there is a `sample_weight`. "
+                "Received: labels=None"
+            )
+        self._labels = _checked_targets(owner, "labels", labels, len(bucket_of))
+        self._sample_weight = _checked_targets(
+            owner, "sample_weight", sample_weight, len(bucket_of)
+        )
+        self._bucket_of = bucket_of
+        self._shapes = shapes
+        self._used = used
+        self._batch_size = batch_size
+        self._shuffle = bool(shuffle)
+        self._seed = seed
+        self._epoch = 0
+        self._batches = self._arranged()
+
+    @property
+    def order(self) -> npt.NDArray[np.int64]:
+        """Indices of the texts in the order in which this epoch serves them, shape `(N,)`."""
+        return np.concatenate(self._batches)
+
+    @property
+    def padding_share(self) -> float:
+        """Which part of all places that this epoch serves is padding, in [0, 1]."""
+        return 1.0 - self._used / sum(self._places_of(chosen) for chosen in self._batches)
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def __getitem__(self, index: int) -> Any:
+        """Returns `inputs`, `(inputs, labels)` or `(inputs, labels, sample_weight)` of a batch."""
+        chosen = self._batches[index]
+        inputs = self._inputs_of(chosen)
+        if self._labels is None:
+            return inputs
+        if self._sample_weight is None:
+            return inputs, self._labels[chosen]
+        return inputs, self._labels[chosen], self._sample_weight[chosen]
+
+    def on_epoch_end(self) -> None:
+        """Draws the next epoch's order; Keras calls it after every pass."""
+        if self._shuffle:
+            self._epoch += 1
+            self._batches = self._arranged()
+
+    def restore(self, predictions: npt.ArrayLike) -> npt.NDArray[Any]:
+        """Puts predictions back into the order of the texts.
+
+        Args:
+            predictions: Array of shape `(N, ...)`, as `model.predict(batches)` returns it.
+
+        Returns:
+            Array of the same shape and dtype; row i belongs to text i.
+
+        Raises:
+            ValueError: If the number of rows differs, or if the batches are shuffled: their
+                order has changed by the time that `predict` returns.
+        """
+        if self._shuffle:
+            raise ValueError(
+                f"{type(self).__name__}.restore expects batches in a fixed order. "
+                "Received: shuffle=True"
+            )
+        served = np.asarray(predictions)
+        if served.shape[:1] != self._bucket_of.shape:
+            raise ValueError(
+                f"{type(self).__name__}.restore expects {len(self._bucket_of)} rows, one per text. "
+                f"Received: shape={served.shape}"
+            )
+        restored = np.empty_like(served)
+        restored[self.order] = served
+        return restored
+
+    def _bucket(self, chosen: npt.NDArray[np.int64]) -> int:
+        """The bucket of a batch."""
+        return int(self._bucket_of[chosen[0]])
+
+    def _inputs_of(self, chosen: npt.NDArray[np.int64]) -> Any:
+        """The inputs of the batch of some texts of one bucket."""
+        raise NotImplementedError
+
+    def _places_of(self, chosen: npt.NDArray[np.int64]) -> int:
+        """How many ids these inputs have room for."""
+        raise NotImplementedError
+
+    def _arranged(self) -> list[npt.NDArray[np.int64]]:
+        """The indices of every batch of the current epoch."""
+        generator = np.random.default_rng([self._seed, self._epoch])
+        batches = []
+        for bucket in range(len(self._shapes)):
+            members = np.flatnonzero(self._bucket_of == bucket)
+            if self._shuffle:
+                generator.shuffle(members)
+            size = self._batch_size
+            batches += [members[start : start + size] for start in range(0, len(members), size)]
+        if self._shuffle:
+            generator.shuffle(batches)
+        self._put_contrast_first(batches)
+        return batches
+
+    def _put_contrast_first(self, batches: list[npt.NDArray[np.int64]]) -> None:
+        """Moves two batches that differ in every size that varies, where any do, to the front."""
+        buckets = [self._bucket(batch) for batch in batches]
+        firsts = sorted(buckets.index(bucket) for bucket in set(buckets))
+
+        def contrast(pair: Iterable[int]) -> int:
+            sizes = (self._shapes[buckets[place]] for place in pair)
+            return sum(a != b for a, b in zip(*sizes, strict=True))
+
+        for place, found in enumerate(max(combinations(firsts, 2), key=contrast, default=())):
+            batches[place], batches[found] = batches[found], batches[place]
+
+
+class BucketedBatches(ArrangedBatches):
     """Feeds `fit`, `evaluate` and `predict` batches of texts of similar length.
 
     A text goes into the first bucket whose boundary it fits in, a batch holds texts of one
@@ -131,12 +291,14 @@ class BucketedBatches(keras.utils.PyDataset):  # type: ignore[misc]
         sample_weight: npt.ArrayLike | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
         self._named = isinstance(ids, Mapping)
+        texts = "BucketedBatches expects every text"
         if isinstance(ids, Mapping):
-            self._inputs = {n: _checked_rows(rows, f" of {n!r}", (1, 2)) for n, rows in ids.items()}
+            self._inputs = {
+                n: checked_rows(texts, rows, f" of {n!r}", (1, 2)) for n, rows in ids.items()
+            }
         else:
-            self._inputs = {"ids": _checked_rows(ids, "", (1,))}
+            self._inputs = {"ids": checked_rows(texts, ids)}
         sizes = {name: len(rows) for name, rows in self._inputs.items()}
         if not any(sizes.values()):
             raise ValueError("BucketedBatches expects at least one text. Received: none")
@@ -145,134 +307,88 @@ class BucketedBatches(keras.utils.PyDataset):  # type: ignore[misc]
                 "BucketedBatches expects inputs with equally many texts. "
                 f"Received: {', '.join(f'{size} of {name!r}' for name, size in sizes.items())}"
             )
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise ValueError(
-                "BucketedBatches expects `batch_size` to be a positive integer. "
-                f"Received: batch_size={batch_size!r}"
-            )
-        if labels is None and sample_weight is not None:
-            raise ValueError(
-                "BucketedBatches expects `labels` wherever there is a `sample_weight`. "
-                "Received: labels=None"
-            )
-        size = next(iter(sizes.values()))
-        self._labels = _checked_targets("labels", labels, size)
-        self._sample_weight = _checked_targets("sample_weight", sample_weight, size)
         used = np.array([[len(row) for row in rows] for rows in self._inputs.values()])
         lengths = used.max(axis=0)
         self._boundaries = _checked_boundaries(
             length_buckets(lengths) if boundaries is None else boundaries, int(lengths.max())
         )
-        self._bucket_of = np.searchsorted(self._boundaries, lengths)
-        self._padding_share = 1.0 - float(
-            used.sum() / (len(used) * np.take(self._boundaries, self._bucket_of).sum())
+        super().__init__(
+            np.searchsorted(self._boundaries, lengths),
+            [(boundary,) for boundary in self._boundaries],
+            int(used.sum()),
+            labels,
+            batch_size,
+            shuffle,
+            seed,
+            sample_weight,
+            **kwargs,
         )
-        self._batch_size = batch_size
-        self._shuffle = bool(shuffle)
-        self._seed = seed
-        self._epoch = 0
-        self._batches = self._arranged()
 
     @property
     def boundaries(self) -> tuple[int, ...]:
         """The lengths that batches are padded to."""
         return self._boundaries
 
-    @property
-    def order(self) -> npt.NDArray[np.int64]:
-        """Indices of the texts in the order in which this epoch serves them, shape `(N,)`."""
-        return np.concatenate(self._batches)
-
-    @property
-    def padding_share(self) -> float:
-        """Which part of all steps served, those of every input, is padding, in [0, 1]."""
-        return self._padding_share
-
-    def __len__(self) -> int:
-        return len(self._batches)
-
-    def __getitem__(self, index: int) -> Any:
-        """Returns `ids`, `(ids, labels)` or `(ids, labels, sample_weight)` of one batch."""
-        chosen = self._batches[index]
-        length = self._boundaries[self._bucket_of[chosen[0]]]
+    def _inputs_of(self, chosen: npt.NDArray[np.int64]) -> Any:
+        length = self._boundaries[self._bucket(chosen)]
         inputs = {
             name: _padded([rows[text] for text in chosen], length)
             for name, rows in self._inputs.items()
         }
-        ids = inputs if self._named else inputs["ids"]
-        if self._labels is None:
-            return ids
-        if self._sample_weight is None:
-            return ids, self._labels[chosen]
-        return ids, self._labels[chosen], self._sample_weight[chosen]
+        return inputs if self._named else inputs["ids"]
 
-    def on_epoch_end(self) -> None:
-        """Draws the next epoch's order; Keras calls it after every pass."""
-        if self._shuffle:
-            self._epoch += 1
-            self._batches = self._arranged()
-
-    def restore(self, predictions: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Puts predictions back into the order of the texts.
-
-        Args:
-            predictions: Array of shape `(N, ...)`, as `model.predict(batches)` returns it.
-
-        Returns:
-            Array of the same shape and dtype; row i belongs to text i.
-
-        Raises:
-            ValueError: If the number of rows differs, or if the batches are shuffled: their
-                order has changed by the time that `predict` returns.
-        """
-        if self._shuffle:
-            raise ValueError(
-                "BucketedBatches.restore expects batches in a fixed order. Received: shuffle=True"
-            )
-        served = np.asarray(predictions)
-        if served.shape[:1] != self._bucket_of.shape:
-            raise ValueError(
-                f"BucketedBatches.restore expects {len(self._bucket_of)} rows, one per text. "
-                f"Received: shape={served.shape}"
-            )
-        restored = np.empty_like(served)
-        restored[self.order] = served
-        return restored
-
-    def _arranged(self) -> list[npt.NDArray[np.int64]]:
-        """The indices of every batch of the current epoch."""
-        generator = np.random.default_rng([self._seed, self._epoch])
-        batches = []
-        for bucket in range(len(self._boundaries)):
-            members = np.flatnonzero(self._bucket_of == bucket)
-            if self._shuffle:
-                generator.shuffle(members)
-            size = self._batch_size
-            batches += [members[start : start + size] for start in range(0, len(members), size)]
-        if self._shuffle:
-            generator.shuffle(batches)
-        buckets = [self._bucket_of[batch[0]] for batch in batches]
-        other = next((i for i, bucket in enumerate(buckets) if bucket != buckets[0]), 1)
-        if len(batches) > 1:
-            batches[1], batches[other] = batches[other], batches[1]
-        return batches
+    def _places_of(self, chosen: npt.NDArray[np.int64]) -> int:
+        return len(self._inputs) * len(chosen) * self._boundaries[self._bucket(chosen)]
 
 
-def _checked_rows(rows: _Rows, owner: str, ranks: tuple[int, ...]) -> list[npt.NDArray[np.int32]]:
-    """The texts of one input without the padding at their ends."""
+def check_integer(owner: str, name: str, value: int, least: int = 1) -> None:
+    """Raises unless a value is an integer from 1, or from 0.
+
+    Args:
+        owner: Name for the error message.
+        name: The argument's name.
+        value: The value.
+        least: 1 or 0.
+
+    Raises:
+        ValueError: If the value is something else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        kind = "a positive integer" if least else "an integer from 0"
+        raise ValueError(f"{owner} expects `{name}` to be {kind}. Received: {name}={value!r}")
+
+
+def checked_rows(
+    expectation: str, rows: _Rows, where: str = "", ranks: tuple[int, ...] = (1,)
+) -> list[npt.NDArray[np.int32]]:
+    """The rows of one input without the padding at their ends.
+
+    Args:
+        expectation: How the error message begins: who expects what to be rows.
+        rows: The rows of ids.
+        where: How the error message ends.
+        ranks: The ranks that a row may have.
+
+    Returns:
+        A list of int32 arrays.
+
+    Raises:
+        ValueError: If a row has another rank.
+        TypeError: If ids are not integers.
+    """
     checked: list[npt.NDArray[np.int32]] = []
     for index, row in enumerate(rows):
         array = np.asarray(row)
         if array.ndim not in ranks or (checked and array.shape[1:] != checked[0].shape[1:]):
             alike = " or of character ids, all alike" if 2 in ranks else ""
             raise ValueError(
-                f"BucketedBatches expects every text to be one row of ids{alike}. "
-                f"Received: shape={array.shape} at index {index}{owner}"
+                f"{expectation} to be one row of ids{alike}. "
+                f"Received: shape={array.shape} at index {index}{where}"
             )
         if array.size and not np.issubdtype(array.dtype, np.integer):
             raise TypeError(
-                "BucketedBatches expects integer ids. "
-                f"Received: dtype={array.dtype} at index {index}{owner}"
+                f"{expectation} to hold integer ids. "
+                f"Received: dtype={array.dtype} at index {index}{where}"
             )
         steps = np.nonzero(array)[0]
         checked.append(array[: steps[-1] + 1 if steps.size else 0].astype(np.int32))
@@ -286,13 +402,13 @@ def _padded(rows: list[npt.NDArray[np.int32]], length: int) -> npt.NDArray[np.in
     return ids
 
 
-def _checked_targets(name: str, values: npt.ArrayLike | None, size: int) -> Any:
+def _checked_targets(owner: str, name: str, values: npt.ArrayLike | None, size: int) -> Any:
     if values is None:
         return None
     array = np.asarray(values)
     if array.shape[:1] != (size,):
         raise ValueError(
-            f"BucketedBatches expects `{name}` with {size} rows, one per text. "
+            f"{owner} expects `{name}` with {size} rows, one per text. "
             f"Received: {name}.shape={array.shape}"
         )
     return array

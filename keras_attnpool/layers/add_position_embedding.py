@@ -1,0 +1,150 @@
+"""Learned vectors of the positions, added to the steps of a sequence."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers.base import LayerArguments, MaskedInputs
+from keras_attnpool.ops.masking import zero_masked
+from keras_attnpool.types import (
+    ConstraintLike,
+    InitializerLike,
+    RegularizerLike,
+    Shape,
+    Tensor,
+)
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class AddPositionEmbedding(LayerArguments, MaskedInputs):
+    """Adds a learned vector for its position to each step.
+
+    `output_t = inputs_t + P_t`, with one row of P `(max_length, dim)` for each position.
+
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, goes on; padded
+    steps are 0. A hole stays a position.
+
+    Args:
+        max_length: Number of positions; a longer input is an error.
+        embeddings_initializer: Initializer of P. `None` is a normal distribution with mean 0 and
+            standard deviation 0.1.
+        embeddings_regularizer: Regularizer of P.
+        embeddings_constraint: Constraint of P.
+        seed: Seed of an initializer that has none of its own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, time, dim)`.
+
+    Returns:
+        The sum in the layer's compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, more than `max_length` steps, or a mask that is not `(batch, time)`. A length
+            that is known only inside a compiled TensorFlow graph is refused there by its own error.
+
+    Example:
+
+    ```python
+    import keras
+    import keras_attnpool
+
+    tokens = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(1000, 32, mask_zero=True)(tokens)
+    x = keras_attnpool.layers.AddPositionEmbedding(max_length=200)(x)
+    assert x.shape == (None, None, 32)
+    ```
+
+    Weights, by name: `embeddings` `(max_length, dim)`, P.
+
+    What differs: `keras_hub.layers.PositionEmbedding` returns the vectors, for the caller to add,
+    and knows no masks.
+
+    Reference:
+        - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text
+          Classification, section 3.6
+    """
+
+    def __init__(
+        self,
+        max_length: int,
+        embeddings_initializer: InitializerLike | None = None,
+        embeddings_regularizer: RegularizerLike = None,
+        embeddings_constraint: ConstraintLike = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.max_length = self._positive(max_length, "max_length")
+        if embeddings_initializer is None:
+            embeddings_initializer = keras.initializers.RandomNormal(stddev=0.1)
+        self.embeddings_initializer = keras.initializers.get(embeddings_initializer)
+        self.embeddings_regularizer = keras.regularizers.get(embeddings_regularizer)
+        self.embeddings_constraint = keras.constraints.get(embeddings_constraint)
+        self.seed = seed
+
+    def build(self, input_shape: Shape) -> None:
+        """Creates P."""
+        self.embeddings = self.add_weight(
+            name="embeddings",
+            shape=(self.max_length, self._feature_dim(input_shape)),
+            initializer=self._fresh(self.embeddings_initializer),
+            regularizer=self.embeddings_regularizer,
+            constraint=self.embeddings_constraint,
+        )
+
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Adds the positions to `(batch, time, dim)`."""
+        self._check_length(inputs.shape)
+        inputs, mask = self._read(inputs, mask)
+        positions = ops.cast(self.embeddings, self.compute_dtype)
+        # A length that only the graph knows: reshaping refuses to make up for missing rows, where
+        # adding would repeat a single one.
+        time = ops.shape(inputs)[1]
+        positions = ops.reshape(positions[:time], (1, time, self.embeddings.shape[1]))
+        return zero_masked(inputs + positions, mask)
+
+    def compute_output_spec(  # type: ignore[override]
+        self, inputs: Tensor, mask: Tensor | None = None
+    ) -> Any:
+        """Returns the symbolic output."""
+        self._check_length(inputs.shape)
+        return super().compute_output_spec(inputs, mask)
+
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
+        """Returns the mask of the inputs."""
+        return mask
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, time, dim)`."""
+        return tuple(input_shape)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "max_length": self.max_length,
+            "embeddings_initializer": keras.initializers.serialize(self.embeddings_initializer),
+            "embeddings_regularizer": keras.regularizers.serialize(self.embeddings_regularizer),
+            "embeddings_constraint": keras.constraints.serialize(self.embeddings_constraint),
+            "seed": self.seed,
+        }
+
+    def _check_length(self, input_shape: Shape) -> None:
+        time = input_shape[1]
+        if isinstance(time, int) and time > self.max_length:
+            raise ValueError(
+                f"Layer '{self.name}' (AddPositionEmbedding) has max_length={self.max_length} "
+                f"positions: cut or split longer inputs, or raise `max_length`. Received: inputs "
+                f"of shape {tuple(input_shape)}"
+            )

@@ -1,0 +1,213 @@
+"""Convolutional multi-head target attention (HCAN)."""
+
+import math
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers.base import AttentionPoolingBase
+from keras_attnpool.ops.dot_product_attention import split_heads
+from keras_attnpool.ops.masking import at_least_float32
+from keras_attnpool.types import (
+    ActivationLike,
+    ConstraintLike,
+    InitializerLike,
+    RegularizerLike,
+    Shape,
+    Tensor,
+)
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class ConvAttentionPooling(AttentionPoolingBase):
+    """Pools a sequence by a learned target that attends to its convolved steps.
+
+    For one example with inputs `E` `(time, dim)` and the learned target `T` `(filters,)`:
+
+    1. `K = elu(conv(E, W_k) + b_k)`, and V likewise, `(time, filters)`; each window spans
+       `kernel_size` steps and is centred
+    2. `a_i = softmax over time of (K_i T_i / scale)` on the i-th of `num_heads` slices of the
+       features
+    3. `output = [a_1 V_1; ...; a_h V_h]`, `(filters,)`
+
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed. The convolutions
+    see zeros at padded steps, as past the ends; padded steps have weight exactly 0 whatever they
+    hold; a row without a kept step gives a zero vector. The output carries no mask.
+
+    Args:
+        num_heads: Number of attention heads.
+        filters: Size of K, V and the output; a multiple of `num_heads`.
+        kernel_size: Steps that a window spans.
+        value_conv: Whether V is convolved; `False`, as in the official code, takes the inputs
+            themselves, whose `dim` must then be `filters`.
+        activation: Activation of K and V.
+        scale: What the scores are divided by. `None` is `sqrt(filters / num_heads)`.
+        dropout: Share of the attention weights dropped in training, in [0, 1).
+        use_bias: Whether the convolutions have biases.
+        kernel_initializer: Initializer of the kernels.
+        target_initializer: Initializer of the target. Zeros start at mean pooling.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels and the target.
+        bias_regularizer: Regularizer of the biases.
+        attention_regularizer: Regularizer of the attention weights of each example.
+        embedding_regularizer: Regularizer of the heads' vectors of each example.
+        kernel_constraint: Constraint of the kernels and the target.
+        bias_constraint: Constraint of the biases.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, filters)`; the scores are `(batch, num_heads, time)`.
+
+    Returns:
+        The pooled vectors, and on request the attention weights before dropout, both in the
+        layer's compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, `filters` that the heads do not divide, inputs that are
+            not `(batch, time, dim)` with a known `dim`, that `dim` if it is not `filters` with
+            `value_conv=False`, or a mask that is not `(batch, time)`.
+
+    Example:
+
+    ```python
+    import keras
+    import keras_attnpool
+
+    tokens = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(1000, 32, mask_zero=True)(tokens)
+    x = keras_attnpool.layers.ConvAttentionPooling(num_heads=4, filters=64)(x)
+    model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
+    ```
+
+    Weights, by name: `target` `(filters,)`, head after head; `key_kernel`
+    `(kernel_size, dim, filters)` and `key_bias` `(filters,)`; with `value_conv=True` also
+    `value_kernel` and `value_bias`.
+
+    Reference:
+        - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text
+          Classification, eq. 5
+    """
+
+    def __init__(
+        self,
+        num_heads: int,
+        filters: int,
+        kernel_size: int = 3,
+        value_conv: bool = True,
+        activation: ActivationLike = "elu",
+        scale: float | None = None,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        target_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        attention_regularizer: RegularizerLike = None,
+        embedding_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            dropout=dropout,
+            use_bias=use_bias,
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
+            attention_regularizer=attention_regularizer,
+            embedding_regularizer=embedding_regularizer,
+            kernel_constraint=kernel_constraint,
+            bias_constraint=bias_constraint,
+            seed=seed,
+            **kwargs,
+        )
+        self.num_heads = self._positive(num_heads, "num_heads")
+        self.filters = self._multiple_of_heads(filters, self.num_heads)
+        self.kernel_size = self._positive(kernel_size, "kernel_size")
+        self.value_conv = bool(value_conv)
+        self.activation = keras.activations.get(activation)
+        self.scale = None if scale is None else self._positive_number(scale, "scale")
+        self.target_initializer = keras.initializers.get(target_initializer)
+
+    def build(self, input_shape: Shape) -> None:
+        """Creates the target and the convolutions."""
+        dim = self._feature_dim(input_shape)
+        if not self.value_conv and dim != self.filters:
+            raise ValueError(
+                f"Layer '{self.name}' (ConvAttentionPooling) with value_conv=False pools the "
+                f"inputs themselves, whose last dimension must be filters={self.filters}. "
+                f"Received: inputs of shape {tuple(input_shape)}"
+            )
+        shape = (self.kernel_size, dim, self.filters)
+        self.key_kernel = self._add_kernel("key_kernel", shape)
+        self.key_bias = self._add_bias("key_bias", (self.filters,)) if self.use_bias else None
+        if self.value_conv:
+            self.value_kernel = self._add_kernel("value_kernel", shape)
+            self.value_bias = (
+                self._add_bias("value_bias", (self.filters,)) if self.use_bias else None
+            )
+        self.target = self.add_weight(
+            name="target",
+            shape=(self.filters,),
+            initializer=self._fresh(self.target_initializer),
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
+
+    def call(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+    ) -> Any:
+        """Pools `(batch, time, dim)` to `(batch, filters)`."""
+        inputs, mask = self._read(inputs, mask)
+        keys = self._convolve(inputs, self.key_kernel, self.key_bias, self.activation)
+        values = inputs
+        if self.value_conv:
+            values = self._convolve(inputs, self.value_kernel, self.value_bias, self.activation)
+        size = self.filters // self.num_heads
+        scale = math.sqrt(size) if self.scale is None else self.scale
+        target = ops.reshape(at_least_float32(self.target), (1, self.num_heads, size, 1)) / scale
+        keys = at_least_float32(split_heads(keys, self.num_heads))
+        logits = ops.squeeze(ops.matmul(keys, target), -1)
+        values = split_heads(values, self.num_heads)
+        vectors, weights = self._attend(values, logits, mask, training)
+        output = ops.reshape(vectors, (-1, self.filters))
+        return self._output(output, weights, return_attention_scores)
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, filters)`."""
+        return (input_shape[0], self.filters)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "num_heads": self.num_heads,
+            "filters": self.filters,
+            "kernel_size": self.kernel_size,
+            "value_conv": self.value_conv,
+            "activation": keras.activations.serialize(self.activation),
+            "scale": self.scale,
+            "target_initializer": keras.initializers.serialize(self.target_initializer),
+        }
+
+    def _scores_shape(self, input_shape: Shape) -> Shape:
+        return (input_shape[0], self.num_heads, input_shape[1])

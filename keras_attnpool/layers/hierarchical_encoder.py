@@ -1,0 +1,306 @@
+"""A sentence encoder over every sentence of every document."""
+
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_attnpool.ops.masking import zero_masked
+from keras_attnpool.ops.rows import rows_at_hand
+from keras_attnpool.types import Shape, Tensor
+
+SENTENCES, DOCUMENTS = "sentences_", "documents"
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class HierarchicalEncoder(keras.layers.Layer):  # type: ignore[misc]
+    """Applies a layer or model for sentences to each sentence of a batch of documents.
+
+    The sentences of all documents are one batch to the encoder. What it makes of each comes back in
+    the places of the documents:
+
+    1. `v_i = encoder(sentence i)`, for every sentence with a word
+    2. `output[b, s] = v` of the s-th sentence of document b, and zeros where there is none
+
+    The result is that of each document alone, whatever it is padded with. Two kinds of input:
+
+    - Padded: a tensor `(batch, sentences, words)` of ids, or `(batch, sentences, words, dim)` of
+      features with their mask. An eager call, and so all of PyTorch, computes the sentences that
+      have words, and no others. A compiled function (TensorFlow, JAX, `torch.compile`) computes the
+      empty ones as well and drops what comes out; losses that the encoder adds see them as
+      sentences of one word.
+    - Packed: the dictionary that `keras_attnpool.text.DocumentBatches(..., packed=k)` serves.
+      `"sentences_0"` `(rows, words)`, `"sentences_1"` ... hold the sentences, or their features
+      `(rows, words, dim)`, the short ones in narrow arrays and the long ones in wide arrays;
+      `"documents"` `(batch, sentences)` says which sentence stands where: 1 + its row, counted
+      through all arrays, or 0 for none. This saves most of the padding on every backend.
+
+    Masking: integer ids carry their own mask, id 0 is padding; a mask of the words, from the layers
+    before or as `mask=`, is combined with it. A sentence without a kept word gives zeros and zero
+    gradients, whatever the encoder would make of it. The output carries the mask "any word"
+    `(batch, sentences)`; of several outputs the first does (in a dictionary, by name).
+
+    Args:
+        encoder: A `keras.layers.Layer` or `keras.Model` from a batch of sentences
+            `(rows, words[, dim])` to tensors `(rows, ...)`; one tensor or a structure of them. It
+            gets features with `mask=`, and must take that argument then.
+        **kwargs: `name`, `dtype`, `trainable` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: One of the two kinds above. Ids that are whole floats will do.
+        mask: Boolean or 0/1 tensor of the words, True = keep: `(batch, sentences, words)`, or for
+            packed inputs a dictionary of `(rows, words)`. Defaults to the inputs' Keras mask.
+        training: Passed on to the encoder.
+
+    Input shape:
+        `(batch, sentences, words)`, `(batch, sentences, words, dim)`, or a dictionary as above;
+        all but `dim` may be unknown.
+
+    Output shape:
+        `(batch, sentences, ...)` for each output `(rows, ...)` of the encoder.
+
+    Returns:
+        What the encoder returns, with the axis of the rows split into documents and sentences.
+
+    Raises:
+        ValueError: If `encoder` is no Keras layer, for inputs of another rank, a dictionary without
+            sentences or documents, or a mask that does not fit.
+
+    Example:
+
+    ```python
+    import keras
+    import keras_attnpool
+
+    words = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(1000, 32, mask_zero=True)(words)
+    sentence_encoder = keras.Model(words, keras_attnpool.layers.AttentionPooling()(x))
+
+    documents = keras.Input((None, None), dtype="int32")
+    x = keras_attnpool.layers.HierarchicalEncoder(sentence_encoder)(documents)
+    x = keras_attnpool.layers.AttentionPooling()(x)
+    model = keras.Model(documents, keras.layers.Dense(2, activation="softmax")(x))
+    ```
+
+    Weights: those of the encoder.
+
+    Reference:
+        - Yang et al., 2016, Hierarchical Attention Networks for Document Classification
+        - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text
+          Classification, section 3.7
+    """
+
+    def __init__(self, encoder: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if not isinstance(encoder, keras.layers.Layer):
+            raise ValueError(
+                f"`encoder` of HierarchicalEncoder must be a keras layer or model. Received: "
+                f"encoder={encoder!r}"
+            )
+        self.encoder = encoder
+        self.supports_masking = True
+        # Half precision holds no id above 2048 exactly; the encoder casts features itself.
+        self.autocast = False
+
+    def build(self, input_shape: Any) -> None:
+        """Builds the encoder for one batch of sentences."""
+        if not self.encoder.built:
+            self.encoder.build(self._rows_shape(input_shape))
+
+    def call(self, inputs: Any, mask: Any = None, training: bool | None = None) -> Any:
+        """Encodes every sentence: `(batch, sentences, ...)`."""
+        groups = self._groups(inputs, mask)
+        if isinstance(inputs, dict):
+            places = _where_any_word(groups, ops.cast(inputs[DOCUMENTS], "int32"))
+        else:
+            groups, places = _as_rows(*groups[0])
+        # The call's `training` reaches the encoder through Keras's call context.
+        encoded = [self._encode(rows, kept) for rows, kept in groups]
+        return keras.tree.map_structure(lambda *parts: _placed(parts, places), *encoded)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Tensor | None:
+        """Returns `(batch, sentences)`: the sentences with a kept word."""
+        groups = self._groups(inputs, mask)
+        if isinstance(inputs, dict):
+            places = ops.cast(inputs[DOCUMENTS], "int32")
+            return ops.not_equal(_where_any_word(groups, places), 0)
+        kept = groups[0][1]
+        return None if kept is None else ops.any(kept, axis=2)
+
+    def compute_output_spec(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+        """Returns the symbolic outputs."""
+        for words, words_mask in self._pairs(inputs, mask):
+            self._check(words.shape, words_mask, packed=isinstance(inputs, dict))
+        shapes = keras.tree.map_structure(lambda x: tuple(x.shape), inputs)
+        dtype = keras.tree.flatten(self._pairs(inputs, None))[0].dtype
+        rows = keras.KerasTensor(self._rows_shape(shapes), dtype)
+        axes = _places_shape(shapes)
+        return keras.tree.map_structure(
+            lambda x: keras.KerasTensor((*axes, *x.shape[1:]), x.dtype),
+            self.encoder.compute_output_spec(rows),
+        )
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns `(batch, sentences, ...)` for each output of the encoder."""
+        found = self.encoder.compute_output_shape(self._rows_shape(input_shape))
+        axes = _places_shape(input_shape)
+        return keras.tree.map_shape_structure(lambda shape: (*axes, *shape[1:]), found)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "encoder": keras.saving.serialize_keras_object(self.encoder),
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "HierarchicalEncoder":
+        """Makes a layer with an encoder of its own."""
+        encoder = keras.saving.deserialize_keras_object(config["encoder"])
+        return cls(**{**config, "encoder": encoder})
+
+    def _pairs(self, inputs: Any, mask: Any) -> list[tuple[Any, Any]]:
+        """The arrays of sentences, each with its mask or `None`."""
+        if not isinstance(inputs, dict):
+            return [(inputs, mask)]
+        names = sorted((n for n in inputs if n.startswith(SENTENCES)), key=lambda n: (len(n), n))
+        if not names or DOCUMENTS not in inputs or len(names) + 1 < len(inputs):
+            raise ValueError(
+                f"Packed inputs of layer '{self.name}' (HierarchicalEncoder) must be a dictionary "
+                f"of 'sentences_0', 'sentences_1' ... and 'documents'. Received: {sorted(inputs)}"
+            )
+        masks = {} if mask is None else mask
+        if not isinstance(masks, dict) or not set(masks) <= set(inputs):
+            raise ValueError(
+                f"`mask` of layer '{self.name}' (HierarchicalEncoder) must be a dictionary with "
+                f"the names of the packed inputs, {names}. Received: "
+                f"{sorted(masks) if isinstance(masks, dict) else type(masks)}"
+            )
+        return [(inputs[name], masks.get(name)) for name in names]
+
+    def _groups(self, inputs: Any, mask: Any) -> list[tuple[Tensor, Tensor | None]]:
+        """The arrays of sentences, each with its kept words or `None`."""
+        packed = isinstance(inputs, dict)
+        groups = []
+        for words, words_mask in self._pairs(inputs, mask):
+            words = ops.convert_to_tensor(words)
+            kept = None if words_mask is None else ops.cast(words_mask, "bool")
+            self._check(words.shape, kept, packed)
+            axes = 3 - packed
+            if _are_ids(words, axes):
+                real = ops.not_equal(words, 0)
+                if len(words.shape) > axes:
+                    real = ops.any(real, axis=-1)
+                if kept is not None:
+                    real = ops.logical_and(real, kept)
+                    gone = real if len(words.shape) == axes else ops.expand_dims(real, -1)
+                    words = ops.where(gone, words, ops.zeros((), dtype=words.dtype))
+                kept = real
+            groups.append((words, kept))
+        return groups
+
+    def _encode(self, rows: Tensor, kept: Tensor | None) -> Any:
+        """What the encoder makes of the sentences.
+
+        An empty one gets a single word in place of none: what comes out is dropped, but an encoder
+        that divides by the number of words must not spoil the gradients of the others.
+        """
+        if kept is None:
+            return self.encoder(rows)
+        empty = ops.logical_not(ops.any(kept, axis=1, keepdims=True))
+        first = ops.equal(ops.arange(ops.shape(kept)[1]), 0)
+        added = ops.logical_and(empty, first)
+        if not _are_ids(rows, 2):
+            return self.encoder(zero_masked(rows, kept), mask=ops.logical_or(kept, added))
+        if len(rows.shape) == 3:
+            added = ops.logical_and(
+                ops.expand_dims(added, 2), ops.equal(ops.arange(ops.shape(rows)[2]), 0)
+            )
+        return self.encoder(ops.where(added, ops.ones((), dtype=rows.dtype), rows))
+
+    def _check(self, shape: Shape, mask: Tensor | None, packed: bool) -> None:
+        if len(shape) + packed not in (3, 4):
+            wanted = "(rows, words[, dim])" if packed else "(batch, sentences, words[, dim])"
+            raise ValueError(
+                f"The sentences of layer '{self.name}' (HierarchicalEncoder) must have shape "
+                f"{wanted}. Received: shape {tuple(shape)}"
+            )
+        if shape[2 - packed] == 0:
+            raise ValueError(
+                f"The sentences of layer '{self.name}' (HierarchicalEncoder) must have room for at "
+                f"least one word; pad empty ones and mask them. Received: shape {tuple(shape)}"
+            )
+        if mask is None:
+            return
+        expected, received = tuple(shape)[: 3 - packed], tuple(mask.shape)
+        fits = len(received) == len(expected) and all(
+            e is None or r is None or e == r for e, r in zip(expected, received, strict=True)
+        )
+        if not fits:
+            raise ValueError(
+                f"`mask` of layer '{self.name}' (HierarchicalEncoder) must have shape {expected}, "
+                f"True where a word is kept. Received: mask of shape {received} for sentences of "
+                f"shape {tuple(shape)}"
+            )
+
+    def _rows_shape(self, input_shape: Any) -> Shape:
+        """The shape of a batch of sentences."""
+        if not isinstance(input_shape, dict):
+            return (None, *input_shape[2:])
+        shapes = [tuple(shape) for name, shape in input_shape.items() if name != DOCUMENTS]
+        return (None, shapes[0][1] if len(shapes) == 1 else None, *shapes[0][2:])
+
+
+def _are_ids(words: Tensor, word_axes: int) -> bool:
+    """Whether the last axes are ids of words, or integer ids of their characters: no features."""
+    integers = keras.backend.standardize_dtype(words.dtype).startswith(("int", "uint"))
+    return len(words.shape) == word_axes or integers
+
+
+def _places_shape(input_shape: Any) -> Shape:
+    shape = input_shape[DOCUMENTS] if isinstance(input_shape, dict) else input_shape
+    return (shape[0], shape[1])
+
+
+def _where_any_word(groups: list[tuple[Tensor, Tensor | None]], places: Tensor) -> Tensor:
+    """The numbers of packed sentences, 0 for those without a kept word."""
+    if all(kept is None for _, kept in groups):
+        return places
+    rows = [
+        ops.ones(ops.shape(words)[:1], "bool") if kept is None else ops.any(kept, axis=1)
+        for words, kept in groups
+    ]
+    any_word = _placed([ops.cast(row, "int32") for row in rows], places)
+    return ops.where(ops.equal(any_word, 1), places, ops.zeros((), dtype=places.dtype))
+
+
+def _as_rows(
+    words: Tensor, kept: Tensor | None
+) -> tuple[list[tuple[Tensor, Tensor | None]], Tensor]:
+    """Padded documents as one batch of sentences, and the places `(batch, sentences)` of these.
+
+    Sentences without a word are left out where they are known before computing.
+    """
+    shape = ops.shape(words)
+    rows = ops.reshape(words, (-1, *shape[2:]))
+    places = ops.reshape(ops.arange(1, shape[0] * shape[1] + 1, dtype="int32"), shape[:2])
+    if kept is None:
+        return [(rows, None)], places
+    kept = ops.reshape(kept, (-1, shape[2]))
+    any_word = ops.any(kept, axis=1)
+    found = rows_at_hand(any_word)
+    if found is None or not 0 < len(found) < shape[0] * shape[1]:
+        any_word = ops.reshape(any_word, shape[:2])
+        return [(rows, kept)], ops.where(any_word, places, ops.zeros((), dtype="int32"))
+    numbers = np.zeros(tuple(shape[:2]), "int32")
+    numbers.flat[found] = np.arange(1, len(found) + 1)
+    rows, kept = ops.take(rows, found, axis=0), ops.take(kept, found, axis=0)
+    return [(rows, kept)], ops.convert_to_tensor(numbers)
+
+
+def _placed(parts: Any, places: Tensor) -> Tensor:
+    """Takes each place its sentence `(batch, sentences, ...)`, zeros for the number 0."""
+    rows = ops.concatenate(parts, axis=0) if len(parts) > 1 else parts[0]
+    zeros_first = ops.pad(rows, [(1, 0)] + [(0, 0)] * (len(rows.shape) - 1))
+    return ops.take(zeros_first, places, axis=0)

@@ -1,0 +1,90 @@
+"""HAN: recurrent attention over words, then over sentences."""
+
+import keras
+import numpy as np
+
+from keras_attnpool.layers import AttentionPooling, HierarchicalEncoder
+from keras_attnpool.models.blocks import (
+    classify,
+    document_inputs,
+    embed_tokens,
+    load_embeddings,
+)
+from keras_attnpool.types import ActivationLike, Tensor
+
+
+def HAN(
+    vocabulary_size: int,
+    num_classes: int,
+    *,
+    gru_units: int = 50,
+    attention_dim: int = 200,
+    packed: int = 0,
+    embedding_dim: int = 512,
+    embeddings: np.ndarray | None = None,
+    trainable_embeddings: bool = True,
+    dropout: float = 0.0,
+    hidden_units: int | None = None,
+    classifier_activation: ActivationLike = "softmax",
+    name: str = "han",
+) -> keras.Model:
+    """Builds HAN: for words, then for sentences: BiGRU, attention with a learned context.
+
+    Sentences and texts without a word are zeros; padding never changes a result.
+
+    Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
+        gru_units: Units of the GRUs per direction.
+        attention_dim: Hidden units of the attentions; 200 in HCAN's paper, 100 in HAN's.
+        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
+            Weights and their names are the same.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        dropout: Dropout of the GRUs' states; the official code of HCAN's paper has it.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` to float32 scores `(batch, num_classes)`; not compiled. It takes
+        int32 ids `(batch, sentences, words)`, 0 = padding, or when packed a dictionary of
+        `"sentences_0"` `(rows, words)` ... and `"documents"` `(batch, sentences)`. The attention is
+        named `pooling`, that of the words `sentences/pooling` for `keras_attnpool.analysis`.
+
+    Raises:
+        ValueError: For a matrix that does not fit the vocabulary, or fewer than 2 classes.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.HAN(vocabulary_size=1000, num_classes=5, embedding_dim=64)
+    assert model.input_shape == (None, None, None)
+    ```
+
+    Reference:
+        - Yang et al., 2016, Hierarchical Attention Networks for Document Classification
+        - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text
+          Classification, section 4.2
+    """
+
+    def level(x: Tensor) -> Tensor:
+        gru = keras.layers.GRU(gru_units, return_sequences=True, name="gru")
+        states = keras.layers.Bidirectional(gru, name="encoder")(x)
+        if dropout:
+            states = keras.layers.Dropout(dropout, name="dropout")(states)
+        return AttentionPooling(attention_dim, name="pooling")(states)
+
+    tokens, embedded, embedding = embed_tokens(
+        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
+    )
+    sentence_encoder = keras.Model(tokens, level(embedded), name="sentence_encoder")
+    inputs = document_inputs("HAN", packed)
+    sentences = HierarchicalEncoder(sentence_encoder, name="sentences")(inputs)
+    outputs = classify(level(sentences), num_classes, hidden_units, 0.0, classifier_activation)
+    model = keras.Model(inputs, outputs, name=name)
+    load_embeddings(embedding, embeddings)
+    return model

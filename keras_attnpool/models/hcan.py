@@ -1,0 +1,146 @@
+"""HCAN: convolutional attention over words, then over sentences."""
+
+import keras
+import numpy as np
+
+from keras_attnpool.layers import (
+    AddPositionEmbedding,
+    ConvAttentionPooling,
+    ConvMultiHeadAttention,
+    HierarchicalEncoder,
+    MaskedMaxPooling1D,
+)
+from keras_attnpool.models.blocks import (
+    classify,
+    document_inputs,
+    embed_tokens,
+    load_embeddings,
+)
+from keras_attnpool.types import ActivationLike, Tensor
+
+POOLINGS = ("target", "max")
+
+
+def HCAN(
+    vocabulary_size: int,
+    num_classes: int,
+    *,
+    hierarchical: bool = True,
+    parallel: bool = True,
+    pooling: str = "target",
+    value_conv: bool = True,
+    num_heads: int = 8,
+    filters: int = 512,
+    kernel_size: int = 3,
+    max_words: int = 512,
+    max_sentences: int = 128,
+    packed: int = 0,
+    embedding_dim: int = 512,
+    embeddings: np.ndarray | None = None,
+    trainable_embeddings: bool = True,
+    dropout: float = 0.1,
+    hidden_units: int | None = None,
+    classifier_dropout: float = 0.0,
+    classifier_activation: ActivationLike = "softmax",
+    name: str = "hcan",
+) -> keras.Model:
+    """Builds HCAN: for words, then for sentences: positions, self-attention, target attention.
+
+    The eight neural rows of the paper's table 2 are arguments: `hierarchical=False` reads the whole
+    text as one sequence, `parallel=False` has one self-attention in place of the product of two,
+    `pooling="max"` has the maximum in place of the target attention.
+
+    Padding never changes a result, and no row has to be as long as another: sentences without a
+    word cost nothing where they are known before computing, and packed batches save most padding on
+    every backend; see `keras_attnpool.layers.HierarchicalEncoder`.
+
+    Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
+        hierarchical: Whether a text is read as sentences of words.
+        parallel: Whether each self-attention is the product of two.
+        pooling: `"target"` or `"max"`.
+        value_conv: Whether the target attention's values are convolved; `False`, as in the
+            official code, takes the self-attention's outputs themselves.
+        num_heads: Attention heads.
+        filters: Size of queries, keys, values and of the vectors of sentences and texts.
+        kernel_size: Words or sentences that a window spans.
+        max_words: Learned positions of words: the longest sentence, or the longest text with
+            `hierarchical=False`. A longer input is an error.
+        max_sentences: Learned positions of sentences. More sentences are an error.
+        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
+            Weights and their names are the same.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        dropout: Dropout of words and sentences once the positions are added, and of the attention
+            weights.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        classifier_dropout: Dropout in front of the classifier; the official code has 0.1.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` to float32 scores `(batch, num_classes)`; not compiled. It takes
+        int32 ids, 0 = padding: `(batch, sentences, words)`; `(batch, time)` with
+        `hierarchical=False`; a dictionary of `"sentences_0"` `(rows, words)` ... and `"documents"`
+        `(batch, sentences)` when packed. The layers are named `attention` and `pooling`, those of
+        the words `sentences/attention` and `sentences/pooling` for `keras_attnpool.analysis`.
+
+    Raises:
+        ValueError: For an unknown pooling, packed inputs without sentences, sizes that do not fit,
+            a matrix that does not fit the vocabulary, or fewer than 2 classes.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.HCAN(vocabulary_size=1000, num_classes=5, filters=64)
+    assert model.input_shape == (None, None, None)
+    flat = keras_attnpool.models.HCAN(
+        vocabulary_size=1000, num_classes=5, filters=64, hierarchical=False, pooling="max"
+    )
+    assert flat.input_shape == (None, None)
+    ```
+
+    Reference:
+        - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text
+          Classification
+    """
+    if pooling not in POOLINGS:
+        raise ValueError(
+            f"`pooling` of HCAN must be one of {POOLINGS}. Received: pooling={pooling!r}"
+        )
+    if packed and not hierarchical:
+        raise ValueError(
+            "`packed` inputs of HCAN are sentences, of which hierarchical=False has none. "
+            f"Received: packed={packed}"
+        )
+
+    def level(x: Tensor, max_length: int) -> Tensor:
+        x = AddPositionEmbedding(max_length, name="positions")(x)
+        if dropout:
+            x = keras.layers.Dropout(dropout, name="dropout")(x)
+        x = ConvMultiHeadAttention(
+            num_heads, filters, kernel_size, parallel, dropout=dropout, name="attention"
+        )(x)
+        if pooling == "max":
+            return MaskedMaxPooling1D(name="pooling")(x)
+        return ConvAttentionPooling(
+            num_heads, filters, kernel_size, value_conv, dropout=dropout, name="pooling"
+        )(x)
+
+    tokens, embedded, embedding = embed_tokens(
+        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
+    )
+    inputs, vector = tokens, level(embedded, max_words)
+    if hierarchical:
+        sentence_encoder = keras.Model(tokens, vector, name="sentence_encoder")
+        inputs = document_inputs("HCAN", packed)
+        sentences = HierarchicalEncoder(sentence_encoder, name="sentences")(inputs)
+        vector = level(sentences, max_sentences)
+    outputs = classify(vector, num_classes, hidden_units, classifier_dropout, classifier_activation)
+    model = keras.Model(inputs, outputs, name=name)
+    load_embeddings(embedding, embeddings)
+    return model

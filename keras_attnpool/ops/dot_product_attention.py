@@ -1,0 +1,75 @@
+"""Scaled dot-product attention of several heads, with masks that leave no trace."""
+
+from keras import ops
+
+from keras_attnpool.ops.masking import at_least_float32, masked_softmax
+from keras_attnpool.types import Tensor
+
+
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    """Cuts the features into equal slices, one a head.
+
+    Args:
+        x: Tensor `(batch, time, num_heads * size)` with a known last dimension.
+        num_heads: Number of slices.
+
+    Returns:
+        Tensor `(batch, num_heads, time, size)`.
+
+    Example:
+
+    >>> import numpy as np
+    >>> split_heads(np.zeros((2, 7, 6)), num_heads=3).shape == (2, 3, 7, 2)
+    True
+    """
+    shape = ops.shape(x)
+    x = ops.reshape(x, (-1, shape[1], num_heads, x.shape[2] // num_heads))
+    return ops.transpose(x, (0, 2, 1, 3))
+
+
+def join_heads(x: Tensor) -> Tensor:
+    """Puts the heads' features side by side again; undoes `split_heads`.
+
+    Args:
+        x: Tensor `(batch, heads, time, size)` with known heads and size.
+
+    Returns:
+        Tensor `(batch, time, heads * size)`.
+
+    Example:
+
+    >>> import numpy as np
+    >>> join_heads(np.zeros((2, 3, 7, 2))).shape == (2, 7, 6)
+    True
+    """
+    x = ops.transpose(x, (0, 2, 1, 3))
+    return ops.reshape(x, (-1, ops.shape(x)[1], x.shape[2] * x.shape[3]))
+
+
+def dot_product_weights(
+    query: Tensor, key: Tensor, scale: float, mask: Tensor | None = None
+) -> Tensor:
+    """The weights `softmax over keys of (query . key / scale)`.
+
+    Computed in float32 at least: products of half-precision features overflow it.
+
+    Args:
+        query: Float tensor `(batch, heads, queries, size)`.
+        key: Float tensor `(batch, heads, keys, size)`.
+        scale: What the products are divided by, above 0.
+        mask: Boolean tensor that broadcasts to `(batch, heads, queries, keys)`, True where a query
+            may attend to a key, or `None`.
+
+    Returns:
+        Weights `(batch, heads, queries, keys)`, at least float32; a query without a key has zeros.
+
+    Example:
+
+    >>> import numpy as np
+    >>> x = np.zeros((1, 1, 2, 4), "float32")
+    >>> float(dot_product_weights(x, x, scale=2.0)[0, 0, 0, 1])
+    0.5
+    """
+    key = ops.transpose(at_least_float32(key), (0, 1, 3, 2))
+    # Before the product, which has more entries.
+    return masked_softmax(ops.matmul(at_least_float32(query) / scale, key), mask)

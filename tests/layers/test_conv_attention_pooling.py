@@ -1,0 +1,169 @@
+"""HCAN's target attention: a learned target over convolved steps."""
+
+import math
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import numpy
+from layer_contract import DIM, AttentionContract, EquationContract, batch
+from reference import hcan as reference
+
+from keras_attnpool.layers import ConvAttentionPooling
+
+
+class ConvContract(EquationContract):
+    """The equations with the arguments of `options`."""
+
+    options: dict = {}
+
+    # Only the convolutions meet it: one size saves many compilations.
+    dims = (4, 4, 4)
+
+    def make(self, **kwargs):
+        return ConvAttentionPooling(2, 4, **self.options, **kwargs)
+
+    def reference(self, weights, x, mask):
+        options = dict(self.options)
+        for name in ("kernel_size", "use_bias"):
+            options.pop(name, None)
+        return reference.target_attention(x, mask, weights, 2, **options)
+
+
+class TestConvAttentionPooling(ConvContract, AttentionContract):
+    # A convolution of numbers at the edge of float16 leaves its range: 3 steps of 6 inputs.
+    extreme = 3e3
+
+
+class TestInputsAsValues(ConvContract):
+    """The official code's: keys alone are convolved."""
+
+    options = {"value_conv": False, "kernel_size": 2, "scale": 0.5, "use_bias": False}
+    dims = (DIM, DIM, DIM)
+
+    def make(self, **kwargs):
+        return ConvAttentionPooling(2, DIM, **self.options, **kwargs)
+
+    def calls(self):
+        return [{}, {"return_attention_scores": True}]
+
+
+def by_hand(value_conv, **kwargs):
+    """Two heads of one feature; head 1 has the keys log 3 and 0 and the target 2, head 2 none."""
+    layer = ConvAttentionPooling(
+        2, 2, kernel_size=1, value_conv=value_conv, activation=None, use_bias=False, **kwargs
+    )
+    layer.build((None, None, 2))
+    kernels = [np.eye(2)[None]] + ([10 * np.eye(2)[None]] if value_conv else [])
+    layer.set_weights([*kernels, np.array([2.0, 0.0])])
+    x = np.array([[[math.log(3.0), 4.0], [0.0, 8.0]]], "float32")
+    output, scores = layer(x, return_attention_scores=True)
+    return numpy(output)[0], numpy(scores)[0]
+
+
+def test_two_steps_of_two_features_by_hand():
+    """Scores 2 log 3 and 0: weights 9/10 and 1/10; the second head is even."""
+    output, scores = by_hand(value_conv=False)
+    np.testing.assert_allclose(scores, [[0.9, 0.1], [0.5, 0.5]], rtol=1e-5)
+    np.testing.assert_allclose(output, [0.9 * math.log(3.0), 6.0], rtol=1e-5)
+    output, scores = by_hand(value_conv=True)
+    np.testing.assert_allclose(scores, [[0.9, 0.1], [0.5, 0.5]], rtol=1e-5)
+    np.testing.assert_allclose(output, [9 * math.log(3.0), 60.0], rtol=1e-5)
+    _, scores = by_hand(value_conv=False, scale=2.0)
+    np.testing.assert_allclose(scores, [[0.75, 0.25], [0.5, 0.5]], rtol=1e-5)
+
+
+def test_values_are_activated_by_hand():
+    """One step: elu(-log 2) = -1/2 and elu(3) = 3."""
+    layer = ConvAttentionPooling(1, 2, kernel_size=1, use_bias=False)
+    layer.build((None, None, 2))
+    layer.set_weights([np.zeros((1, 2, 2)), np.eye(2)[None], np.ones(2)])
+    x = np.array([[[-math.log(2.0), 3.0]]], "float32")
+    np.testing.assert_allclose(numpy(layer(x)), [[-0.5, 3.0]], rtol=1e-6)
+
+
+def test_the_scale_is_that_of_a_heads_width():
+    """Two heads of 4 features, each with the score 4 log 3 / 2 against 0."""
+    layer = ConvAttentionPooling(2, 8, kernel_size=1, activation=None, use_bias=False)
+    layer.build((None, None, 1))
+    layer.set_weights([np.ones((1, 1, 8)), np.ones((1, 1, 8)), np.ones(8)])
+    x = np.array([[[math.log(3.0)], [0.0]]], "float32")
+    _, scores = layer(x, return_attention_scores=True)
+    np.testing.assert_allclose(numpy(scores), [[[0.9, 0.1]] * 2], rtol=1e-5)
+
+
+def test_a_target_of_zeros_is_mean_pooling():
+    x, mask = batch()
+    layer = ConvAttentionPooling(2, DIM, value_conv=False, target_initializer="zeros")
+    target = x * mask[..., None] / np.maximum(mask.sum(axis=1), 1)[:, None, None]
+    np.testing.assert_allclose(numpy(layer(x, mask=mask)), target.sum(axis=1), atol=1e-6)
+
+
+def test_kernels_and_target_start_with_numbers_of_their_own():
+    layer = ConvAttentionPooling(2, 4, seed=5)
+    layer.build((None, None, DIM))
+    values = {v.path.split("/", 1)[1]: numpy(v) for v in layer.weights}
+    assert {name: value.shape for name, value in values.items()} == {
+        "key_kernel": (3, DIM, 4),
+        "key_bias": (4,),
+        "value_kernel": (3, DIM, 4),
+        "value_bias": (4,),
+        "target": (4,),
+    }
+    assert np.abs(values["key_kernel"] - values["value_kernel"]).max() > 1e-3
+    # Zeros would weigh every step alike.
+    assert np.abs(values["target"]).min() > 0
+
+
+def test_penalties_and_constraints_reach_the_weights():
+    layer = ConvAttentionPooling(
+        2,
+        4,
+        kernel_initializer="ones",
+        target_initializer="ones",
+        bias_initializer="ones",
+        kernel_regularizer=keras.regularizers.L1(1.0),
+        bias_regularizer=keras.regularizers.L1(100.0),
+        kernel_constraint="non_neg",
+        bias_constraint="unit_norm",
+    )
+    layer.build((None, None, 2))
+    # 2 kernels of 3 x 2 x 4 and the target, 2 biases of 4.
+    assert float(numpy(sum(layer.losses))) == 2 * 24 + 4 + 2 * 4 * 100
+    for variable in layer.weights:
+        wanted = "UnitNorm" if variable.path.endswith("bias") else "NonNeg"
+        assert type(variable.constraint).__name__ == wanted
+
+
+def test_it_ends_a_model():
+    inputs = keras.Input((None, DIM))
+    model = keras.Model(inputs, keras.layers.Dense(2)(ConvAttentionPooling(2, 4)(inputs)))
+    model.compile("sgd", "mse")
+    x, _ = batch()
+    assert np.isfinite(model.train_on_batch(x, np.zeros((len(x), 2))))
+
+
+def test_inputs_as_values_must_be_as_wide_as_the_filters():
+    message = r"'the_name' \(ConvAttentionPooling\).*value_conv=False.*filters=4.*\(4, 5, 6\)"
+    layer = ConvAttentionPooling(2, 4, value_conv=False, name="the_name")
+    with pytest.raises(ValueError, match=message):
+        layer(batch()[0])
+
+
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "5", True])
+def test_a_scale_that_is_no_number_above_zero_is_an_error(value):
+    with pytest.raises(ValueError, match="`scale` of ConvAttentionPooling"):
+        ConvAttentionPooling(2, 4, scale=value)
+
+
+@pytest.mark.parametrize("name", ["num_heads", "filters", "kernel_size"])
+@pytest.mark.parametrize("value", [0, -2, 1.5, "wide", True])
+def test_sizes_below_one_are_errors(name, value):
+    with pytest.raises(ValueError, match=f"`{name}` of ConvAttentionPooling"):
+        ConvAttentionPooling(**{"num_heads": 2, "filters": 4, name: value})
+
+
+def test_filters_that_the_heads_do_not_divide_are_an_error():
+    message = "`filters` of ConvAttentionPooling.*multiple.*filters=6, num_heads=4"
+    with pytest.raises(ValueError, match=message):
+        ConvAttentionPooling(4, 6)

@@ -1,0 +1,294 @@
+"""HCAN's self-attention: convolved queries, keys and values, and the product of two."""
+
+import math
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import numpy
+from layer_contract import DIM, EquationContract, SeededContract, SequenceContract, batch
+from reference import hcan as reference
+
+from keras_attnpool.layers import ConvAttentionPooling, ConvMultiHeadAttention
+
+
+class ConvContract(EquationContract):
+    """The equations with the arguments of `options`."""
+
+    options: dict = {}
+
+    # Only the convolutions meet it: one size saves many compilations.
+    dims = (3, 3, 3)
+
+    def make(self, **kwargs):
+        return ConvMultiHeadAttention(2, 4, **self.options, **kwargs)
+
+    def reference(self, weights, x, mask):
+        options = dict(self.options)
+        for name in ("kernel_size", "use_bias"):
+            options.pop(name, None)
+        return reference.self_attention(x, mask, weights, 2, **options)
+
+    def calls(self):
+        return [{}, {"return_attention_scores": True}]
+
+
+class TestParallel(ConvContract, SeededContract, SequenceContract):
+    # A convolution of numbers at the edge of float16 leaves its range: 3 steps of 6 inputs.
+    extreme = 3e3
+
+    def compiled_calls(self):
+        # Keras cannot take a tuple in a tuple apart inside a graph of torch.compile.
+        return [{}] if keras.backend.backend() == "torch" else self.calls()
+
+    def test_weights_sum_to_one_over_the_kept_keys_of_kept_queries(self):
+        x, mask = batch()
+        pairs = np.repeat((mask[:, :, None] & mask[:, None])[:, None], 2, axis=1)
+        layer = self.built()
+        for scale in (1.0, 100.0):
+            _, *tables = self.outputs(layer, x * scale, mask, return_attention_scores=True)
+            assert len(tables) == 2 and np.abs(tables[0] - tables[1]).max() > 1e-2
+            for scores in tables:
+                assert (scores >= 0).all()
+                np.testing.assert_array_equal(scores[~pairs], 0)
+                np.testing.assert_allclose(scores.sum(axis=-1), pairs.any(axis=-1), atol=1e-5)
+
+    def test_asking_for_scores_changes_nothing_and_dropout_is_seeded(self):
+        x, mask = batch()
+        layer, again = (self.built(dropout=0.5, seed=3) for _ in range(2))
+        dropped, *scores = self.outputs(layer, x, mask, training=True, return_attention_scores=True)
+        np.testing.assert_array_equal(self.outputs(again, x, mask, training=True)[0], dropped)
+        quiet, *quiet_scores = self.outputs(layer, x, mask, return_attention_scores=True)
+        np.testing.assert_array_equal(self.outputs(again, x, mask)[0], quiet)
+        # Those before dropout.
+        np.testing.assert_array_equal(scores, quiet_scores)
+        assert np.abs(dropped - quiet).max() > 1e-2
+        np.testing.assert_array_equal(dropped[~mask], 0)
+
+    def test_every_kernel_starts_with_numbers_of_its_own(self):
+        layer = self.make(seed=5)
+        layer.build((None, None, DIM))
+        kernels = [numpy(w) for w in layer.weights if w.path.endswith("_kernel")]
+        assert len(kernels) == 6
+        for i, kernel in enumerate(kernels):
+            for later in kernels[i + 1 :]:
+                assert np.abs(kernel - later).max() > 1e-3
+
+    def test_scores_are_one_tensor_for_one_attention_and_a_tuple_for_two(self):
+        inputs = keras.Input((None, DIM))
+        _, scores = self.make()(inputs, return_attention_scores=True)
+        assert isinstance(scores, tuple)
+        assert [s.shape for s in scores] == [(None, 2, None, None)] * 2
+        single = ConvMultiHeadAttention(2, 4, parallel=False)
+        assert single(inputs, return_attention_scores=True)[1].shape == (None, 2, None, None)
+        eager = single(batch()[0], return_attention_scores=True)[1]
+        assert tuple(eager.shape) == (4, 2, 5, 5)
+
+
+class TestSingle(ConvContract):
+    options = {"parallel": False, "layer_norm": False}
+
+    def test_compiled_is_eager(self):
+        SequenceContract.test_compiled_is_eager(self)
+
+
+class TestEvenWindowWithoutBias(ConvContract):
+    options = {"kernel_size": 2, "scale": math.sqrt(4), "use_bias": False}
+
+
+def test_a_single_attention_with_layer_norm_agrees_with_the_reference():
+    x, mask = batch()
+    layer = ConvMultiHeadAttention(2, 4, 4, parallel=False, bias_initializer="random_normal")
+    output, scores = layer(x, mask=mask, return_attention_scores=True)
+    weights = {v.path.split("/", 1)[1]: numpy(v).astype("float64") for v in layer.weights}
+    target, table = reference.self_attention(x.astype("float64"), mask, weights, 2, parallel=False)
+    np.testing.assert_allclose(numpy(output), target, atol=1e-5)
+    np.testing.assert_allclose(numpy(scores), table, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_windows_lie_as_those_of_conv1d(size):
+    """The reference's, which the layer meets above."""
+    x, _ = batch(rows=1, dim=2)
+    conv = keras.layers.Conv1D(3, size, padding="same", bias_initializer="random_normal")
+    found = numpy(conv(x))[0]
+    target = reference.convolution(x[0].astype("float64"), *map(numpy, conv.weights))
+    np.testing.assert_allclose(found, target, atol=1e-5)
+
+
+def column(*rows):
+    """The kernel `(1, dim, filters)` of a window of one step."""
+    return np.array([rows], "float64")
+
+
+def test_two_steps_of_two_features_by_hand():
+    """Head 1 asks 1 for the keys log 3 and 0, head 2 asks nothing."""
+    layer = ConvMultiHeadAttention(
+        2, 2, kernel_size=1, parallel=False, layer_norm=False, activation=None, use_bias=False
+    )
+    layer.build((None, None, 2))
+    query, key, value = column([1, 0], [0, 0]), column([0, 0], [1, 1]), column([0, 1], [1, 0])
+    layer.set_weights([query, key, value])
+    x = np.array([[[1.0, math.log(3.0)], [1.0, 0.0]]], "float32")
+    output, scores = layer(x, return_attention_scores=True)
+    np.testing.assert_allclose(
+        numpy(scores), [[[[3 / 4, 1 / 4]] * 2, [[1 / 2, 1 / 2]] * 2]], rtol=1e-6
+    )
+    np.testing.assert_allclose(numpy(output), [[[3 / 4 * math.log(3.0), 1.0]] * 2], rtol=1e-6)
+
+
+def test_activations_and_scale_by_hand():
+    """One step: the values are elu(-log 2) = -1/2 and tanh(log 3) = 4/5, scores do not matter."""
+    layer = ConvMultiHeadAttention(1, 1, kernel_size=1, layer_norm=False, use_bias=False)
+    layer.build((None, None, 2))
+    zero = column([0], [0])
+    layer.set_weights([zero, zero, column([-1], [0]), zero, zero, column([0], [1])])
+    x = np.array([[[math.log(2.0), math.log(3.0)]]], "float32")
+    np.testing.assert_allclose(numpy(layer(x)), [[[-1 / 2 * 4 / 5]]], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("scale", "divisor"), [(None, 2.0), (math.sqrt(8), math.sqrt(8)), (1, 1)])
+def test_the_scale_is_that_of_a_heads_width_unless_told(scale, divisor):
+    """Two heads of 4 features, each with the score 4 log 3 / scale against 0."""
+    layer = ConvMultiHeadAttention(
+        2, 8, kernel_size=1, parallel=False, scale=scale, activation=None, use_bias=False
+    )
+    layer.build((None, None, 2))
+    query, key = np.zeros((1, 2, 8)), np.zeros((1, 2, 8))
+    query[0, 0], key[0, 1] = 1, 1
+    layer.set_weights([query, key, key, np.ones(8), np.zeros(8)])
+    x = np.array([[[1.0, math.log(3.0)], [1.0, 0.0]]], "float32")
+    _, scores = layer(x, return_attention_scores=True)
+    assert divisor == (2.0 if scale is None else scale)
+    target = 3 ** (4 / divisor)
+    np.testing.assert_allclose(numpy(scores)[..., 0], target / (1 + target), rtol=1e-5)
+
+
+def modifying(layer_norm=False):
+    """Words of (meaning, other meaning, modifier): the second attention looks for the modifier.
+
+    Where there is none, all its values are tanh(9) = 1; the value of a modifier m is tanh(9 - m).
+    """
+    layer = ConvMultiHeadAttention(1, 2, kernel_size=1, layer_norm=layer_norm)
+    layer.build((None, None, 3))
+    meaning = column([1, 0], [0, 1], [0, 0])
+    zero, modifier = np.zeros((1, 3, 2)), column([0, 0], [0, 0], [1, 1])
+    values = {
+        "value_kernel": meaning,
+        # Every word asks for the modifier, which is far above the other keys.
+        "parallel_query_bias": np.full(2, 50.0),
+        "parallel_key_kernel": modifier,
+        "parallel_value_kernel": -modifier,
+        "parallel_value_bias": np.full(2, 9.0),
+    }
+    for variable in layer.weights:
+        name = variable.path.split("/", 1)[1]
+        if name not in ("gamma", "beta"):
+            variable.assign(values.get(name, zero if name.endswith("kernel") else np.zeros(2)))
+    return layer
+
+
+def test_a_negation_turns_the_meaning_round():
+    """(3, 1) on average; the word "not" has the modifier 18, whose value is tanh(-9) = -1."""
+    good = np.array([[[4.0, 0.0, 0.0], [2.0, 2.0, 0.0]]], "float32")
+    bad = np.array([[[4.0, 0.0, 18.0], [2.0, 2.0, 0.0]]], "float32")
+    layer = modifying()
+    np.testing.assert_allclose(numpy(layer(good)), [[[3.0, 1.0]] * 2], rtol=1e-5)
+    np.testing.assert_allclose(numpy(layer(bad)), [[[-3.0, -1.0]] * 2], rtol=1e-5)
+    # Layer norm keeps what turned: of mean 0 and variance 1.
+    layer = modifying(layer_norm=True)
+    np.testing.assert_allclose(numpy(layer(good)), [[[1.0, -1.0]] * 2], rtol=1e-5)
+    np.testing.assert_allclose(numpy(layer(bad)), [[[-1.0, 1.0]] * 2], rtol=1e-5)
+
+
+def test_a_modifier_scales_the_meaning():
+    """The modifier 9 - log(3) / 2 has the value tanh(log(3) / 2) = 1/2."""
+    hardly = np.array([[[4.0, 0.0, 9 - math.log(3) / 2], [2.0, 2.0, 0.0]]], "float32")
+    np.testing.assert_allclose(numpy(modifying()(hardly)), [[[1.5, 0.5]] * 2], rtol=1e-5)
+
+
+def test_a_single_attention_cannot_leave_the_range_of_its_values():
+    """A weighted mean: the second attention above is what turned the sign."""
+    x, mask = batch()
+    single = ConvMultiHeadAttention(2, 4, parallel=False, layer_norm=False, activation="relu")
+    assert numpy(single(x, mask=mask)).min() >= 0
+    both = ConvMultiHeadAttention(2, 4, layer_norm=False, activation="relu")
+    assert numpy(both(x, mask=mask)).min() < -1e-3
+
+
+@pytest.mark.parametrize(
+    ("value_conv", "count"), [(True, 6_297_088), (False, 5_510_144)], ids=["paper", "code"]
+)
+def test_parameters_of_a_level(value_conv, count):
+    """6 and 2 (1) convolutions of `3 d^2 + d`, `2 d` of the layer norm, the target's `d`."""
+    attention = ConvMultiHeadAttention(8, 512)
+    pooling = ConvAttentionPooling(8, 512, value_conv=value_conv)
+    for layer in (attention, pooling):
+        layer.build((None, None, 512))
+    assert attention.count_params() + pooling.count_params() == count
+    single = ConvMultiHeadAttention(8, 512, parallel=False)
+    single.build((None, None, 512))
+    assert attention.count_params() - single.count_params() == 3 * 786_944
+
+
+def test_weights_by_name():
+    layer = ConvMultiHeadAttention(2, 4, kernel_size=5)
+    layer.build((None, None, 3))
+    names = {v.path.split("/", 1)[1]: tuple(v.shape) for v in layer.weights}
+    target = {"gamma": (4,), "beta": (4,)}
+    for prefix in ("", "parallel_"):
+        for part in ("query", "key", "value"):
+            target |= {f"{prefix}{part}_kernel": (5, 3, 4), f"{prefix}{part}_bias": (4,)}
+    assert names == target
+    bare = ConvMultiHeadAttention(2, 4, parallel=False, layer_norm=False, use_bias=False)
+    bare.build((None, None, 3))
+    assert len(bare.weights) == 3
+
+
+def test_regularizers_and_constraints_reach_the_weights():
+    layer = ConvMultiHeadAttention(
+        2,
+        4,
+        parallel=False,
+        kernel_initializer="ones",
+        bias_initializer="ones",
+        kernel_regularizer=keras.regularizers.L1(1.0),
+        bias_regularizer=keras.regularizers.L1(100.0),
+        kernel_constraint="non_neg",
+        bias_constraint="unit_norm",
+    )
+    layer.build((None, None, 2))
+    # 3 kernels of 3 x 2 x 4, 3 biases of 4; the layer norm has no penalty.
+    assert float(numpy(sum(layer.losses))) == 3 * 24 + 3 * 4 * 100
+    constraints = {v.path.split("/", 1)[1]: type(v.constraint).__name__ for v in layer.weights}
+    for part in ("query", "key", "value"):
+        assert constraints[f"{part}_kernel"] == "NonNeg"
+        assert constraints[f"{part}_bias"] == "UnitNorm"
+
+
+def test_it_trains_in_a_model_of_unknown_length():
+    inputs = keras.Input((None, DIM))
+    output = ConvMultiHeadAttention(2, 4, dropout=0.1)(inputs)
+    model = keras.Model(inputs, keras.layers.GlobalMaxPooling1D()(output))
+    model.compile("sgd", "mse")
+    x, _ = batch(time=7)
+    assert np.isfinite(model.train_on_batch(x, np.zeros((len(x), 4))))
+
+
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "5", True])
+def test_a_scale_that_is_no_number_above_zero_is_an_error(value):
+    with pytest.raises(ValueError, match="`scale` of ConvMultiHeadAttention"):
+        ConvMultiHeadAttention(2, 4, scale=value)
+
+
+@pytest.mark.parametrize("name", ["num_heads", "filters", "kernel_size"])
+@pytest.mark.parametrize("value", [0, -2, 1.5, "wide", True])
+def test_sizes_below_one_are_errors(name, value):
+    with pytest.raises(ValueError, match=f"`{name}` of ConvMultiHeadAttention"):
+        ConvMultiHeadAttention(**{"num_heads": 2, "filters": 4, name: value})
+
+
+def test_filters_that_the_heads_do_not_divide_are_an_error():
+    message = "`filters` of ConvMultiHeadAttention.*multiple.*filters=6, num_heads=4"
+    with pytest.raises(ValueError, match=message):
+        ConvMultiHeadAttention(4, 6)

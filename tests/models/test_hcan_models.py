@@ -1,0 +1,200 @@
+"""HCAN and HAN: the rows of table 2, sizes, ragged documents, both levels' attention."""
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import numpy
+
+from keras_attnpool import analysis, layers, models, text
+
+VOCABULARY = 30
+# Three sentences with an empty one between, one sentence, none at all.
+DOCUMENTS = [[[5, 8, 2], [], [9, 4, 7, 3]], [[6, 1]], []]
+SMALL = {"embedding_dim": 4, "filters": 6, "num_heads": 2}
+ROWS = {
+    (levels, attentions, pooling): {
+        "hierarchical": levels == 2,
+        "parallel": attentions == 2,
+        "pooling": pooling,
+    }
+    for levels in (1, 2)
+    for attentions in (1, 2)
+    for pooling in ("max", "target")
+}
+BUILDERS = {
+    "HCAN": lambda **options: models.HCAN(VOCABULARY, 3, **{**SMALL, **options}),
+    "HAN": lambda **options: models.HAN(
+        VOCABULARY, 3, embedding_dim=4, gru_units=3, attention_dim=5, **options
+    ),
+}
+
+
+def padded(documents, sentences=None, words=None):
+    """Ids `(batch, sentences, words)`."""
+    sentences = sentences or max([len(d) for d in documents] + [1])
+    words = words or max([len(s) for d in documents for s in d] + [1])
+    ids = np.zeros((len(documents), sentences, words), "int32")
+    for i, document in enumerate(documents):
+        for j, sentence in enumerate(document):
+            ids[i, j, : len(sentence)] = sentence
+    return ids
+
+
+def size(model):
+    """Parameters without the embeddings of words."""
+    return sum(
+        int(np.prod(v.shape)) for v in model.weights if not v.path.endswith("embedding/embeddings")
+    )
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_every_row_of_table_2_trains_saves_and_reloads(row, tmp_path):
+    model = BUILDERS["HCAN"](**ROWS[row])
+    ids = padded(DOCUMENTS)
+    ids = ids if row[0] == 2 else ids.reshape(3, -1)
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    assert np.isfinite(model.train_on_batch(ids, np.array([0, 1, 2])))
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(loaded.predict(ids, verbose=0), model.predict(ids, verbose=0))
+
+
+def test_parameters():
+    """Two levels of 6,297,088, or 5,510,144 as in the published code, at 512 filters."""
+    places = (512 + 128) * 512
+    classifier = 512 * 5 + 5
+    rest = places + classifier
+    assert size(models.HCAN(2, 5)) == 2 * 6_297_088 + rest
+    assert size(models.HCAN(2, 5, value_conv=False)) == 2 * 5_510_144 + rest
+    one_less = 3 * (3 * 512 * 512 + 512)
+    assert size(models.HCAN(2, 5, parallel=False)) == 2 * (6_297_088 - one_less) + rest
+    target = 2 * (3 * 512 * 512 + 512) + 512
+    assert size(models.HCAN(2, 5, pooling="max")) == 2 * (6_297_088 - target) + rest
+    flat = models.HCAN(2, 5, hierarchical=False)
+    assert size(flat) == 6_297_088 + 512 * 512 + classifier
+
+
+def test_parameters_of_han():
+    """255,600 at 512, 50 units and 200: Keras's GRU has two bias vectors."""
+    assert size(models.HAN(2, 5)) == 255_600 + 100 * 5 + 5
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_a_padded_batch_is_each_document_alone(name):
+    model = BUILDERS[name]()
+    together = numpy(model(padded(DOCUMENTS)))
+    wider = numpy(model(padded(DOCUMENTS, sentences=5, words=6)))
+    np.testing.assert_allclose(wider, together, atol=1e-5)
+    for document, found in zip(DOCUMENTS, together, strict=True):
+        np.testing.assert_allclose(numpy(model(padded([document])))[0], found, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+@pytest.mark.parametrize("packed", [1, 2])
+def test_packed_batches_have_the_same_weights_and_predictions(name, packed, tmp_path):
+    model, other = BUILDERS[name](), BUILDERS[name](packed=packed)
+    assert [v.path for v in other.weights] == [v.path for v in model.weights]
+    other.set_weights(model.get_weights())
+    batches = text.DocumentBatches(DOCUMENTS, packed=packed, num_buckets=1, shuffle=False)
+    found = batches.restore(other.predict(batches, verbose=0))
+    np.testing.assert_allclose(found, model.predict(padded(DOCUMENTS), verbose=0), atol=1e-5)
+    other.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(loaded.predict_on_batch(batches[0]), found, atol=1e-6)
+
+
+def test_a_packed_model_learns():
+    rng = np.random.default_rng(0)
+    labels = np.arange(48) % 2
+    # A word decides, somewhere in some sentence.
+    documents = []
+    for label in labels:
+        sentences = [rng.integers(3, 20, size=rng.integers(1, 5)) for _ in range(3)]
+        sentences[rng.integers(3)][0] = 1 + label
+        documents.append(sentences)
+    model = models.HCAN(20, 2, embedding_dim=16, filters=16, num_heads=2, packed=2, dropout=0.0)
+    model.compile(
+        keras.optimizers.Adam(3e-3), "sparse_categorical_crossentropy", metrics=["accuracy"]
+    )
+    batches = text.DocumentBatches(documents, labels, batch_size=16, packed=2, num_buckets=1)
+    keras.utils.set_random_seed(0)
+    history = model.fit(batches, epochs=25, shuffle=False, verbose=0).history
+    assert history["accuracy"][-1] > 0.9
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_attention_of_both_levels(name):
+    """Sums to one over the words of each sentence, and over the sentences that have words."""
+    model, ids = BUILDERS[name](), padded(DOCUMENTS)
+    scores, predictions = analysis.attention_scores(model, ids, return_predictions=True)
+    np.testing.assert_allclose(predictions, model.predict(ids, verbose=0), atol=1e-6)
+    words, sentences = scores["sentences/pooling"], scores["pooling"]
+    if name == "HAN":
+        words, sentences = words[:, :, None], sentences[:, None]
+    real = np.broadcast_to((ids != 0)[:, :, None], words.shape)
+    np.testing.assert_array_equal(words > 0, real)
+    np.testing.assert_allclose(words.sum(-1), real.any(-1), atol=1e-5)
+    np.testing.assert_allclose(
+        sentences.sum(-1), np.broadcast_to([[1], [1], [0]], sentences.shape[:2]), atol=1e-5
+    )
+    only = analysis.attention_scores(model, ids, "sentences/pooling")
+    np.testing.assert_allclose(only, scores["sentences/pooling"], atol=1e-6)
+    # By hand: the encoder's own pooling on one sentence.
+    encoder = model.get_layer("sentences").encoder
+    alone = analysis.attention_scores(encoder, ids[:1, 2], "pooling")
+    np.testing.assert_allclose(alone[0], only[0, 2], atol=1e-5)
+
+
+def test_scores_of_the_parallel_attentions_are_two():
+    model = BUILDERS["HCAN"]()
+    first, second = analysis.attention_scores(model, padded(DOCUMENTS), "sentences/attention")
+    assert first.shape == second.shape == (3, 3, 2, 4, 4)
+    assert np.abs(first - second).max() > 1e-4
+
+
+def test_embeddings_are_set_in_the_sentences():
+    matrix = np.random.default_rng(0).normal(size=(VOCABULARY, 7)).astype("float32")
+    for build in BUILDERS.values():
+        options = {"embeddings": matrix, "trainable_embeddings": False}
+        options |= {"embedding_dim": 7} if build is not BUILDERS["HAN"] else {}
+        if build is BUILDERS["HAN"]:
+            model = models.HAN(VOCABULARY, 3, **options)
+        else:
+            model = build(**options)
+        (found,) = [v for v in model.weights if v.path.endswith("embedding/embeddings")]
+        np.testing.assert_array_equal(numpy(found), matrix)
+        assert not found.trainable
+
+
+def test_longer_documents_than_positions_are_errors():
+    model = models.HCAN(VOCABULARY, 3, max_words=3, max_sentences=2, **SMALL)
+    with pytest.raises(ValueError, match="max_length=3"):
+        model(padded([[[1, 2, 3, 4]]]))
+    with pytest.raises(ValueError, match="max_length=2"):
+        model(padded([[[1], [2], [3]]]))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pooling": "mean"}, "`pooling` of HCAN"),
+        ({"packed": 1, "hierarchical": False}, "`packed` inputs of HCAN"),
+        ({"packed": -1}, "`packed` of HCAN"),
+        ({"packed": True}, "`packed` of HCAN"),
+        ({"filters": 7}, "`filters` of ConvMultiHeadAttention must be a multiple of `num_heads`"),
+        ({"max_words": 0}, "`max_length` of AddPositionEmbedding"),
+    ],
+)
+def test_errors(options, message):
+    with pytest.raises(ValueError, match=message):
+        BUILDERS["HCAN"](**options)
+    if "packed" in options and "hierarchical" not in options:
+        with pytest.raises(ValueError, match="`packed` of HAN"):
+            BUILDERS["HAN"](**options)
+
+
+def test_the_paths_of_the_layers():
+    model = BUILDERS["HCAN"]()
+    assert isinstance(model.get_layer("attention"), layers.ConvMultiHeadAttention)
+    inside = model.get_layer("sentences").encoder
+    assert isinstance(inside.get_layer("pooling"), layers.ConvAttentionPooling)
