@@ -254,6 +254,19 @@ def test_features_without_a_mask_are_all_words():
     np.testing.assert_allclose(numpy(found), numpy(layer(x, mask=np.ones_like(MASK))), atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["mean of ids", "characters"])
+def test_a_mask_takes_words_away_from_ids(name):
+    """One word of a sentence, and all of another."""
+    layer, ids, _ = made(name)
+    keep = MASK.copy()
+    keep[1, 2, 0] = keep[0, 1] = False
+    found = layer(ids, mask=keep)
+    fewer = ids * keep.reshape(*keep.shape, *[1] * (ids.ndim - 3))
+    np.testing.assert_array_equal(numpy(found), numpy(layer(fewer)))
+    np.testing.assert_array_equal(numpy(found._keras_mask), keep.any(axis=2))
+    assert np.abs(numpy(found) - numpy(layer(ids)))[1, 2].max() > 1e-3
+
+
 def test_ids_of_any_dtype_and_masks_of_any_kind_mean_the_same():
     layer, ids, _ = made("mean of ids")
     target = numpy(layer(ids))
