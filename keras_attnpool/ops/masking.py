@@ -156,24 +156,14 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
     >>> [float(w) for w in weights[0]]
     [0.5, 0.5, 0.0]
     """
-    # `amax`, not `max`: torch.compile cannot trace Keras's `max` without a graph break.
     logits = at_least_float32(logits)
     if mask is None:
-        shifted = logits - ops.stop_gradient(ops.amax(logits, axis=axis, keepdims=True))
-        exps = ops.exp(shifted)
-        return exps / ops.sum(exps, axis=axis, keepdims=True)
+        return ops.softmax(logits, axis=axis)
     mask = ops.cast(mask, "bool")
-    zero = ops.zeros((), dtype=logits.dtype)
-    # The shift may not see masked logits (a large one would underflow all others). `where` comes
-    # before `exp`, so that a masked entry has neither a value nor a gradient that overflows.
-    lowest = _lowest(logits)
-    highest = ops.amax(ops.where(mask, logits, lowest), axis=axis, keepdims=True)
-    shifted = ops.where(mask, logits - ops.stop_gradient(highest), zero)
-    exps = ops.where(mask, ops.exp(shifted), zero)
-    total = ops.sum(exps, axis=axis, keepdims=True)
-    # A row with a kept entry sums to 1 or more; `maximum(total, 1)` would halve its gradient when
-    # that sum is exactly 1 (one kept step).
-    return exps / ops.where(total > 0, total, ops.ones((), dtype=logits.dtype))
+    # Masked logits become the lowest number before the softmax, so that they have no part in its
+    # shift or its gradient, and zeros behind it, so that a row without a kept entry is all 0.
+    weights = ops.softmax(ops.where(mask, logits, _lowest(logits)), axis=axis)
+    return ops.where(mask, weights, ops.zeros((), dtype=logits.dtype))
 
 
 def masked_sum(x: Tensor, mask: Tensor | None = None) -> Tensor:
