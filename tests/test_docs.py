@@ -451,3 +451,36 @@ def test_the_words_on_mpsan_agree_with_the_figures():
     assert round(100 * (here["sick"]["MPSAN"] - here["sick"]["Bi-LSTM"])) == 1
     times = json.loads((RESULTS / "mpsan_sst5.json").read_text(encoding="utf-8"))["epoch_times"]
     assert "about ten times\n  MPSAN's epoch" in text and 8 < times["DiSAN"]["relative"][0] < 12
+
+
+def test_the_words_on_hcan_agree_with_the_figures():
+    """The sentences under "How to read this"; they are to be changed when this fails."""
+    measured = {
+        name: json.loads((RESULTS / f"hcan_{name}.json").read_text(encoding="utf-8"))
+        for name in ("imdb_4000", "r8")
+    }
+    text = source("papers/hcan.md")
+    here = {n: {row: results.mean(m, row) for row in m["rows"]} for n, m in measured.items()}
+
+    assert "behind a linear SVM\n  on TF-IDF and behind TextCNN" in text
+    hcans = [row for row in here["imdb_4000"] if row.startswith("HCAN")]
+    for name in measured:
+        for row in set(hcans) & set(here[name]):
+            assert here[name][row] < min(here[name]["linear SVM"], here[name]["TextCNN"])
+    assert "**One self-attention does better than two** here, by three points" in text
+    reviews = here["imdb_4000"]
+    assert round(100 * (reviews["HCAN 1 target"] - reviews["HCAN 2 target"])) == 3
+    assert here["r8"]["HCAN 1 target"] > here["r8"]["HCAN 2 target"]
+    assert "One run a row so far" in text
+    assert {len(row["runs"]) for m in measured.values() for row in m["rows"].values()} == {1}
+
+    torch, tensorflow = (measured["imdb_4000"][f"times_{b}"] for b in ("torch", "tensorflow"))
+    padded, one = "HCAN, padded", "HCAN, one document at a time"
+    assert "two and a half times as fast as padded ones with\n  PyTorch" in text
+    assert 2.25 < torch[padded]["relative"][0] < 2.75
+    assert "three times as fast with TensorFlow" in text
+    assert 2.75 < tensorflow[padded]["relative"][0] < 3.5
+    assert "takes four and six times as long" in text
+    assert round(torch[one]["relative"][0]) == 4 and round(tensorflow[one]["relative"][0]) == 6
+    assert "clearly with PyTorch and hardly with TensorFlow" in text
+    assert torch["HAN"]["relative"][1] > 1.4 and 1 < tensorflow["HAN"]["relative"][0] < 1.2

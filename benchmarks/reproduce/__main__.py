@@ -3,11 +3,16 @@
 import argparse
 from pathlib import Path
 
-from benchmarks.reproduce import generalized_pooling, lama, mpsan
+from benchmarks.reproduce import generalized_pooling, hcan, lama, mpsan
 from benchmarks.reproduce.results import Results
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
-PAPERS = {"lama": lama, "generalized_pooling": generalized_pooling, "mpsan": mpsan}
+PAPERS = {
+    "lama": lama,
+    "generalized_pooling": generalized_pooling,
+    "mpsan": mpsan,
+    "hcan": hcan,
+}
 
 
 def main() -> None:
@@ -25,11 +30,15 @@ def main() -> None:
         paper.add_argument(
             "--quick", action="store_true", help="one epoch, one seed, into a file of its own"
         )
-        if module is not lama:
+        if module in (generalized_pooling, mpsan):
             paper.add_argument("--vectors", metavar="FILE", help="word vectors, GloVe's format")
         if module is mpsan:
             paper.add_argument(
                 "--epoch-times", action="store_true", help="time epochs side by side (sst5)"
+            )
+        if module is hcan:
+            paper.add_argument(
+                "--times", action="store_true", help="time HCAN, HAN and TextCNN side by side"
             )
         if module is generalized_pooling:
             paper.add_argument("--data", dest="folder", metavar="FOLDER", help="a set of your own")

@@ -255,9 +255,83 @@ def masks():
     )
 
 
+def packing():
+    """HierarchicalEncoder: the same documents padded and packed."""
+    documents = ((3, 7, 2), (6,), (2, 3))  # words of each sentence
+    sentences = [
+        (length, document, place)
+        for document, lengths in enumerate(documents)
+        for place, length in enumerate(lengths)
+    ]
+    cell, gap, top, longest = 16, 14, 40, 7
+    parts = []
+
+    def row(x, y, width, words, shade):
+        for column in range(width):
+            kept = column < words
+            dash = {} if kept else {"stroke_dasharray": "2 3", "opacity": 0.5}
+            parts.append(box(x + cell * column, y, cell - 2, cell - 2, shade * kept, **dash))
+
+    shades = (0.85, 0.5, 0.25)
+    parts.append(text(4, 16, "padded: 63 places", 13, "start"))
+    for document, lengths in enumerate(documents):
+        parts.append(
+            text(4, top + document * (3 * cell + gap) - 3, f"document {document + 1}", 11, "start")
+        )
+        for place in range(3):
+            words = lengths[place] if place < len(lengths) else 0
+            y = top + document * (3 * cell + gap) + place * cell
+            row(4, y, longest, words, shades[document])
+    left = 4 + cell * longest + 74
+    parts.append(arrow(left - 52, 110, left - 16, 110))
+    parts.append(text(left, 16, "packed: 26 places", 13, "start"))
+    y, number, numbers = top, 0, {}
+    for name, width, fits in (
+        ("sentences_0", 3, lambda n: n <= 3),
+        ("sentences_1", longest, lambda n: n > 3),
+    ):
+        parts.append(text(left, y - 3, name, 11, "start"))
+        for length, document, place in sorted(sentences):
+            if fits(length):
+                number += 1
+                numbers[document, place] = number
+                parts.append(text(left + 10, y + 12, str(number), 11, "end", opacity=0.7))
+                row(left + 16, y, width, length, shades[document])
+                y += cell
+        y += 22
+    x = left + cell * longest + 64
+    parts.append(text(x, 16, "documents", 13, "start"))
+    for document in range(3):
+        for place in range(3):
+            at = (x + 26 * place, top + 26 * document)
+            found = numbers.get((document, place), 0)
+            dash = {} if found else {"stroke_dasharray": "2 3", "opacity": 0.5}
+            parts.append(box(*at, 24, 24, shades[document] * bool(found) * 0.6, **dash))
+            parts.append(text(at[0] + 12, at[1] + 16, str(found), 12))
+    return figure(
+        x + 96,
+        top + 3 * (3 * cell + gap) - 4,
+        "Left: three documents as a padded array, three sentence places of seven words each, of "
+        "which most are padding. Middle: the same sentences packed into an array three words wide "
+        "and one seven words wide, numbered 1 to 6. Right: a table of documents by sentence "
+        "places with these numbers, 0 where there is no sentence.",
+        "The same 23 words twice. Padded, every sentence is as wide as the longest; packed, short "
+        "ones have an array of their own, and a table says where each belongs.",
+        parts,
+    )
+
+
 PICTURES = {
     f.__name__: f
-    for f in (one_context, several_contexts, low_rank, weights_of_features, weight_bound, masks)
+    for f in (
+        one_context,
+        several_contexts,
+        low_rank,
+        weights_of_features,
+        weight_bound,
+        masks,
+        packing,
+    )
 }
 
 

@@ -5,6 +5,7 @@ A line `<!-- results: lama_r8 table -->` of a page becomes the table named `tabl
 stands on.
 """
 
+import functools
 import json
 import math
 import re
@@ -157,7 +158,10 @@ def recipes_table(results):
         config = row["config"]
         call = [config["model"]]
         call += [f"{key}={value_text(value)}" for key, value in config["arguments"].items()]
-        recipe = [config["optimizer"], f"{config['learning_rate']:g}"]
+        # A linear classifier of scikit-learn has no optimizer of ours.
+        recipe = []
+        if "optimizer" in config:
+            recipe += [config["optimizer"], f"{config['learning_rate']:g}"]
         # What differs from the rest of the file: precision, and the backend of the runs.
         recipe += [config["dtype_policy"]] if "dtype_policy" in config else []
         others = {run.get("backend", "") for run in row["runs"]} - {
@@ -185,19 +189,20 @@ def protocol_list(results):
     return "\n".join([*lines, f"- **versions**: {versions}"])
 
 
-def times_table(results):
+def times_table(results, name="epoch_times"):
     """Seconds of an epoch relative to the first row, which the others took turns with."""
     lines = [
         "| model | parameters | paper, relative | here, relative | lowest – highest |",
         "|---|--:|--:|--:|--:|",
     ]
-    times = results["epoch_times"]
-    for name in sorted(times, key=lambda each: times[each]["relative"][0]):
-        median, lowest, highest = times[name]["relative"]
+    times = results[name]
+    for model in sorted(times, key=lambda each: times[each]["relative"][0]):
+        median, lowest, highest = times[model]["relative"]
+        paper = times[model]["paper"]
         cells = [
-            name,
-            f"{times[name]['parameters']:,}",
-            f"{times[name]['paper']:.2f}",
+            model,
+            f"{times[model]['parameters']:,}",
+            "–" if paper is None else f"{paper:.2f}",
             f"{median:.2f}",
             "–" if lowest == highest else f"{lowest:.2f} – {highest:.2f}",
         ]
@@ -205,9 +210,22 @@ def times_table(results):
     return "\n".join(lines)
 
 
+def padding_table(results):
+    """Which share of the words that a model is served is padding, by kind of batch."""
+    shares = results["padding"]
+    lines = ["| batches | share of padding | places for each word |", "|---|--:|--:|"]
+    for kind in sorted(shares, key=lambda each: -shares[each]):
+        lines.append(f"| {kind} | {percent(shares[kind])} % | {1 / (1 - shares[kind]):.1f} |")
+    return "\n".join(lines)
+
+
 def state_note(results):
-    """A warning as long as rows have different numbers of runs."""
-    runs = sorted({len(row["runs"]) for row in results["rows"].values()})
+    """A warning as long as rows have different numbers of runs.
+
+    A classifier that draws nothing, without an optimizer of ours, has one run for good.
+    """
+    drawn = [row for row in results["rows"].values() if "optimizer" in row["config"]]
+    runs = sorted({len(row["runs"]) for row in drawn})
     if runs[0] >= 3:
         return ""
     count = "one run" if runs[0] == 1 else f"{runs[0]} runs"
@@ -224,6 +242,11 @@ VIEWS = {
     "protocol": protocol_list,
     "state": state_note,
     "times": times_table,
+    **{
+        f"times_{backend}": functools.partial(times_table, name=f"times_{backend}")
+        for backend in ("torch", "tensorflow", "jax")
+    },
+    "padding": padding_table,
 }
 
 
