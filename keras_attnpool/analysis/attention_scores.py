@@ -84,7 +84,7 @@ def attention_scores(
         inputs: What `model.predict` takes as arrays, integer ids `(batch, time)` for the models of
             this package.
         layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model,
-            `"sentences/pooling"` for the words of HCAN and HAN). `None` takes all layers whose
+            `"sentences/word_pooling"` for the words of HCAN and HAN). `None` takes all layers whose
             `call` has `return_attention_scores`.
         batch_size: Number of examples in one step.
         return_predictions: Whether to return the predictions, too.

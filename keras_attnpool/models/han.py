@@ -51,7 +51,7 @@ def HAN(
         A functional `keras.Model` to float32 scores `(batch, num_classes)`; not compiled. It takes
         int32 ids `(batch, sentences, words)`, 0 = padding, or when packed a dictionary of
         `"sentences_0"` `(rows, words)` ... and `"documents"` `(batch, sentences)`. The attention is
-        named `pooling`, that of the words `sentences/pooling` for `keras_attnpool.analysis`.
+        named `pooling`, that of the words `sentences/word_pooling` for `keras_attnpool.analysis`.
 
     Raises:
         ValueError: For a matrix that does not fit the vocabulary, or fewer than 2 classes.
@@ -71,17 +71,19 @@ def HAN(
           Classification, section 4.2
     """
 
-    def level(x: Tensor) -> Tensor:
+    def level(x: Tensor, prefix: str = "") -> Tensor:
         gru = keras.layers.GRU(gru_units, return_sequences=True, name="gru")
-        states = keras.layers.Bidirectional(gru, name="encoder")(x)
+        states = keras.layers.Bidirectional(gru, name=f"{prefix}encoder")(x)
         if dropout:
-            states = keras.layers.Dropout(dropout, name="dropout")(states)
-        return AttentionPooling(attention_dim, name="pooling")(states)
+            states = keras.layers.Dropout(dropout, name=f"{prefix}dropout")(states)
+        return AttentionPooling(attention_dim, name=f"{prefix}pooling")(states)
 
     tokens, embedded, embedding = embed_tokens(
         vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
-    sentence_encoder = keras.Model(tokens, level(embedded), name="sentence_encoder")
+    # Each level has names of its own: Keras keeps PyTorch's parameters by the paths of weights, and
+    # of two with one path the optimizer would never clear the gradients of one.
+    sentence_encoder = keras.Model(tokens, level(embedded, "word_"), name="sentence_encoder")
     inputs = document_inputs("HAN", packed)
     sentences = HierarchicalEncoder(sentence_encoder, name="sentences")(inputs)
     outputs = classify(level(sentences), num_classes, hidden_units, 0.0, classifier_activation)

@@ -85,7 +85,8 @@ def HCAN(
         int32 ids, 0 = padding: `(batch, sentences, words)`; `(batch, time)` with
         `hierarchical=False`; a dictionary of `"sentences_0"` `(rows, words)` ... and `"documents"`
         `(batch, sentences)` when packed. The layers are named `attention` and `pooling`, those of
-        the words `sentences/attention` and `sentences/pooling` for `keras_attnpool.analysis`.
+        the words `sentences/word_attention` and `sentences/word_pooling` for
+        `keras_attnpool.analysis`.
 
     Raises:
         ValueError: For an unknown pooling, packed inputs without sentences, sizes that do not fit,
@@ -118,23 +119,25 @@ def HCAN(
             f"Received: packed={packed}"
         )
 
-    def level(x: Tensor, max_length: int) -> Tensor:
-        x = AddPositionEmbedding(max_length, name="positions")(x)
+    def level(x: Tensor, max_length: int, prefix: str = "") -> Tensor:
+        x = AddPositionEmbedding(max_length, name=f"{prefix}positions")(x)
         if dropout:
-            x = keras.layers.Dropout(dropout, name="dropout")(x)
+            x = keras.layers.Dropout(dropout, name=f"{prefix}dropout")(x)
         x = ConvMultiHeadAttention(
-            num_heads, filters, kernel_size, parallel, dropout=dropout, name="attention"
+            num_heads, filters, kernel_size, parallel, dropout=dropout, name=f"{prefix}attention"
         )(x)
         if pooling == "max":
-            return MaskedMaxPooling1D(name="pooling")(x)
+            return MaskedMaxPooling1D(name=f"{prefix}pooling")(x)
         return ConvAttentionPooling(
-            num_heads, filters, kernel_size, value_conv, dropout=dropout, name="pooling"
+            num_heads, filters, kernel_size, value_conv, dropout=dropout, name=f"{prefix}pooling"
         )(x)
 
     tokens, embedded, embedding = embed_tokens(
         vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
-    inputs, vector = tokens, level(embedded, max_words)
+    # Each level has names of its own: Keras keeps PyTorch's parameters by the paths of weights, and
+    # of two with one path the optimizer would never clear the gradients of one.
+    inputs, vector = tokens, level(embedded, max_words, "word_" if hierarchical else "")
     if hierarchical:
         sentence_encoder = keras.Model(tokens, vector, name="sentence_encoder")
         inputs = document_inputs("HCAN", packed)

@@ -128,7 +128,7 @@ def test_attention_of_both_levels(name):
     model, ids = BUILDERS[name](), padded(DOCUMENTS)
     scores, predictions = analysis.attention_scores(model, ids, return_predictions=True)
     np.testing.assert_allclose(predictions, model.predict(ids, verbose=0), atol=1e-6)
-    words, sentences = scores["sentences/pooling"], scores["pooling"]
+    words, sentences = scores["sentences/word_pooling"], scores["pooling"]
     if name == "HAN":
         words, sentences = words[:, :, None], sentences[:, None]
     real = np.broadcast_to((ids != 0)[:, :, None], words.shape)
@@ -137,17 +137,17 @@ def test_attention_of_both_levels(name):
     np.testing.assert_allclose(
         sentences.sum(-1), np.broadcast_to([[1], [1], [0]], sentences.shape[:2]), atol=1e-5
     )
-    only = analysis.attention_scores(model, ids, "sentences/pooling")
-    np.testing.assert_allclose(only, scores["sentences/pooling"], atol=1e-6)
+    only = analysis.attention_scores(model, ids, "sentences/word_pooling")
+    np.testing.assert_allclose(only, scores["sentences/word_pooling"], atol=1e-6)
     # By hand: the encoder's own pooling on one sentence.
     encoder = model.get_layer("sentences").encoder
-    alone = analysis.attention_scores(encoder, ids[:1, 2], "pooling")
+    alone = analysis.attention_scores(encoder, ids[:1, 2], "word_pooling")
     np.testing.assert_allclose(alone[0], only[0, 2], atol=1e-5)
 
 
 def test_scores_of_the_parallel_attentions_are_two():
     model = BUILDERS["HCAN"]()
-    first, second = analysis.attention_scores(model, padded(DOCUMENTS), "sentences/attention")
+    first, second = analysis.attention_scores(model, padded(DOCUMENTS), "sentences/word_attention")
     assert first.shape == second.shape == (3, 3, 2, 4, 4)
     assert np.abs(first - second).max() > 1e-4
 
@@ -197,4 +197,28 @@ def test_the_paths_of_the_layers():
     model = BUILDERS["HCAN"]()
     assert isinstance(model.get_layer("attention"), layers.ConvMultiHeadAttention)
     inside = model.get_layer("sentences").encoder
-    assert isinstance(inside.get_layer("pooling"), layers.ConvAttentionPooling)
+    assert isinstance(inside.get_layer("word_pooling"), layers.ConvAttentionPooling)
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_no_two_weights_have_one_path(name):
+    """On PyTorch Keras would hide one of them from the optimizer's clearing of gradients."""
+    paths = [v.path for v in BUILDERS[name]().variables]
+    assert len(set(paths)) == len(paths)
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_training_steps_do_not_add_up(name):
+    """Three steps on one batch at rate 0 and one at rate 1 make what the last one makes alone."""
+    found = []
+    for idle in (0, 3):
+        keras.utils.set_random_seed(0)
+        model = BUILDERS[name](**({"dropout": 0.0} if name == "HCAN" else {}))
+        model.compile(keras.optimizers.SGD(0.0), "sparse_categorical_crossentropy")
+        for _ in range(idle):
+            model.train_on_batch(padded(DOCUMENTS), np.array([0, 1, 2]))
+        model.optimizer.learning_rate = 1.0
+        model.train_on_batch(padded(DOCUMENTS), np.array([0, 1, 2]))
+        found.append([numpy(v) for v in model.trainable_variables])
+    for alone, behind in zip(*found, strict=True):
+        np.testing.assert_allclose(behind, alone, atol=1e-5)
