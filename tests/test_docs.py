@@ -460,18 +460,8 @@ def test_the_words_on_hcan_agree_with_the_figures():
         for name in ("imdb_4000", "r8")
     }
     text = source("papers/hcan.md")
-    here = {n: {row: results.mean(m, row) for row in m["rows"]} for n, m in measured.items()}
 
-    assert "behind a linear SVM\n  on TF-IDF and behind TextCNN" in text
-    hcans = [row for row in here["imdb_4000"] if row.startswith("HCAN")]
-    for name in measured:
-        for row in set(hcans) & set(here[name]):
-            assert here[name][row] < min(here[name]["linear SVM"], here[name]["TextCNN"])
-    assert "**One self-attention does better than two** here, by three points" in text
-    reviews = here["imdb_4000"]
-    assert round(100 * (reviews["HCAN 1 target"] - reviews["HCAN 2 target"])) == 3
-    assert here["r8"]["HCAN 1 target"] > here["r8"]["HCAN 2 target"]
-    assert "One run a row so far" in text
+    assert "What is there stands on one run" in text
     assert {len(row["runs"]) for m in measured.values() for row in m["rows"].values()} == {1}
 
     torch, tensorflow = (measured["imdb_4000"][f"times_{b}"] for b in ("torch", "tensorflow"))
