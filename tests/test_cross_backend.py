@@ -125,6 +125,19 @@ def test_every_layer_and_model_is_saved():
     assert all(f"models.{name}(" in source for name in builders)
 
 
+@pytest.mark.parametrize("name", [*MODELS, *DOCUMENTS, "GeneralizedPoolingPair", "MPSANPair"])
+def test_no_two_weights_of_a_model_have_one_path(name):
+    """On PyTorch Keras keeps parameters by path: it would never clear the gradients of one."""
+    makers = {
+        **MODELS,
+        **DOCUMENTS,
+        "GeneralizedPoolingPair": lambda: models.GeneralizedPoolingPair(20, num_layers=2, **LSTM),
+        "MPSANPair": lambda: models.MPSANPair(20, **SMALL),
+    }
+    paths = [variable.path for variable in makers[name]().variables]
+    assert len(set(paths)) == len(paths)
+
+
 @pytest.mark.timeout(450)
 @pytest.mark.parametrize("backend", ["jax", "tensorflow", "torch"])
 def test_every_file_loads_and_predicts_the_same(folder, backend):

@@ -201,13 +201,6 @@ def test_the_paths_of_the_layers():
 
 
 @pytest.mark.parametrize("name", BUILDERS)
-def test_no_two_weights_have_one_path(name):
-    """On PyTorch Keras would hide one of them from the optimizer's clearing of gradients."""
-    paths = [v.path for v in BUILDERS[name]().variables]
-    assert len(set(paths)) == len(paths)
-
-
-@pytest.mark.parametrize("name", BUILDERS)
 def test_training_steps_do_not_add_up(name):
     """Three steps on one batch at rate 0 and one at rate 1 make what the last one makes alone."""
     found = []
