@@ -460,7 +460,15 @@ def test_the_words_on_hcan_agree_with_the_figures():
         for name in ("imdb_4000", "r8")
     }
     text = source("papers/hcan.md")
+    here = {n: {row: results.mean(m, row) for row in m["rows"]} for n, m in measured.items()}
 
+    assert "behind a linear SVM on TF-IDF by one and a\n  half to two points" in text
+    assert "level with TextCNN" in text and "two points ahead of the CNN" in text
+    for name, rows in here.items():
+        assert 0.0125 < rows["linear SVM"] - rows["HCAN 2 target"] < 0.0225
+        claims = results.claims_table(measured[name])
+        (against_cnn,) = [line for line in claims.split("\n") if "better than a CNN" in line]
+        assert "| +2.0 |" in against_cnn and "too close to call" in against_cnn
     assert "What is there stands on one run" in text
     assert {len(row["runs"]) for m in measured.values() for row in m["rows"].values()} == {1}
 
