@@ -469,6 +469,13 @@ def test_the_words_on_hcan_agree_with_the_figures():
         claims = results.claims_table(measured[name])
         (against_cnn,) = [line for line in claims.split("\n") if "better than a CNN" in line]
         assert "| +2.0 |" in against_cnn and "too close to call" in against_cnn
+    assert (
+        "**One self-attention does as well as two**: a point better on the reviews, level on R8"
+        in text
+    )
+    one, two = ({n: rows[f"HCAN {k} target"] for n, rows in here.items()} for k in (1, 2))
+    assert round(100 * (one["imdb_4000"] - two["imdb_4000"])) == 1
+    assert abs(one["r8"] - two["r8"]) < 0.003
     assert "What is there stands on one run" in text
     assert {len(row["runs"]) for m in measured.values() for row in m["rows"].values()} == {1}
 
