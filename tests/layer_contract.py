@@ -60,6 +60,9 @@ class EquationContract:
     dims: tuple[int, int, int] = (2, 3, 5)
     """Sizes of the inputs on which the layer meets its reference."""
 
+    lengths: tuple[int, int, int] = (1, 5, 4)
+    """Numbers of steps likewise; the last is that of the test of the gradients."""
+
     # -- help ------------------------------------------------------------------------------------
 
     def built(self, dim: int = DIM, **kwargs: Any) -> Any:
@@ -95,12 +98,12 @@ class EquationContract:
     @settings(suppress_health_check=[HealthCheck.differing_executors])
     @given(
         rows=st.sampled_from([1, 3]),
-        time=st.sampled_from([1, 5]),
+        time=st.sampled_from([0, 1]),
         dim=st.sampled_from([0, -1]),
         seed=st.integers(0, 99),
     )
     def test_agrees_with_the_float64_reference(self, rows, time, dim, seed):
-        x, mask = batch(rows, time, self.dims[dim], seed)
+        x, mask = batch(rows, self.lengths[time], self.dims[dim], seed)
         layer = self.built(self.dims[dim])
         for kwargs in self.calls():
             found = self.outputs(layer, x, mask, **kwargs)
@@ -117,7 +120,7 @@ class EquationContract:
 
     def test_gradients_agree_with_the_reference(self):
         """Central differences of the float64 reference, for the inputs and every weight."""
-        x, mask = batch(rows=3, time=4, dim=self.dims[1])
+        x, mask = batch(rows=3, time=self.lengths[2], dim=self.dims[1])
         layer = self.built(self.dims[1])
         probe = np.random.default_rng(2).normal(size=numpy(layer(x, mask=mask)).shape)
         on_x, on_weights = gradients(

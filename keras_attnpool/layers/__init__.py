@@ -15,6 +15,9 @@ from keras_attnpool.layers.conv_multi_head_attention import (
 from keras_attnpool.layers.directional_self_attention import (
     DirectionalSelfAttention as DirectionalSelfAttention,
 )
+from keras_attnpool.layers.feature_wise_attention import (
+    FeatureWiseAttention as FeatureWiseAttention,
+)
 from keras_attnpool.layers.fusion_gate import FusionGate as FusionGate
 from keras_attnpool.layers.generalized_pooling import GeneralizedPooling as GeneralizedPooling
 from keras_attnpool.layers.hierarchical_encoder import HierarchicalEncoder as HierarchicalEncoder
@@ -34,9 +37,11 @@ from keras_attnpool.layers.position_fusion import PositionFusion as PositionFusi
 from keras_attnpool.layers.positional_self_attention import (
     PositionalSelfAttention as PositionalSelfAttention,
 )
+from keras_attnpool.layers.sequential_attention import SequentialAttention as SequentialAttention
 from keras_attnpool.layers.shortcut_stacked_bilstm import (
     ShortcutStackedBiLSTM as ShortcutStackedBiLSTM,
 )
 from keras_attnpool.layers.structured_self_attention_pooling import (
     StructuredSelfAttentionPooling as StructuredSelfAttentionPooling,
 )
+from keras_attnpool.layers.token_wise_attention import TokenWiseAttention as TokenWiseAttention

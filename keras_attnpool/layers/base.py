@@ -204,13 +204,13 @@ class AttentionBase(LayerArguments, MaskedInputs):
         output = keras.KerasTensor(self.compute_output_shape(inputs.shape), self.compute_dtype)
         if not return_attention_scores:
             return output
-        shapes = self._scores_shape(inputs.shape)
-        if isinstance(shapes[0], tuple):
-            return output, tuple(keras.KerasTensor(s, self.compute_dtype) for s in shapes)
-        return output, keras.KerasTensor(shapes, self.compute_dtype)
+        return output, keras.tree.map_shape_structure(
+            lambda shape: keras.KerasTensor(shape, self.compute_dtype),
+            self._scores_shape(inputs.shape),
+        )
 
     def _scores_shape(self, input_shape: Shape) -> Any:
-        """The shape of the scores, or a tuple of shapes."""
+        """The shape of the scores, or a structure of shapes."""
         return (input_shape[0], input_shape[1])
 
     def _add_kernel(self, name: str, shape: tuple[int, ...]) -> Any:
@@ -273,9 +273,9 @@ class AttentionBase(LayerArguments, MaskedInputs):
         output = ops.cast(output, self.compute_dtype)
         if not return_attention_scores:
             return output
-        if isinstance(scores, tuple):
-            return output, tuple(ops.cast(each, self.compute_dtype) for each in scores)
-        return output, ops.cast(scores, self.compute_dtype)
+        return output, keras.tree.map_structure(
+            lambda each: ops.cast(each, self.compute_dtype), scores
+        )
 
 
 class SequenceAttentionBase(AttentionBase):

@@ -9,7 +9,7 @@ from keras_attnpool.layers.base import LayerArguments, MaskedInputs
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
-SHORTCUTS = ("full", "per_direction")
+SHORTCUTS = ("full", "per_direction", "none")
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -23,7 +23,8 @@ class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
     3. `h_t^l = [f_t^l; b_t^l]`; the output is `h_t` of the highest layer
 
     With `shortcut="per_direction"` a direction reads its own states of the layer below only: 1
-    reads `[e_t; f_t^{l-1}]`, and 2 reads `[e_t; b_t^{l-1}]`.
+    reads `[e_t; f_t^{l-1}]`, and 2 reads `[e_t; b_t^{l-1}]`. With `shortcut="none"` both read
+    `[f_t^{l-1}; b_t^{l-1}]` alone: a plain stack of bidirectional LSTMs.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
     layers before or as `mask=`. A state passes padded steps unchanged, whatever they hold, and the
@@ -35,8 +36,8 @@ class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
     Args:
         units: Size of the state of one direction, the paper's d.
         num_layers: Number of layers, the paper's L.
-        shortcut: `"full"`, the wiring of the official code, or `"per_direction"`, the paper's
-            equations as printed.
+        shortcut: `"full"`, the wiring of the official code, `"per_direction"`, the paper's
+            equations as printed, or `"none"`.
         dropout: Share of each layer's inputs dropped in training, in [0, 1).
         use_bias: Whether the gates have biases.
         kernel_initializer: Initializer of the kernels that the inputs meet.
@@ -146,8 +147,9 @@ class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
     def build(self, input_shape: Shape) -> None:
         """Creates the LSTMs of both directions, layer after layer."""
         dim = self._feature_dim(input_shape)
-        below = 2 * self.units if self.shortcut == "full" else self.units
-        dims = [dim] + [dim + below] * (self.num_layers - 1)
+        states = 2 * self.units
+        above = {"full": dim + states, "per_direction": dim + self.units, "none": states}
+        dims = [dim] + [above[self.shortcut]] * (self.num_layers - 1)
         self.forward_lstms = [self._lstm(f"forward_{n}", d) for n, d in enumerate(dims, 1)]
         self.backward_lstms = [self._lstm(f"backward_{n}", d) for n, d in enumerate(dims, 1)]
 
@@ -162,7 +164,7 @@ class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
         read_forward = read_backward = words
         for n in range(self.num_layers):
             read_forward = self._drop(read_forward, training)
-            if n == 0 or self.shortcut == "full":
+            if n == 0 or self.shortcut != "per_direction":
                 read_backward = read_forward
             else:
                 read_backward = self._drop(read_backward, training)
@@ -171,6 +173,8 @@ class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
             states = ops.concatenate([forward, backward], axis=-1)
             if self.shortcut == "full":
                 read_forward = ops.concatenate([words, states], axis=-1)
+            elif self.shortcut == "none":
+                read_forward = states
             else:
                 read_forward = ops.concatenate([words, forward], axis=-1)
                 read_backward = ops.concatenate([words, backward], axis=-1)

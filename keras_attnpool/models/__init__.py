@@ -1,6 +1,8 @@
 """Model builders: one function a model, each returns a functional `keras.Model`, not compiled."""
 
+from keras_attnpool.models.attention_bilstm import AttentionBiLSTM as AttentionBiLSTM
 from keras_attnpool.models.average_embedding import AverageEmbedding as AverageEmbedding
+from keras_attnpool.models.backbone_classifier import BackboneClassifier as BackboneClassifier
 from keras_attnpool.models.bigru import BiGRU as BiGRU
 from keras_attnpool.models.bilstm import BiLSTM as BiLSTM
 from keras_attnpool.models.disan import BiBloSAN as BiBloSAN
@@ -18,6 +20,7 @@ from keras_attnpool.models.lama import LAMAEncoder as LAMAEncoder
 from keras_attnpool.models.mpsan import MPSAN as MPSAN
 from keras_attnpool.models.mpsan import MPSANPair as MPSANPair
 from keras_attnpool.models.multi_head_san import MultiHeadSAN as MultiHeadSAN
+from keras_attnpool.models.sam import SAM as SAM
 from keras_attnpool.models.san import SAN as SAN
 from keras_attnpool.models.text_cnn import TextCNN as TextCNN
 from keras_attnpool.models.transformer_encoder_classifier import (

@@ -1,5 +1,6 @@
 """What the models share: token ids to embeddings, embeddings to states, a vector to scores."""
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,6 +9,40 @@ import numpy as np
 
 from keras_attnpool.layers import CharacterEmbedding, ShortcutStackedBiLSTM
 from keras_attnpool.types import ActivationLike, Tensor
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
+    """Calls an encoder with `training=False` whatever its own call is given; not public.
+
+    A functional model hands its own `training` to every layer, also to one that was called with
+    another when the model was built.
+
+    Args:
+        encoder: The `keras.Model` to be called.
+        **kwargs: `name`, `dtype` of `keras.layers.Layer`.
+    """
+
+    def __init__(self, encoder: keras.Model, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.encoder = encoder
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Returns what the encoder makes of its inputs."""
+        return self.encoder(inputs, training=False)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        encoder = keras.saving.serialize_keras_object(self.encoder)
+        return {**super().get_config(), "encoder": encoder}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "InferenceMode":
+        """Returns a layer made of a configuration."""
+        return cls(
+            **{**config, "encoder": keras.saving.deserialize_keras_object(config["encoder"])}
+        )
 
 
 def embed_tokens(
@@ -72,9 +107,131 @@ def document_inputs(owner: str, packed: int) -> Any:
     return {name: keras.Input((None,), dtype="int32", name=name) for name in names}
 
 
-def load_embeddings(layer: keras.layers.Embedding, embeddings: np.ndarray | None) -> None:
+def encode_tokens(
+    owner: str, backbone: Any, sequence_length: int | None, trainable: bool
+) -> tuple[Any, Tensor, Tensor | None]:
+    """Symbolic inputs of a token encoder, the states that it makes of them, and their mask.
+
+    Args:
+        owner: The model that is built, for the messages.
+        backbone: A `keras.Model` to `(batch, time, dim)`, or to a dictionary that holds this as
+            `"sequence_output"`, as KerasHub's backbones are; or an integer, the `dim` of token
+            features that come precomputed.
+        sequence_length: Steps of every text, or `None` where that is left open.
+        trainable: Whether the backbone is trained. Otherwise it runs in inference mode, without
+            dropout.
+
+    Returns:
+        The inputs in the structure of the backbone's, for features a dictionary of `"features"`
+        `(batch, time, dim)` and `"padding_mask"` `(batch, time)`; the states
+        `(batch, time, dim)`; and the mask: the input `"padding_mask"` if there is one, else "id is
+        not 0" where a single integer tensor comes in, else `None`.
+
+    Raises:
+        ValueError: If the backbone is none of these.
+    """
+    if isinstance(backbone, int) and not isinstance(backbone, bool) and backbone >= 1:
+        features = keras.Input((sequence_length, backbone), name="features")
+        mask = keras.Input((sequence_length,), dtype="bool", name="padding_mask")
+        return {"features": features, "padding_mask": mask}, features, mask
+    if not isinstance(backbone, keras.Model) or getattr(backbone, "inputs", None) is None:
+        raise ValueError(
+            f"`backbone` of {owner} must be a built functional or Sequential keras.Model, such as "
+            "a backbone of KerasHub, or an integer, the size of precomputed token features. "
+            f"Received: backbone={backbone!r}"
+        )
+    backbone.trainable = trainable
+    inputs = keras.tree.map_structure(lambda x: _same_input(x, sequence_length), backbone.input)
+    states = backbone(inputs) if trainable else InferenceMode(backbone, name="frozen")(inputs)
+    if isinstance(states, dict) and "sequence_output" in states:
+        states = states["sequence_output"]
+    if not isinstance(states, keras.KerasTensor) or len(states.shape) != 3:
+        raise ValueError(
+            f"`backbone` of {owner} must return states (batch, time, dim), or a dictionary that "
+            f"holds them as 'sequence_output'. Received: {backbone.name!r} with the output {states}"
+        )
+    flat = keras.tree.flatten(inputs)
+    mask = None
+    if isinstance(inputs, dict) and "padding_mask" in inputs:
+        mask = keras.ops.cast(inputs["padding_mask"], "bool")
+    elif len(flat) == 1 and keras.backend.standardize_dtype(flat[0].dtype).startswith("int"):
+        mask = keras.ops.not_equal(flat[0], 0)
+    return inputs, states, mask
+
+
+def tokens_or_backbone(
+    owner: str,
+    vocabulary_size: int | None,
+    embedding_dim: int,
+    embeddings: np.ndarray | None,
+    trainable_embeddings: bool,
+    backbone: Any,
+    sequence_length: int | None,
+    trainable_backbone: bool,
+) -> tuple[Any, Tensor, Tensor | None, keras.layers.Embedding | None]:
+    """Inputs, states and mask of embedded tokens or of a backbone, whichever is asked for.
+
+    Returns:
+        Those of `encode_tokens`, or the ids, their embeddings and the mask "id is not 0"; and the
+        embedding layer, `None` on a backbone.
+
+    Raises:
+        ValueError: Unless exactly one of `vocabulary_size` and `backbone` is given, and no
+            `embeddings` beside a backbone.
+    """
+    if (vocabulary_size is None) == (backbone is None):
+        raise ValueError(
+            f"{owner} needs `vocabulary_size` or `backbone`, and one of them must be None. "
+            f"Received: vocabulary_size={vocabulary_size!r}, backbone={backbone!r}"
+        )
+    if vocabulary_size is None:
+        if embeddings is not None:
+            raise ValueError(
+                f"{owner} has no use for `embeddings` on a `backbone`. Received: embeddings of "
+                f"shape {np.shape(embeddings)}, backbone={backbone!r}"
+            )
+        return *encode_tokens(owner, backbone, sequence_length, trainable_backbone), None
+    tokens, embedded, embedding = embed_tokens(
+        vocabulary_size, embedding_dim, embeddings, trainable_embeddings, mask_zero=False
+    )
+    return tokens, embedded, keras.ops.not_equal(tokens, 0), embedding
+
+
+def with_mask(layer: Any, x: Tensor, mask: Tensor | None) -> Tensor:
+    """Calls a layer with the mask, if there is one and the layer reads one."""
+    reads = mask is not None and "mask" in inspect.signature(layer.call).parameters
+    return layer(x, mask=mask) if reads else layer(x)
+
+
+def model_on_backbone(owner: str, inputs: Any, outputs: Tensor, name: str) -> keras.Model:
+    """The model, once no two of its weights have one path.
+
+    Keras keeps PyTorch's parameters by the paths of weights: of two with one path, the optimizer
+    would never clear the gradients of one.
+
+    Raises:
+        ValueError: If two weights have one path.
+    """
+    model = keras.Model(inputs, outputs, name=name)
+    paths = [weight.path for weight in model.weights]
+    twice = sorted({path for path in paths if paths.count(path) > 1})
+    if twice:
+        raise ValueError(
+            f"The layers of the `backbone` of {owner} must not be called like those behind it: "
+            f"two weights would have one path. Received: a backbone with the weights {twice}"
+        )
+    return model
+
+
+def _same_input(x: Tensor, sequence_length: int | None) -> Tensor:
+    """A symbolic input like another, of that many steps."""
+    length = sequence_length or x.shape[1]
+    return keras.Input((length, *x.shape[2:]), dtype=x.dtype, name=x.name)
+
+
+def load_embeddings(layer: keras.layers.Embedding | None, embeddings: np.ndarray | None) -> None:
     """Sets the pre-trained matrix, if there is one."""
-    if embeddings is not None:
+    if layer is not None and embeddings is not None:
         layer.set_weights([np.asarray(embeddings)])
 
 

@@ -10,12 +10,18 @@ from keras_attnpool.layers import (
     DirectionalSelfAttention,
     MultiDimAttentionPooling,
 )
-from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
+from keras_attnpool.models.blocks import (
+    classify,
+    load_embeddings,
+    model_on_backbone,
+    tokens_or_backbone,
+    with_mask,
+)
 from keras_attnpool.types import ActivationLike, RegularizerLike
 
 
 def DiSAN(
-    vocabulary_size: int,
+    vocabulary_size: int | None,
     num_classes: int,
     *,
     units: int = 300,
@@ -23,6 +29,9 @@ def DiSAN(
     embedding_dim: int = 300,
     embeddings: np.ndarray | None = None,
     trainable_embeddings: bool = True,
+    backbone: keras.Model | int | None = None,
+    sequence_length: int | None = None,
+    trainable_backbone: bool = True,
     hidden_units: int | None = 300,
     dropout: float = 0.3,
     kernel_regularizer: RegularizerLike = None,
@@ -32,7 +41,7 @@ def DiSAN(
     """Builds DiSAN: forward and backward directional self-attention, multi-dimensional attention.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
+        vocabulary_size: Number of token ids, padding (id 0) included; `None` on a backbone.
         num_classes: Number of classes.
         units: Size of the attention of one direction.
         activation: Activation of the attentions and of the pooling (the code for sentiment has
@@ -40,6 +49,10 @@ def DiSAN(
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
+        backbone: A token encoder in place of the embeddings, or the size of precomputed token
+            features, as in `SAM`.
+        sequence_length: Steps of every text, or `None`; for backbones.
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share dropped in training of what goes into the kernels of the attentions and of
             the classifier.
@@ -48,12 +61,12 @@ def DiSAN(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`; not compiled.
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, or from the
+        backbone's inputs, to float32 scores `(batch, num_classes)`; not compiled.
 
     Raises:
-        ValueError: For a matrix that does not fit the vocabulary, fewer than 2 classes, or sizes
-            that the layers refuse.
+        ValueError: For both a vocabulary and a backbone or neither, a matrix that does not fit the
+            vocabulary, fewer than 2 classes, or sizes that the layers refuse.
 
     Example:
 
@@ -83,6 +96,7 @@ def DiSAN(
         embedding_dim,
         embeddings,
         trainable_embeddings,
+        (backbone, sequence_length, trainable_backbone),
         hidden_units,
         dropout,
         kernel_regularizer,
@@ -163,6 +177,7 @@ def BiBloSAN(
         embedding_dim,
         embeddings,
         trainable_embeddings,
+        (None, None, True),
         hidden_units,
         dropout,
         kernel_regularizer,
@@ -172,30 +187,32 @@ def BiBloSAN(
 
 
 def _bidirectional(
-    vocabulary_size: int,
+    vocabulary_size: int | None,
     num_classes: int,
     attention: Callable[[str], keras.layers.Layer],
     activation: ActivationLike,
     embedding_dim: int,
     embeddings: np.ndarray | None,
     trainable_embeddings: bool,
+    backbone: tuple[keras.Model | int | None, int | None, bool],
     hidden_units: int | None,
     dropout: float,
     kernel_regularizer: RegularizerLike,
     classifier_activation: ActivationLike,
     name: str,
 ) -> keras.Model:
-    """Embeddings, an attention of each direction side by side, pooling, classifier."""
-    tokens, embedded, embedding = embed_tokens(
-        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
+    """Embeddings or backbone, an attention of each direction, pooling, classifier."""
+    inputs, x, mask, embedding = tokens_or_backbone(
+        "DiSAN", vocabulary_size, embedding_dim, embeddings, trainable_embeddings, *backbone
     )
-    both = [attention(direction)(embedded) for direction in ("forward", "backward")]
-    vector = MultiDimAttentionPooling(
+    both = [with_mask(attention(direction), x, mask) for direction in ("forward", "backward")]
+    pooling = MultiDimAttentionPooling(
         activation=activation, kernel_regularizer=kernel_regularizer, name="pooling"
-    )(keras.layers.Concatenate(name="both_directions")(both))
+    )
+    vector = with_mask(pooling, keras.layers.Concatenate(name="both_directions")(both), mask)
     if dropout and hidden_units is not None:
         vector = keras.layers.Dropout(dropout, name="pooled_dropout")(vector)
     outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation, "elu")
-    model = keras.Model(tokens, outputs, name=name)
+    model = model_on_backbone("DiSAN", inputs, outputs, name)
     load_embeddings(embedding, embeddings)
     return model

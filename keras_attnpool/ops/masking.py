@@ -158,11 +158,11 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
     """
     logits = at_least_float32(logits)
     if mask is None:
-        return ops.softmax(logits, axis=axis)
+        return _softmax(logits, axis)
     mask = ops.cast(mask, "bool")
     # Masked logits become the lowest number before the softmax, so that they have no part in its
     # shift or its gradient, and zeros behind it, so that a row without a kept entry is all 0.
-    weights = ops.softmax(ops.where(mask, logits, _lowest(logits)), axis=axis)
+    weights = _softmax(ops.where(mask, logits, _lowest(logits)), axis)
     return ops.where(mask, weights, ops.zeros((), dtype=logits.dtype))
 
 
@@ -255,6 +255,12 @@ def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:
     x = ops.convert_to_tensor(x)
     kept = _append_axes(ops.any(mask, axis=1), x)
     return ops.where(kept, x, ops.zeros((), dtype=x.dtype))
+
+
+def _softmax(logits: Tensor, axis: int) -> Tensor:
+    """Keras's, without its warning where a text has a single step: 1, with a gradient of 0."""
+    single = logits.shape[axis] == 1
+    return ops.exp(logits - logits) if single else ops.softmax(logits, axis=axis)
 
 
 def _append_axes(mask: Tensor, x: Tensor) -> Tensor:

@@ -1,5 +1,7 @@
 """The masked reductions, each with its promise about padding and empty rows."""
 
+import warnings
+
 import keras
 import numpy as np
 import pytest
@@ -72,6 +74,15 @@ class TestMaskedSoftmax:
         mask = np.array([[False, True, False]])
         logits = np.array([[5.0, 3.0, 1.0]], "float32")
         np.testing.assert_array_equal(numpy(ops.masked_softmax(logits, mask)), [[0, 1, 0]])
+        np.testing.assert_array_equal(gradient(lambda t: ops.masked_softmax(t, mask), logits), 0)
+
+    @pytest.mark.parametrize("mask", [None, np.array([[True], [False]])])
+    def test_a_single_step_is_no_reason_for_a_warning(self, mask):
+        logits = np.array([[5.0], [-3e38]], "float32")
+        target = [[1], [1]] if mask is None else [[1], [0]]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            np.testing.assert_array_equal(numpy(ops.masked_softmax(logits, mask)), target)
         np.testing.assert_array_equal(gradient(lambda t: ops.masked_softmax(t, mask), logits), 0)
 
     def test_an_empty_row_gives_zeros_with_a_zero_gradient(self):

@@ -23,7 +23,7 @@ def lstm(steps, kernel, recurrent_kernel, bias):
     return states
 
 
-def shortcut_stacked_bilstm(x, keep, forward, backward, per_direction=False):
+def shortcut_stacked_bilstm(x, keep, forward, backward, shortcut="full"):
     """Eq. 1-3; `forward` and `backward` hold (kernel, recurrent kernel, bias) of each layer.
 
     Padded steps are left out, which is what holding the state at them means.
@@ -34,7 +34,9 @@ def shortcut_stacked_bilstm(x, keep, forward, backward, per_direction=False):
         e = [words[t] for t in positions]
         below = [(np.zeros(0), np.zeros(0))] * len(e)
         for f_weights, b_weights in zip(forward, backward, strict=True):
-            if per_direction:
+            if shortcut == "none" and f_weights is not forward[0]:
+                f_reads = b_reads = [np.concatenate(states) for states in below]
+            elif shortcut == "per_direction":
                 f_reads = [np.concatenate([w, f]) for w, (f, _) in zip(e, below, strict=True)]
                 b_reads = [np.concatenate([w, b]) for w, (_, b) in zip(e, below, strict=True)]
             else:

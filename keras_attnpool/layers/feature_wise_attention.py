@@ -1,0 +1,173 @@
+"""Feature-wise attention (SAM): a gate for each feature of a text."""
+
+import numbers
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers.base import AttentionBase
+from keras_attnpool.ops.masking import (
+    at_least_float32,
+    masked_max,
+    masked_mean,
+    zero_masked_rows,
+)
+from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class FeatureWiseAttention(AttentionBase):
+    """Weighs the features of a sequence by what its maximum and its mean over time say of them.
+
+    For one example with inputs `X` `(time, dim)` and `ffn(x) = relu(x W1 + b1) W2 + b2`:
+
+    1. `M = sigmoid(ffn(max over time of X) + ffn(mean over time of X))`, `(dim,)`
+    2. `M' = max(0, M - threshold)`
+    3. `output_t = M' * x_t`
+
+    The threshold takes its amount from every weight, and features below it are left out. Fresh
+    weights are near 0.5: a threshold above leaves out nearly everything, also in the gradient.
+
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed. Maximum and mean
+    are those of the kept steps, padded steps come out as 0, a row without a kept step has a gate of
+    zeros. The mask goes on.
+
+    Args:
+        reduction: The hidden layer has `dim // reduction` units, at least 1.
+        threshold: The paper's delta, in [0, 1].
+        dropout: Share of the gate's entries dropped in training, in [0, 1).
+        use_bias: Whether both dense layers have biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        bias_regularizer: Regularizer of the biases.
+        kernel_constraint: Constraint of the kernels.
+        bias_constraint: Constraint of the biases.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, time, dim)`; the scores are `(batch, dim)`, the gate after the threshold.
+
+    Returns:
+        The weighted steps, and on request the gate, both in the layer's compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)`.
+
+    Example:
+
+    ```python
+    import keras
+    import keras_attnpool
+
+    tokens = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(1000, 32, mask_zero=True)(tokens)
+    x = keras_attnpool.layers.FeatureWiseAttention(reduction=4)(x)
+    x = keras_attnpool.layers.TokenWiseAttention(mode="pointwise")(x)
+    model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
+    ```
+
+    Weights, by name: `hidden/kernel` `(dim, hidden)`, W1; `hidden/bias` `(hidden,)`, b1;
+    `score_kernel` `(hidden, dim)`, W2; `score_bias` `(dim,)`, b2.
+
+    Reference:
+        - Zhou et al., Sequential Attention Module for Natural Language Processing, eq. 1-4
+    """
+
+    def __init__(
+        self,
+        reduction: int = 16,
+        threshold: float = 0.0,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            dropout=dropout,
+            use_bias=use_bias,
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
+            kernel_constraint=kernel_constraint,
+            bias_constraint=bias_constraint,
+            seed=seed,
+            **kwargs,
+        )
+        self.reduction = self._positive(reduction, "reduction")
+        number = isinstance(threshold, numbers.Real) and not isinstance(threshold, bool)
+        if not number or not 0 <= threshold <= 1:
+            raise ValueError(
+                f"`threshold` of FeatureWiseAttention must be a number in [0, 1]. Received: "
+                f"threshold={threshold!r}"
+            )
+        self.threshold = float(threshold)
+
+    def build(self, input_shape: Shape) -> None:
+        """Creates the two dense layers."""
+        dim = self._feature_dim(input_shape)
+        hidden = max(1, dim // self.reduction)
+        self.hidden = self._hidden_dense(hidden, "relu", (None, dim))
+        self.score_kernel = self._add_kernel("score_kernel", (hidden, dim))
+        if self.use_bias:
+            self.score_bias = self._add_bias("score_bias", (dim,))
+
+    def call(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+    ) -> Any:
+        """Weighs the features of `(batch, time, dim)`."""
+        inputs, mask = self._read(inputs, mask)
+        logits = self._scores(masked_max(inputs, mask)) + self._scores(masked_mean(inputs, mask))
+        gate = ops.relu(ops.sigmoid(logits) - self.threshold)
+        gate = zero_masked_rows(gate, mask)
+        output = inputs * ops.cast(ops.expand_dims(self._drop(gate, training), 1), inputs.dtype)
+        return self._output(output, gate, return_attention_scores)
+
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
+        """Returns the mask of the inputs: the output has the same steps."""
+        return mask
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, time, dim)`."""
+        return tuple(input_shape)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "reduction": self.reduction,
+            "threshold": self.threshold,
+        }
+
+    def _scores_shape(self, input_shape: Shape) -> Shape:
+        return (input_shape[0], input_shape[2])
+
+    def _scores(self, pooled: Tensor) -> Tensor:
+        """The shared network on `(batch, dim)`, in float32 at least."""
+        hidden = at_least_float32(self.hidden(ops.cast(pooled, self.compute_dtype)))
+        scores = ops.matmul(hidden, at_least_float32(self.score_kernel))
+        return scores + at_least_float32(self.score_bias) if self.use_bias else scores

@@ -1,0 +1,207 @@
+"""Sequential attention (SAM): features first, then tokens, or the other way round."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+
+from keras_attnpool.layers.base import AttentionBase
+from keras_attnpool.layers.feature_wise_attention import FeatureWiseAttention
+from keras_attnpool.layers.token_wise_attention import TokenWiseAttention
+from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+
+PARTS = ("feature", "token")
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class SequentialAttention(AttentionBase):
+    """Weighs the features of a sequence, then its tokens: the module to plug in behind an encoder.
+
+    `FeatureWiseAttention` and `TokenWiseAttention`, one after the other, as `order` says. The
+    output is that of the last part: one vector when that is the tokens' part and `pooled=True`, the
+    weighted steps otherwise.
+
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, serves both parts.
+    Padded steps have no effect; a row without a kept step gives zeros.
+
+    Args:
+        order: `("feature", "token")`, the same swapped, or one of the two alone.
+        reduction: What the sizes of both hidden layers are divided by; see the two layers.
+        threshold: The paper's delta, in [0, 1]: taken from every weight of a feature.
+        mode: `"dense"` or `"pointwise"`, the tokens' network; dense needs a known length.
+        hidden_dim: Hidden units of the tokens' network; `None` leaves it to `mode`.
+        pooled: Whether a last part of the tokens sums the steps.
+        dropout: Share of the weights of each part dropped in training, in [0, 1).
+        use_bias: Whether the dense layers have biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        bias_regularizer: Regularizer of the biases.
+        kernel_constraint: Constraint of the kernels.
+        bias_constraint: Constraint of the biases.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch may be unknown, in pointwise mode time too.
+
+    Output shape:
+        `(batch, dim)` where the last part is the tokens' and pools, `(batch, time, dim)` otherwise.
+
+    Returns:
+        The output, and on request a dictionary with the weights of each part by its name:
+        `"feature"` `(batch, dim)`, the gate after the threshold, and `"token"` `(batch, time)`.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, in dense mode an unknown length or another than the first, or a mask that is not
+            `(batch, time)`.
+
+    Example:
+
+    ```python
+    import keras
+    import keras_attnpool
+
+    tokens = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(1000, 32, mask_zero=True)(tokens)
+    x = keras_attnpool.layers.SequentialAttention(mode="pointwise")(x)
+    model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
+    ```
+
+    Weights, by name: those of the two layers, below `feature/` and `token/`.
+
+    Reference:
+        - Zhou et al., Sequential Attention Module for Natural Language Processing, eq. 1-6
+    """
+
+    def __init__(
+        self,
+        order: Sequence[str] = PARTS,
+        reduction: int = 16,
+        threshold: float = 0.0,
+        mode: str = "dense",
+        hidden_dim: int | None = None,
+        pooled: bool = True,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            dropout=dropout,
+            use_bias=use_bias,
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
+            kernel_constraint=kernel_constraint,
+            bias_constraint=bias_constraint,
+            seed=seed,
+            **kwargs,
+        )
+        listed = isinstance(order, list | tuple) and len(order) > 0
+        if not listed or len(set(order)) < len(order) or not set(order) <= set(PARTS):
+            raise ValueError(
+                f"`order` of SequentialAttention must hold 'feature', 'token' or both, each once. "
+                f"Received: order={order!r}"
+            )
+        self.order = tuple(order)
+        self.reduction = self._positive(reduction, "reduction")
+        self.threshold = threshold
+        self.mode = mode
+        self.hidden_dim = hidden_dim
+        self.pooled = bool(pooled)
+        self.parts = [self._part(index) for index in range(len(self.order))]
+
+    def build(self, input_shape: Shape) -> None:
+        """Builds the parts; both see the shape of the inputs."""
+        self._feature_dim(input_shape)
+        for part in self.parts:
+            part.build(input_shape)
+
+    def call(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+    ) -> Any:
+        """Weighs features and steps of `(batch, time, dim)`."""
+        output, mask = self._read(inputs, mask)
+        scores: dict[str, Tensor] = {}
+        for name, part in zip(self.order, self.parts, strict=True):
+            output, scores[name] = part(
+                output, mask=mask, training=training, return_attention_scores=True
+            )
+        return self._output(output, scores, return_attention_scores)
+
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
+        """Returns what the last part does: `None` when pooled, else the mask of the inputs."""
+        return self.parts[-1].compute_mask(inputs, mask)
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns the last part's."""
+        return tuple(self.parts[-1].compute_output_shape(input_shape))
+
+    def compute_output_spec(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+    ) -> Any:
+        """Returns the symbolic output, or the pair of output and dict of scores."""
+        self._check_mask(inputs, mask)
+        output, scores = inputs, {}
+        for name, part in zip(self.order, self.parts, strict=True):
+            output, scores[name] = part.compute_output_spec(output, mask, training, True)
+        return (output, scores) if return_attention_scores else output
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "order": list(self.order),
+            "reduction": self.reduction,
+            "threshold": self.threshold,
+            "mode": self.mode,
+            "hidden_dim": self.hidden_dim,
+            "pooled": self.pooled,
+        }
+
+    def _part(self, index: int) -> FeatureWiseAttention | TokenWiseAttention:
+        """The layer of that place in the order, with numbers of its own to start from."""
+        common = {
+            "reduction": self.reduction,
+            "dropout": self.dropout,
+            "use_bias": self.use_bias,
+            "kernel_initializer": self._fresh(self.kernel_initializer),
+            "bias_initializer": self.bias_initializer,
+            "kernel_regularizer": self.kernel_regularizer,
+            "bias_regularizer": self.bias_regularizer,
+            "kernel_constraint": self.kernel_constraint,
+            "bias_constraint": self.bias_constraint,
+            "seed": None if self.seed is None else self.seed + index,
+            "dtype": self.dtype_policy,
+            "name": self.order[index],
+        }
+        if self.order[index] == "feature":
+            return FeatureWiseAttention(threshold=self.threshold, **common)
+        last = index == len(self.order) - 1
+        return TokenWiseAttention(
+            mode=self.mode, hidden_dim=self.hidden_dim, pooled=self.pooled and last, **common
+        )

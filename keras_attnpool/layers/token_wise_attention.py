@@ -1,0 +1,222 @@
+"""Token-wise attention (SAM): a weight for each step by what its features say at large."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers.base import AttentionBase
+from keras_attnpool.ops.masking import (
+    at_least_float32,
+    masked_softmax,
+    masked_sum,
+)
+from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+
+MODES = ("dense", "pointwise")
+POINTWISE_UNITS = 8
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class TokenWiseAttention(AttentionBase):
+    """Weighs the steps of a sequence by the maximum and the mean of their features.
+
+    For one example with inputs `X` `(time, dim)` and `ffn(x) = relu(x W1 + b1) W2 + b2`:
+
+    1. `M = softmax over time of (ffn(max over dim of X) + ffn(mean over dim of X))`, `(time,)`
+    2. `output = sum over t of M_t x_t`, or with `pooled=False` the steps `M_t x_t` themselves
+
+    The paper's network goes over the steps: `mode="dense"` maps the `time` numbers of a text to as
+    many. So each position has weights of its own, and the length must be known and always the same.
+    `mode="pointwise"` maps each step's number by itself, for texts of any length.
+
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed. Padded steps go
+    into the network as 0 and have weight exactly 0; a row without a kept step gives zeros. How far
+    texts are padded does not matter in pointwise mode; in dense mode all have the same length. The
+    output carries no mask when pooled, the mask of the inputs otherwise.
+
+    Args:
+        mode: `"dense"` or `"pointwise"`.
+        reduction: In dense mode the hidden layer has `time // reduction` units, at least 1; in
+            pointwise mode it has 8.
+        hidden_dim: Units of the hidden layer, in place of these.
+        pooled: Whether the weighted steps are summed.
+        dropout: Share of the attention weights dropped in training, in [0, 1).
+        use_bias: Whether both dense layers have biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        bias_regularizer: Regularizer of the biases.
+        kernel_constraint: Constraint of the kernels.
+        bias_constraint: Constraint of the biases.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch may be unknown, in pointwise mode time too.
+
+    Output shape:
+        `(batch, dim)`, or `(batch, time, dim)` with `pooled=False`; the scores are
+        `(batch, time)`.
+
+    Returns:
+        The pooled vectors or the weighted steps, and on request the attention weights before
+        dropout, both in the layer's compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, in dense mode an unknown length or another than the first, or a mask that is not
+            `(batch, time)`.
+
+    Example:
+
+    ```python
+    import keras
+    import keras_attnpool
+
+    tokens = keras.Input((50,), dtype="int32")
+    x = keras.layers.Embedding(1000, 32, mask_zero=True)(tokens)
+    x = keras_attnpool.layers.TokenWiseAttention()(x)
+    model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
+    ```
+
+    Weights, by name, with `n = time` in dense mode and 1 in pointwise mode: `hidden/kernel`
+    `(n, hidden)`, W1; `hidden/bias` `(hidden,)`, b1; `score_kernel` `(hidden, n)`, W2; `score_bias`
+    `(n,)`, b2. In pointwise mode the softmax cancels b2.
+
+    Reference:
+        - Zhou et al., Sequential Attention Module for Natural Language Processing, eq. 1, 5 and 6
+    """
+
+    def __init__(
+        self,
+        mode: str = "dense",
+        reduction: int = 16,
+        hidden_dim: int | None = None,
+        pooled: bool = True,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            dropout=dropout,
+            use_bias=use_bias,
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
+            kernel_constraint=kernel_constraint,
+            bias_constraint=bias_constraint,
+            seed=seed,
+            **kwargs,
+        )
+        if mode not in MODES:
+            raise ValueError(
+                f"`mode` of TokenWiseAttention must be one of {MODES}. Received: mode={mode!r}"
+            )
+        self.mode = mode
+        self.reduction = self._positive(reduction, "reduction")
+        self.hidden_dim = None if hidden_dim is None else self._positive(hidden_dim, "hidden_dim")
+        self.pooled = bool(pooled)
+
+    def build(self, input_shape: Shape) -> None:
+        """Creates the two dense layers."""
+        self._feature_dim(input_shape)
+        size = 1
+        if self.mode == "dense":
+            size = self._known_length(input_shape)
+        hidden = self.hidden_dim or (
+            max(1, size // self.reduction) if self.mode == "dense" else POINTWISE_UNITS
+        )
+        self.hidden = self._hidden_dense(hidden, "relu", (None, size))
+        self.score_kernel = self._add_kernel("score_kernel", (hidden, size))
+        if self.use_bias:
+            self.score_bias = self._add_bias("score_bias", (size,))
+
+    def call(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+    ) -> Any:
+        """Weighs the steps of `(batch, time, dim)`."""
+        inputs, mask = self._read(inputs, mask)
+        self._check_length(inputs.shape)
+        values = at_least_float32(inputs)
+        logits = self._scores(ops.amax(values, axis=2)) + self._scores(ops.mean(values, axis=2))
+        weights = masked_softmax(logits, mask)
+        used = ops.expand_dims(self._drop(weights, training), 2)
+        output = masked_sum(used * values) if self.pooled else used * values
+        return self._output(output, weights, return_attention_scores)
+
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
+        """Returns `None` when pooled, the mask of the inputs otherwise."""
+        return None if self.pooled else mask
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, dim)`, or `(batch, time, dim)` with `pooled=False`."""
+        return (input_shape[0], input_shape[2]) if self.pooled else tuple(input_shape)
+
+    def compute_output_spec(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+    ) -> Any:
+        """Returns the symbolic output, or the pair of output and scores."""
+        self._check_length(inputs.shape)
+        return super().compute_output_spec(inputs, mask, training, return_attention_scores)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "mode": self.mode,
+            "reduction": self.reduction,
+            "hidden_dim": self.hidden_dim,
+            "pooled": self.pooled,
+        }
+
+    def _known_length(self, input_shape: Shape) -> int:
+        if input_shape[1] is None:
+            raise ValueError(
+                f"The length of the `inputs` of layer '{self.name}' (TokenWiseAttention) must be "
+                f'known with mode="dense", which has weights for each position; '
+                f'mode="pointwise" takes any length. Received: shape {tuple(input_shape)}'
+            )
+        return int(input_shape[1])
+
+    def _check_length(self, input_shape: Shape) -> None:
+        expected = self.score_kernel.shape[1] if self.mode == "dense" else input_shape[1]
+        if input_shape[1] not in (None, expected):
+            raise ValueError(
+                f"The `inputs` of layer '{self.name}' (TokenWiseAttention, mode=\"dense\") must "
+                f"have {expected} steps, as those that it was built for; pad or cut them, or take "
+                f'mode="pointwise". Received: shape {tuple(input_shape)}'
+            )
+
+    def _scores(self, pooled: Tensor) -> Tensor:
+        """The shared network on `(batch, time)`, in float32 at least."""
+        if self.mode == "pointwise":
+            pooled = ops.expand_dims(pooled, 2)
+        hidden = at_least_float32(self.hidden(ops.cast(pooled, self.compute_dtype)))
+        scores = ops.matmul(hidden, at_least_float32(self.score_kernel))
+        if self.use_bias:
+            scores = scores + at_least_float32(self.score_bias)
+        return ops.squeeze(scores, 2) if self.mode == "pointwise" else scores

@@ -1,0 +1,108 @@
+"""Attention-based BiLSTM: the baseline RBA of SAM's paper."""
+
+import keras
+import numpy as np
+
+from keras_attnpool.layers import AttentionPooling, ShortcutStackedBiLSTM
+from keras_attnpool.models.blocks import (
+    classify,
+    load_embeddings,
+    model_on_backbone,
+    tokens_or_backbone,
+    with_mask,
+)
+from keras_attnpool.types import ActivationLike
+
+MERGE_MODES = ("sum", "concat")
+
+
+def AttentionBiLSTM(
+    vocabulary_size: int | None,
+    num_classes: int,
+    *,
+    merge_mode: str = "sum",
+    lstm_units: int = 256,
+    num_layers: int = 2,
+    embedding_dim: int = 300,
+    embeddings: np.ndarray | None = None,
+    trainable_embeddings: bool = True,
+    backbone: keras.Model | int | None = None,
+    sequence_length: int | None = None,
+    trainable_backbone: bool = True,
+    hidden_units: int | None = None,
+    dropout: float = 0.2,
+    classifier_activation: ActivationLike = "softmax",
+    name: str = "attention_bilstm",
+) -> keras.Model:
+    """Builds the attention-based BiLSTM: states of both directions, attention with tanh, softmax.
+
+    Args:
+        vocabulary_size: Number of token ids, padding (id 0) included; `None` on a backbone.
+        num_classes: Number of classes.
+        merge_mode: `"sum"` adds the states of the two directions, as Zhou et al. do; `"concat"`
+            joins them.
+        lstm_units: Units of the BiLSTMs per direction.
+        num_layers: Number of BiLSTMs (Zhou et al.: 1; SAM's paper: 2).
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        backbone: A token encoder in place of the embeddings, or the size of precomputed token
+            features, as in `SAM`.
+        sequence_length: Steps of every text, or `None`; for backbones.
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Share of the states in front of the attention and of the pooled vector dropped in
+            training.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, or from the
+        backbone's inputs, to float32 scores `(batch, num_classes)`; not compiled. The attention is
+        named `pooling`.
+
+    Raises:
+        ValueError: For an unknown `merge_mode`, both a vocabulary and a backbone or neither, a
+            matrix that does not fit the vocabulary, or fewer than 2 classes.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.AttentionBiLSTM(vocabulary_size=1000, num_classes=5)
+    assert model.output_shape == (None, 5)
+    ```
+
+    Reference:
+        - Zhou et al., 2016, Attention-Based Bidirectional LSTM Networks for Relation
+          Classification
+        - Zhou et al., Sequential Attention Module for Natural Language Processing, section 4.2
+    """
+    if merge_mode not in MERGE_MODES:
+        raise ValueError(
+            f"`merge_mode` of AttentionBiLSTM must be one of {MERGE_MODES}. "
+            f"Received: merge_mode={merge_mode!r}"
+        )
+    inputs, x, mask, embedding = tokens_or_backbone(
+        "AttentionBiLSTM",
+        vocabulary_size,
+        embedding_dim,
+        embeddings,
+        trainable_embeddings,
+        backbone,
+        sequence_length,
+        trainable_backbone,
+    )
+    encoder = ShortcutStackedBiLSTM(lstm_units, num_layers, shortcut="none", name="encoder")
+    x = with_mask(encoder, x, mask)
+    if merge_mode == "sum":
+        x = keras.ops.add(*keras.ops.split(x, 2, axis=-1))
+    if dropout:
+        x = keras.layers.Dropout(dropout, name="states_dropout")(x)
+    pooling = AttentionPooling(output_activation="tanh", name="pooling")
+    vector = with_mask(pooling, x, mask)
+    outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
+    model = model_on_backbone("AttentionBiLSTM", inputs, outputs, name)
+    load_embeddings(embedding, embeddings)
+    return model

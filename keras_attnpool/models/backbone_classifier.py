@@ -1,0 +1,96 @@
+"""Any pooling layer on any token encoder."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+
+from keras_attnpool.layers import MaskedAveragePooling1D, MaskedMaxPooling1D
+from keras_attnpool.models.blocks import classify, encode_tokens, model_on_backbone, with_mask
+from keras_attnpool.types import ActivationLike
+
+POOLINGS = ("first", "mean", "max")
+
+
+def BackboneClassifier(
+    backbone: keras.Model | int,
+    num_classes: int,
+    *,
+    pooling: str | keras.layers.Layer = "first",
+    encoder: keras.layers.Layer | Sequence[keras.layers.Layer] = (),
+    sequence_length: int | None = None,
+    trainable_backbone: bool = True,
+    hidden_units: int | None = None,
+    dropout: float = 0.1,
+    classifier_activation: ActivationLike = "softmax",
+    name: str = "backbone_classifier",
+) -> keras.Model:
+    """Builds a text classifier from a pre-trained token encoder and a pooling layer.
+
+    With `pooling="first"` it is the usual fine-tuning of a language model: the state of the first
+    token, `[CLS]` or `<s>`, and a linear classifier.
+
+    Args:
+        backbone: A KerasHub backbone, or any functional `keras.Model` to `(batch, time, dim)`; or
+            an integer, the `dim` of precomputed token features as `text.LanguageModel.features`
+            makes them. The mask is the input `"padding_mask"` if there is one, else "id is not 0"
+            where a single integer tensor comes in.
+        num_classes: Number of classes.
+        pooling: `"first"`, `"mean"`, `"max"`, or a layer from `(batch, time, dim)` to a vector, any
+            pooling layer of this package.
+        encoder: A layer from `(batch, time, dim)` to `(batch, time, other dim)` between backbone
+            and pooling, or several in order.
+        sequence_length: Steps of every text; needed by layers that must know it.
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`. If
+            not, the backbone runs in inference mode, without dropout.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Share of the hidden layer (of the pooled vector when there is none) dropped in
+            training.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from the backbone's inputs, for features a dictionary of
+        `"features"` `(batch, time, dim)` and `"padding_mask"` `(batch, time)`, to float32 scores
+        `(batch, num_classes)`; not compiled.
+
+    Raises:
+        ValueError: For a backbone of another kind or with layers called like those behind it, an
+            unknown pooling, or fewer than 2 classes.
+
+    Example:
+
+    ```python
+    import keras
+    from keras_attnpool import layers, models
+
+    tokens = keras.Input((None,), dtype="int32")
+    encoder = keras.Model(tokens, keras.layers.Embedding(1000, 32)(tokens))
+    pooling = layers.AttentionPooling(hidden_dim=16, name="pooling")
+    model = models.BackboneClassifier(encoder, 3, pooling=pooling, trainable_backbone=False)
+    assert model.output_shape == (None, 3)
+    ```
+    """
+    inputs, x, mask = encode_tokens(
+        "BackboneClassifier", backbone, sequence_length, trainable_backbone
+    )
+    stages = [encoder] if isinstance(encoder, keras.layers.Layer) else list(encoder)
+    for stage in stages:
+        x = with_mask(stage, x, mask)
+    if pooling == "first":
+        vector = keras.ops.take(x, 0, axis=1)
+    else:
+        vector = with_mask(_pooling_layer(pooling), x, mask)
+    outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
+    return model_on_backbone("BackboneClassifier", inputs, outputs, name)
+
+
+def _pooling_layer(pooling: Any) -> Any:
+    if isinstance(pooling, keras.layers.Layer):
+        return pooling
+    if pooling not in POOLINGS:
+        raise ValueError(
+            f"`pooling` of BackboneClassifier must be one of {POOLINGS} or a layer. "
+            f"Received: pooling={pooling!r}"
+        )
+    return {"mean": MaskedAveragePooling1D, "max": MaskedMaxPooling1D}[pooling](name="pooling")

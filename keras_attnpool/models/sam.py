@@ -1,0 +1,105 @@
+"""SAM: feature-wise and token-wise attention behind a token encoder."""
+
+from collections.abc import Sequence
+
+import keras
+
+from keras_attnpool.layers import (
+    MaskedAveragePooling1D,
+    SequentialAttention,
+    ShortcutStackedBiLSTM,
+)
+from keras_attnpool.models.blocks import classify, encode_tokens, model_on_backbone, with_mask
+from keras_attnpool.types import ActivationLike
+
+
+def SAM(
+    backbone: keras.Model | int,
+    num_classes: int,
+    *,
+    order: Sequence[str] = ("feature", "token"),
+    threshold: float = 0.0,
+    mode: str = "dense",
+    reduction: int = 16,
+    hidden_dim: int | None = None,
+    lstm_units: int = 256,
+    num_layers: int = 2,
+    sequence_length: int | None = None,
+    trainable_backbone: bool = True,
+    hidden_units: int | None = None,
+    dropout: float = 0.2,
+    classifier_activation: ActivationLike = "softmax",
+    name: str = "sam",
+) -> keras.Model:
+    """Builds SAM: a language model, BiLSTMs, attention to features and tokens, a classifier.
+
+    Args:
+        backbone: A KerasHub backbone, or any functional `keras.Model` to `(batch, time, dim)`; or
+            an integer, the `dim` of precomputed token features as `text.LanguageModel.features`
+            makes them. The mask is the input `"padding_mask"` if there is one, else "id is not 0"
+            where a single integer tensor comes in.
+        num_classes: Number of classes.
+        order: The parts of `SequentialAttention`. Without a last part that sums the tokens, the
+            vector is their mean, or their sum if the tokens were weighed before the features. An
+            empty order leaves the mean of the BiLSTM's states, the paper's RB.
+        threshold: The paper's delta: taken from every weight of a feature.
+        mode: `"dense"`, the paper's, needs `sequence_length`; `"pointwise"` takes texts of any
+            length.
+        reduction: What the sizes of the hidden layers are divided by.
+        hidden_dim: Hidden units of the tokens' network; `None` leaves it to `mode`.
+        lstm_units: Units of the BiLSTMs per direction.
+        num_layers: Number of BiLSTMs; 0 puts the attention on the backbone itself.
+        sequence_length: Steps of every text, or `None` where that is left open.
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`. If
+            not, the backbone runs in inference mode, without dropout.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Share of the states in front of the attention and of the pooled vector dropped in
+            training.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from the backbone's inputs, for features a dictionary of
+        `"features"` `(batch, time, dim)` and `"padding_mask"` `(batch, time)`, to float32 scores
+        `(batch, num_classes)`; not compiled. The attention is named `attention`.
+
+    Raises:
+        ValueError: For a backbone of another kind or with layers called like those behind it, dense
+            mode without `sequence_length`, an unknown order, or fewer than 2 classes.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.SAM(384, num_classes=6, sequence_length=40)
+    assert model.input_shape["features"] == (None, 40, 384)
+    ```
+
+    Reference:
+        - Zhou et al., Sequential Attention Module for Natural Language Processing
+    """
+    if mode == "dense" and sequence_length is None and "token" in order:
+        raise ValueError(
+            '`sequence_length` of SAM must be given with mode="dense", which has weights for each '
+            'position; mode="pointwise" takes any length. Received: sequence_length=None'
+        )
+    inputs, x, mask = encode_tokens("SAM", backbone, sequence_length, trainable_backbone)
+    if num_layers:
+        x = ShortcutStackedBiLSTM(lstm_units, num_layers, shortcut="none", name="encoder")(x, mask)
+    if dropout:
+        x = keras.layers.Dropout(dropout, name="states_dropout")(x)
+    if order:
+        x = SequentialAttention(order, reduction, threshold, mode, hidden_dim, name="attention")(
+            x, mask=mask
+        )
+    if len(x.shape) == 3:
+        weighed = "token" in order
+        # Weights of tokens sum to 1: a mean on top would shrink the vector by the length.
+        x = (
+            keras.ops.sum(x, axis=1)
+            if weighed
+            else with_mask(MaskedAveragePooling1D(name="pooling"), x, mask)
+        )
+    outputs = classify(x, num_classes, hidden_units, dropout, classifier_activation)
+    return model_on_backbone("SAM", inputs, outputs, name)

@@ -1,0 +1,152 @@
+"""SAM's gate on features."""
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import gradients, numpy
+from layer_contract import DIM, EquationContract, SeededContract, SequenceContract, batch
+from reference import sam as reference
+
+from keras_attnpool.layers import FeatureWiseAttention
+
+
+class FeatureContract(EquationContract):
+    """The equations with the arguments of `options`."""
+
+    options: dict = {}
+    dims = (4, 4, 4)
+
+    def make(self, **kwargs):
+        return FeatureWiseAttention(**{"reduction": 2, **self.options, **kwargs})
+
+    def reference(self, weights, x, mask):
+        return reference.feature_wise(x, mask, weights, self.options.get("threshold", 0.0))
+
+    def calls(self):
+        return [{}, {"return_attention_scores": True}]
+
+
+class TestFeatureWiseAttention(FeatureContract, SeededContract, SequenceContract):
+    # Twice a sum over six features and three units, of inputs up to 3e4.
+    extreme = 3e3
+
+    def test_an_empty_row_has_a_gate_of_zeros(self):
+        x, mask = batch()
+        assert not mask[-1].any()
+        _, gate = self.outputs(self.built(), x, mask, return_attention_scores=True)
+        np.testing.assert_array_equal(gate[-1], 0)
+        assert (gate[:-1] > 0).all()
+
+
+class TestThreshold(FeatureContract):
+    """Some features are left out, others weakened; no biases."""
+
+    options = {"threshold": 0.4, "use_bias": False}
+
+    def test_some_features_are_left_out(self):
+        x, mask = batch()
+        _, gate = self.outputs(self.built(), x, mask, return_attention_scores=True)
+        assert (gate[:-1] == 0).any() and (gate[:-1] > 0).any() and gate.max() < 0.6
+
+
+def by_hand(threshold):
+    """One hidden unit reads the first feature; the second feature's logit is minus the first's.
+
+    The maximum over time is (log 3, 5), the mean (0, 5): the logits are log 3 + 0 and their
+    negative, the gate 3/4 and 1/4.
+    """
+    layer = FeatureWiseAttention(reduction=2, threshold=threshold, use_bias=False)
+    layer.build((None, None, 2))
+    layer.set_weights([np.array([[1.0, -1.0]]), np.array([[1.0], [0.0]])])
+    x = np.array([[[np.log(3.0), 5.0], [-np.log(3.0), 5.0]]], "float32")
+    output, gate = layer(x, return_attention_scores=True)
+    return x, numpy(output), numpy(gate)
+
+
+def test_two_steps_of_two_features_by_hand():
+    x, output, gate = by_hand(threshold=0.0)
+    np.testing.assert_allclose(gate, [[0.75, 0.25]], rtol=1e-5)
+    np.testing.assert_allclose(output, x * [0.75, 0.25], rtol=1e-5)
+
+
+def test_the_threshold_is_taken_from_every_weight():
+    """It shifts, and what would be below 0 is 0: no mask that leaves the others as they are."""
+    x, output, gate = by_hand(threshold=0.5)
+    np.testing.assert_allclose(gate, [[0.25, 0.0]], rtol=1e-5)
+    np.testing.assert_allclose(output, x * [0.25, 0.0], rtol=1e-5)
+
+
+def test_a_threshold_of_one_gives_zeros():
+    x, mask = batch()
+    layer = FeatureWiseAttention(reduction=2, threshold=1.0)
+    output, gate = layer(x * 1000, mask=mask, return_attention_scores=True)
+    np.testing.assert_array_equal(numpy(gate), 0)
+    np.testing.assert_array_equal(numpy(output), 0)
+    on_x, on_weights = gradients(layer, x, lambda t: keras.ops.sum(layer(t, mask=mask)))
+    for found in (on_x, *on_weights.values()):
+        np.testing.assert_array_equal(found, 0)
+
+
+@pytest.mark.parametrize(
+    ("dim", "reduction", "use_bias", "count"),
+    [(512, 16, True, 33_312), (512, 16, False, 32_768), (3, 16, True, 10)],
+)
+def test_parameter_counts(dim, reduction, use_bias, count):
+    layer = FeatureWiseAttention(reduction=reduction, use_bias=use_bias)
+    layer.build((None, None, dim))
+    assert layer.count_params() == count
+
+
+def test_weights_have_the_names_of_the_documentation():
+    layer = FeatureWiseAttention(reduction=2)
+    layer.build((None, None, DIM))
+    assert {v.path.split("/", 1)[1]: tuple(v.shape) for v in layer.weights} == {
+        "hidden/kernel": (DIM, 3),
+        "hidden/bias": (3,),
+        "score_kernel": (3, DIM),
+        "score_bias": (DIM,),
+    }
+
+
+def test_dropout_is_on_the_gate_and_scores_are_taken_before_it():
+    x, mask = batch(dim=64)
+    layer = FeatureWiseAttention(dropout=0.5, seed=3)
+    quiet, quiet_gate = layer(x, mask=mask, return_attention_scores=True)
+    output, gate = layer(x, mask=mask, training=True, return_attention_scores=True)
+    np.testing.assert_array_equal(numpy(gate), numpy(quiet_gate))
+    ratio = (numpy(output) / np.where(mask[..., None], numpy(quiet), 1))[:-1]
+    kept = ratio[mask[:-1]]
+    # Whole features of a text are dropped, or doubled.
+    assert np.isclose(kept, 0).any() and np.isclose(kept, 2, rtol=1e-4).any()
+    assert (np.isclose(kept, 0) | np.isclose(kept, 2, rtol=1e-4)).all()
+    first = ratio[0]
+    np.testing.assert_allclose(first, np.broadcast_to(first[:1], first.shape), rtol=1e-4)
+
+
+def test_penalties_and_constraints_reach_the_weights():
+    layer = FeatureWiseAttention(
+        reduction=2,
+        kernel_initializer="ones",
+        bias_initializer="ones",
+        kernel_regularizer=keras.regularizers.L1(1.0),
+        bias_regularizer=keras.regularizers.L1(100.0),
+        kernel_constraint="non_neg",
+        bias_constraint="unit_norm",
+    )
+    layer.build((None, None, 4))
+    assert float(numpy(sum(layer.losses))) == 2 * 8 + (2 + 4) * 100
+    for variable in layer.weights:
+        wanted = "UnitNorm" if variable.path.endswith("bias") else "NonNeg"
+        assert type(variable.constraint).__name__ == wanted
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), "half", True, None])
+def test_a_threshold_outside_0_1_is_an_error(value):
+    with pytest.raises(ValueError, match="`threshold` of FeatureWiseAttention"):
+        FeatureWiseAttention(threshold=value)
+
+
+@pytest.mark.parametrize("value", [0, -2, 1.5, "wide", True])
+def test_a_reduction_below_one_is_an_error(value):
+    with pytest.raises(ValueError, match="`reduction` of FeatureWiseAttention"):
+        FeatureWiseAttention(reduction=value)

@@ -1,0 +1,218 @@
+"""SAM's weights on tokens."""
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import numpy
+from layer_contract import (
+    DIM,
+    AttentionContract,
+    EquationContract,
+    SeededContract,
+    SequenceContract,
+    batch,
+)
+from reference import sam as reference
+
+from keras_attnpool.layers import TokenWiseAttention
+
+TIME = 5
+
+
+class TokenContract(EquationContract):
+    """The equations with the arguments of `options`."""
+
+    options: dict = {}
+
+    def make(self, **kwargs):
+        return TokenWiseAttention(**{**self.options, **kwargs})
+
+    def reference(self, weights, x, mask):
+        return reference.token_wise(
+            x, mask, weights, self.options.get("mode", "dense"), self.options.get("pooled", True)
+        )
+
+    def calls(self):
+        return [{}, {"return_attention_scores": True}]
+
+
+class TestPointwise(TokenContract, AttentionContract):
+    options = {"mode": "pointwise"}
+    # Added to every score alike, which no softmax sees.
+    cancelled_weights = ("score_bias",)
+
+    # It takes no penalties on its weights or vectors.
+    test_penalties_reach_the_loss_in_fit = None
+    test_head_penalties_are_means_over_the_rows_that_keep_a_step = None
+
+
+class TestPointwiseSequence(TokenContract, SeededContract, SequenceContract):
+    options = {"mode": "pointwise", "pooled": False, "hidden_dim": 3}
+    cancelled_weights = ("score_bias",)
+
+
+class FiveSteps(TokenWiseAttention):
+    """Dense weights are for one length; where a contract test leaves it open, it is five."""
+
+    def build(self, input_shape):
+        super().build((input_shape[0], input_shape[1] or TIME, input_shape[2]))
+
+
+class DenseContract(TokenContract):
+    """The contract at one length, that of the weights."""
+
+    lengths = (TIME, TIME, TIME)
+
+    def make(self, **kwargs):
+        return FiveSteps(**{**self.options, **kwargs})
+
+    # Saved and loaded under its own name below.
+    test_a_saved_model_is_the_model = None
+    # Padding of any length and models of any length are for pointwise mode.
+    test_the_length_of_padding_changes_nothing = None
+    test_a_model_of_unknown_length_serves_any_length = None
+
+
+class TestDense(DenseContract, AttentionContract):
+    test_penalties_reach_the_loss_in_fit = None
+    test_head_penalties_are_means_over_the_rows_that_keep_a_step = None
+
+    def test_weights_sum_to_one_over_the_kept_steps_and_are_zero_elsewhere(self):
+        x, mask = batch(rows=9, time=TIME)
+        for scale in (1.0, 100.0):
+            scores = self.outputs(self.built(), x * scale, mask, return_attention_scores=True)[1]
+            assert (scores >= 0).all()
+            np.testing.assert_array_equal(scores[~mask], 0)
+            np.testing.assert_allclose(scores.sum(axis=1), mask.any(axis=1), atol=1e-5)
+
+    def test_dropout_is_seeded_and_scores_are_taken_before_it(self):
+        x, mask = batch(rows=20, time=TIME)
+        first, second = self.built(dropout=0.5, seed=7), self.built(dropout=0.5, seed=7)
+        output, scores = self.outputs(first, x, mask, training=True, return_attention_scores=True)
+        np.testing.assert_array_equal(self.outputs(second, x, mask, training=True)[0], output)
+        quiet, quiet_scores = self.outputs(first, x, mask, return_attention_scores=True)
+        np.testing.assert_array_equal(scores, quiet_scores)
+        assert np.abs(output - quiet).max() > 0
+
+
+class TestDenseSequence(DenseContract):
+    """No biases, two hidden units."""
+
+    options = {"pooled": False, "reduction": 2, "use_bias": False}
+
+
+def test_a_saved_dense_model_is_the_model(tmp_path):
+    inputs = keras.Input((TIME, DIM))
+    model = keras.Model(inputs, TokenWiseAttention(pooled=False)(inputs))
+    x, _ = batch(time=TIME)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(loaded.predict(x, verbose=0), model.predict(x, verbose=0))
+
+
+def test_two_steps_of_two_features_pointwise_by_hand():
+    """Maxima log 2 and 0, means 0 and -1; the network is relu(x): weights 2/3 and 1/3."""
+    layer = TokenWiseAttention(mode="pointwise", hidden_dim=1, use_bias=False)
+    layer.build((None, None, 2))
+    layer.set_weights([np.array([[1.0]]), np.array([[1.0]])])
+    x = np.array([[[np.log(2.0), -np.log(2.0)], [0.0, -2.0]]], "float32")
+    output, scores = layer(x, return_attention_scores=True)
+    np.testing.assert_allclose(numpy(scores), [[2 / 3, 1 / 3]], rtol=1e-5)
+    np.testing.assert_allclose(numpy(output), [[2 / 3 * np.log(2), -2 / 3 * (np.log(2) + 1)]], 1e-5)
+
+
+def test_two_steps_of_two_features_dense_by_hand():
+    """The hidden unit reads the first step, and the second step's score is what it finds.
+
+    Maximum log 4 and mean 0 of the first step: scores 0 and log 4.
+    """
+    layer = TokenWiseAttention(reduction=2, use_bias=False, pooled=False)
+    layer.build((None, 2, 2))
+    layer.set_weights([np.array([[0.0, 1.0]]), np.array([[1.0], [0.0]])])
+    x = np.array([[[np.log(4.0), -np.log(4.0)], [5.0, 10.0]]], "float32")
+    output, scores = layer(x, return_attention_scores=True)
+    np.testing.assert_allclose(numpy(scores), [[0.2, 0.8]], rtol=1e-5)
+    np.testing.assert_allclose(numpy(output), x * [[[0.2], [0.8]]], rtol=1e-5)
+
+
+def test_dense_weights_belong_to_positions_and_pointwise_ones_to_tokens():
+    x, _ = batch(rows=1, time=TIME)
+    pointwise = TokenWiseAttention(mode="pointwise", seed=0)
+    dense = TokenWiseAttention(seed=0)
+    forward, backward = (pointwise(steps) for steps in (x, x[:, ::-1]))
+    np.testing.assert_allclose(numpy(forward), numpy(backward), atol=1e-6)
+    assert np.abs(numpy(dense(x)) - numpy(dense(x[:, ::-1].copy()))).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("options", "time", "count"),
+    [
+        ({}, 128, 2_184),
+        ({"hidden_dim": 8}, 128, 2_184),
+        ({"use_bias": False}, 128, 2_048),
+        ({}, 10, 31),
+        ({"mode": "pointwise"}, None, 25),
+        ({"mode": "pointwise", "hidden_dim": 4}, None, 13),
+    ],
+)
+def test_parameter_counts(options, time, count):
+    layer = TokenWiseAttention(**options)
+    layer.build((None, time, 512))
+    assert layer.count_params() == count
+
+
+def test_weights_have_the_names_of_the_documentation():
+    layer = TokenWiseAttention(hidden_dim=3)
+    layer.build((None, TIME, DIM))
+    assert {v.path.split("/", 1)[1]: tuple(v.shape) for v in layer.weights} == {
+        "hidden/kernel": (TIME, 3),
+        "hidden/bias": (3,),
+        "score_kernel": (3, TIME),
+        "score_bias": (TIME,),
+    }
+
+
+def test_penalties_and_constraints_reach_the_weights():
+    layer = TokenWiseAttention(
+        reduction=2,
+        kernel_initializer="ones",
+        bias_initializer="ones",
+        kernel_regularizer=keras.regularizers.L1(1.0),
+        bias_regularizer=keras.regularizers.L1(100.0),
+        kernel_constraint="non_neg",
+        bias_constraint="unit_norm",
+    )
+    layer.build((None, 4, DIM))
+    assert float(numpy(sum(layer.losses))) == 2 * 8 + (2 + 4) * 100
+    for variable in layer.weights:
+        wanted = "UnitNorm" if variable.path.endswith("bias") else "NonNeg"
+        assert type(variable.constraint).__name__ == wanted
+
+
+def test_dense_mode_needs_a_known_length():
+    message = r"'the_name' \(TokenWiseAttention\).*known.*pointwise.*\(None, None, 6\)"
+    with pytest.raises(ValueError, match=message):
+        TokenWiseAttention(name="the_name")(keras.Input((None, DIM)))
+
+
+def test_dense_mode_takes_no_other_length():
+    layer = TokenWiseAttention(name="the_name")
+    layer(batch(time=TIME)[0])
+    message = r"'the_name' \(TokenWiseAttention.*5 steps.*pointwise.*7, 6\)"
+    with pytest.raises(ValueError, match=message):
+        layer(batch(time=7)[0])
+    with pytest.raises(ValueError, match=message):
+        layer(keras.Input((7, DIM)))
+
+
+@pytest.mark.parametrize("value", ["conv", None, 1])
+def test_an_unknown_mode_is_an_error(value):
+    with pytest.raises(ValueError, match="`mode` of TokenWiseAttention.*'dense', 'pointwise'"):
+        TokenWiseAttention(mode=value)
+
+
+@pytest.mark.parametrize("name", ["reduction", "hidden_dim"])
+@pytest.mark.parametrize("value", [0, -2, 1.5, "wide", True])
+def test_sizes_below_one_are_errors(name, value):
+    with pytest.raises(ValueError, match=f"`{name}` of TokenWiseAttention"):
+        TokenWiseAttention(**{name: value})
