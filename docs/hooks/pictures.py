@@ -321,6 +321,49 @@ def packing():
     )
 
 
+def sequential_attention():
+    """SequentialAttention: a gate down the features, weights along the tokens."""
+    gate, weights = (0.8, 0.1, 0.6, 0.3), (0.05, 0.30, 0.05, 0.25, 0.35)
+    left, step, top, height = 120, 52, 58, 30
+    right = left + step * len(TOKENS)
+    parts = [text(4, top - 10, "features", 13, "start"), text(72, top - 10, "gate", 13)]
+    for index, token in enumerate(TOKENS):
+        faint = {} if index < KEPT else {"opacity": 0.5}
+        parts.append(text(left + step * index + 24, top - 10, token, 13, **faint))
+    for row, share in enumerate(gate):
+        y = top + row * (height + 4)
+        parts.append(text(4, y + 20, f"d = {row + 1}", 13, "start"))
+        parts.append(box(50, y, 44, height, 0.85 * share))
+        parts.append(text(72, y + 20, f"{share:.1f}", 13))
+        for index in range(len(TOKENS)):
+            kept = index < KEPT
+            dash = {} if kept else {"stroke_dasharray": "3 3", "opacity": 0.5}
+            fill = 0.95 * share * (0.25 + 2 * weights[index]) if kept else 0.0
+            parts.append(box(left + step * index, y, step - 4, height, fill, **dash))
+        parts.append(box(right + 44, y, 30, height, 0.8 * share))
+    y = top + len(gate) * (height + 4) + 14
+    parts.append(text(4, y + 22, "weights of tokens", 13, "start"))
+    for index in range(len(TOKENS)):
+        x, kept = left + step * index, index < KEPT
+        dash = {} if kept else {"stroke_dasharray": "3 3", "opacity": 0.5}
+        parts.append(box(x, y, step - 4, height, 0.85 * weights[index] if kept else 0.0, **dash))
+        number = f"{weights[index]:.2f}" if kept else "0"
+        faint = {} if kept else {"opacity": 0.5}
+        parts.append(text(x + 24, y + 20, number, 13, **faint))
+    middle = top + 2 * (height + 4)
+    parts.append(arrow(right + 4, middle, right + 38, middle))
+    parts.append(text(right + 59, top - 10, "output", 13))
+    return figure(
+        right + 92,
+        y + height + 4,
+        "A grid of four features by seven tokens, two of them padding. A column on the left holds "
+        "one weight for each feature, a row below one weight for each token; padding has none. "
+        "The weighted grid is summed over the tokens to one vector.",
+        "First every feature of the text gets a weight, then every token; the sum is the vector.",
+        parts,
+    )
+
+
 PICTURES = {
     f.__name__: f
     for f in (
@@ -331,6 +374,7 @@ PICTURES = {
         weight_bound,
         masks,
         packing,
+        sequential_attention,
     )
 }
 

@@ -16,6 +16,7 @@ MARKER = re.compile(r"^<!-- results: (?P<file>\w+) (?P<view>\w+) -->$", re.M)
 # How a measure is written: its name, and its figure.
 MEASURES = {
     "test_accuracy": ("accuracy", lambda value: f"{100 * value:.1f}"),
+    "test_f1": ("F1", lambda value: f"{100 * value:.1f}"),
     "test_macro_f1": ("macro-F1", lambda value: f"{100 * value:.1f}"),
     "test_pearson": ("Pearson", lambda value: f"{100 * value:.1f}"),
     "test_spearman": ("Spearman", lambda value: f"{100 * value:.1f}"),
@@ -70,10 +71,12 @@ def accuracy_table(results):
 def standard_error(results, name):
     """Standard error of a row's mean: of the test sample, and of the runs.
 
-    Of an accuracy p it is that of a share, of a correlation r about (1 - r^2) / sqrt(n).
+    Of an accuracy p it is that of a share, and an F1 is taken for one; of a correlation r it is
+    about (1 - r^2) / sqrt(n).
     """
     row, value = results["rows"][name], mean(results, name)
-    variance = value * (1 - value) if results["measure"] == "accuracy" else (1 - value**2) ** 2
+    correlation = results["measure"] == "pearson"
+    variance = (1 - value**2) ** 2 if correlation else value * (1 - value)
     spread_of_runs = row["summary"][f"test_{results['measure']}"]["std"]
     return math.sqrt(variance / results["test_examples"] + spread_of_runs**2 / len(row["runs"]))
 

@@ -59,8 +59,7 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
         tensors, others = _split(called, args, kwargs)
         calls[path] += 1
         name = called.name if calls[path] == 1 else f"{called.name}_call_{calls[path]}"
-        outputs, scores = _WithScores(called, others, name)(tensors)
-        floats = keras.tree.map_structure(lambda x: keras.ops.cast(x, "float32"), scores)
+        outputs, scores, floats = _WithScores(called, others, name)(tensors)
         return (outputs, scores) if others.get(FLAG) else outputs, {path: [floats]}
 
     return rewire(model, visit)
@@ -129,9 +128,10 @@ def attention_scores(
 
 
 class _WithScores(keras.layers.Layer):  # type: ignore[misc]
-    """One call of a layer with the flag set, as a layer of its own.
+    """One call of a layer with the flag set, and its scores in float32, as a layer of its own.
 
-    Keras takes it that every call of a layer has as many outputs as its first. Masks pass by: the
+    The cast belongs inside: as an operation of the graph it would be named "cast", as one in a
+    model that was loaded from a file may be, too. Keras takes it that every call of a layer has as many outputs as its first. Masks pass by: the
     tensors carry them into the layer and out of it.
     """
 
@@ -143,7 +143,9 @@ class _WithScores(keras.layers.Layer):  # type: ignore[misc]
         self.built = True
 
     def call(self, tensors: dict[str, Any]) -> Any:
-        return self.layer(**{**self.others, **tensors, FLAG: True})
+        outputs, scores = self.layer(**{**self.others, **tensors, FLAG: True})
+        floats = keras.tree.map_structure(lambda x: keras.ops.cast(x, "float32"), scores)
+        return outputs, scores, floats
 
     def compute_mask(self, *args: Any, **kwargs: Any) -> None:
         return None

@@ -73,7 +73,7 @@ def SAM(
     import keras_attnpool
 
     model = keras_attnpool.models.SAM(384, num_classes=6, sequence_length=40)
-    assert model.input_shape["features"] == (None, 40, 384)
+    assert model.input["features"].shape == (None, 40, 384)
     ```
 
     Reference:

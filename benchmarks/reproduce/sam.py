@@ -1,0 +1,385 @@
+"""SAM's tables 2-5 on frozen features of MiniLM: TREC, SST-5, SUBJ, HaHackathon.
+
+The paper has RoBERTa, fine-tuned in its tables 2 and 3 and frozen in table 5. Here the language
+model is all-MiniLM-L6-v2, frozen: the states of its last layer are computed once and kept in
+`--cache`. Another preset of KerasHub is taken with `--preset`.
+"""
+
+import dataclasses
+import functools
+import time
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+from sklearn.model_selection import StratifiedKFold, train_test_split
+
+from benchmarks.reproduce.results import Results
+from benchmarks.reproduce.tasks import Task, run
+from keras_attnpool import datasets, layers, models, text
+
+CACHE = Path.home() / ".cache" / "keras_attnpool" / "features"
+UNITS = 128
+FOLDS = 5
+
+ROWS: dict[str, tuple[str, dict[str, Any]]] = {
+    "language model": ("BackboneClassifier", {"pooling": "first"}),
+    "language model, mean": ("BackboneClassifier", {"pooling": "mean"}),
+    "RB": ("SAM", {"order": ()}),
+    "RBA": ("AttentionBiLSTM", {}),
+    "DiSAN": ("DiSAN", {"units": UNITS, "hidden_units": None}),
+    "SAM": ("SAM", {}),
+    "SAM -FAM": ("SAM", {"order": ("token",)}),
+    "SAM -TAM": ("SAM", {"order": ("feature",)}),
+    "SAM TAM+FAM": ("SAM", {"order": ("token", "feature")}),
+    "SAM 0.1": ("SAM", {"threshold": 0.1}),
+    "SAM pointwise": ("SAM", {"mode": "pointwise"}),
+    "SAM, no BiLSTM": ("SAM", {"num_layers": 0}),
+    "AttentionPooling": ("BackboneClassifier", {"pooling": "AttentionPooling"}),
+}
+# Figure 3: the threshold, on TREC.
+THRESHOLDS = {f"SAM {delta}": ("SAM", {"threshold": delta}) for delta in (0.2, 0.4, 0.6, 0.8)}
+
+# Tables 2, 3 and 5, and table 4 for the ablations.
+PAPER = {
+    "humor": {
+        "language model": 95.42,
+        "RB": 95.48,
+        "RBA": 95.68,
+        "SAM": 96.41,
+        "SAM -FAM": 95.70,
+        "SAM -TAM": 95.50,
+        "SAM TAM+FAM": 95.98,
+        "SAM 0.1": 96.12,
+    },
+    "controversy": {
+        "language model": 59.29,
+        "RB": 59.06,
+        "RBA": 60.33,
+        "SAM": 62.89,
+        "SAM -FAM": 60.50,
+        "SAM -TAM": 60.65,
+        "SAM TAM+FAM": 61.03,
+        "SAM 0.1": 60.86,
+    },
+    "sst5": {
+        "language model": 59.10,
+        "RB": 59.30,
+        "RBA": 59.40,
+        "DiSAN": 59.20,
+        "SAM": 59.70,
+        "SAM -FAM": 59.30,
+        "SAM -TAM": 59.10,
+        "SAM TAM+FAM": 58.45,
+        "SAM 0.1": 59.40,
+    },
+    "subj": {
+        "language model": 94.09,
+        "RB": 95.39,
+        "RBA": 95.05,
+        "DiSAN": 94.11,
+        "SAM": 95.78,
+        "SAM -FAM": 95.69,
+        "SAM -TAM": 94.99,
+        "SAM TAM+FAM": 95.83,
+        "SAM 0.1": 95.84,
+    },
+    "trec": {
+        "language model": 91.9,
+        "RB": 92.4,
+        "RBA": 92.6,
+        "DiSAN": 91.9,
+        "SAM": 93.4,
+        "SAM -FAM": 92.6,
+        "SAM -TAM": 92.4,
+        "SAM TAM+FAM": 93.2,
+        "SAM 0.1": 93.2,
+    },
+}
+# Seconds an epoch, table 5, SUBJ.
+TIMED = {"language model": 40, "RB": 43, "RBA": 43, "DiSAN": 84, "SAM": 43}
+
+
+def _task(name: str, length: int, table: str, max_epochs: int, f1: bool = False) -> Task:
+    recipe = {
+        "optimizer": "adamw",
+        "learning_rate": 1e-3,
+        "clip_norm": None,
+        "weight_decay": 1e-2,
+        "batch_size": 32,
+    }
+    return Task(
+        functools.partial(_sources, name),
+        recipe,
+        length,
+        (length,),
+        max_epochs,
+        table,
+        PAPER[name],
+        patience=3,
+        positive_f1=f1,
+    )
+
+
+def _sources(name: str, folder: str | None = None) -> tuple[Any, ...]:
+    """The texts to train on, the development part where there is one, and the test part."""
+    if name == "subj":
+        # No split is given. As many texts to test as in the paper.
+        whole = datasets.load("subj", split="all")
+        rest, test = train_test_split(
+            np.arange(len(whole.texts)), test_size=2000, stratify=whole.labels, random_state=0
+        )
+        return whole.subset(rest), whole.subset(test)
+    splits = ("train", "test") if name == "trec" else ("train", "dev", "test")
+    return tuple(datasets.load(name, split=split) for split in splits)
+
+
+# Word pieces of the longest texts; longer ones are cut. In JAX and TensorFlow as well one length.
+TASKS = {
+    "trec": _task("trec", 40, "4 and 5, TREC", 15),
+    "sst5": _task("sst5", 64, "3 and 4, SST", 10),
+    "subj": _task("subj", 64, "4 and 5, SUBJ", 10),
+    "humor": _task("humor", 64, "2 and 4, Humor.", 10, f1=True),
+    "controversy": _task("controversy", 64, "2 and 4, Contro.", 10, f1=True),
+}
+DATASETS = tuple(TASKS)
+
+
+class Batches(keras.utils.PyDataset):  # type: ignore[misc]
+    """Features of a part, read from the disk a batch at a time, at unit variance."""
+
+    def __init__(
+        self, features: Any, mask: Any, labels: Any, scale: float, size: int, seed: int | None
+    ) -> None:
+        super().__init__()
+        self.features, self.mask, self.labels = features, mask, labels
+        self.scale, self.size = scale, size
+        self.rng = None if seed is None else np.random.default_rng(seed)
+        self.order = np.arange(len(labels))
+        self.on_epoch_end()
+
+    def __len__(self) -> int:
+        return -(-len(self.order) // self.size)
+
+    def __getitem__(self, index: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        chosen = self.order[index * self.size : (index + 1) * self.size]
+        features = self.features[chosen].astype("float32") * self.scale
+        return {"features": features, "padding_mask": self.mask[chosen]}, self.labels[chosen]
+
+    def on_epoch_end(self) -> None:
+        """A new order."""
+        if self.rng is not None:
+            self.rng.shuffle(self.order)
+
+    def restore(self, predictions: Any) -> np.ndarray:
+        """They come in order: nothing to put back."""
+        return np.asarray(predictions)
+
+
+class Features:
+    """The features of a data set, and the parts that a fold of it has."""
+
+    def __init__(self, dataset: str, preset: str, cache: str | Path, quick: bool = False) -> None:
+        self.task = task = TASKS[dataset]
+        sources = list(task.parts(None))
+        self.num_classes = sources[0].num_classes
+        if quick:
+            sources = [part.subset(np.arange(200)) for part in sources]
+        model = text.LanguageModel.from_preset(preset, sequence_length=task.max_length)
+        self.dim = model.dim
+        self.sources = [
+            (*model.features(part.texts, cache=cache, verbose=1).values(), np.array(part.labels))
+            for part in sources
+        ]
+        features, mask, _ = self.sources[0]
+        kept = features[:500][mask[:500]].astype("float32")
+        self.scale = float(1 / kept.std())
+        self.fold(0)
+
+    def fold(self, index: int) -> None:
+        """Takes the parts of a fold: its fifth of the training texts chooses the epoch.
+
+        Where there is a development part, that one does, and folds are repeated runs.
+        """
+        if len(self.sources) == 3:
+            self.used = list(self.sources)
+        else:
+            (features, mask, labels), test = self.sources
+            split = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(mask, labels)
+            rest, held = list(split)[index % FOLDS]
+            self.used = [
+                *[_Rows(features, mask, labels, rows).parts() for rows in (rest, held)],
+                test,
+            ]
+        self.parts = [(None, labels) for _, _, labels in self.used]
+
+    def batches(self, part: int, seed: int | None = None) -> Batches:
+        return Batches(*self.used[part], self.scale, self.task.recipe["batch_size"], seed)
+
+
+@dataclasses.dataclass
+class _Rows:
+    """Some rows of features that stay on the disk."""
+
+    features: Any
+    mask: np.ndarray
+    labels: np.ndarray
+    rows: np.ndarray
+
+    def parts(self) -> tuple[Any, np.ndarray, np.ndarray]:
+        return self, self.mask[self.rows], self.labels[self.rows]
+
+    def __getitem__(self, chosen: np.ndarray) -> np.ndarray:
+        return np.asarray(self.features[self.rows[chosen]])
+
+
+def rows(dataset: str) -> dict[str, float | None]:
+    """The rows of a data set's tables with the paper's figure, as shares."""
+    names = {**ROWS, **(THRESHOLDS if dataset == "trec" else {})}
+    paper = PAPER[dataset]
+    return {row: paper[row] / 100 if row in paper else None for row in names}
+
+
+def build(row: str, data: Features) -> keras.Model:
+    """The model of a row."""
+    builder, arguments = {**ROWS, **THRESHOLDS}[row]
+    given: dict[str, Any] = dict(arguments)
+    if given.get("pooling") == "AttentionPooling":
+        given["pooling"] = layers.AttentionPooling(hidden_dim=UNITS, name="pooling")
+    if builder in ("SAM", "AttentionBiLSTM"):
+        given["lstm_units"] = UNITS
+    given |= {"dropout": 0.2, "sequence_length": data.task.max_length}
+    maker = getattr(models, builder)
+    if builder in ("SAM", "BackboneClassifier"):
+        return maker(data.dim, data.num_classes, **given)
+    return maker(None, data.num_classes, backbone=data.dim, **given)
+
+
+def reproduce(
+    results: Results,
+    dataset: str,
+    chosen: list[str],
+    seeds: list[int],
+    *,
+    quick: bool = False,
+    preset: str = "minilm",
+    cache: str | None = None,
+    epoch_times: bool = False,
+) -> None:
+    """Runs what is missing. A seed is a fold, where no development part is given."""
+    task = TASKS[dataset]
+    configs = {
+        row: {
+            "model": {**ROWS, **THRESHOLDS}[row][0],
+            "arguments": {**ROWS, **THRESHOLDS}[row][1],
+            "preset": preset,
+            **task.recipe,
+        }
+        for row in chosen
+    }
+    missing = [
+        (row, seed)
+        for seed in seeds
+        for row in chosen
+        if seed not in results.done(row, configs[row])
+    ]
+    print(f"{len(missing)} of {len(chosen) * len(seeds)} runs to do", flush=True)
+    if not missing and not epoch_times:
+        return
+    data = Features(dataset, preset, cache or CACHE, quick)
+    if epoch_times:
+        _time_epochs(results, data, rounds=1 if quick else 3)
+        return
+    results.header["test_examples"] = len(data.parts[2][1])
+    for number, (row, seed) in enumerate(missing, start=1):
+        data.fold(seed)
+        result, facts = run(
+            functools.partial(build, row, data), data, seed, 1 if quick else task.max_epochs
+        )
+        results.add(row, configs[row], {"paper": rows(dataset)[row], **facts}, result)
+        print(f"[{number}/{len(missing)}] {row}, seed {seed}: {result}", flush=True)
+
+
+def _time_epochs(results: Results, data: Features, rounds: int) -> None:
+    """Trains the timed rows in turns on the same batches; process time relative to RB."""
+    features, mask, labels = data.used[0]
+    count = min(len(labels), 1280)
+    data.used[0] = (features[np.arange(count)], mask[:count], labels[:count])
+    compiled = {}
+    for row in TIMED:
+        keras.utils.set_random_seed(0)
+        model = build(row, data)
+        model.compile("adam", "sparse_categorical_crossentropy")
+        model.fit(data.batches(0, 0), verbose=0, shuffle=False)  # compiles
+        compiled[row] = model
+    seconds: dict[str, list[float]] = {row: [] for row in TIMED}
+    for index in range(rounds):
+        for row, model in compiled.items():
+            start = time.process_time()
+            model.fit(data.batches(0, 0), verbose=0, shuffle=False)
+            seconds[row].append(time.process_time() - start)
+        print(index, {row: round(values[-1], 1) for row, values in seconds.items()}, flush=True)
+    first = np.array(seconds["RB"])
+    results.note(
+        "epoch_times",
+        {
+            row: {
+                "paper": round(TIMED[row] / TIMED["RB"], 3),
+                "parameters": compiled[row].count_params(),
+                "relative": [
+                    round(float(f(np.array(values) / first)), 3)
+                    for f in (np.median, np.min, np.max)
+                ],
+            }
+            for row, values in seconds.items()
+        },
+    )
+
+
+# What the paper says of the order of its rows.
+CLAIMS = (
+    ("SAM", "language model", "SAM beats the language model alone"),
+    ("SAM", "RB", "... BiLSTMs on it (RB)"),
+    ("SAM", "RBA", "... with attention (RBA)"),
+    ("SAM", "DiSAN", "... DiSAN on it"),
+    ("RB", "language model", "BiLSTMs help"),
+    ("RBA", "RB", "attention helps"),
+    ("SAM", "SAM -FAM", "the weights of features help"),
+    ("SAM", "SAM -TAM", "the weights of tokens help"),
+    ("SAM", "SAM TAM+FAM", "features should come first"),
+    ("SAM", "SAM 0.1", "no threshold is better than 0.1"),
+    ("SAM", "SAM pointwise", "weights for positions against weights for words"),
+    ("SAM", "SAM, no BiLSTM", "BiLSTMs in front of the attention"),
+    ("AttentionPooling", "language model, mean", "plain attention against the mean"),
+    ("language model, mean", "language model", "the mean against the first token"),
+)
+
+
+def header(dataset: str) -> dict[str, Any]:
+    """What stands at the head of a data set's results file."""
+    task = TASKS[dataset]
+    folded = dataset in ("trec", "subj")
+    return {
+        "paper": "SAM",
+        "table": task.table,
+        "dataset": dataset,
+        "measure": "f1" if task.positive_f1 else "accuracy",
+        "claims": [(*claim, None) for claim in CLAIMS],
+        "protocol": {
+            "language_model": "all-MiniLM-L6-v2, frozen, states of the last layer at unit variance "
+            "(the paper: RoBERTa"
+            + (", frozen)" if dataset in ("trec", "subj") else ", fine-tuned)"),
+            "selection": "epoch with the best validation accuracy, ties by loss; test read once",
+            "runs": f"{FOLDS} folds of the training texts: one chooses the epoch, the test part "
+            "stays the same"
+            if folded
+            else "seeds; the development part chooses the epoch",
+            "patience": task.patience,
+            "max_epochs": task.max_epochs,
+            "batch_size": task.recipe["batch_size"],
+            "max_length": f"{task.max_length} word pieces",
+            "sizes": f"two BiLSTMs of {UNITS} units (the paper: 256); DiSAN {UNITS} units",
+            "optimizer": "AdamW, 1e-3, weight decay 1e-2 (the paper: with lookahead, rates tuned)",
+        },
+    }
