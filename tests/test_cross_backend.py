@@ -17,6 +17,13 @@ DIM = 6
 SMALL = {"embedding_dim": 6, "hidden_units": 5}
 LSTM = {**SMALL, "lstm_units": 3, "attention_dim": 4, "num_heads": 2}
 
+
+def embedded() -> keras.Model:
+    """The smallest of backbones."""
+    tokens = keras.Input((None,), dtype="int32")
+    return keras.Model(tokens, keras.layers.Embedding(20, DIM, name="table")(tokens), name="words")
+
+
 # Every layer, called with `(batch, time, dim)` and a mask.
 LAYERS = {
     "low_rank": layers.LowRankAttentionPooling(3, dropout=0.1),
@@ -34,6 +41,9 @@ LAYERS = {
     "target": layers.ConvAttentionPooling(2, 4),
     "target_code": layers.ConvAttentionPooling(2, DIM, value_conv=False),
     "places": layers.AddPositionEmbedding(7),
+    "features": layers.FeatureWiseAttention(2, threshold=0.1),
+    "tokens": layers.TokenWiseAttention("pointwise", pooled=False),
+    "sequential": layers.SequentialAttention(mode="pointwise"),
     "average": layers.MaskedAveragePooling1D(),
     "max": layers.MaskedMaxPooling1D(),
     "last": layers.LastPooling1D(),
@@ -59,6 +69,11 @@ MODELS = {
         20, 3, embedding_dim=8, num_heads=2, feedforward_dim=8, max_length=9
     ),
     "AverageEmbedding": lambda: models.AverageEmbedding(20, 3, **SMALL),
+    "AttentionBiLSTM": lambda: models.AttentionBiLSTM(20, 3, lstm_units=3, **SMALL),
+    "SAM": lambda: models.SAM(embedded(), 3, mode="pointwise", lstm_units=3),
+    "BackboneClassifier": lambda: models.BackboneClassifier(
+        embedded(), 3, pooling="mean", trainable_backbone=False
+    ),
 }
 DOCUMENTS = {
     "HCAN": lambda: models.HCAN(20, 3, embedding_dim=6, filters=4, num_heads=2),

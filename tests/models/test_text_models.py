@@ -54,6 +54,7 @@ ROWS = {
     "MPSAN, gates": (models.MPSAN, {**SMALL, "positions": (("backward",),), "fusion": "gate"}),
     "DiSAN": (models.DiSAN, {**SMALL, "units": 5}),
     "Bi-BloSAN": (models.BiBloSAN, {**SMALL, "units": 5}),
+    "RBA": (models.AttentionBiLSTM, {**SMALL, "lstm_units": 3}),
     "multi-head": (models.MultiHeadSAN, {**SMALL, "num_heads": 2, "key_dim": 3}),
     "Generalized pooling": (models.GeneralizedPoolingClassifier, LSTM),
     "Generalized pooling, scalar, two layers": (
