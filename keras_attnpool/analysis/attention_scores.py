@@ -131,8 +131,8 @@ class _WithScores(keras.layers.Layer):  # type: ignore[misc]
     """One call of a layer with the flag set, and its scores in float32, as a layer of its own.
 
     The cast belongs inside: as an operation of the graph it would be named "cast", as one in a
-    model that was loaded from a file may be, too. Keras takes it that every call of a layer has as many outputs as its first. Masks pass by: the
-    tensors carry them into the layer and out of it.
+    model that was loaded from a file may be, too. Keras takes it that every call of a layer has as
+    many outputs as its first. Masks pass by: the tensors carry them into the layer and out of it.
     """
 
     def __init__(self, layer: Any, others: dict[str, Any], name: str) -> None:

@@ -56,7 +56,7 @@ def BackboneClassifier(
 
     Raises:
         ValueError: For a backbone of another kind or with layers called like those behind it, an
-            unknown pooling, or fewer than 2 classes.
+            unknown pooling or one that returns no vector, or fewer than 2 classes.
 
     Example:
 
@@ -81,6 +81,11 @@ def BackboneClassifier(
         vector = keras.ops.take(x, 0, axis=1)
     else:
         vector = with_mask(_pooling_layer(pooling), x, mask)
+    if len(vector.shape) != 2:
+        raise ValueError(
+            "`pooling` of BackboneClassifier must return one vector a text, (batch, dim). "
+            f"Received: {pooling!r}, which returns the shape {vector.shape}"
+        )
     outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
     return model_on_backbone("BackboneClassifier", inputs, outputs, name)
 

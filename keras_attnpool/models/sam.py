@@ -79,7 +79,7 @@ def SAM(
     Reference:
         - Zhou et al., Sequential Attention Module for Natural Language Processing
     """
-    if mode == "dense" and sequence_length is None and "token" in order:
+    if mode == "dense" and sequence_length is None and "token" in (order or ()):
         raise ValueError(
             '`sequence_length` of SAM must be given with mode="dense", which has weights for each '
             'position; mode="pointwise" takes any length. Received: sequence_length=None'
@@ -89,17 +89,16 @@ def SAM(
         x = ShortcutStackedBiLSTM(lstm_units, num_layers, shortcut="none", name="encoder")(x, mask)
     if dropout:
         x = keras.layers.Dropout(dropout, name="states_dropout")(x)
-    if order:
-        x = SequentialAttention(order, reduction, threshold, mode, hidden_dim, name="attention")(
-            x, mask=mask
+    # What is no order at all is refused by the layer.
+    if not isinstance(order, list | tuple) or order:
+        attention = SequentialAttention(
+            order, reduction, threshold, mode, hidden_dim, name="attention"
         )
-    if len(x.shape) == 3:
-        weighed = "token" in order
-        # Weights of tokens sum to 1: a mean on top would shrink the vector by the length.
-        x = (
-            keras.ops.sum(x, axis=1)
-            if weighed
-            else with_mask(MaskedAveragePooling1D(name="pooling"), x, mask)
-        )
+        x = attention(x, mask=mask)
+    if len(x.shape) == 3 and "token" in order:
+        # These weights sum to 1: a mean would shrink the vector by the length.
+        x = keras.ops.sum(x, axis=1)
+    elif len(x.shape) == 3:
+        x = with_mask(MaskedAveragePooling1D(name="pooling"), x, mask)
     outputs = classify(x, num_classes, hidden_units, dropout, classifier_activation)
     return model_on_backbone("SAM", inputs, outputs, name)

@@ -183,3 +183,15 @@ class TestErrors:
         with pytest.raises(ValueError, match=r"\['a/att', 'b/att'\]"):
             analysis.attention_scores(model, np.ones((1, 2, 4)), "att")
         assert analysis.attention_scores(model, np.ones((1, 2, 4)), "b/att").shape == (1, 2)
+
+
+def test_a_graph_may_have_a_cast_of_its_own():
+    """Names start anew in a process that loads a model: what is added must not take one twice."""
+    inputs = keras.Input((4,), dtype="int32")
+    embedded = keras.layers.Embedding(9, 6)(inputs)
+    kept = keras.ops.cast(inputs, "bool")
+    model = keras.Model(inputs, layers.AttentionPooling(name="pooling")(embedded, mask=kept))
+    keras.utils.clear_session()
+    scores = analysis.attention_scores(model, np.array([[3, 1, 0, 0]]), "pooling")
+    np.testing.assert_allclose(scores.sum(), 1, atol=1e-5)
+    np.testing.assert_array_equal(scores[0, 2:], 0)

@@ -289,5 +289,12 @@ def test_unknown_options_are_errors():
         models.BackboneClassifier(DIM, 3, pooling="sum")
     with pytest.raises(ValueError, match="`merge_mode` of AttentionBiLSTM.*'mul'"):
         models.AttentionBiLSTM(20, 3, merge_mode="mul")
-    with pytest.raises(ValueError, match="`order` of SequentialAttention"):
-        models.SAM(DIM, 3, order=("head",), mode="pointwise")
+    for order in (("head",), None, "feature"):
+        with pytest.raises(ValueError, match="`order` of SequentialAttention"):
+            models.SAM(DIM, 3, order=order)
+    for pooling in (
+        layers.FeatureWiseAttention(),
+        layers.GeneralizedPooling(2, 4, flatten=False),
+    ):
+        with pytest.raises(ValueError, match="`pooling` of BackboneClassifier.*one vector"):
+            models.BackboneClassifier(DIM, 3, pooling=pooling)
