@@ -1,6 +1,7 @@
 """Command line of the reproductions."""
 
 import argparse
+import re
 from pathlib import Path
 
 from benchmarks.reproduce import generalized_pooling, hcan, lama, mpsan, sam
@@ -63,6 +64,8 @@ def main() -> None:
     name = f"{module.__name__.rpartition('.')[2]}_{dataset}"
     if arguments.get("paper_sizes"):
         name += ".paper_sizes"
+    if arguments.get("preset", "minilm") != "minilm":
+        name += "." + re.sub(r"\W+", "_", arguments["preset"])
     if arguments["quick"]:
         name, seeds = f"{name}.quick", seeds[:1]
     results = Results(RESULTS / f"{name}.json", module.header(dataset))

@@ -51,6 +51,23 @@ class LayerArguments:
             )
         return float(value)
 
+    def _unit_interval(self, value: float, name: str) -> float:
+        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not number or not 0 <= value <= 1:
+            raise ValueError(
+                f"`{name}` of {type(self).__name__} must be a number in [0, 1]. "
+                f"Received: {name}={value!r}"
+            )
+        return float(value)
+
+    def _one_of(self, value: str, name: str, allowed: tuple[str, ...]) -> str:
+        if value not in allowed:
+            raise ValueError(
+                f"`{name}` of {type(self).__name__} must be one of {allowed}. "
+                f"Received: {name}={value!r}"
+            )
+        return value
+
     def _multiple_of_heads(self, filters: int, num_heads: int) -> int:
         filters = self._positive(filters, "filters")
         if filters % num_heads:

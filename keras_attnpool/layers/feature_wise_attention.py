@@ -1,6 +1,5 @@
 """Feature-wise attention (SAM): a gate for each feature of a text."""
 
-import numbers
 from typing import Any
 
 import keras
@@ -115,13 +114,7 @@ class FeatureWiseAttention(AttentionBase):
             **kwargs,
         )
         self.reduction = self._positive(reduction, "reduction")
-        number = isinstance(threshold, numbers.Real) and not isinstance(threshold, bool)
-        if not number or not 0 <= threshold <= 1:
-            raise ValueError(
-                f"`threshold` of FeatureWiseAttention must be a number in [0, 1]. Received: "
-                f"threshold={threshold!r}"
-            )
-        self.threshold = float(threshold)
+        self.threshold = self._unit_interval(threshold, "threshold")
 
     def build(self, input_shape: Shape) -> None:
         """Creates the two dense layers."""

@@ -7,7 +7,7 @@ import keras
 
 from keras_attnpool.layers.base import AttentionBase
 from keras_attnpool.layers.feature_wise_attention import FeatureWiseAttention
-from keras_attnpool.layers.token_wise_attention import TokenWiseAttention
+from keras_attnpool.layers.token_wise_attention import MODES, TokenWiseAttention, known_length
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 PARTS = ("feature", "token")
@@ -113,23 +113,25 @@ class SequentialAttention(AttentionBase):
             seed=seed,
             **kwargs,
         )
-        listed = isinstance(order, list | tuple) and len(order) > 0
-        if not listed or len(set(order)) < len(order) or not set(order) <= set(PARTS):
+        listed = isinstance(order, list | tuple) and all(part in PARTS for part in order)
+        if not listed or not order or len(set(order)) < len(order):
             raise ValueError(
                 f"`order` of SequentialAttention must hold 'feature', 'token' or both, each once. "
                 f"Received: order={order!r}"
             )
         self.order = tuple(order)
         self.reduction = self._positive(reduction, "reduction")
-        self.threshold = threshold
-        self.mode = mode
-        self.hidden_dim = hidden_dim
+        self.threshold = self._unit_interval(threshold, "threshold")
+        self.mode = self._one_of(mode, "mode", MODES)
+        self.hidden_dim = None if hidden_dim is None else self._positive(hidden_dim, "hidden_dim")
         self.pooled = bool(pooled)
         self.parts = [self._part(index) for index in range(len(self.order))]
 
     def build(self, input_shape: Shape) -> None:
         """Builds the parts; both see the shape of the inputs."""
         self._feature_dim(input_shape)
+        if "token" in self.order and self.mode == "dense":
+            known_length(self, input_shape)
         for part in self.parts:
             part.build(input_shape)
 
@@ -142,6 +144,7 @@ class SequentialAttention(AttentionBase):
     ) -> Any:
         """Weighs features and steps of `(batch, time, dim)`."""
         output, mask = self._read(inputs, mask)
+        self._check_length(inputs.shape)
         scores: dict[str, Tensor] = {}
         for name, part in zip(self.order, self.parts, strict=True):
             output, scores[name] = part(
@@ -166,6 +169,7 @@ class SequentialAttention(AttentionBase):
     ) -> Any:
         """Returns the symbolic output, or the pair of output and dict of scores."""
         self._check_mask(inputs, mask)
+        self._check_length(inputs.shape)
         output, scores = inputs, {}
         for name, part in zip(self.order, self.parts, strict=True):
             output, scores[name] = part.compute_output_spec(output, mask, training, True)
@@ -182,6 +186,11 @@ class SequentialAttention(AttentionBase):
             "hidden_dim": self.hidden_dim,
             "pooled": self.pooled,
         }
+
+    def _check_length(self, input_shape: Shape) -> None:
+        for part in self.parts:
+            if isinstance(part, TokenWiseAttention):
+                part.check_length(input_shape, self)
 
     def _part(self, index: int) -> FeatureWiseAttention | TokenWiseAttention:
         """The layer of that place in the order, with numbers of its own to start from."""

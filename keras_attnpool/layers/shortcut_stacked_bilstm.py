@@ -10,6 +10,7 @@ from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 SHORTCUTS = ("full", "per_direction", "none")
+MERGE_MODES = ("concat", "sum")
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -38,6 +39,7 @@ class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
         num_layers: Number of layers, the paper's L.
         shortcut: `"full"`, the wiring of the official code, `"per_direction"`, the paper's
             equations as printed, or `"none"`.
+        merge_mode: How the directions of the highest layer are joined, `"concat"` or `"sum"`.
         dropout: Share of each layer's inputs dropped in training, in [0, 1).
         use_bias: Whether the gates have biases.
         kernel_initializer: Initializer of the kernels that the inputs meet.
@@ -63,11 +65,11 @@ class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
         `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
-        `(batch, time, 2 * units)`.
+        `(batch, time, 2 * units)`, or `(batch, time, units)` with `merge_mode="sum"`.
 
     Returns:
-        The forward states followed by the backward states of the highest layer, in the layer's
-        compute dtype.
+        The forward states followed by the backward states of the highest layer, or their sum, in
+        the layer's compute dtype.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -104,6 +106,7 @@ class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
         units: int,
         num_layers: int = 3,
         shortcut: str = "full",
+        merge_mode: str = "concat",
         dropout: float = 0.0,
         use_bias: bool = True,
         kernel_initializer: InitializerLike = "glorot_uniform",
@@ -122,12 +125,8 @@ class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
         super().__init__(**kwargs)
         self.units = self._positive(units, "units")
         self.num_layers = self._positive(num_layers, "num_layers")
-        if shortcut not in SHORTCUTS:
-            raise ValueError(
-                f"`shortcut` of ShortcutStackedBiLSTM must be one of {SHORTCUTS}. "
-                f"Received: shortcut={shortcut!r}"
-            )
-        self.shortcut = shortcut
+        self.shortcut = self._one_of(shortcut, "shortcut", SHORTCUTS)
+        self.merge_mode = self._one_of(merge_mode, "merge_mode", MERGE_MODES)
         self.dropout = self._fraction(dropout, "dropout")
         self.use_bias = bool(use_bias)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
@@ -156,7 +155,7 @@ class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
     def call(
         self, inputs: Tensor, mask: Tensor | None = None, training: bool | None = None
     ) -> Tensor:
-        """Encodes `(batch, time, dim)`: `(batch, time, 2 * units)`."""
+        """Encodes `(batch, time, dim)`: `(batch, time, 2 * units)`, or `units` of sums."""
         inputs, mask = self._read(inputs, mask)
         # The kept steps of each row at its front: what comes after them reaches none of them.
         words = inputs if mask is None else _gather(inputs, _front_order(mask))
@@ -178,6 +177,8 @@ class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
             else:
                 read_forward = ops.concatenate([words, forward], axis=-1)
                 read_backward = ops.concatenate([words, backward], axis=-1)
+        if self.merge_mode == "sum":
+            states = forward + backward
         return states if mask is None else zero_masked(_gather(states, _rank(mask)), mask)
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
@@ -185,8 +186,9 @@ class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
         return mask
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
-        """Returns `(batch, time, 2 * units)`."""
-        return (input_shape[0], input_shape[1], 2 * self.units)
+        """Returns `(batch, time, 2 * units)`, or `(batch, time, units)` of sums."""
+        directions = 2 if self.merge_mode == "concat" else 1
+        return (input_shape[0], input_shape[1], directions * self.units)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
@@ -195,6 +197,7 @@ class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
             "units": self.units,
             "num_layers": self.num_layers,
             "shortcut": self.shortcut,
+            "merge_mode": self.merge_mode,
             "dropout": self.dropout,
             "use_bias": self.use_bias,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),

@@ -17,6 +17,21 @@ MODES = ("dense", "pointwise")
 POINTWISE_UNITS = 8
 
 
+def known_length(owner: keras.layers.Layer, input_shape: Shape) -> int:
+    """The number of steps that dense weights are for.
+
+    Raises:
+        ValueError: If it is unknown; the message names the layer `owner`.
+    """
+    if input_shape[1] is None:
+        raise ValueError(
+            f"The length of the `inputs` of layer '{owner.name}' ({type(owner).__name__}) must be "
+            f'known with mode="dense", which has weights for each position; mode="pointwise" takes '
+            f"any length. Received: shape {tuple(input_shape)}"
+        )
+    return int(input_shape[1])
+
+
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class TokenWiseAttention(AttentionBase):
     """Weighs the steps of a sequence by the maximum and the mean of their features.
@@ -124,11 +139,7 @@ class TokenWiseAttention(AttentionBase):
             seed=seed,
             **kwargs,
         )
-        if mode not in MODES:
-            raise ValueError(
-                f"`mode` of TokenWiseAttention must be one of {MODES}. Received: mode={mode!r}"
-            )
-        self.mode = mode
+        self.mode = self._one_of(mode, "mode", MODES)
         self.reduction = self._positive(reduction, "reduction")
         self.hidden_dim = None if hidden_dim is None else self._positive(hidden_dim, "hidden_dim")
         self.pooled = bool(pooled)
@@ -138,7 +149,7 @@ class TokenWiseAttention(AttentionBase):
         self._feature_dim(input_shape)
         size = 1
         if self.mode == "dense":
-            size = self._known_length(input_shape)
+            size = known_length(self, input_shape)
         hidden = self.hidden_dim or (
             max(1, size // self.reduction) if self.mode == "dense" else POINTWISE_UNITS
         )
@@ -156,7 +167,7 @@ class TokenWiseAttention(AttentionBase):
     ) -> Any:
         """Weighs the steps of `(batch, time, dim)`."""
         inputs, mask = self._read(inputs, mask)
-        self._check_length(inputs.shape)
+        self.check_length(inputs.shape, self)
         values = at_least_float32(inputs)
         logits = self._scores(ops.amax(values, axis=2)) + self._scores(ops.mean(values, axis=2))
         weights = masked_softmax(logits, mask)
@@ -180,7 +191,7 @@ class TokenWiseAttention(AttentionBase):
         return_attention_scores: bool = False,
     ) -> Any:
         """Returns the symbolic output, or the pair of output and scores."""
-        self._check_length(inputs.shape)
+        self.check_length(inputs.shape, self)
         return super().compute_output_spec(inputs, mask, training, return_attention_scores)
 
     def get_config(self) -> dict[str, Any]:
@@ -193,22 +204,16 @@ class TokenWiseAttention(AttentionBase):
             "pooled": self.pooled,
         }
 
-    def _known_length(self, input_shape: Shape) -> int:
-        if input_shape[1] is None:
-            raise ValueError(
-                f"The length of the `inputs` of layer '{self.name}' (TokenWiseAttention) must be "
-                f'known with mode="dense", which has weights for each position; '
-                f'mode="pointwise" takes any length. Received: shape {tuple(input_shape)}'
-            )
-        return int(input_shape[1])
-
-    def _check_length(self, input_shape: Shape) -> None:
-        expected = self.score_kernel.shape[1] if self.mode == "dense" else input_shape[1]
+    def check_length(self, input_shape: Shape, owner: keras.layers.Layer) -> None:
+        """Raises if dense weights are there, for another length; `owner` is named."""
+        if self.mode == "pointwise" or not self.built:
+            return
+        expected = self.score_kernel.shape[1]
         if input_shape[1] not in (None, expected):
             raise ValueError(
-                f"The `inputs` of layer '{self.name}' (TokenWiseAttention, mode=\"dense\") must "
-                f"have {expected} steps, as those that it was built for; pad or cut them, or take "
-                f'mode="pointwise". Received: shape {tuple(input_shape)}'
+                f"The `inputs` of layer '{owner.name}' ({type(owner).__name__}, mode=\"dense\") "
+                f"must have {expected} steps, as those that it was built for; pad or cut them, or "
+                f'take mode="pointwise". Received: shape {tuple(input_shape)}'
             )
 
     def _scores(self, pooled: Tensor) -> Tensor:

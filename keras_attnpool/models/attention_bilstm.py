@@ -13,8 +13,6 @@ from keras_attnpool.models.blocks import (
 )
 from keras_attnpool.types import ActivationLike
 
-MERGE_MODES = ("sum", "concat")
-
 
 def AttentionBiLSTM(
     vocabulary_size: int | None,
@@ -79,11 +77,6 @@ def AttentionBiLSTM(
           Classification
         - Zhou et al., Sequential Attention Module for Natural Language Processing, section 4.2
     """
-    if merge_mode not in MERGE_MODES:
-        raise ValueError(
-            f"`merge_mode` of AttentionBiLSTM must be one of {MERGE_MODES}. "
-            f"Received: merge_mode={merge_mode!r}"
-        )
     inputs, x, mask, embedding = tokens_or_backbone(
         "AttentionBiLSTM",
         vocabulary_size,
@@ -94,10 +87,10 @@ def AttentionBiLSTM(
         sequence_length,
         trainable_backbone,
     )
-    encoder = ShortcutStackedBiLSTM(lstm_units, num_layers, shortcut="none", name="encoder")
+    encoder = ShortcutStackedBiLSTM(
+        lstm_units, num_layers, shortcut="none", merge_mode=merge_mode, name="encoder"
+    )
     x = with_mask(encoder, x, mask)
-    if merge_mode == "sum":
-        x = keras.ops.add(*keras.ops.split(x, 2, axis=-1))
     if dropout:
         x = keras.layers.Dropout(dropout, name="states_dropout")(x)
     pooling = AttentionPooling(output_activation="tanh", name="pooling")

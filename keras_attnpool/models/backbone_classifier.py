@@ -7,7 +7,7 @@ import keras
 
 from keras_attnpool.layers import MaskedAveragePooling1D, MaskedMaxPooling1D
 from keras_attnpool.models.blocks import classify, encode_tokens, model_on_backbone, with_mask
-from keras_attnpool.types import ActivationLike
+from keras_attnpool.types import ActivationLike, Tensor
 
 POOLINGS = ("first", "mean", "max")
 
@@ -33,13 +33,15 @@ def BackboneClassifier(
     Args:
         backbone: A KerasHub backbone, or any functional `keras.Model` to `(batch, time, dim)`; or
             an integer, the `dim` of precomputed token features as `text.LanguageModel.features`
-            makes them. The mask is the input `"padding_mask"` if there is one, else "id is not 0"
-            where a single integer tensor comes in.
+            makes them. The mask is the input `"padding_mask"` or `"attention_mask"` if there is
+            one, else "id is not 0" where a single integer tensor comes in, else the Keras mask of
+            the states.
         num_classes: Number of classes.
-        pooling: `"first"`, `"mean"`, `"max"`, or a layer from `(batch, time, dim)` to a vector, any
-            pooling layer of this package.
+        pooling: `"first"` (the first kept token), `"mean"`, `"max"`, or a layer from
+            `(batch, time, dim)` to a vector, any pooling layer of this package.
         encoder: A layer from `(batch, time, dim)` to `(batch, time, other dim)` between backbone
-            and pooling, or several in order.
+            and pooling, or several in order. The mask goes to those whose call takes one; the
+            others see what stands at padded steps.
         sequence_length: Steps of every text; needed by layers that must know it.
         trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`. If
             not, the backbone runs in inference mode, without dropout.
@@ -78,7 +80,7 @@ def BackboneClassifier(
     for stage in stages:
         x = with_mask(stage, x, mask)
     if pooling == "first":
-        vector = keras.ops.take(x, 0, axis=1)
+        vector = _first(x, mask)
     else:
         vector = with_mask(_pooling_layer(pooling), x, mask)
     if len(vector.shape) != 2:
@@ -88,6 +90,17 @@ def BackboneClassifier(
         )
     outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
     return model_on_backbone("BackboneClassifier", inputs, outputs, name)
+
+
+def _first(x: Tensor, mask: Tensor | None) -> Tensor:
+    """The first kept step of `x` `(batch, time, dim)`, zeros where there is none."""
+    ops = keras.ops
+    if mask is None:
+        return ops.take(x, 0, axis=1)
+    first = ops.expand_dims(ops.argmax(ops.cast(mask, "int32"), axis=1), axis=-1)
+    steps = ops.take_along_axis(x, ops.expand_dims(first, axis=-1), axis=1)
+    some = ops.expand_dims(ops.any(mask, axis=1), axis=-1)
+    return ops.where(some, ops.squeeze(steps, axis=1), 0.0)
 
 
 def _pooling_layer(pooling: Any) -> Any:

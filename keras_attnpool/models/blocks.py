@@ -32,6 +32,10 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
         """Returns what the encoder makes of its inputs."""
         return self.encoder(inputs, training=False)
 
+    def compute_output_spec(self, inputs: Any) -> Any:
+        """Returns the encoder's symbolic output; it may have a longest length."""
+        return self.encoder.compute_output_spec(inputs)
+
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
         encoder = keras.saving.serialize_keras_object(self.encoder)
@@ -40,9 +44,10 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "InferenceMode":
         """Returns a layer made of a configuration."""
-        return cls(
-            **{**config, "encoder": keras.saving.deserialize_keras_object(config["encoder"])}
-        )
+        encoder = keras.saving.deserialize_keras_object(config["encoder"])
+        # On PyTorch a loaded backbone of KerasHub says that it is frozen, and its layers are not.
+        encoder.trainable = encoder.trainable
+        return cls(**{**config, "encoder": encoder})
 
 
 def embed_tokens(
@@ -124,11 +129,12 @@ def encode_tokens(
     Returns:
         The inputs in the structure of the backbone's, for features a dictionary of `"features"`
         `(batch, time, dim)` and `"padding_mask"` `(batch, time)`; the states
-        `(batch, time, dim)`; and the mask: the input `"padding_mask"` if there is one, else "id is
-        not 0" where a single integer tensor comes in, else `None`.
+        `(batch, time, dim)`; and the mask: the input `"padding_mask"` or `"attention_mask"` if
+        there is one, else "id is not 0" where a single integer tensor comes in, else `None`, where
+        the states may carry a Keras mask.
 
     Raises:
-        ValueError: If the backbone is none of these.
+        ValueError: If the backbone is none of these, or nothing tells which ids are padding.
     """
     if isinstance(backbone, int) and not isinstance(backbone, bool) and backbone >= 1:
         features = keras.Input((sequence_length, backbone), name="features")
@@ -141,7 +147,8 @@ def encode_tokens(
             f"Received: backbone={backbone!r}"
         )
     backbone.trainable = trainable
-    inputs = keras.tree.map_structure(lambda x: _same_input(x, sequence_length), backbone.input)
+    structure = backbone.inputs[0] if isinstance(backbone, keras.Sequential) else backbone.input
+    inputs = keras.tree.map_structure(lambda x: _same_input(x, sequence_length), structure)
     states = backbone(inputs) if trainable else InferenceMode(backbone, name="frozen")(inputs)
     if isinstance(states, dict) and "sequence_output" in states:
         states = states["sequence_output"]
@@ -150,13 +157,25 @@ def encode_tokens(
             f"`backbone` of {owner} must return states (batch, time, dim), or a dictionary that "
             f"holds them as 'sequence_output'. Received: {backbone.name!r} with the output {states}"
         )
+    return inputs, states, _padding_mask(owner, backbone, inputs, states)
+
+
+def _padding_mask(owner: str, backbone: keras.Model, inputs: Any, states: Tensor) -> Tensor | None:
+    """The mask of a backbone's tokens, from its inputs; `None` if the states carry their own."""
+    for name in ("padding_mask", "attention_mask"):
+        if isinstance(inputs, dict) and name in inputs:
+            return keras.ops.cast(inputs[name], "bool")
     flat = keras.tree.flatten(inputs)
-    mask = None
-    if isinstance(inputs, dict) and "padding_mask" in inputs:
-        mask = keras.ops.cast(inputs["padding_mask"], "bool")
-    elif len(flat) == 1 and keras.backend.standardize_dtype(flat[0].dtype).startswith("int"):
-        mask = keras.ops.not_equal(flat[0], 0)
-    return inputs, states, mask
+    ids = [x for x in flat if keras.backend.standardize_dtype(x.dtype).startswith("int")]
+    if len(flat) == 1 and ids:
+        return keras.ops.not_equal(flat[0], 0)
+    if ids and getattr(states, "_keras_mask", None) is None:
+        raise ValueError(
+            f"`backbone` of {owner} must tell padding from tokens: by an input 'padding_mask' or "
+            "'attention_mask', by a Keras mask, or by a single input of ids where 0 is padding. "
+            f"Received: {backbone.name!r} with the inputs {[x.name for x in flat]}"
+        )
+    return None
 
 
 def tokens_or_backbone(
@@ -224,9 +243,11 @@ def model_on_backbone(owner: str, inputs: Any, outputs: Tensor, name: str) -> ke
 
 
 def _same_input(x: Tensor, sequence_length: int | None) -> Tensor:
-    """A symbolic input like another, of that many steps."""
-    length = sequence_length or x.shape[1]
-    return keras.Input((length, *x.shape[2:]), dtype=x.dtype, name=x.name)
+    """A symbolic input like another, of that many steps where it has some."""
+    shape = x.shape[1:]
+    if shape and sequence_length:
+        shape = (sequence_length, *shape[1:])
+    return keras.Input(shape, dtype=x.dtype, name=x.name)
 
 
 def load_embeddings(layer: keras.layers.Embedding | None, embeddings: np.ndarray | None) -> None:

@@ -82,6 +82,7 @@ def DiSAN(
           Understanding
     """
     return _bidirectional(
+        "DiSAN",
         vocabulary_size,
         num_classes,
         lambda direction: DirectionalSelfAttention(
@@ -106,7 +107,7 @@ def DiSAN(
 
 
 def BiBloSAN(
-    vocabulary_size: int,
+    vocabulary_size: int | None,
     num_classes: int,
     *,
     units: int = 300,
@@ -115,6 +116,9 @@ def BiBloSAN(
     embedding_dim: int = 300,
     embeddings: np.ndarray | None = None,
     trainable_embeddings: bool = True,
+    backbone: keras.Model | int | None = None,
+    sequence_length: int | None = None,
+    trainable_backbone: bool = True,
     hidden_units: int | None = 300,
     dropout: float = 0.3,
     kernel_regularizer: RegularizerLike = None,
@@ -124,7 +128,7 @@ def BiBloSAN(
     """Builds Bi-BloSAN: block self-attention of both directions, multi-dimensional attention.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
+        vocabulary_size: Number of token ids, padding (id 0) included; `None` on a backbone.
         num_classes: Number of classes.
         units: Size of the attention of one direction.
         block_length: Tokens of a block; `None`: from each text's own length, see
@@ -133,6 +137,10 @@ def BiBloSAN(
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
+        backbone: A token encoder in place of the embeddings, or the size of precomputed token
+            features, as in `SAM`.
+        sequence_length: Steps of every text, or `None`; for backbones.
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share dropped in training of what goes into the kernels of the attentions and of
             the classifier.
@@ -141,12 +149,12 @@ def BiBloSAN(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`; not compiled.
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, or from the
+        backbone's inputs, to float32 scores `(batch, num_classes)`; not compiled.
 
     Raises:
-        ValueError: For a matrix that does not fit the vocabulary, fewer than 2 classes, or sizes
-            that the layers refuse.
+        ValueError: For both a vocabulary and a backbone or neither, a matrix that does not fit the
+            vocabulary, fewer than 2 classes, or sizes that the layers refuse.
 
     Example:
 
@@ -162,6 +170,7 @@ def BiBloSAN(
           Sequence Modeling
     """
     return _bidirectional(
+        "BiBloSAN",
         vocabulary_size,
         num_classes,
         lambda direction: BlockSelfAttention(
@@ -177,7 +186,7 @@ def BiBloSAN(
         embedding_dim,
         embeddings,
         trainable_embeddings,
-        (None, None, True),
+        (backbone, sequence_length, trainable_backbone),
         hidden_units,
         dropout,
         kernel_regularizer,
@@ -187,6 +196,7 @@ def BiBloSAN(
 
 
 def _bidirectional(
+    owner: str,
     vocabulary_size: int | None,
     num_classes: int,
     attention: Callable[[str], keras.layers.Layer],
@@ -203,7 +213,7 @@ def _bidirectional(
 ) -> keras.Model:
     """Embeddings or backbone, an attention of each direction, pooling, classifier."""
     inputs, x, mask, embedding = tokens_or_backbone(
-        "DiSAN", vocabulary_size, embedding_dim, embeddings, trainable_embeddings, *backbone
+        owner, vocabulary_size, embedding_dim, embeddings, trainable_embeddings, *backbone
     )
     both = [with_mask(attention(direction), x, mask) for direction in ("forward", "backward")]
     pooling = MultiDimAttentionPooling(
@@ -213,6 +223,6 @@ def _bidirectional(
     if dropout and hidden_units is not None:
         vector = keras.layers.Dropout(dropout, name="pooled_dropout")(vector)
     outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation, "elu")
-    model = model_on_backbone("DiSAN", inputs, outputs, name)
+    model = model_on_backbone(owner, inputs, outputs, name)
     load_embeddings(embedding, embeddings)
     return model

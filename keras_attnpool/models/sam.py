@@ -36,8 +36,9 @@ def SAM(
     Args:
         backbone: A KerasHub backbone, or any functional `keras.Model` to `(batch, time, dim)`; or
             an integer, the `dim` of precomputed token features as `text.LanguageModel.features`
-            makes them. The mask is the input `"padding_mask"` if there is one, else "id is not 0"
-            where a single integer tensor comes in.
+            makes them. The mask is the input `"padding_mask"` or `"attention_mask"` if there is
+            one, else "id is not 0" where a single integer tensor comes in, else the Keras mask of
+            the states.
         num_classes: Number of classes.
         order: The parts of `SequentialAttention`. Without a last part that sums the tokens, the
             vector is their mean, or their sum if the tokens were weighed before the features. An
@@ -79,14 +80,15 @@ def SAM(
     Reference:
         - Zhou et al., Sequential Attention Module for Natural Language Processing
     """
-    if mode == "dense" and sequence_length is None and "token" in (order or ()):
+    inputs, x, mask = encode_tokens("SAM", backbone, sequence_length, trainable_backbone)
+    if mode == "dense" and x.shape[1] is None and "token" in (order or ()):
         raise ValueError(
             '`sequence_length` of SAM must be given with mode="dense", which has weights for each '
             'position; mode="pointwise" takes any length. Received: sequence_length=None'
         )
-    inputs, x, mask = encode_tokens("SAM", backbone, sequence_length, trainable_backbone)
     if num_layers:
-        x = ShortcutStackedBiLSTM(lstm_units, num_layers, shortcut="none", name="encoder")(x, mask)
+        encoder = ShortcutStackedBiLSTM(lstm_units, num_layers, shortcut="none", name="encoder")
+        x = with_mask(encoder, x, mask)
     if dropout:
         x = keras.layers.Dropout(dropout, name="states_dropout")(x)
     # What is no order at all is refused by the layer.
@@ -94,7 +96,7 @@ def SAM(
         attention = SequentialAttention(
             order, reduction, threshold, mode, hidden_dim, name="attention"
         )
-        x = attention(x, mask=mask)
+        x = with_mask(attention, x, mask)
     if len(x.shape) == 3 and "token" in order:
         # These weights sum to 1: a mean would shrink the vector by the length.
         x = keras.ops.sum(x, axis=1)

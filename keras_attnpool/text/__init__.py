@@ -7,6 +7,7 @@ from keras_attnpool.text.bucketing import BucketedBatches as BucketedBatches
 from keras_attnpool.text.bucketing import length_buckets as length_buckets
 from keras_attnpool.text.character_tokenizer import CharacterTokenizer as CharacterTokenizer
 from keras_attnpool.text.document_batches import DocumentBatches as DocumentBatches
+from keras_attnpool.text.feature_batches import FeatureBatches as FeatureBatches
 from keras_attnpool.text.language_model import LanguageModel as LanguageModel
 from keras_attnpool.text.sentences import split_sentences as split_sentences
 from keras_attnpool.text.word_tokenizer import WordTokenizer as WordTokenizer

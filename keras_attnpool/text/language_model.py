@@ -256,7 +256,8 @@ class LanguageModel:
         more states in memory than those of the result (without `cache`) and of one batch.
 
         The result has `N * sequence_length * dim` numbers: 25 000 texts of 128 positions and 384
-        features are 2.3 GiB in float16.
+        features are 2.3 GiB in float16. `Model.fit` would read all of them into memory;
+        `FeatureBatches` reads a batch at a time.
 
         Args:
             texts: Sequence of N strings, at least one.
@@ -273,7 +274,7 @@ class LanguageModel:
         Raises:
             TypeError: If `texts` is not a sequence of strings.
             ValueError: If there is no text, one is not valid Unicode, `batch_size` is not a
-                positive integer or `dtype` is another.
+                positive integer, `dtype` is another, or states are not finite in it.
         """
         owner = "LanguageModel.features"
         texts = _checked(owner, texts)
@@ -338,7 +339,15 @@ class LanguageModel:
             outputs = self.backbone.predict_on_batch(batch)
             states = outputs["sequence_output"] if isinstance(outputs, dict) else outputs
             kept = batch["padding_mask"][:, :, None]
-            features[chosen, :end] = np.where(kept, states, 0).astype(features.dtype)
+            with np.errstate(over="ignore"):  # told below
+                found = np.where(kept, states, 0).astype(features.dtype)
+            if not np.isfinite(found).all():
+                raise ValueError(
+                    "LanguageModel.features expects states that are finite numbers of "
+                    f"{features.dtype}. Received: states up to {np.abs(states[kept[..., 0]]).max()}"
+                    + ("; dtype='float32' may hold them" * (features.dtype == np.float16))
+                )
+            features[chosen, :end] = found
             if bar is not None:
                 bar.update(start + len(chosen))
         return mask

@@ -167,7 +167,8 @@ def test_parameter_counts():
 
 
 @pytest.mark.parametrize(
-    "order", [(), "feature", ("feature", "feature"), ("head",), None, ("feature", "token", "token")]
+    "order",
+    [(), "feature", ("feature", "feature"), ("head",), None, (["feature"],), ("token",) * 3],
 )
 def test_an_order_of_other_parts_is_an_error(order):
     with pytest.raises(ValueError, match="`order` of SequentialAttention.*'feature', 'token'"):
@@ -175,10 +176,31 @@ def test_an_order_of_other_parts_is_an_error(order):
 
 
 def test_dense_mode_needs_the_length_that_it_was_built_for():
-    with pytest.raises(ValueError, match="pointwise"):
-        SequentialAttention()(keras.Input((None, DIM)))
-    layer = built((5, DIM))
-    with pytest.raises(ValueError, match="5 steps"):
+    named = r"'the_name' \(SequentialAttention"
+    with pytest.raises(ValueError, match=named + ".*pointwise"):
+        SequentialAttention(name="the_name")(keras.Input((None, DIM)))
+    layer = built((5, DIM), name="the_name")
+    with pytest.raises(ValueError, match=named + ".*5 steps"):
         layer(batch(time=7)[0])
-    with pytest.raises(ValueError, match="5 steps"):
+    with pytest.raises(ValueError, match=named + ".*5 steps"):
         layer(keras.Input((7, DIM)))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"threshold": 7, "order": ("token",)},
+        {"mode": "conv", "order": ("feature",)},
+        {"hidden_dim": -3, "order": ("feature",)},
+        {"reduction": 0},
+    ],
+)
+def test_an_invalid_argument_is_an_error_whatever_the_order(options):
+    name = next(iter(options))
+    with pytest.raises(ValueError, match=f"`{name}` of SequentialAttention"):
+        SequentialAttention(**options)
+
+
+def test_the_symbolic_output_is_known_before_the_layer_is_built():
+    symbolic = SequentialAttention().compute_output_spec(keras.KerasTensor((None, 4, 8)))
+    assert symbolic.shape == (None, 8)

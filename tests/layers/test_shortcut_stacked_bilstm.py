@@ -182,6 +182,20 @@ def test_sizes_below_one_are_errors(name, value):
         ShortcutStackedBiLSTM(**{"units": 2, name: value})
 
 
+def test_the_directions_can_be_added():
+    x, mask = batch()
+    joined, added = (ShortcutStackedBiLSTM(3, 2, merge_mode=m) for m in ("concat", "sum"))
+    for layer in (joined, added):
+        layer.build((None, None, DIM))
+    added.set_weights(joined.get_weights())
+    states = numpy(joined(x, mask=mask))
+    found = added(x, mask=mask)
+    np.testing.assert_allclose(numpy(found), states[..., :3] + states[..., 3:], atol=1e-6)
+    assert added.compute_output_shape(x.shape) == tuple(found.shape) == (4, 5, 3)
+    with pytest.raises(ValueError, match="`merge_mode` of ShortcutStackedBiLSTM.*'mean'"):
+        ShortcutStackedBiLSTM(3, merge_mode="mean")
+
+
 def test_an_unknown_shortcut_is_an_error():
     with pytest.raises(ValueError, match="`shortcut` of ShortcutStackedBiLSTM.*'skip'"):
         ShortcutStackedBiLSTM(2, shortcut="skip")

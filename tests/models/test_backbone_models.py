@@ -86,15 +86,10 @@ def test_padding_holds_nothing(row):
     """Precomputed features: what stands at padded steps is not seen."""
     model = ROWS[row](DIM)
     clean = features()
-    dirty = {**clean, "features": np.where(clean["padding_mask"][..., None], clean["features"], 99)}
-    if row != "RoBERTa":
-        # Its first token may be padding, in the third text, which is empty.
-        np.testing.assert_allclose(
-            model.predict_on_batch(dirty), model.predict_on_batch(clean), atol=1e-6
-        )
-    np.testing.assert_allclose(
-        model.predict_on_batch(dirty)[:2], model.predict_on_batch(clean)[:2], atol=1e-6
-    )
+    for garbage in (99, np.nan):
+        dirty = np.where(clean["padding_mask"][..., None], clean["features"], np.float16(garbage))
+        found = model.predict_on_batch({**clean, "features": dirty})
+        np.testing.assert_allclose(found, model.predict_on_batch(clean), atol=1e-6)
 
 
 def test_a_frozen_backbone_stays_and_runs_without_dropout(tmp_path):
@@ -134,6 +129,83 @@ def test_features_computed_beforehand_are_the_frozen_backbone(row):
         {"features": states, "padding_mask": batch()["padding_mask"].astype(bool)}
     )
     np.testing.assert_allclose(found, whole.predict_on_batch(batch()), atol=1e-6)
+
+
+def test_a_frozen_backbone_of_kerashub_stays_frozen(tmp_path):
+    """Of any length up to its positions; also once it was saved and loaded."""
+    keras_hub = pytest.importorskip("keras_hub", reason="KerasHub is an optional extra")
+    backbone = keras_hub.models.BertBackbone(
+        vocabulary_size=20,
+        num_layers=1,
+        num_heads=2,
+        hidden_dim=8,
+        intermediate_dim=8,
+        max_sequence_length=12,
+    )
+    model = models.BackboneClassifier(backbone, 3, trainable_backbone=False)
+    inputs = {**batch(), "segment_ids": np.zeros((3, TIME), "int32")}
+    predictions = model.predict_on_batch(inputs)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(loaded.predict_on_batch(inputs), predictions, atol=1e-6)
+    assert len(model.trainable_weights) == len(loaded.trainable_weights) == 2
+    loaded.compile(keras.optimizers.SGD(1.0), "sparse_categorical_crossentropy")
+    before = [numpy(w).copy() for w in backbone.weights]
+    loaded.train_on_batch(inputs, np.array([0, 1, 2]))
+    for found, value in zip(loaded.get_layer("frozen").weights, before, strict=True):
+        np.testing.assert_array_equal(numpy(found), value)
+
+
+def test_the_first_token_is_the_first_that_is_kept():
+    model = models.BackboneClassifier(DIM, 3)
+    x = features()
+    left = {name: np.roll(value, 2, axis=1) for name, value in x.items()}
+    left["features"][~left["padding_mask"]] = 7
+    assert not left["padding_mask"][1, 0]
+    found = model.predict_on_batch({name: value[1:] for name, value in left.items()})
+    np.testing.assert_allclose(found, model.predict_on_batch(x)[1:], atol=1e-6)
+
+
+def test_sequential_backbones_and_those_of_floats():
+    table = keras.layers.Embedding(20, DIM, name="table")
+    ids = keras.Sequential([keras.Input((None,), dtype="int32"), table])
+    model = models.AttentionBiLSTM(None, 3, backbone=ids, lstm_units=4)
+    short, long = batch()["token_ids"], batch(TIME + 3)["token_ids"]
+    found = model.predict_on_batch(long)
+    np.testing.assert_allclose(found, model.predict_on_batch(short), atol=1e-6)
+    # Without a mask, and with one of Keras's.
+    plain_floats = keras.Sequential([keras.Input((TIME, DIM)), keras.layers.Dense(5, name="first")])
+    assert models.SAM(plain_floats, 3, lstm_units=4).output_shape == (None, 3)
+    masked = keras.Sequential([keras.Input((None, DIM)), keras.layers.Masking(name="masking")])
+    x = features(TIME)["features"].astype("float32")
+    longer = np.pad(x, ((0, 0), (0, 3), (0, 0)))
+    for model in (
+        models.SAM(masked, 3, mode="pointwise", lstm_units=4),
+        models.AttentionBiLSTM(None, 3, backbone=masked, lstm_units=4),
+        models.BackboneClassifier(masked, 3, pooling="mean", trainable_backbone=False),
+    ):
+        found = model.predict_on_batch(longer)[:2]
+        np.testing.assert_allclose(found, model.predict_on_batch(x)[:2], atol=1e-6)
+
+
+def test_a_backbone_must_tell_padding_from_tokens():
+    names = ("token_ids", "segment_ids")
+    inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
+    table = keras.layers.Embedding(20, DIM, name="table")
+    summed = keras.ops.add(*[table(x) for x in inputs.values()])
+    blind = keras.Model(inputs, summed, name="blind")
+    with pytest.raises(ValueError, match="`backbone` of SAM must tell padding.*'blind'"):
+        models.SAM(blind, 3, mode="pointwise")
+    inputs = {
+        name: keras.Input((None,), dtype="int32", name=name) for name in ("ids", "attention_mask")
+    }
+    other = keras.Model(inputs, table(inputs["ids"]), name="other")
+    model = models.SAM(other, 3, mode="pointwise", lstm_units=4)
+    given = {"ids": batch()["token_ids"], "attention_mask": batch()["padding_mask"]}
+    longer = {name: np.pad(value, ((0, 0), (0, 2))) for name, value in given.items()}
+    np.testing.assert_allclose(
+        model.predict_on_batch(longer), model.predict_on_batch(given), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("mask_zero", [False, True])
@@ -200,9 +272,10 @@ def test_attention_bilstm_on_words():
     """Zhou et al.: the sum of both directions, tanh in front of the scores and behind the sum."""
     model = models.AttentionBiLSTM(20, 3, embedding_dim=5, lstm_units=4, num_layers=1, dropout=0.0)
     ids = batch()["token_ids"]
-    states = numpy(
-        model.get_layer("encoder")(numpy(model.get_layer("embedding")(ids)), mask=ids != 0)
-    )
+    encoder = layers.ShortcutStackedBiLSTM(4, 1, shortcut="none")
+    encoder.build((None, None, 5))
+    encoder.set_weights(model.get_layer("encoder").get_weights())
+    states = numpy(encoder(numpy(model.get_layer("embedding")(ids)), mask=ids != 0))
     summed = states[..., :4] + states[..., 4:]
     context = numpy(model.get_layer("pooling").context)
     for row, length in enumerate((5, 2)):
@@ -268,10 +341,11 @@ def test_a_backbone_without_states_is_an_error():
 
 
 def test_a_vocabulary_or_a_backbone_but_not_both():
-    for builder in (models.AttentionBiLSTM, models.DiSAN):
-        with pytest.raises(ValueError, match="needs `vocabulary_size` or `backbone`"):
+    for builder in (models.AttentionBiLSTM, models.DiSAN, models.BiBloSAN):
+        message = f"{builder.__name__} needs `vocabulary_size` or `backbone`"
+        with pytest.raises(ValueError, match=message):
             builder(None, 3)
-        with pytest.raises(ValueError, match="needs `vocabulary_size` or `backbone`"):
+        with pytest.raises(ValueError, match=message):
             builder(20, 3, backbone=DIM)
         with pytest.raises(ValueError, match="no use for `embeddings`"):
             builder(None, 3, backbone=DIM, embeddings=np.zeros((20, 4)))
@@ -287,7 +361,7 @@ def test_layers_of_the_backbone_called_like_those_behind_it_are_an_error():
 def test_unknown_options_are_errors():
     with pytest.raises(ValueError, match="`pooling` of BackboneClassifier.*'sum'"):
         models.BackboneClassifier(DIM, 3, pooling="sum")
-    with pytest.raises(ValueError, match="`merge_mode` of AttentionBiLSTM.*'mul'"):
+    with pytest.raises(ValueError, match="`merge_mode` of ShortcutStackedBiLSTM.*'mul'"):
         models.AttentionBiLSTM(20, 3, merge_mode="mul")
     for order in (("head",), None, "feature"):
         with pytest.raises(ValueError, match="`order` of SequentialAttention"):

@@ -144,6 +144,18 @@ def test_padding_token_in_a_text_does_not_cut_it(roberta):
     assert (features.any(axis=2) == roberta.encode(["good<pad>film", "good"])["padding_mask"]).all()
 
 
+def test_states_that_float16_cannot_hold_are_an_error(tmp_path):
+    large = bert()
+    # The last layer's norm: its scale and its shift.
+    for weight in large.backbone.weights:
+        if weight.path.split("/")[-1] == "beta":
+            weight.assign(np.full(weight.shape, 1e5))
+    with pytest.raises(ValueError, match="finite numbers of float16.*dtype='float32'"):
+        large.features(TEXTS, cache=tmp_path)
+    assert not list(tmp_path.iterdir())
+    assert large.features(TEXTS, dtype="float32")["features"].max() > 65504
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_features_are_the_last_layer_and_zero_on_padding(model, dtype):
     result = model.features(TEXTS, dtype=dtype)

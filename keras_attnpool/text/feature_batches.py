@@ -1,0 +1,124 @@
+"""Batches of token features that stay on the disk."""
+
+from typing import Any
+
+import keras
+import numpy as np
+import numpy.typing as npt
+
+from keras_attnpool.text.bucketing import check_integer
+
+
+class FeatureBatches(keras.utils.PyDataset):  # type: ignore[misc]
+    """Serves precomputed token features a batch at a time, for `fit`, `evaluate` and `predict`.
+
+    `Model.fit` reads a memory-mapped array into memory as a whole; here a batch is read when it is
+    its turn, so that a set larger than memory trains.
+
+    Args:
+        features: What `LanguageModel.features` returns: `"features"` `(N, time, dim)`, an array or
+            a memory-mapped one, and `"padding_mask"` `(N, time)`.
+        labels: Array of shape `(N, ...)`, or `None` for `predict`.
+        rows: Integers `(M,)`: the rows that are served, those of a fold say. `None` is all.
+        batch_size: Texts in a batch.
+        shuffle: Whether the order changes from epoch to epoch.
+        seed: Seed of the shuffling.
+        scale: What features are multiplied with. Those of some language models are small numbers,
+            on which training is slow to start: `1 / features.std()` gives them unit variance.
+        **kwargs: `workers`, `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
+
+    Raises:
+        ValueError: If the arguments do not fit together or are out of range.
+
+    Example:
+
+    >>> mask = np.ones((3, 4), bool)
+    >>> features = {"features": np.ones((3, 4, 2), "float16"), "padding_mask": mask}
+    >>> batches = FeatureBatches(features, [0, 1, 1], batch_size=2, shuffle=False, scale=0.5)
+    >>> inputs, labels = batches[0]
+    >>> inputs["features"].shape, float(inputs["features"][0, 0, 0]), labels.tolist()
+    ((2, 4, 2), 0.5, [0, 1])
+    """
+
+    def __init__(
+        self,
+        features: dict[str, Any],
+        labels: npt.ArrayLike | None = None,
+        rows: npt.ArrayLike | None = None,
+        batch_size: int = 32,
+        shuffle: bool = True,
+        seed: int = 0,
+        scale: float = 1.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        owner = "FeatureBatches"
+        check_integer(owner, "batch_size", batch_size)
+        if not isinstance(features, dict) or set(features) != {"features", "padding_mask"}:
+            raise ValueError(
+                f"{owner} expects `features` to hold 'features' and 'padding_mask'. "
+                f"Received: {list(features) if isinstance(features, dict) else type(features)}"
+            )
+        self._features, self._mask = (
+            features["features"],
+            np.asarray(features["padding_mask"], bool),
+        )
+        shape = np.shape(self._features)
+        if len(shape) != 3 or self._mask.shape != shape[:2]:
+            raise ValueError(
+                f"{owner} expects features (N, time, dim) and a padding_mask (N, time). "
+                f"Received: shapes {shape} and {self._mask.shape}"
+            )
+        self._labels = None if labels is None else np.asarray(labels)
+        if self._labels is not None and self._labels.shape[:1] != shape[:1]:
+            raise ValueError(
+                f"{owner} expects a label for each of {shape[0]} texts. "
+                f"Received: labels of shape {self._labels.shape}"
+            )
+        self._rows = np.arange(shape[0]) if rows is None else np.asarray(rows)
+        fits = self._rows.ndim == 1 and np.issubdtype(self._rows.dtype, np.integer)
+        if (
+            not fits
+            or not len(self._rows)
+            or not 0 <= self._rows.min() <= self._rows.max() < shape[0]
+        ):
+            raise ValueError(
+                f"{owner} expects `rows` to be integers from 0 to {shape[0] - 1}, at least one. "
+                f"Received: rows={rows!r} of {shape[0]} texts"
+            )
+        self._batch_size = batch_size
+        self._scale = float(scale)
+        self._random = np.random.default_rng(seed) if shuffle else None
+        self._places = np.arange(len(self._rows))
+        self.on_epoch_end()
+
+    def __len__(self) -> int:
+        """Number of batches."""
+        return -(-len(self._rows) // self._batch_size)
+
+    def __getitem__(self, index: int) -> Any:
+        """The inputs of a batch, and its labels if there are any."""
+        places = self._places[index * self._batch_size : (index + 1) * self._batch_size]
+        chosen = self._rows[places]
+        features = np.asarray(self._features[chosen], np.float32) * np.float32(self._scale)
+        inputs = {"features": features, "padding_mask": self._mask[chosen]}
+        return inputs if self._labels is None else (inputs, self._labels[chosen])
+
+    def on_epoch_end(self) -> None:
+        """Draws the order of the next epoch."""
+        if self._random is not None:
+            self._places = self._random.permutation(len(self._rows))
+
+    def restore(self, predictions: npt.ArrayLike) -> npt.NDArray[Any]:
+        """Puts what `predict` returned into the order of `rows`.
+
+        Args:
+            predictions: Array of shape `(M, ...)`, a row for each text served.
+
+        Returns:
+            The same rows, reordered.
+        """
+        predictions = np.asarray(predictions)
+        restored = np.empty_like(predictions)
+        restored[self._places] = predictions
+        return restored

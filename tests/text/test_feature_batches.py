@@ -1,0 +1,88 @@
+"""Features from the disk, a batch at a time."""
+
+import keras
+import numpy as np
+import pytest
+
+from keras_attnpool import models
+from keras_attnpool.text import FeatureBatches
+
+
+@pytest.fixture
+def features(tmp_path):
+    """Seven texts; the features are on the disk."""
+    values = np.random.default_rng(0).normal(size=(7, 5, 4)).astype("float16")
+    np.save(tmp_path / "features.npy", values)
+    mask = np.arange(5) < np.array([5, 3, 1, 2, 4, 5, 1])[:, None]
+    return {"features": np.load(tmp_path / "features.npy", mmap_mode="r"), "padding_mask": mask}
+
+
+def served(batches):
+    """Features, masks and labels of all batches."""
+    parts = [batches[index] for index in range(len(batches))]
+    return [
+        np.concatenate(each)
+        for each in zip(*[(x["features"], x["padding_mask"], y) for x, y in parts], strict=True)
+    ]
+
+
+def test_everything_is_served_once_in_order(features):
+    batches = FeatureBatches(features, range(7), batch_size=3, shuffle=False)
+    assert len(batches) == 3 and batches[2][0]["features"].shape == (1, 5, 4)
+    found, mask, labels = served(batches)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, features["features"])
+    np.testing.assert_array_equal(mask, features["padding_mask"])
+    np.testing.assert_array_equal(labels, np.arange(7))
+
+
+def test_rows_and_scale(features):
+    batches = FeatureBatches(features, range(7), rows=[4, 1, 6], shuffle=False, scale=2.0)
+    found, mask, labels = served(batches)
+    np.testing.assert_array_equal(labels, [4, 1, 6])
+    np.testing.assert_allclose(found, 2 * features["features"][[4, 1, 6]].astype("float32"))
+    np.testing.assert_array_equal(mask, features["padding_mask"][[4, 1, 6]])
+
+
+def test_shuffled_epochs_differ_and_are_seeded(features):
+    batches, again = (
+        FeatureBatches(features, range(7), rows=range(1, 7), batch_size=2, seed=3) for _ in range(2)
+    )
+    orders = []
+    for _ in range(3):
+        found, _, labels = served(batches)
+        np.testing.assert_array_equal(found, features["features"][labels])
+        assert sorted(labels) == [1, 2, 3, 4, 5, 6]
+        np.testing.assert_array_equal(served(again)[2], labels)
+        np.testing.assert_array_equal(batches.restore(labels), range(1, 7))
+        orders.append(labels.tolist())
+        batches.on_epoch_end()
+        again.on_epoch_end()
+    assert orders[0] != orders[1] != orders[2]
+
+
+def test_a_model_trains_and_predicts_on_them(features):
+    model = models.SAM(4, 2, sequence_length=5, num_layers=0)
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    labels = np.arange(7) % 2
+    history = model.fit(FeatureBatches(features, labels, batch_size=3), epochs=2, verbose=0)
+    assert np.isfinite(history.history["loss"]).all()
+    found = model.predict(FeatureBatches(features, batch_size=3, shuffle=False), verbose=0)
+    whole = {**features, "features": features["features"].astype("float32")}
+    np.testing.assert_allclose(found, model.predict_on_batch(whole), atol=1e-5)
+    assert isinstance(FeatureBatches(features), keras.utils.PyDataset)
+
+
+def test_what_does_not_fit_is_an_error(features):
+    for wrong in (features["features"], {"features": features["features"]}):
+        with pytest.raises(ValueError, match="FeatureBatches expects `features` to hold"):
+            FeatureBatches(wrong)
+    with pytest.raises(ValueError, match=r"a padding_mask \(N, time\).*\(7, 4\)"):
+        FeatureBatches({**features, "padding_mask": features["padding_mask"][:, 1:]})
+    with pytest.raises(ValueError, match="a label for each of 7 texts"):
+        FeatureBatches(features, range(6))
+    for rows in ([], [7], [-1], [0.5], [[1]]):
+        with pytest.raises(ValueError, match="`rows`.*from 0 to 6"):
+            FeatureBatches(features, rows=rows)
+    with pytest.raises(ValueError, match="batch_size"):
+        FeatureBatches(features, batch_size=0)
