@@ -453,6 +453,55 @@ def test_the_words_on_mpsan_agree_with_the_figures():
     assert "about ten times\n  MPSAN's epoch" in text and 8 < times["DiSAN"]["relative"][0] < 12
 
 
+def test_the_words_on_sam_agree_with_the_figures():
+    """The sentences under "How to read this"; they are to be changed when this fails."""
+    measured = {
+        name: json.loads((RESULTS / f"sam_{name}.json").read_text(encoding="utf-8"))
+        for name in ("trec", "subj")
+    }
+    here = {n: {row: results.mean(m, row) for row in m["rows"]} for n, m in measured.items()}
+    trec, subj = here["trec"], here["subj"]
+    text = " ".join(source("papers/sam.md").split())
+    mean, first, attention = "language model, mean", "language model", "AttentionPooling"
+
+    assert "On TREC it is level with RB, the BiLSTMs it stands on, and two points ahead" in text
+    assert abs(trec["SAM"] - trec["RB"]) < 0.005 and 0.015 < trec["SAM"] - trec["RBA"] < 0.028
+    assert "on SUBJ all three are within half a point" in text
+    three = [subj[row] for row in ("SAM", "RB", "RBA")]
+    assert max(three) - min(three) < 0.005
+    assert "the mean is 19 points better on TREC" in text
+    assert round(100 * (trec[mean] - trec[first])) == 19
+    assert "SAM gains five points on TREC and nothing on SUBJ" in text
+    assert round(100 * (trec["SAM"] - trec[mean])) == 5 and abs(subj["SAM"] - subj[mean]) < 0.005
+    assert "come within a point of the best on both sets" in text
+    for rows in (trec, subj):
+        for row in (attention, "SAM, no BiLSTM"):
+            assert max(rows.values()) - rows[row] <= 0.0105
+    assert "6 % of the weights or less; an epoch takes about a tenth of the time" in text
+    for m in measured.values():
+        entries = m["rows"]
+        seconds = {row: entries[row]["runs"][0]["seconds_per_epoch"] for row in entries}
+        for row in (attention, "SAM, no BiLSTM"):
+            sizes = [entries[r]["parameters_without_embeddings"] for r in (row, "RB")]
+            assert sizes[0] < 0.06 * sizes[1] and seconds[row] * 7 < seconds["RB"]
+    assert "each have the paper's sign on TREC" in text
+    for other in ("SAM -FAM", "SAM -TAM", "SAM TAM+FAM", "SAM 0.1"):
+        assert trec["SAM"] > trec[other]
+        assert re.search(
+            rf"\(SAM − {re.escape(other)}\).*too close to call",
+            results.claims_table(measured["trec"]),
+        )
+    assert "on SUBJ four points behind" in text
+    for row, entry in measured["trec"]["rows"].items():
+        assert row == first or entry["paper"] is None or trec[row] > entry["paper"] - 0.001
+    gaps = [e["paper"] - subj[row] for row, e in measured["subj"]["rows"].items() if e["paper"]]
+    assert 0.03 < sum(gaps) / len(gaps) < 0.055
+    assert "**One fold so far**" in text and "best after the first epoch" in text
+    assert {len(e["runs"]) for m in measured.values() for e in m["rows"].values()} == {1}
+    for row in ("SAM", "RB", "RBA"):
+        assert measured["subj"]["rows"][row]["runs"][0]["best_epoch"] == 1
+
+
 def test_the_words_on_hcan_agree_with_the_figures():
     """The sentences under "How to read this"; they are to be changed when this fails."""
     measured = {

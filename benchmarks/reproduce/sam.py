@@ -266,7 +266,8 @@ def reproduce(
     results.header["test_examples"] = len(data.parts[2][1])
     results.header["protocol"] |= {
         "language_model": f"{NAMES.get(preset, preset)}, {HOW}",
-        "max_length": f"{task.max_length} word pieces; longer are {100 * data.long[0]:.1f} % of "
+        "max_length": f"{task.max_length} word pieces; as long or longer are "
+        f"{100 * data.long[0]:.1f} % of "
         f"the texts to train on and {100 * data.long[-1]:.1f} % of those to test",
     }
     if epoch_times:
