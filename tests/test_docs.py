@@ -473,10 +473,10 @@ def test_the_words_on_sam_agree_with_the_figures():
     assert round(100 * (trec[mean] - trec[first])) == 19
     assert "SAM gains five points on TREC and nothing on SUBJ" in text
     assert round(100 * (trec["SAM"] - trec[mean])) == 5 and abs(subj["SAM"] - subj[mean]) < 0.005
-    assert "come within a point of the best on both sets" in text
+    assert "come within a point and a half of the best on both sets" in text
     for rows in (trec, subj):
         for row in (attention, "SAM, no BiLSTM"):
-            assert max(rows.values()) - rows[row] <= 0.0105
+            assert max(rows.values()) - rows[row] <= 0.0151
     assert "6 % of the weights or less; an epoch takes about a tenth of the time" in text
     for m in measured.values():
         entries = m["rows"]
@@ -485,12 +485,17 @@ def test_the_words_on_sam_agree_with_the_figures():
             sizes = [entries[r]["parameters_without_embeddings"] for r in (row, "RB")]
             assert sizes[0] < 0.06 * sizes[1] and seconds[row] * 7 < seconds["RB"]
     assert "each have the paper's sign on TREC" in text
+    assert (
+        "On SUBJ none of them helps, and SAM without the features' weights is the best of all"
+        in text
+    )
+    assert max(subj, key=subj.get) == "SAM -FAM"
     for other in ("SAM -FAM", "SAM -TAM", "SAM TAM+FAM", "SAM 0.1"):
-        assert trec["SAM"] > trec[other]
-        assert re.search(
-            rf"\(SAM − {re.escape(other)}\).*too close to call",
-            results.claims_table(measured["trec"]),
-        )
+        assert trec["SAM"] > trec[other] and subj["SAM"] < subj[other]
+        for m in measured.values():
+            verdict = rf"\(SAM − {re.escape(other)}\).*too close to call"
+            assert re.search(verdict, results.claims_table(m))
+    assert "no better at 0.1 than at 0.6" in text and trec["SAM 0.1"] <= trec["SAM 0.6"]
     assert "on SUBJ four points behind" in text
     for row, entry in measured["trec"]["rows"].items():
         assert row == first or entry["paper"] is None or trec[row] > entry["paper"] - 0.001

@@ -74,6 +74,21 @@ MPSAN_HEADINGS = {
     "exercises": r"Exercises",
 }
 
+# The same for the notebook on SAM.
+SAM_HEADINGS = {
+    **{f"Equation {n}": rf"Equation {n}\b" for n in range(1, 7)},
+    "Tables 4 and 5": r"Tables 5 and 4\b",
+    **{f"Figure {n}": rf"Figure {n}\b" for n in (2, 3)},
+    "the problem": r"What problem the paper saw",
+    "the layers": r"The layers\b",
+    "a language model": r"A language model\b",
+    "token weights": r"RBA against SAM",
+    "gates": r"gates by class",
+    "dense and pointwise": r"Dense or pointwise",
+    "measured against reported": r"measured against what the paper reports",
+    "exercises": r"Exercises",
+}
+
 
 def read(path):
     return json.loads(path.read_text(encoding="utf-8"))
@@ -161,6 +176,12 @@ def test_generalized_pooling_notebook_covers(item):
 def test_mpsan_notebook_covers(item):
     lines = headings(read(FOLDER / "03_mpsan.ipynb"))
     assert any(re.search(MPSAN_HEADINGS[item], line) for line in lines), lines
+
+
+@pytest.mark.parametrize("item", SAM_HEADINGS)
+def test_sam_notebook_covers(item):
+    lines = headings(read(FOLDER / "05_sam.ipynb"))
+    assert any(re.search(SAM_HEADINGS[item], line) for line in lines), lines
 
 
 def cell(source="print(1)", number=1, **output):
