@@ -95,8 +95,9 @@ wheel: $(TEST_ENV)  ## build the package, install it into a clean environment wi
 	@build/venv/bin/python -m pip install -qq -c constraints.txt "$$(ls build/dist/*.whl)[jax]"
 	cd build && KERAS_BACKEND=jax venv/bin/python -I ../tests/wheel_check.py dist/*.whl
 
-# JAX's compiler in a hurry: the tests compile much and compute little.
+# JAX's compiler in a hurry: tests compile much and compute little, notebooks somewhat more.
 test-jax: export XLA_FLAGS := $(XLA_FLAGS) --xla_backend_optimization_level=0
+notebooks-jax: export XLA_FLAGS := $(XLA_FLAGS) --xla_backend_optimization_level=1
 
 test-tensorflow test-torch test-jax: test-%: $(TEST_ENV)  ## unit tests and examples under one backend (ARGS="-k lama" ...)
 	KERAS_BACKEND=$* $(PY) -m pytest $(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
