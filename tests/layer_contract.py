@@ -464,7 +464,9 @@ class SeededContract(EquationContract):
             np.abs(numpy(a) - numpy(b)).max() > 0
             for a, b in zip(layers[0].weights, other.weights, strict=True)
         )
-        kernels = [numpy(w) for w in layers[0].weights if len(w.shape) == 2]
+        kernels = [
+            numpy(w) for w in layers[0].weights if len(w.shape) == 2 and not w.path.endswith("bias")
+        ]
         for i, kernel in enumerate(kernels):
             for later in kernels[i + 1 :]:
                 assert kernel.shape != later.shape or np.abs(kernel - later).max() > 1e-3

@@ -48,6 +48,7 @@ LAYERS = {
     "max": layers.MaskedMaxPooling1D(),
     "last": layers.LastPooling1D(),
     "bilstm": layers.ShortcutStackedBiLSTM(3, num_layers=2),
+    "bigru": layers.BidirectionalGRU(3),
     "window": layers.PositionalSelfAttention(4),
     "behind": layers.PositionalSelfAttention(4, ("backward", "distance"), multi_dim=True),
     "directional": layers.DirectionalSelfAttention(4, "backward"),

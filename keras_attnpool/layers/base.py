@@ -15,6 +15,7 @@ from keras_attnpool.ops.masking import (
     masked_softmax,
     zero_masked,
 )
+from keras_attnpool.ops.recurrence import BothDirections
 from keras_attnpool.ops.vector_pooling import softmax_terms
 from keras_attnpool.regularizers import HeadRegularizer
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -159,6 +160,116 @@ class MaskedPooling1D(MaskedInputs):
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Returns `(batch, dim)`."""
         return (input_shape[0], input_shape[2])
+
+
+class BidirectionalBase(LayerArguments, MaskedInputs):
+    """Base of the layers that read a masked sequence in both directions by LSTMs or GRUs.
+
+    Not public. `dropout` is on what each recurrent layer reads.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        *,
+        merge_mode: str,
+        dropout: float,
+        use_bias: bool,
+        kernel_initializer: InitializerLike,
+        recurrent_initializer: InitializerLike,
+        bias_initializer: InitializerLike,
+        kernel_regularizer: RegularizerLike,
+        recurrent_regularizer: RegularizerLike,
+        bias_regularizer: RegularizerLike,
+        kernel_constraint: ConstraintLike,
+        recurrent_constraint: ConstraintLike,
+        bias_constraint: ConstraintLike,
+        seed: int | None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.units = self._positive(units, "units")
+        self.merge_mode = self._one_of(merge_mode, "merge_mode", ("concat", "sum"))
+        self.dropout = self._fraction(dropout, "dropout")
+        self.use_bias = bool(use_bias)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
+        self.recurrent_regularizer = keras.regularizers.get(recurrent_regularizer)
+        self.bias_regularizer = keras.regularizers.get(bias_regularizer)
+        self.kernel_constraint = keras.constraints.get(kernel_constraint)
+        self.recurrent_constraint = keras.constraints.get(recurrent_constraint)
+        self.bias_constraint = keras.constraints.get(bias_constraint)
+        self.seed = seed
+        if self.dropout > 0:
+            self.seed_generator = keras.random.SeedGenerator(seed)
+
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
+        """Returns the mask of the inputs: the output has the same steps."""
+        return mask
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, time, 2 * units)`, or `(batch, time, units)` of sums."""
+        directions = 2 if self.merge_mode == "concat" else 1
+        return (input_shape[0], input_shape[1], directions * self.units)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's common arguments."""
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "merge_mode": self.merge_mode,
+            "dropout": self.dropout,
+            "use_bias": self.use_bias,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
+            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
+            "kernel_regularizer": keras.regularizers.serialize(self.kernel_regularizer),
+            "recurrent_regularizer": keras.regularizers.serialize(self.recurrent_regularizer),
+            "bias_regularizer": keras.regularizers.serialize(self.bias_regularizer),
+            "kernel_constraint": keras.constraints.serialize(self.kernel_constraint),
+            "recurrent_constraint": keras.constraints.serialize(self.recurrent_constraint),
+            "bias_constraint": keras.constraints.serialize(self.bias_constraint),
+            "seed": self.seed,
+        }
+
+    def _recurrent(self, kind: Any, name: str, dim: int, **arguments: Any) -> Any:
+        """A built LSTM or GRU that reads `(batch, time, dim)` and returns all its states."""
+        layer = kind(
+            self.units,
+            use_bias=self.use_bias,
+            kernel_initializer=self._fresh(self.kernel_initializer),
+            recurrent_initializer=_wide(self._fresh(self.recurrent_initializer)),
+            bias_initializer=self._fresh(self.bias_initializer),
+            kernel_regularizer=self.kernel_regularizer,
+            recurrent_regularizer=self.recurrent_regularizer,
+            bias_regularizer=self.bias_regularizer,
+            kernel_constraint=self.kernel_constraint,
+            recurrent_constraint=self.recurrent_constraint,
+            bias_constraint=self.bias_constraint,
+            return_sequences=True,
+            dtype=self.dtype_policy,
+            name=name,
+            **arguments,
+        )
+        layer.build((None, None, dim))
+        return layer
+
+    def _drop(self, x: Tensor, training: bool | None) -> Tensor:
+        if not training or self.dropout == 0:
+            return x
+        return keras.random.dropout(x, self.dropout, seed=self.seed_generator)
+
+    def _merge(
+        self, forward: Tensor, backward: Tensor, steps: BothDirections, mask: Tensor | None
+    ) -> Tensor:
+        """The output of both directions' states, whose kept steps are in front."""
+        if self.merge_mode == "sum":
+            states = forward + backward
+        else:
+            states = ops.concatenate([forward, backward], axis=-1)
+        return zero_masked(steps.to_places(states), mask)
 
 
 class AttentionBase(LayerArguments, MaskedInputs):
@@ -461,3 +572,17 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
         if not self.flatten:
             return vectors
         return ops.reshape(vectors, (-1, self.num_heads * vectors.shape[2]))
+
+
+def _wide(initializer: Any) -> Any:
+    """The initializer, drawing in float32 for weights in half precision.
+
+    An orthogonal matrix comes from a QR decomposition, which no backend has in half precision.
+    """
+
+    def draw(shape: tuple[int, ...], dtype: Any = None) -> Tensor:
+        wanted = keras.backend.standardize_dtype(dtype)
+        half = wanted in ("float16", "bfloat16")
+        return ops.cast(initializer(shape, dtype="float32" if half else wanted), wanted)
+
+    return draw

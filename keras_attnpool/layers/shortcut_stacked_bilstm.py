@@ -5,16 +5,15 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import LayerArguments, MaskedInputs
-from keras_attnpool.ops.masking import zero_masked
+from keras_attnpool.layers.base import BidirectionalBase
+from keras_attnpool.ops.recurrence import BothDirections
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 SHORTCUTS = ("full", "per_direction", "none")
-MERGE_MODES = ("concat", "sum")
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
-class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
+class ShortcutStackedBiLSTM(BidirectionalBase):
     """Encodes a sequence by bidirectional LSTMs on top of each other, with shortcuts.
 
     With inputs `e_t`, the lowest layer reads `e_t` and layer `l` above it, `shortcut="full"`:
@@ -31,8 +30,9 @@ class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
     layers before or as `mask=`. A state passes padded steps unchanged, whatever they hold, and the
     output there is exactly 0; a row without a kept step gives zeros. The output carries the mask.
 
-    The recurrence is `keras.layers.LSTM`. It never sees a mask, since the kept steps of each row
-    are moved to its front, so that the fast kernels of GPUs serve masked rows and holes too.
+    The recurrence is `keras.layers.LSTM`, on PyTorch's CPU by PyTorch's own kernel. It never sees a
+    mask, since the kept steps of each row are moved to its front, so that the fast kernels serve
+    masked rows and holes too.
 
     Args:
         units: Size of the state of one direction, the paper's d.
@@ -122,26 +122,26 @@ class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self.units = self._positive(units, "units")
+        super().__init__(
+            units,
+            merge_mode=merge_mode,
+            dropout=dropout,
+            use_bias=use_bias,
+            kernel_initializer=kernel_initializer,
+            recurrent_initializer=recurrent_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            recurrent_regularizer=recurrent_regularizer,
+            bias_regularizer=bias_regularizer,
+            kernel_constraint=kernel_constraint,
+            recurrent_constraint=recurrent_constraint,
+            bias_constraint=bias_constraint,
+            seed=seed,
+            **kwargs,
+        )
         self.num_layers = self._positive(num_layers, "num_layers")
         self.shortcut = self._one_of(shortcut, "shortcut", SHORTCUTS)
-        self.merge_mode = self._one_of(merge_mode, "merge_mode", MERGE_MODES)
-        self.dropout = self._fraction(dropout, "dropout")
-        self.use_bias = bool(use_bias)
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
-        self.bias_initializer = keras.initializers.get(bias_initializer)
         self.unit_forget_bias = bool(unit_forget_bias)
-        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
-        self.recurrent_regularizer = keras.regularizers.get(recurrent_regularizer)
-        self.bias_regularizer = keras.regularizers.get(bias_regularizer)
-        self.kernel_constraint = keras.constraints.get(kernel_constraint)
-        self.recurrent_constraint = keras.constraints.get(recurrent_constraint)
-        self.bias_constraint = keras.constraints.get(bias_constraint)
-        self.seed = seed
-        if self.dropout > 0:
-            self.seed_generator = keras.random.SeedGenerator(seed)
 
     def build(self, input_shape: Shape) -> None:
         """Creates the LSTMs of both directions, layer after layer."""
@@ -157,9 +157,8 @@ class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
     ) -> Tensor:
         """Encodes `(batch, time, dim)`: `(batch, time, 2 * units)`, or `units` of sums."""
         inputs, mask = self._read(inputs, mask)
-        # The kept steps of each row at its front: what comes after them reaches none of them.
-        words = inputs if mask is None else _gather(inputs, _front_order(mask))
-        turn = None if mask is None else _turned_order(mask)
+        steps = BothDirections(mask)
+        words = steps.to_front(inputs)
         read_forward = read_backward = words
         for n in range(self.num_layers):
             read_forward = self._drop(read_forward, training)
@@ -167,118 +166,26 @@ class ShortcutStackedBiLSTM(LayerArguments, MaskedInputs):
                 read_backward = read_forward
             else:
                 read_backward = self._drop(read_backward, training)
-            forward = self.forward_lstms[n](read_forward)
-            backward = _turn(self.backward_lstms[n](_turn(read_backward, turn)), turn)
-            states = ops.concatenate([forward, backward], axis=-1)
+            forward, backward = steps.read(
+                read_forward, self.forward_lstms[n], self.backward_lstms[n], read_backward
+            )
             if self.shortcut == "full":
-                read_forward = ops.concatenate([words, states], axis=-1)
+                read_forward = ops.concatenate([words, forward, backward], axis=-1)
             elif self.shortcut == "none":
-                read_forward = states
+                read_forward = ops.concatenate([forward, backward], axis=-1)
             else:
                 read_forward = ops.concatenate([words, forward], axis=-1)
                 read_backward = ops.concatenate([words, backward], axis=-1)
-        if self.merge_mode == "sum":
-            states = forward + backward
-        return states if mask is None else zero_masked(_gather(states, _rank(mask)), mask)
-
-    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
-        """Returns the mask of the inputs: the output has the same steps."""
-        return mask
-
-    def compute_output_shape(self, input_shape: Shape) -> Shape:
-        """Returns `(batch, time, 2 * units)`, or `(batch, time, units)` of sums."""
-        directions = 2 if self.merge_mode == "concat" else 1
-        return (input_shape[0], input_shape[1], directions * self.units)
+        return self._merge(forward, backward, steps, mask)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
         return {
             **super().get_config(),
-            "units": self.units,
             "num_layers": self.num_layers,
             "shortcut": self.shortcut,
-            "merge_mode": self.merge_mode,
-            "dropout": self.dropout,
-            "use_bias": self.use_bias,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-            "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
-            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
             "unit_forget_bias": self.unit_forget_bias,
-            "kernel_regularizer": keras.regularizers.serialize(self.kernel_regularizer),
-            "recurrent_regularizer": keras.regularizers.serialize(self.recurrent_regularizer),
-            "bias_regularizer": keras.regularizers.serialize(self.bias_regularizer),
-            "kernel_constraint": keras.constraints.serialize(self.kernel_constraint),
-            "recurrent_constraint": keras.constraints.serialize(self.recurrent_constraint),
-            "bias_constraint": keras.constraints.serialize(self.bias_constraint),
-            "seed": self.seed,
         }
 
     def _lstm(self, name: str, dim: int) -> keras.layers.LSTM:
-        """A built LSTM that reads `(batch, time, dim)` and returns all its states."""
-        lstm = keras.layers.LSTM(
-            self.units,
-            use_bias=self.use_bias,
-            kernel_initializer=self._fresh(self.kernel_initializer),
-            recurrent_initializer=_wide(self._fresh(self.recurrent_initializer)),
-            bias_initializer=self._fresh(self.bias_initializer),
-            unit_forget_bias=self.unit_forget_bias,
-            kernel_regularizer=self.kernel_regularizer,
-            recurrent_regularizer=self.recurrent_regularizer,
-            bias_regularizer=self.bias_regularizer,
-            kernel_constraint=self.kernel_constraint,
-            recurrent_constraint=self.recurrent_constraint,
-            bias_constraint=self.bias_constraint,
-            return_sequences=True,
-            dtype=self.dtype_policy,
-            name=name,
-        )
-        lstm.build((None, None, dim))
-        return lstm
-
-    def _drop(self, x: Tensor, training: bool | None) -> Tensor:
-        if not training or self.dropout == 0:
-            return x
-        return keras.random.dropout(x, self.dropout, seed=self.seed_generator)
-
-
-def _wide(initializer: Any) -> Any:
-    """The initializer, drawing in float32 for weights in half precision.
-
-    An orthogonal matrix comes from a QR decomposition, which no backend has in half precision.
-    """
-
-    def draw(shape: tuple[int, ...], dtype: Any = None) -> Tensor:
-        wanted = keras.backend.standardize_dtype(dtype)
-        half = wanted in ("float16", "bfloat16")
-        return ops.cast(initializer(shape, dtype="float32" if half else wanted), wanted)
-
-    return draw
-
-
-def _gather(x: Tensor, steps: Tensor) -> Tensor:
-    """The steps of `x` `(batch, time, dim)` in the order that `steps` `(batch, time)` gives."""
-    return ops.take_along_axis(x, ops.expand_dims(steps, -1), axis=1)
-
-
-def _front_order(mask: Tensor) -> Tensor:
-    """The kept steps of each row in their order, then the padded ones."""
-    time = ops.shape(mask)[1]
-    steps = ops.expand_dims(ops.arange(time, dtype="int32"), 0)
-    return ops.argsort(ops.where(mask, steps, steps + time), axis=1)
-
-
-def _turned_order(mask: Tensor) -> Tensor:
-    """For rows whose kept steps are in front: these from last to first, the rest in its place."""
-    steps = ops.expand_dims(ops.arange(ops.shape(mask)[1], dtype="int32"), 0)
-    kept = ops.sum(ops.cast(mask, "int32"), axis=1, keepdims=True)
-    return ops.where(steps < kept, kept - 1 - steps, steps)
-
-
-def _turn(x: Tensor, turned_order: Tensor | None) -> Tensor:
-    """The other reading direction of `x`, and back again."""
-    return ops.flip(x, axis=1) if turned_order is None else _gather(x, turned_order)
-
-
-def _rank(mask: Tensor) -> Tensor:
-    """Where `_front_order` has put each kept step; 0 for padded steps before the first kept one."""
-    return ops.maximum(ops.cumsum(ops.cast(mask, "int32"), axis=1) - 1, 0)
+        return self._recurrent(keras.layers.LSTM, name, dim, unit_forget_bias=self.unit_forget_bias)

@@ -3,7 +3,12 @@
 import keras
 import numpy as np
 
-from keras_attnpool.layers import LastPooling1D, MaskedAveragePooling1D, MaskedMaxPooling1D
+from keras_attnpool.layers import (
+    BidirectionalGRU,
+    LastPooling1D,
+    MaskedAveragePooling1D,
+    MaskedMaxPooling1D,
+)
 from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
 from keras_attnpool.types import ActivationLike
 
@@ -68,8 +73,7 @@ def BiGRU(
     tokens, embedded, embedding = embed_tokens(
         vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
-    gru = keras.layers.GRU(gru_units, return_sequences=True, name="gru")
-    states = keras.layers.Bidirectional(gru, name="encoder")(embedded)
+    states = BidirectionalGRU(gru_units, name="encoder")(embedded)
     vector = POOLINGS[pooling](name="pooling")(states)
     outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
     model = keras.Model(tokens, outputs, name=name)

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from keras_attnpool.layers import AttentionPooling, HierarchicalEncoder
+from keras_attnpool.layers import AttentionPooling, BidirectionalGRU, HierarchicalEncoder
 from keras_attnpool.models.blocks import (
     classify,
     document_inputs,
@@ -72,8 +72,7 @@ def HAN(
     """
 
     def level(x: Tensor, prefix: str = "") -> Tensor:
-        gru = keras.layers.GRU(gru_units, return_sequences=True, name="gru")
-        states = keras.layers.Bidirectional(gru, name=f"{prefix}encoder")(x)
+        states = BidirectionalGRU(gru_units, name=f"{prefix}encoder")(x)
         if dropout:
             states = keras.layers.Dropout(dropout, name=f"{prefix}dropout")(states)
         return AttentionPooling(attention_dim, name=f"{prefix}pooling")(states)

@@ -3,7 +3,11 @@
 import keras
 import numpy as np
 
-from keras_attnpool.layers import LowRankAttentionPooling, MaskedAveragePooling1D
+from keras_attnpool.layers import (
+    BidirectionalGRU,
+    LowRankAttentionPooling,
+    MaskedAveragePooling1D,
+)
 from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike
 
@@ -96,8 +100,7 @@ def LAMA(
     )
     states = embedded
     if gru_units is not None:
-        gru = keras.layers.GRU(gru_units, return_sequences=True, name="gru")
-        states = keras.layers.Bidirectional(gru, name="encoder")(embedded)
+        states = BidirectionalGRU(gru_units, name="encoder")(embedded)
     pooling = LowRankAttentionPooling(
         num_heads,
         rank=rank,

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from keras_attnpool.layers import StructuredSelfAttentionPooling
+from keras_attnpool.layers import BidirectionalGRU, StructuredSelfAttentionPooling
 from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
 from keras_attnpool.types import ActivationLike, RegularizerLike
 
@@ -70,8 +70,7 @@ def SAN(
     tokens, embedded, embedding = embed_tokens(
         vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
-    gru = keras.layers.GRU(gru_units, return_sequences=True, name="gru")
-    states = keras.layers.Bidirectional(gru, name="encoder")(embedded)
+    states = BidirectionalGRU(gru_units, name="encoder")(embedded)
     vector = StructuredSelfAttentionPooling(
         num_heads,
         attention_dim,

@@ -1,0 +1,116 @@
+"""Both directions of a recurrent layer over masked rows, by the backend's fast kernels."""
+
+import sys
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.types import Tensor
+
+
+class BothDirections:
+    """Reads masked rows forward and backward without showing a mask to the recurrence.
+
+    The kept steps of each row are moved to its front, where padding can reach none of them in
+    either direction: the backward reading turns the kept steps alone. So holes, left and right
+    padding are read alike, and a backend's kernels for rows without a mask serve them all.
+
+    Args:
+        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+    """
+
+    def __init__(self, mask: Tensor | None) -> None:
+        self._masked = mask is not None
+        if mask is None:
+            return
+        steps = ops.expand_dims(ops.arange(ops.shape(mask)[1], dtype="int32"), 0)
+        kept = ops.sum(ops.cast(mask, "int32"), axis=1, keepdims=True)
+        # The kept steps in their order, then the padded ones.
+        self._front = ops.argsort(ops.where(mask, steps, steps + ops.shape(mask)[1]), axis=1)
+        self._turned = ops.where(steps < kept, kept - 1 - steps, steps)
+        # Where each kept step went; 0 for the padded steps before the first kept one.
+        self._back = ops.maximum(ops.cumsum(ops.cast(mask, "int32"), axis=1) - 1, 0)
+
+    def to_front(self, inputs: Tensor) -> Tensor:
+        """Moves the kept steps of `(batch, time, dim)` to the front of each row."""
+        return _gather(inputs, self._front) if self._masked else inputs
+
+    def to_places(self, states: Tensor) -> Tensor:
+        """Undoes `to_front`; what then stands at padded steps is arbitrary."""
+        return _gather(states, self._back) if self._masked else states
+
+    def read(
+        self, inputs: Tensor, forward: Any, backward: Any, backward_inputs: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Returns the states of both directions, each `(batch, time, units)`.
+
+        Args:
+            inputs: `(batch, time, dim)`, kept steps in front.
+            forward: Built `keras.layers.LSTM` or `GRU` that returns sequences, with the default
+                activations and no dropout.
+            backward: The same for the other direction; its own `go_backwards` stays `False`.
+            backward_inputs: What the backward layer reads where that differs.
+        """
+        turned = self._turn(inputs if backward_inputs is None else backward_inputs)
+        return states_of(forward, inputs), self._turn(states_of(backward, turned))
+
+    def _turn(self, x: Tensor) -> Tensor:
+        """The other reading direction, and back again."""
+        return _gather(x, self._turned) if self._masked else ops.flip(x, axis=1)
+
+
+def states_of(layer: Any, inputs: Tensor) -> Tensor:
+    """All states `(batch, time, units)` of a built recurrent layer, from zero states, unmasked.
+
+    The same as `layer(inputs)`, which Keras computes on PyTorch's CPU by a Python loop over the
+    steps; there PyTorch's own kernel reads the layer's weights instead.
+
+    Args:
+        layer: Built `keras.layers.LSTM` or `GRU` (`reset_after=True`) that returns sequences, with
+            the default activations and no dropout.
+        inputs: Float tensor `(batch, time, dim)`.
+    """
+    if keras.backend.backend() == "torch":
+        states = _torch_states(layer, inputs)
+        if states is not None:
+            return states
+    return layer(inputs)
+
+
+def _torch_states(layer: Any, inputs: Tensor) -> Tensor | None:
+    """The states by PyTorch's kernel, or `None` where it has none for these inputs."""
+    # No module here imports a backend; Keras has.
+    torch = sys.modules["torch"]
+    served = (torch.float32, torch.float64)
+    # On GPUs Keras itself calls cuDNN. A batch without rows has no kernel.
+    if inputs.device.type != "cpu" or inputs.dtype not in served or inputs.shape[0] == 0:
+        return None
+    cell = layer.cell
+    weights = [cell.kernel, cell.recurrent_kernel, *([cell.bias] if cell.use_bias else [])]
+    kernel, recurrent, *bias = [ops.convert_to_tensor(w) for w in weights]
+    if any(w.dtype != inputs.dtype for w in (kernel, recurrent, *bias)):
+        return None
+    state = inputs.new_zeros((1, inputs.shape[0], layer.units))
+    # Layers, dropout, training, both directions, batch first. The kernel keeps what a gradient
+    # needs in training only.
+    options = (1, 0.0, torch.is_grad_enabled(), False, True)
+    if isinstance(layer, keras.layers.LSTM):
+        # Keras has one bias, PyTorch one for the inputs and one for the states.
+        biases = [bias[0], torch.zeros_like(bias[0])] if bias else []
+        flat = [kernel.T, recurrent.T, *biases]
+        return torch.lstm(inputs, (state, state), flat, bool(bias), *options)[0]
+    flat = [_reset_first(w) for w in (kernel, recurrent, *bias)]
+    flat = [flat[0].T, flat[1].T, *(flat[2] if bias else ())]
+    return torch.gru(inputs, state, flat, bool(bias), *options)[0]
+
+
+def _reset_first(weights: Tensor) -> Tensor:
+    """A GRU's gates in PyTorch's order: Keras has update, reset, new."""
+    update, reset, new = ops.split(weights, 3, axis=-1)
+    return ops.concatenate([reset, update, new], axis=-1)
+
+
+def _gather(x: Tensor, steps: Tensor) -> Tensor:
+    """The steps of `x` `(batch, time, dim)` in the order that `steps` `(batch, time)` gives."""
+    return ops.take_along_axis(x, ops.expand_dims(steps, -1), axis=1)

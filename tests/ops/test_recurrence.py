@@ -1,0 +1,85 @@
+"""A backend's own recurrent kernel against Keras's layer, and the order of steps."""
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import gradients, numpy
+from layer_contract import probed
+
+from keras_attnpool.ops.recurrence import BothDirections, states_of
+
+# JAX has float64 only when it is switched on for the whole process.
+WIDE = [] if keras.backend.backend() == "jax" else ["float64"]
+KINDS = {"LSTM": keras.layers.LSTM, "GRU": keras.layers.GRU}
+
+
+def built(kind, dim, units, **arguments):
+    """A layer whose weights and biases are all random."""
+    layer = KINDS[kind](units, return_sequences=True, **arguments)
+    layer.build((None, None, dim))
+    rng = np.random.default_rng(0)
+    layer.set_weights([rng.normal(size=w.shape) for w in layer.weights])
+    return layer
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("use_bias", [True, False])
+@pytest.mark.parametrize("shape", [(3, 7, 4), (1, 1, 2)])
+def test_the_kernel_is_the_layer(kind, use_bias, shape):
+    layer = built(kind, shape[-1], 5, use_bias=use_bias)
+    x = np.random.default_rng(1).normal(size=shape).astype("float32")
+    np.testing.assert_allclose(
+        numpy(states_of(layer, keras.ops.convert_to_tensor(x))), numpy(layer(x)), atol=2e-6
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_of_the_kernel_are_those_of_the_layer(kind):
+    layer = built(kind, 4, 5)
+    x = np.random.default_rng(1).normal(size=(3, 7, 4)).astype("float32")
+    probe = np.random.default_rng(2).normal(size=(3, 7, 5)).astype("float32")
+
+    target = gradients(layer, x, lambda t: probed(layer(t), probe))
+    found = gradients(layer, x, lambda t: probed(states_of(layer, t), probe))
+    np.testing.assert_allclose(found[0], target[0], rtol=1e-4, atol=1e-5)
+    for path, gradient in target[1].items():
+        np.testing.assert_allclose(found[1][path], gradient, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["mixed_float16", "mixed_bfloat16", *WIDE])
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_precisions(kind, dtype):
+    layer = built(kind, 4, 5, dtype=dtype)
+    x = np.random.default_rng(1).normal(size=(3, 7, 4)).astype(layer.compute_dtype)
+    found = states_of(layer, keras.ops.convert_to_tensor(x))
+    assert keras.backend.standardize_dtype(found.dtype) == layer.compute_dtype
+    tolerance = 1e-12 if dtype == "float64" else 0
+    np.testing.assert_allclose(
+        numpy(keras.ops.cast(found, "float64")),
+        numpy(keras.ops.cast(layer(x), "float64")),
+        atol=tolerance,
+    )
+
+
+def test_kept_steps_go_to_the_front_and_back():
+    mask = np.array([[True, False, True, True], [False, False, False, False]])
+    steps = BothDirections(keras.ops.convert_to_tensor(mask))
+    x = np.arange(8, dtype="float32").reshape(2, 4, 1)
+    front = numpy(steps.to_front(keras.ops.convert_to_tensor(x)))
+    np.testing.assert_array_equal(front[0, :3, 0], [0, 2, 3])
+    places = numpy(steps.to_places(keras.ops.convert_to_tensor(front)))
+    np.testing.assert_array_equal(places[mask], x[mask])
+
+
+def test_no_row_gives_no_states():
+    layer = built("GRU", 4, 5)
+    found = states_of(layer, keras.ops.zeros((0, 3, 4)))
+    assert tuple(found.shape) == (0, 3, 5)
+
+
+@pytest.mark.skipif(keras.backend.backend() != "torch", reason="the kernel is PyTorch's")
+def test_pytorch_takes_its_kernel(monkeypatch):
+    """Keras's loop over the steps is not run."""
+    layer = built("GRU", 4, 5)
+    monkeypatch.setattr(type(layer), "call", None)
+    assert tuple(states_of(layer, keras.ops.ones((2, 3, 4))).shape) == (2, 3, 5)
