@@ -137,14 +137,17 @@ class MaskedInputs(keras.layers.Layer):  # type: ignore[misc]
     def _read(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Returns the inputs, zero at padded steps, in the compute dtype, and the boolean mask."""
         inputs = ops.cast(inputs, self.compute_dtype)
+        mask = self._bool_mask(inputs, mask)
+        return zero_masked(inputs, mask), mask
+
+    def _bool_mask(self, inputs: Tensor, mask: Tensor | None) -> Tensor | None:
         if inputs.shape[1] == 0:
             raise ValueError(
                 f"The `inputs` of layer '{self.name}' ({type(self).__name__}) must have at least "
                 f"one time step; pad empty texts and mask them. Received: shape "
                 f"{tuple(inputs.shape)}"
             )
-        mask = as_bool_mask(mask, inputs, self.name)
-        return zero_masked(inputs, mask), mask
+        return as_bool_mask(mask, inputs, self.name)
 
 
 class MaskedPooling1D(MaskedInputs):

@@ -118,21 +118,20 @@ class DirectionalAttentionBase(SequenceAttentionBase):
         if self.use_bias:
             target = target + at_least_float32(self.score_bias)
         output, scores = additive_attention(
-            source,
-            target,
+            # Divided before the sums: those are far more numbers.
+            source / self.scale,
+            target / self.scale,
             hidden,
-            self._score,
+            lambda x: self.scale * ops.tanh(x),
             mask,
             DIRECTIONS[self.direction].allowed(ops.shape(hidden)[1]),
             return_attention_scores=return_attention_scores,
+            bounded=self.scale <= 30,
         )
         # One feature comes without an axis of features.
         if scores is not None and self.units == 1:
             scores = ops.expand_dims(scores, -1)
         return output, scores
-
-    def _score(self, x: Tensor) -> Tensor:
-        return self.scale * ops.tanh(x / self.scale)
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")

@@ -9,7 +9,7 @@ from keras_attnpool.layers.base import AttentionBase
 from keras_attnpool.ops.masking import (
     at_least_float32,
     masked_max,
-    masked_mean,
+    mean_of_zeroed,
     zero_masked_rows,
 )
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -134,7 +134,7 @@ class FeatureWiseAttention(AttentionBase):
     ) -> Any:
         """Weighs the features of `(batch, time, dim)`."""
         inputs, mask = self._read(inputs, mask)
-        logits = self._scores(masked_max(inputs, mask)) + self._scores(masked_mean(inputs, mask))
+        logits = self._scores(masked_max(inputs, mask)) + self._scores(mean_of_zeroed(inputs, mask))
         gate = ops.relu(ops.sigmoid(logits) - self.threshold)
         gate = zero_masked_rows(gate, mask)
         output = inputs * ops.cast(ops.expand_dims(self._drop(gate, training), 1), inputs.dtype)

@@ -143,7 +143,8 @@ class SequentialAttention(AttentionBase):
         return_attention_scores: bool = False,
     ) -> Any:
         """Weighs features and steps of `(batch, time, dim)`."""
-        output, mask = self._read(inputs, mask)
+        # The first part reads the inputs' padding as zeros.
+        output, mask = inputs, self._bool_mask(inputs, mask)
         self._check_length(inputs.shape)
         scores: dict[str, Tensor] = {}
         for name, part in zip(self.order, self.parts, strict=True):

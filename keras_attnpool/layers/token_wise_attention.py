@@ -9,7 +9,6 @@ from keras_attnpool.layers.base import AttentionBase
 from keras_attnpool.ops.masking import (
     at_least_float32,
     masked_softmax,
-    masked_sum,
 )
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
@@ -171,8 +170,12 @@ class TokenWiseAttention(AttentionBase):
         values = at_least_float32(inputs)
         logits = self._scores(ops.amax(values, axis=2)) + self._scores(ops.mean(values, axis=2))
         weights = masked_softmax(logits, mask)
-        used = ops.expand_dims(self._drop(weights, training), 2)
-        output = masked_sum(used * values) if self.pooled else used * values
+        used = self._drop(weights, training)
+        if self.pooled:
+            # One product: a sum would write the weighed steps first.
+            output = ops.squeeze(ops.matmul(ops.expand_dims(used, 1), values), 1)
+        else:
+            output = ops.expand_dims(used, 2) * values
         return self._output(output, weights, return_attention_scores)
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:

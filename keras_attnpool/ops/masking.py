@@ -202,7 +202,12 @@ def masked_mean(x: Tensor, mask: Tensor | None = None) -> Tensor:
     >>> float(masked_mean(x, np.array([[True, True, False]]))[0, 0])
     3.0
     """
-    total = masked_sum(x, mask)
+    return mean_of_zeroed(zero_masked(x, mask), mask)
+
+
+def mean_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
+    """`masked_mean` of steps that are zero already where they are padded."""
+    total = ops.sum(at_least_float32(x), axis=1)
     if mask is None:
         return total / ops.cast(ops.maximum(ops.shape(x)[1], 1), total.dtype)
     count = ops.sum(ops.cast(mask, total.dtype), axis=1)

@@ -6,6 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_attnpool.ops.eager import eager_on_torch_cpu
 from keras_attnpool.types import Tensor
 
 
@@ -71,7 +72,8 @@ def states_of(layer: Any, inputs: Tensor) -> Tensor:
             the default activations and no dropout.
         inputs: Float tensor `(batch, time, dim)`.
     """
-    if keras.backend.backend() == "torch":
+    # On GPUs Keras itself calls cuDNN. A batch without rows has no kernel.
+    if eager_on_torch_cpu(inputs) and inputs.shape[0] > 0:
         states = _torch_states(layer, inputs)
         if states is not None:
             return states
@@ -82,9 +84,7 @@ def _torch_states(layer: Any, inputs: Tensor) -> Tensor | None:
     """The states by PyTorch's kernel, or `None` where it has none for these inputs."""
     # No module here imports a backend; Keras has.
     torch = sys.modules["torch"]
-    served = (torch.float32, torch.float64)
-    # On GPUs Keras itself calls cuDNN. A batch without rows has no kernel.
-    if inputs.device.type != "cpu" or inputs.dtype not in served or inputs.shape[0] == 0:
+    if inputs.dtype not in (torch.float32, torch.float64):
         return None
     cell = layer.cell
     weights = [cell.kernel, cell.recurrent_kernel, *([cell.bias] if cell.use_bias else [])]

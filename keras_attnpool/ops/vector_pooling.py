@@ -58,7 +58,7 @@ def chunked_softmax_pooling(
         weights: The tensors that `score` needs.
         inputs: Float tensor `(batch, time, dim)`, finite at padded steps.
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
-        chunk_size: Time steps of a chunk. The last one is padded.
+        chunk_size: Time steps of a chunk at most. The last one is padded.
         features: Shape of the logits of one step; broadcasts against `dim` at its end.
 
     Returns:
@@ -76,6 +76,9 @@ def chunked_softmax_pooling(
     inputs = ops.convert_to_tensor(inputs)
     batch, time, dim = ops.shape(inputs)
     count = (time + chunk_size - 1) // chunk_size
+    if isinstance(time, int):
+        # As many chunks, of even length: nearly nothing is padded, also of a short text.
+        chunk_size = -(-time // max(count, 1))
     inputs, kept = _pad_time(inputs, mask, count * chunk_size - time)
 
     # What is recomputed may hold on to no tensor but its arguments, and TensorFlow takes no

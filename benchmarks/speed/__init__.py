@@ -1,0 +1,1 @@
+"""What each layer costs, beside what one would otherwise use."""

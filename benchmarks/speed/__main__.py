@@ -1,0 +1,129 @@
+"""Command line of the speed benchmark."""
+
+import argparse
+import dataclasses
+import json
+import os
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+# One thread, so that process time is the time of the work alone.
+for variable in ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
+    os.environ.setdefault(variable, "1")
+ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {ONE_THREAD}".strip()
+
+import keras  # noqa: E402
+
+from benchmarks.speed import grid, measure  # noqa: E402
+
+RESULTS = Path(__file__).resolve().parent.parent / "results"
+SHOWN = ("GlobalAveragePooling1D", "MultiHeadAttention, average", "TransformerEncoder, average")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.speed",
+        description="Time the layers beside what one would otherwise use, on the backend of "
+        "KERAS_BACKEND. Settings that are in the results file are kept.",
+    )
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="two settings, five minutes, no file")
+    size.add_argument("--full", action="store_true", help="the whole grid: many hours on a CPU")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="variants with this in the name")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--memory", action="store_true", help="peak memory instead of time")
+    arguments = parser.parse_args()
+    chosen = "quick" if arguments.quick else "full" if arguments.full else "usual"
+    kind = "memory" if arguments.memory else "speed"
+    place = re.sub(r"\W+", "_", measure.device().lower())
+    path = RESULTS / f"{kind}_{keras.backend.backend()}_{place}.json"
+    keep = not arguments.quick and not arguments.only
+    data = json.loads(path.read_text()) if keep and path.exists() else _header()
+    if arguments.memory:
+        _memory(data, path if keep else None, arguments.only)
+        return
+    for setting in grid.settings(chosen):
+        if any(_same(setting, case) for case in data["cases"]):
+            continue
+        start = time.monotonic()
+        case = grid.measured(setting, arguments.rounds, arguments.only)
+        data["cases"].append(case)
+        _show(case, time.monotonic() - start)
+        if keep:
+            _write(path, data)
+
+
+def _header() -> dict[str, Any]:
+    return {
+        "backend": keras.backend.backend(),
+        "device": measure.device(),
+        "versions": measure.versions(),
+        "rates": measure.machine_rates(),
+        "unit": f"a product of two float32 matrices ({measure.UNIT}, {measure.UNIT})",
+        "cases": [],
+    }
+
+
+def _memory(data: dict[str, Any], path: Path | None, only: list[str] | None) -> None:
+    """Each variant in a process of its own: forward at 16,384 words, with gradients at 1,024."""
+    mode = measure.MODES[keras.backend.backend()][0]
+    for words, batch, gradient in ((1024, 8, True), (16384, 8, False)):
+        for name, variant in grid.variants().items():
+            if only is not None and not any(part.lower() in name.lower() for part in only):
+                continue
+            case = {"variant": name, "time": words, "dim": 512, "heads": 5, "batch": batch}
+            case |= {"mode": mode, "gradient": gradient}
+            if any(case.items() <= found.items() for found in data["cases"]):
+                continue
+            pairs = variant.pairs(512, 5) if variant.pairs else 0
+            if batch * words**2 * pairs > 8 * grid.MOST:
+                case["left_out"] = f"would hold {batch * words**2 * pairs * 4 / 2**30:.0f} GiB"
+            else:
+                case |= measure.peak_memory(
+                    [name, str(words), "512", "5", str(batch), mode, str(gradient)]
+                )
+            print(case, flush=True)
+            data["cases"].append(case)
+            if path is not None:
+                _write(path, data)
+
+
+def _same(setting: grid.Setting, case: dict[str, Any]) -> bool:
+    return dataclasses.asdict(setting).items() <= case.items()
+
+
+def _show(case: dict[str, Any], seconds: float) -> None:
+    """Prints how many times as much the others cost."""
+    what = "forward and backward" if case["gradient"] else "forward"
+    print(
+        f"\n{case['batch']} x {case['time']} words, dim {case['dim']}, {case['heads']} heads, "
+        f"{case['mode']}, {case['precision']}, {what}  [{seconds:.0f} s]"
+    )
+    print(f"{'':38}{'cost':>9}" + "".join(f"{name.split(',')[0][:18]:>20}" for name in SHOWN))
+    for layer, ratios in case["ratios"].items():
+        row = "".join(
+            f"{'-' if name not in ratios else format(ratios[name][0], '.3g') + 'x':>20}"
+            for name in SHOWN
+        )
+        print(f"{layer:38}{case['costs'][layer][0]:>9.3g}{row}")
+        for name, ratio in ratios.items():
+            if name in grid.FORMS:
+                same = case["differences"].get(name)
+                agrees = "" if same is None else f", differs by {same:.0e}"
+                print(f"    {name}: {ratio[0]:.3g}x ({ratio[1]:.3g} - {ratio[2]:.3g}){agrees}")
+    for name, reason in case["left_out"].items():
+        print(f"  {name}: {reason}")
+    print("", flush=True)
+
+
+def _write(path: Path, data: dict[str, Any]) -> None:
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+    os.replace(temporary, path)
+
+
+if __name__ == "__main__":
+    main()

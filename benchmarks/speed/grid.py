@@ -1,0 +1,166 @@
+"""Settings, and the costs of all variants in each."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import numpy as np
+
+from benchmarks.speed import measure
+from benchmarks.speed.variants import FORMS, LAYERS, Variant, variants
+
+# Numbers that a variant may hold at once for pairs of words.
+MOST = 2**28
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """One table: all variants on the same inputs."""
+
+    time: int
+    dim: int
+    heads: int
+    mode: str
+    precision: str = "float32"
+    gradient: bool = False
+
+    @property
+    def batch(self) -> int:
+        """Texts: about as many words in each setting of one width."""
+        return max(1, (8192 if self.dim <= 128 else 4096) // self.time)
+
+
+def settings(size: str) -> Iterator[Setting]:
+    """`"quick"`, `"usual"`, whose results are in the repository, or `"full"`."""
+    modes = measure.MODES[keras.backend.backend()]
+    if size == "quick":
+        for time in (64, 256):
+            yield Setting(time, 128, 5, modes[0], gradient=True)
+        return
+    if size == "full":
+        for time, dim, heads, precision, mode, gradient in itertools.product(
+            (64, 256, 1024, 4096, 16384),
+            (128, 512),
+            (1, 5, 16),
+            ("float32", "mixed_bfloat16"),
+            modes,
+            (False, True),
+        ):
+            yield Setting(time, dim, heads, mode, precision, gradient)
+        return
+    for time in (64, 256, 1024, 4096, 16384):
+        yield Setting(time, 128, 5, modes[0], gradient=True)
+    yield Setting(256, 128, 5, modes[0])
+    yield Setting(256, 128, 16, modes[0], gradient=True)
+    yield Setting(256, 512, 5, modes[0], gradient=True)
+    yield Setting(256, 512, 16, modes[0], gradient=True)
+    yield Setting(256, 512, 5, modes[0], "mixed_bfloat16", gradient=True)
+    # PyTorch's compiler takes half a minute a layer.
+    if keras.backend.backend() != "torch":
+        yield Setting(256, 128, 5, modes[1], gradient=True)
+
+
+def inputs_of(batch: int, time: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """Words and a mask: the first text is full, the others are padded at the end, half or less."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(batch, time, dim)).astype("float32")
+    lengths = rng.integers(max(1, time // 2), time + 1, size=batch)
+    lengths[0] = time
+    return x, np.arange(time)[None] < lengths[:, None]
+
+
+def built(name: str, dim: int, heads: int, precision: str, of: Any = None) -> Any:
+    """A variant with its weights; a form has those of the layer `of`."""
+    variant = variants()[name]
+    with_policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(precision)
+    try:
+        if of is not None:
+            layer = variant.make(of)
+        elif variant.of is not None:
+            layer = variant.make(built(variant.of, dim, heads, precision))
+        else:
+            layer = variant.make(dim, heads)
+        x, mask = inputs_of(2, 8, dim)
+        layer(keras.ops.cast(x, layer.compute_dtype), mask=keras.ops.convert_to_tensor(mask))
+    finally:
+        keras.config.set_dtype_policy(with_policy)
+    return layer
+
+
+def reason_to_leave_out(variant: Variant, setting: Setting) -> str | None:
+    """Why a variant is not run in a setting."""
+    if variant.pairs is None:
+        return None
+    pairs = variant.pairs(setting.dim, setting.heads)
+    numbers = setting.batch * setting.time**2 * pairs
+    if numbers <= MOST:
+        return None
+    return f"would hold {numbers * 4 / 2**30:.1f} GiB for pairs of words"
+
+
+def measured(setting: Setting, rounds: int, only: list[str] | None = None) -> dict[str, Any]:
+    """Costs, ratios and checks of all variants in a setting."""
+    x, mask = inputs_of(setting.batch, setting.time, setting.dim)
+    chosen = {
+        name: variant
+        for name, variant in variants().items()
+        if only is None or any(part.lower() in name.lower() for part in only)
+    }
+    left_out, made, runs = {}, {}, {}
+    for name, variant in chosen.items():
+        reason = reason_to_leave_out(variant, setting)
+        if reason is None:
+            try:
+                of = made.get(variant.of)
+                made[name] = built(name, setting.dim, setting.heads, setting.precision, of)
+                runs[name] = measure.runner(made[name], x, mask, setting.mode, setting.gradient)
+                measure.finish(runs[name]())
+            except Exception as error:  # A peer's refusal is a result.
+                reason = f"{type(error).__name__}: {str(error).splitlines()[0][:100]}"
+                runs.pop(name, None)
+        if reason is not None:
+            left_out[name] = reason
+    costs = measure.in_turns(runs, rounds)
+    layers = [name for name in costs if name in LAYERS]
+    others = [name for name in costs if name not in LAYERS]
+    return {
+        **dataclasses.asdict(setting),
+        "batch": setting.batch,
+        "left_out": left_out,
+        "differences": {
+            name: _difference(runs, name, variant)
+            for name, variant in FORMS.items()
+            if name in runs and variant.same and variant.of in runs
+        },
+        "costs": {name: _spread(values) for name, values in costs.items()},
+        "ratios": {
+            layer: {
+                other: _spread(np.array(costs[other]) / np.array(costs[layer]))
+                for other in others
+                if other not in FORMS or FORMS[other].of == layer
+            }
+            for layer in layers
+        },
+    }
+
+
+def _difference(runs: dict[str, measure.Run], name: str, variant: Variant) -> float:
+    """The largest difference of what a form and its layer compute, relative to the largest."""
+
+    def flat(value: Any) -> np.ndarray:
+        # Of the gradients, those of the inputs: a form may count a weight twice that cancels.
+        parts = keras.tree.flatten(value)
+        part = parts[-1] if keras.backend.backend() == "jax" else parts[0]
+        return np.asarray(keras.ops.convert_to_numpy(keras.ops.cast(part, "float32")))
+
+    assert variant.of is not None
+    ours, theirs = flat(runs[variant.of]()), flat(runs[name]())
+    return float(np.abs(ours - theirs).max() / np.abs(ours).max())
+
+
+def _spread(values: Any) -> list[float]:
+    found = [np.median(values), np.min(values), np.max(values)]
+    return [float(f"{value:.4g}") for value in found]

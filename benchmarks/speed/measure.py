@@ -1,0 +1,196 @@
+"""Times functions in turns, in process time relative to a matrix product of the same round."""
+
+import contextlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+
+Run = Callable[[], Any]
+# The unit of cost: a product of two square matrices of this size.
+UNIT = 512
+MODES = {
+    "jax": ("compiled", "eager"),
+    "tensorflow": ("graph", "compiled", "eager"),
+    "torch": ("eager", "compiled"),
+}
+
+
+def device() -> str:
+    """`"cpu"` or the name of the GPU that the backend uses."""
+    backend = keras.backend.backend()
+    if backend == "jax":
+        import jax
+
+        kind = jax.devices()[0]
+        return "cpu" if kind.platform == "cpu" else str(kind.device_kind)
+    if backend == "torch":
+        import torch
+
+        return torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+    import tensorflow as tf
+
+    found = tf.config.list_physical_devices("GPU")
+    if not found:
+        return "cpu"
+    return str(tf.config.experimental.get_device_details(found[0])["device_name"])
+
+
+def finish(value: Any) -> None:
+    """Waits until a GPU has computed a value."""
+    backend = keras.backend.backend()
+    if backend == "jax":
+        import jax
+
+        jax.block_until_ready(value)
+    elif backend == "torch":
+        import torch
+
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+    elif device() != "cpu":
+        keras.tree.map_structure(lambda x: x.numpy(), value)
+
+
+def runner(layer: Any, x: np.ndarray, mask: np.ndarray, mode: str, gradient: bool) -> Run:
+    """The layer on fixed inputs; with `gradient`, of the squares' sum for inputs and weights."""
+    inputs = keras.ops.cast(keras.ops.convert_to_tensor(x), layer.compute_dtype)
+    mask = keras.ops.convert_to_tensor(mask)
+    backend = keras.backend.backend()
+    return {"jax": _jax, "torch": _torch, "tensorflow": _tensorflow}[backend](
+        layer, inputs, mask, mode, gradient
+    )
+
+
+def loss_of(output: Any) -> Any:
+    return keras.ops.sum(keras.ops.square(keras.ops.cast(output, "float32")))
+
+
+def _jax(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool) -> Run:
+    import jax
+
+    weights = [v.value for v in layer.trainable_variables]
+    others = [v.value for v in layer.non_trainable_variables]
+
+    def forward(weights: Any, inputs: Any) -> Any:
+        return layer.stateless_call(weights, others, inputs, mask=mask)[0]
+
+    function = forward
+    if gradient:
+        function = jax.grad(lambda w, x: loss_of(forward(w, x)), argnums=(0, 1))
+    if mode == "compiled":
+        function = jax.jit(function)
+    return lambda: function(weights, inputs)
+
+
+def _torch(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool) -> Run:
+    import torch
+
+    weights = [v.value for v in layer.trainable_variables]
+    weights += [p for p in layer.parameters() if all(p is not w for w in weights)]
+
+    def forward(inputs: Any) -> Any:
+        return layer(inputs, mask=mask)
+
+    function = torch.compile(forward) if mode == "compiled" else forward
+
+    def infer() -> Any:
+        with torch.no_grad():
+            return function(inputs)
+
+    def train() -> Any:
+        wanted = inputs.detach().requires_grad_()
+        return torch.autograd.grad(loss_of(function(wanted)), [wanted, *weights], allow_unused=True)
+
+    return train if gradient else infer
+
+
+def _tensorflow(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool) -> Run:
+    import tensorflow as tf
+
+    def train(inputs: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(inputs)
+            loss = loss_of(layer(inputs, mask=mask))
+        weights = [v.value for v in layer.trainable_variables]
+        return tape.gradient(loss, [inputs, *weights], unconnected_gradients="zero")
+
+    def infer(inputs: Any) -> Any:
+        return layer(inputs, mask=mask)
+
+    function = train if gradient else infer
+    if mode != "eager":
+        function = tf.function(function, jit_compile=mode == "compiled")
+    return lambda: function(inputs)
+
+
+def in_turns(runs: dict[str, Run], rounds: int, least: float = 0.02) -> dict[str, list[float]]:
+    """Costs of each run in each round, in products of two matrices of `UNIT` columns."""
+    square = keras.ops.convert_to_tensor(
+        np.random.default_rng(0).normal(size=(UNIT, UNIT)).astype("float32")
+    )
+    clock = time.process_time if device() == "cpu" else time.perf_counter
+    runs = {"": lambda: keras.ops.matmul(square, square), **runs}
+    repeats = {}
+    for name, run in runs.items():
+        finish(run())
+        start = clock()
+        finish(run())
+        repeats[name] = int(min(50, max(1, least / max(clock() - start, 1e-6))))
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            start = clock()
+            for _ in range(repeats[name]):
+                value = run()
+            finish(value)
+            seconds[name].append((clock() - start) / repeats[name])
+    # One unit for all rounds: a unit a round would add its own noise to every figure.
+    unit = float(np.median(seconds.pop("")))
+    return {name: [value / unit for value in values] for name, values in seconds.items()}
+
+
+def machine_rates() -> dict[str, float]:
+    """Multiplications a second of a matrix product, and bytes a second of a copy, both float32."""
+    square = keras.ops.ones((2048, 2048))
+    long = keras.ops.ones((64 * 2**20,))
+    clock = time.process_time if device() == "cpu" else time.perf_counter
+
+    def best(run: Run) -> float:
+        finish(run())
+        found = []
+        for _ in range(5):
+            start = clock()
+            finish(run())
+            found.append(clock() - start)
+        return min(found)
+
+    return {
+        "products": 2048**3 / best(lambda: keras.ops.matmul(square, square)),
+        "copied": 2 * 4 * 64 * 2**20 / best(lambda: long + 1.0),
+    }
+
+
+def peak_memory(arguments: list[str]) -> dict[str, Any]:
+    """What a fresh process that ran one variant reports; see `memory.py`."""
+    command = [sys.executable, "-m", "benchmarks.speed.memory", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
+    with contextlib.suppress(json.JSONDecodeError, IndexError):
+        return dict(json.loads(done.stdout.strip().splitlines()[-1]))
+    return {"failed": done.stderr.strip().splitlines()[-1:] or [f"exit {done.returncode}"]}
+
+
+def versions() -> dict[str, str]:
+    """What a file of results says of the run."""
+    from importlib import metadata
+
+    names = ("keras", "keras-hub", "numpy", keras.backend.backend())
+    found = {name: metadata.version(name) for name in names}
+    return {"python": platform.python_version(), **found}

@@ -1,0 +1,177 @@
+"""What is timed: the layers, what one would otherwise use, and the straightforward forms."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import keras
+from keras import ops
+
+from benchmarks.speed import straightforward
+from keras_attnpool import layers
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """One thing that is timed.
+
+    `make(dim, heads)` gives the layer; of a form, `make(layer)` gives it from the layer `of`.
+    `pairs(dim, heads)` is how many numbers it holds for each pair of words, or None. `products` is
+    how many multiplications its matrix products need for a word, `(time, dim, heads)`.
+    """
+
+    make: Callable[..., Any]
+    of: str | None = None
+    pairs: Callable[[int, int], int] | None = None
+    products: Callable[[int, int, int], int] | None = None
+    same: bool = True
+
+
+class Averaged(keras.layers.Layer):
+    """A layer that gives a sequence, and the mean of its kept steps."""
+
+    def __init__(self, inner: Any, call: Callable[..., Any]) -> None:
+        super().__init__()
+        self.inner, self.how = inner, call
+        self.supports_masking = True
+        self.average = keras.layers.GlobalAveragePooling1D()
+
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        return self.average(self.how(self.inner, inputs, mask), mask=mask)
+
+
+def attended(inner: Any, inputs: Any, mask: Any) -> Any:
+    return inner(inputs, inputs, attention_mask=ops.expand_dims(mask, 1))
+
+
+def additive(inner: Any, inputs: Any, mask: Any) -> Any:
+    return inner([inputs, inputs], mask=[mask, mask])
+
+
+def encoded(inner: Any, inputs: Any, mask: Any) -> Any:
+    return inner(inputs, padding_mask=mask)
+
+
+def transformer(dim: int, heads: int) -> Any:
+    from keras_hub.layers import TransformerEncoder
+
+    return Averaged(TransformerEncoder(4 * dim, heads), encoded)
+
+
+def torch_attention(dim: int, heads: int) -> Any:
+    import torch
+
+    if dim % heads:
+        raise ValueError(f"torch.nn.MultiheadAttention: {heads} heads do not divide {dim}")
+    inner = torch.nn.MultiheadAttention(dim, heads, batch_first=True)
+
+    def call(inner: Any, inputs: Any, mask: Any) -> Any:
+        mask = torch.logical_not(ops.convert_to_tensor(mask))
+        return inner(inputs, inputs, inputs, key_padding_mask=mask, need_weights=False)[0]
+
+    return Averaged(inner, call)
+
+
+LAYERS = {
+    "MaskedAveragePooling1D": Variant(lambda dim, heads: layers.MaskedAveragePooling1D()),
+    "MaskedMaxPooling1D": Variant(lambda dim, heads: layers.MaskedMaxPooling1D()),
+    "AttentionPooling": Variant(
+        lambda dim, heads: layers.AttentionPooling(dim), products=lambda t, d, h: d * d + 2 * d
+    ),
+    "LowRankAttentionPooling": Variant(
+        lambda dim, heads: layers.LowRankAttentionPooling(heads),
+        products=lambda t, d, h: d * d + 2 * d * h,
+    ),
+    "StructuredSelfAttentionPooling": Variant(
+        lambda dim, heads: layers.StructuredSelfAttentionPooling(heads, dim),
+        products=lambda t, d, h: d * d + 2 * d * h,
+    ),
+    "MultiDimAttentionPooling": Variant(
+        lambda dim, heads: layers.MultiDimAttentionPooling(), products=lambda t, d, h: 2 * d * d
+    ),
+    "GeneralizedPooling": Variant(
+        lambda dim, heads: layers.GeneralizedPooling(heads, dim // 2),
+        products=lambda t, d, h: d * d * h,
+    ),
+    "GeneralizedPooling, chunks": Variant(
+        lambda dim, heads: layers.GeneralizedPooling(heads, dim // 2, chunk_size=256),
+        products=lambda t, d, h: d * d * h,
+    ),
+    "ConvAttentionPooling": Variant(
+        lambda dim, heads: layers.ConvAttentionPooling(heads, dim // heads * heads),
+        products=lambda t, d, h: 6 * d * d,
+    ),
+    "SequentialAttention": Variant(lambda dim, heads: layers.SequentialAttention(mode="pointwise")),
+    "FeatureWiseAttention": Variant(lambda dim, heads: layers.FeatureWiseAttention()),
+    "PositionalSelfAttention, near words": Variant(
+        lambda dim, heads: layers.PositionalSelfAttention(dim, ("faraway_2",)),
+        products=lambda t, d, h: d * d + 2 * d,
+    ),
+    "PositionalSelfAttention, all words": Variant(
+        lambda dim, heads: layers.PositionalSelfAttention(dim, ("scaled_distance", "forward")),
+        pairs=lambda d, h: 1,
+        products=lambda t, d, h: d * d + 2 * d + t * d,
+    ),
+    "DirectionalSelfAttention": Variant(
+        lambda dim, heads: layers.DirectionalSelfAttention(dim), pairs=lambda d, h: d
+    ),
+    "BlockSelfAttention": Variant(lambda dim, heads: layers.BlockSelfAttention(dim)),
+    "ConvMultiHeadAttention": Variant(
+        lambda dim, heads: layers.ConvMultiHeadAttention(heads, dim // heads * heads),
+        pairs=lambda d, h: 2 * h,
+        products=lambda t, d, h: 18 * d * d + 4 * t * d,
+    ),
+}
+
+PEERS = {
+    "GlobalAveragePooling1D": Variant(lambda dim, heads: keras.layers.GlobalAveragePooling1D()),
+    "MultiHeadAttention, average": Variant(
+        lambda dim, heads: Averaged(
+            keras.layers.MultiHeadAttention(heads, max(1, dim // heads)), attended
+        ),
+        pairs=lambda d, h: h,
+        products=lambda t, d, h: 4 * d * d + 2 * t * d,
+    ),
+    "AdditiveAttention, average": Variant(
+        lambda dim, heads: Averaged(keras.layers.AdditiveAttention(), additive),
+        pairs=lambda d, h: d,
+    ),
+    "TransformerEncoder, average": Variant(
+        transformer, pairs=lambda d, h: h, products=lambda t, d, h: 12 * d * d + 2 * t * d
+    ),
+}
+TORCH_PEERS = {
+    "torch.nn.MultiheadAttention, average": Variant(
+        torch_attention,
+        pairs=lambda d, h: h,
+        products=lambda t, d, h: 4 * d * d + 2 * t * d,
+    )
+}
+
+FORMS = {
+    "LAMA, head after head": Variant(straightforward.LowRankHeads, "LowRankAttentionPooling"),
+    "LAMA, its products alone": Variant(
+        straightforward.LowRankProducts, "LowRankAttentionPooling", same=False
+    ),
+    "Generalized Pooling, all weights at once": Variant(
+        straightforward.StackedVectorHeads, "GeneralizedPooling"
+    ),
+    "Generalized Pooling, its products alone": Variant(
+        straightforward.VectorProducts, "GeneralizedPooling", same=False
+    ),
+    "MPSAN, a weight a pair and feature": Variant(
+        straightforward.EveryPairByDistance,
+        "PositionalSelfAttention, all words",
+        pairs=lambda d, h: 2 * d,
+    ),
+    "DiSAN, all pairs at once": Variant(
+        straightforward.EveryPairDirected, "DirectionalSelfAttention", pairs=lambda d, h: 2 * d
+    ),
+    "SAM, part after part": Variant(straightforward.SeparateAttentions, "SequentialAttention"),
+}
+
+
+def variants() -> dict[str, Variant]:
+    """All that runs on this backend."""
+    torch_peers = TORCH_PEERS if keras.backend.backend() == "torch" else {}
+    return {**LAYERS, **PEERS, **torch_peers, **FORMS}
