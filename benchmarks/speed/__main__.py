@@ -34,16 +34,22 @@ def main() -> None:
     size.add_argument("--full", action="store_true", help="the whole grid: many hours on a CPU")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="variants with this in the name")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument(
+        "--targets", action="store_true", help="the pairs that have a target, at the papers' sizes"
+    )
     parser.add_argument("--memory", action="store_true", help="peak memory instead of time")
     arguments = parser.parse_args()
     chosen = "quick" if arguments.quick else "full" if arguments.full else "usual"
-    kind = "memory" if arguments.memory else "speed"
+    kind = "memory" if arguments.memory else "targets" if arguments.targets else "speed"
     place = re.sub(r"\W+", "_", measure.device().lower())
     path = RESULTS / f"{kind}_{keras.backend.backend()}_{place}.json"
     keep = not arguments.quick and not arguments.only
     data = json.loads(path.read_text()) if keep and path.exists() else _header()
     if arguments.memory:
         _memory(data, path if keep else None, arguments.only)
+        return
+    if arguments.targets:
+        _targets(data, path if keep else None, arguments)
         return
     for setting in grid.settings(chosen):
         if any(_same(setting, case) for case in data["cases"]):
@@ -65,6 +71,34 @@ def _header() -> dict[str, Any]:
         "unit": f"a product of two float32 matrices ({measure.UNIT}, {measure.UNIT})",
         "cases": [],
     }
+
+
+def _targets(data: dict[str, Any], path: Path | None, arguments: argparse.Namespace) -> None:
+    """The pairs that have a target."""
+    from benchmarks.speed.comparisons import COMPARISONS, compared
+
+    for comparison in COMPARISONS:
+        if keras.backend.backend() not in comparison.backends:
+            continue
+        wanted = arguments.only or [""]
+        if not any(part.lower() in comparison.title.lower() for part in wanted):
+            continue
+        if any(case["title"] == comparison.title for case in data["cases"]):
+            continue
+        found = compared(comparison, arguments.rounds)
+        data["cases"].append(found)
+        print(found["title"])
+        for row in found["rows"]:
+            target = row["target"]
+            against = "" if target is None else f", target {target:.3g}"
+            missed = "" if target is None or row["ratio"][0] >= target else "  MISSED"
+            print(
+                f"  {row['slow']} / {row['fast']}: {row['ratio'][0]:.3g} "
+                f"({row['ratio'][1]:.3g} - {row['ratio'][2]:.3g}){against}{missed}",
+                flush=True,
+            )
+        if path is not None:
+            _write(path, data)
 
 
 def _memory(data: dict[str, Any], path: Path | None, only: list[str] | None) -> None:

@@ -94,7 +94,10 @@ def _torch(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool) -> Run
     import torch
 
     weights = [v.value for v in layer.trainable_variables]
-    weights += [p for p in layer.parameters() if all(p is not w for w in weights)]
+    # Those of a layer of PyTorch's, which Keras does not know.
+    weights += [
+        p for p in layer.parameters() if p.requires_grad and all(p is not w for w in weights)
+    ]
 
     def forward(inputs: Any) -> Any:
         return layer(inputs, mask=mask)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import keras
 from keras import ops
 
-from keras_attnpool.ops.masking import _append_axes, _lowest, at_least_float32
+from keras_attnpool.ops.masking import _append_axes, _lowest, _softmax, at_least_float32
 from keras_attnpool.types import Tensor
 
 
@@ -20,9 +20,9 @@ def softmax_terms(logits: Tensor, mask: Tensor | None = None) -> tuple[Tensor, T
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
 
     Returns:
-        The exponentials, shifted by their row's maximum over the kept steps, like `logits` and
-        exactly 0 at padded steps; and their sums `(batch, ...)`, 1 in rows without a kept step, so
-        that a division by them is safe. Both at least float32.
+        The exponentials, shifted by their row's maximum over the kept steps, like `logits`; and
+        their sums, which broadcast against `(batch, ...)`. Both at least float32. The quotient is
+        exactly 0 at padded steps, also in rows without a kept step, and its gradient finite.
 
     Example:
 
@@ -33,7 +33,18 @@ def softmax_terms(logits: Tensor, mask: Tensor | None = None) -> tuple[Tensor, T
     """
     logits = at_least_float32(logits)
     kept = None if mask is None else _append_axes(mask, logits)
-    exps = _exponentials(logits, _highest(logits, kept), kept)
+    if kept is not None:
+        logits = ops.where(kept, logits, _lowest(logits))
+    if keras.backend.backend() == "torch":
+        # One operation instead of four passes; elsewhere the gradient of `softmax` is the slower.
+        exps = _softmax(logits, axis=1)
+        total = ops.ones_like(exps[:1, 0])
+        if mask is not None:
+            # What a row without a kept step got is divided away.
+            some = _append_axes(ops.any(mask, axis=1), total)
+            total = ops.where(some, total, float("inf") * total)
+        return exps, total
+    exps = ops.exp(logits - ops.expand_dims(_shift(_highest(logits)), 1))
     total = ops.sum(exps, axis=1)
     return exps, ops.where(total > 0, total, ops.ones((), dtype=total.dtype))
 
@@ -88,9 +99,9 @@ def chunked_softmax_pooling(
         highest: Tensor, total: Tensor, vector: Tensor, chunk: Tensor, kept: Tensor, *rest: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         logits = at_least_float32(score(chunk, *rest))
-        kept = _append_axes(kept > 0, logits)
-        raised = ops.maximum(highest, _highest(logits, kept))
-        exps = _exponentials(logits, raised, kept)
+        logits = ops.where(_append_axes(kept > 0, logits), logits, _lowest(logits))
+        raised = ops.maximum(highest, _highest(logits))
+        exps = ops.exp(logits - ops.expand_dims(_shift(raised), 1))
         values = at_least_float32(chunk)
         for _ in features[1:]:
             values = ops.expand_dims(values, 2)
@@ -114,23 +125,16 @@ def chunked_softmax_pooling(
     return vector / ops.where(total > 0, total, ops.ones((), dtype=total.dtype))
 
 
-def _highest(logits: Tensor, kept: Tensor | None) -> Tensor:
-    """Maximum over time of the kept logits: only a shift, so it has no gradient."""
+def _highest(logits: Tensor) -> Tensor:
+    """Maximum over time: only a shift, so it has no gradient."""
     # Stopped in front, so that torch keeps nothing for a backward pass that never comes.
-    logits = ops.stop_gradient(logits)
-    if kept is not None:
-        logits = ops.where(kept, logits, _lowest(logits))
-    return ops.amax(logits, axis=1)
+    return ops.amax(ops.stop_gradient(logits), axis=1)
 
 
-def _exponentials(logits: Tensor, highest: Tensor, kept: Tensor | None) -> Tensor:
-    """`exp(logits - highest)`, exactly 0, with a zero gradient, at padded steps."""
-    shifted = logits - ops.expand_dims(highest, 1)
-    if kept is None:
-        return ops.exp(shifted)
-    # `where` before `exp` as well: what overflows there would have a NaN gradient.
-    zero = ops.zeros((), dtype=logits.dtype)
-    return ops.where(kept, ops.exp(ops.where(kept, shifted, zero)), zero)
+def _shift(highest: Tensor) -> Tensor:
+    """The maximum, or 0 where all steps are padded: so far below it their exponentials are 0."""
+    zero = ops.zeros((), dtype=highest.dtype)
+    return ops.where(highest > _lowest(highest), highest, zero)
 
 
 def _pad_time(inputs: Tensor, mask: Tensor | None, missing: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,461 @@
+"""Pairs whose ratio has a target: mechanisms at their papers' sizes, encoders, whole models."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from benchmarks.speed import measure, straightforward, variants
+from benchmarks.speed.grid import inputs_of
+from keras_attnpool import layers, models, text
+
+Makers = dict[str, Callable[[], Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """`slow` should take at least `factor` times as long as `fast`, on the backends given."""
+
+    slow: str
+    fast: str
+    factor: dict[str, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """Runs that are timed in turns, `make(mode, gradient)`, and what is asked of their ratios."""
+
+    title: str
+    make: Callable[[str, bool], dict[str, measure.Run]]
+    targets: tuple[Target, ...] = ()
+    gradient: bool = True
+    backends: tuple[str, ...] = ("jax", "tensorflow", "torch")
+
+
+def everywhere(factor: float) -> dict[str, float]:
+    return dict.fromkeys(("jax", "tensorflow", "torch"), factor)
+
+
+def on_words(
+    makers: Callable[[], dict[str, Any]], batch: int, time: int, dim: int
+) -> Callable[[str, bool], dict[str, measure.Run]]:
+    """Runs of layers on the same words."""
+
+    def make(mode: str, gradient: bool) -> dict[str, measure.Run]:
+        x, mask = inputs_of(batch, time, dim)
+        found = {}
+        for name, layer in makers().items():
+            inputs = ops.cast(x[:2], layer.compute_dtype)
+            layer(inputs, mask=ops.convert_to_tensor(mask[:2]))
+            found[name] = measure.runner(layer, x, mask, mode, gradient)
+        return found
+
+    return make
+
+
+class FeaturesLast(straightforward.Form):
+    """Generalized Pooling as its public code lays it out: heads behind the features."""
+
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        """Pools `(batch, time, dim)`."""
+        first, second = self.weight("hidden_kernel"), self.weight("score_kernel")
+        heads = [
+            ops.matmul(
+                ops.relu(ops.matmul(inputs, first[h]) + self.weight("hidden_bias")[h]), second[h]
+            )
+            + self.weight("score_bias")[h]
+            for h in range(self.layer.num_heads)
+        ]
+        weights = straightforward.softmax_over_time(ops.stack(heads, axis=-1), mask)
+        vectors = ops.sum(weights * ops.expand_dims(inputs, -1), axis=1)
+        return ops.reshape(ops.transpose(vectors, (0, 2, 1)), (inputs.shape[0], -1))
+
+
+class SqueezeExcite(keras.layers.Layer):
+    """The gate of squeeze-and-excitation, and the mean: SAM's simplest peer."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.supports_masking = True
+        self.first = keras.layers.Dense(dim // 16, activation="relu")
+        self.second = keras.layers.Dense(dim, activation="sigmoid")
+        self.average = keras.layers.GlobalAveragePooling1D()
+
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        """Pools `(batch, time, dim)`."""
+        gate = self.second(self.first(self.average(inputs, mask=mask)))
+        return self.average(inputs * ops.expand_dims(gate, 1), mask=mask)
+
+
+class Multiple(keras.layers.Layer):
+    """MPSAN's attentions, their fusion and pooling, or one dense softmax for each mask."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.supports_masking = True
+        self.attentions = [
+            layers.PositionalSelfAttention(dim, positions) for positions in models.mpsan.POSITIONS
+        ]
+        self.fusion = layers.PositionFusion()
+        self.pooling = layers.MultiDimAttentionPooling()
+
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        """Pools `(batch, time, dim)`."""
+        found = [attention(inputs, mask=mask) for attention in self.attentions]
+        return self.pooling(self.fusion(found, inputs, mask=mask), mask=mask)
+
+
+def lama() -> dict[str, Any]:
+    ours = layers.LowRankAttentionPooling(10)
+    return {
+        "LowRankAttentionPooling": ours,
+        "MultiHeadAttention, average": variants.PEERS["MultiHeadAttention, average"].make(100, 10),
+        "TransformerEncoder, average": variants.PEERS["TransformerEncoder, average"].make(100, 10),
+        "StructuredSelfAttentionPooling": layers.StructuredSelfAttentionPooling(10, 100),
+        "its products alone": straightforward.LowRankProducts(ours),
+        "head after head": straightforward.LowRankHeads(ours),
+    }
+
+
+def vectors() -> dict[str, Any]:
+    ours = layers.GeneralizedPooling(5, 300)
+    encoder = variants.PEERS["TransformerEncoder, average"].make(600, 5)
+    return {
+        "GeneralizedPooling": ours,
+        "in chunks": layers.GeneralizedPooling(5, 300, chunk_size=64),
+        "all weights at once": straightforward.StackedVectorHeads(ours),
+        "features last": FeaturesLast(ours),
+        "its products alone": straightforward.VectorProducts(ours),
+        "TransformerEncoder, average": encoder,
+    }
+
+
+def half_vectors() -> dict[str, Any]:
+    return {
+        "float32": layers.GeneralizedPooling(5, 300),
+        "bfloat16": layers.GeneralizedPooling(5, 300, dtype="mixed_bfloat16"),
+    }
+
+
+def one_mask() -> dict[str, Any]:
+    ours = layers.PositionalSelfAttention(300, ("scaled_distance", "forward"))
+    return {
+        "PositionalSelfAttention": ours,
+        "a weight a pair and feature": straightforward.EveryPairByDistance(ours),
+    }
+
+
+def all_masks() -> dict[str, Any]:
+    return {
+        "MPSAN's layers": Multiple(300),
+        "TransformerEncoder, average": variants.PEERS["TransformerEncoder, average"].make(300, 10),
+        "AdditiveAttention, average": variants.PEERS["AdditiveAttention, average"].make(300, 1),
+    }
+
+
+def sam() -> dict[str, Any]:
+    return {
+        "SequentialAttention": layers.SequentialAttention(mode="pointwise"),
+        "squeeze and excitation": SqueezeExcite(512),
+        "MultiHeadAttention, average": variants.PEERS["MultiHeadAttention, average"].make(512, 8),
+    }
+
+
+def recurrent() -> dict[str, Any]:
+    found = {
+        "BidirectionalGRU": layers.BidirectionalGRU(50),
+        "keras.layers.Bidirectional(GRU)": keras.layers.Bidirectional(
+            keras.layers.GRU(50, return_sequences=True)
+        ),
+    }
+    if keras.backend.backend() == "torch":
+        found["torch.nn.GRU, no mask"] = Unmasked()
+    return found
+
+
+class Unmasked(keras.layers.Layer):
+    """PyTorch's bidirectional GRU of 50 units, which sees no mask."""
+
+    def __init__(self) -> None:
+        import torch
+
+        super().__init__()
+        self.supports_masking = True
+        self.gru = torch.nn.GRU(100, 50, batch_first=True, bidirectional=True)
+
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        """Reads `(batch, time, dim)`."""
+        return self.gru(inputs)[0]
+
+
+def training(model: keras.Model, inputs: Any, classes: int) -> measure.Run:
+    """Epochs over fixed batches: a `PyDataset`, or one array."""
+    model.compile("adam", "sparse_categorical_crossentropy")
+    if isinstance(inputs, np.ndarray):
+        labels = np.arange(len(inputs)) % classes
+        return lambda: model.fit(inputs, labels, batch_size=32, verbose=0, shuffle=False)
+    return lambda: model.fit(inputs, verbose=0, shuffle=False)
+
+
+def ragged_documents(count: int, seed: int = 0) -> list[list[list[int]]]:
+    """Log-normal numbers of sentences and words: most are far below the longest."""
+    rng = np.random.default_rng(seed)
+
+    def lengths(size: int, typical: float, most: int) -> np.ndarray:
+        return np.clip(np.exp(rng.normal(np.log(typical), 0.6, size)).astype(int), 1, most)
+
+    return [
+        [list(rng.integers(1, 1000, words)) for words in lengths(sentences, 12, 25)]
+        for sentences in lengths(count, 9, 30)
+    ]
+
+
+class EveryPlace(keras.layers.Layer):
+    """Encodes all places of sentences, also those without a word."""
+
+    def __init__(self, encoder: keras.Model) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.supports_masking = True
+
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        """Maps ids `(batch, sentences, words)` to `(batch, sentences, dim)`."""
+        batch, sentences, words = ops.shape(inputs)
+        rows = self.encoder(ops.reshape(inputs, (-1, words)))
+        return ops.reshape(rows, (batch, sentences, rows.shape[-1]))
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The sentences with a word."""
+        return ops.any(ops.not_equal(inputs, 0), axis=2)
+
+    def compute_output_spec(self, inputs: Any, mask: Any = None) -> Any:
+        """Symbolic output."""
+        shape = (*inputs.shape[:2], self.encoder.output_shape[-1])
+        return keras.KerasTensor(shape, self.compute_dtype)
+
+
+def padded_everywhere(model: keras.Model) -> keras.Model:
+    """A copy of a hierarchical model that encodes all places of sentences."""
+
+    def copied(layer: Any) -> Any:
+        if isinstance(layer, layers.HierarchicalEncoder):
+            return EveryPlace(layer.encoder)
+        return layer.__class__.from_config(layer.get_config())
+
+    return keras.models.clone_model(model, clone_function=copied)
+
+
+def hierarchical(mode: str, gradient: bool) -> dict[str, measure.Run]:
+    """HCAN's training on ragged documents: packed, padded, one at a time, and HAN's."""
+    documents = ragged_documents(64)
+    labels = np.arange(64) % 2
+    small = {"embedding_dim": 128, "num_classes": 2, "vocabulary_size": 1000}
+    runs = {}
+    for name, packed, maker, extra in (
+        ("HCAN, packed", 4, models.HCAN, {"filters": 128}),
+        ("HCAN, padded", 0, models.HCAN, {"filters": 128}),
+        ("HAN, packed", 4, models.HAN, {}),
+    ):
+        batches = text.DocumentBatches(
+            documents, labels, 16, num_buckets=1, packed=packed, shuffle=False
+        )
+        model = maker(packed=packed, **small, **extra)
+        runs[name] = training(model, batches, 2)
+        if name == "HCAN, padded":
+            runs["HCAN, every place"] = training(padded_everywhere(model), batches, 2)
+    if keras.backend.backend() == "torch":
+        # Elsewhere every document is a shape of its own to compile.
+        ones = text.DocumentBatches(documents, labels, 1, num_buckets=30, shuffle=False)
+        runs["HCAN, one document at a time"] = training(
+            models.HCAN(packed=0, filters=128, **small), ones, 2
+        )
+    return runs
+
+
+def words_in_order(mode: str, gradient: bool) -> dict[str, measure.Run]:
+    """Training of MPSAN, DiSAN and Bi-BloSAN on 64 words."""
+    ids = _ids(64, 64)
+    return {
+        name: training(maker(1000, 2, embedding_dim=128, **extra), ids, 2)
+        for name, maker, extra in (
+            ("MPSAN", models.MPSAN, {}),
+            ("DiSAN", models.DiSAN, {"units": 128}),
+            ("Bi-BloSAN", models.BiBloSAN, {"units": 128}),
+        )
+    }
+
+
+def reviews(mode: str, gradient: bool) -> dict[str, measure.Run]:
+    """Training of LAMA's model with our GRU and with that of Keras, on 256 words."""
+    ids = _ids(64, 256)
+    tokens = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(1000, 100, mask_zero=True)(tokens)
+    gru = keras.layers.GRU(50, return_sequences=True)
+    states = keras.layers.Bidirectional(gru)(x)
+    context = layers.MaskedAveragePooling1D()(x)
+    vector = layers.LowRankAttentionPooling(10)(states, context=context)
+    hidden = keras.layers.Dense(512, activation="relu")(vector)
+    theirs = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(hidden))
+    return {
+        "LAMA": training(models.LAMA(1000, 2, num_heads=10), ids, 2),
+        "LAMA on Keras's GRU": training(theirs, ids, 2),
+    }
+
+
+def _ids(count: int, time: int) -> np.ndarray:
+    """Word ids, the first text full, the others padded by up to a half."""
+    rng = np.random.default_rng(0)
+    kept = np.arange(time)[None] < rng.integers(time // 2, time + 1, count)[:, None]
+    kept[0] = True
+    return np.where(kept, rng.integers(1, 1000, (count, time)), 0).astype("int32")
+
+
+LAMA, GP, PSA, ALL, SAM = (
+    "LowRankAttentionPooling",
+    "GeneralizedPooling",
+    "PositionalSelfAttention",
+    "MPSAN's layers",
+    "SequentialAttention",
+)
+MHA, ENCODER = "MultiHeadAttention, average", "TransformerEncoder, average"
+
+COMPARISONS = (
+    Comparison(
+        "LAMA, 32 x 256 words, dim 100, 10 heads",
+        on_words(lama, 32, 256, 100),
+        (
+            Target(MHA, LAMA, {"jax": 15, "tensorflow": 8, "torch": 4}),
+            Target("its products alone", LAMA, everywhere(1 / 1.25)),
+            Target(
+                "StructuredSelfAttentionPooling", LAMA, {"tensorflow": 1 / 1.1, "torch": 1 / 1.1}
+            ),
+            Target("head after head", LAMA, everywhere(1.5)),
+        ),
+    ),
+    Comparison(
+        "LAMA, 8 x 1024 words, dim 100, 10 heads",
+        on_words(lama, 8, 1024, 100),
+        (Target(MHA, LAMA, {"jax": 60, "tensorflow": 30, "torch": 8}),),
+    ),
+    *(
+        Comparison(
+            f"Generalized Pooling, 8 x 256 words, dim 600, 5 heads, {which}",
+            on_words(vectors, 8, 256, 600),
+            (
+                Target("its products alone", GP, everywhere(1 / bound)),
+                Target("all weights at once", GP, everywhere(1)),
+                Target("features last", GP, {"jax": 1.4, "torch": 1.4}),
+                Target(ENCODER, GP, everywhere(2)),
+                Target(GP, "in chunks", everywhere(1 / 1.35)),
+            ),
+            gradient,
+        )
+        for which, gradient, bound in (("forward", False, 1.2), ("with gradients", True, 1.25))
+    ),
+    Comparison(
+        "Generalized Pooling in bfloat16, 8 x 256 words, dim 600, 5 heads",
+        on_words(half_vectors, 8, 256, 600),
+        (Target("float32", "bfloat16", {"torch": 2.5}),),
+    ),
+    Comparison(
+        "MPSAN, one mask, 8 x 64 words, dim 300",
+        on_words(one_mask, 8, 64, 300),
+        (Target("a weight a pair and feature", PSA, {"jax": 40, "tensorflow": 10, "torch": 40}),),
+    ),
+    Comparison(
+        "MPSAN, one mask, 2 x 256 words, dim 300",
+        on_words(one_mask, 2, 256, 300),
+        (Target("a weight a pair and feature", PSA, {"jax": 100}),),
+    ),
+    Comparison(
+        "MPSAN, one mask, 2 x 256 words, dim 300, forward",
+        on_words(one_mask, 2, 256, 300),
+        (Target("a weight a pair and feature", PSA, {"torch": 100}),),
+        gradient=False,
+    ),
+    Comparison(
+        "MPSAN, all its layers, 16 x 64 words, dim 300",
+        on_words(all_masks, 16, 64, 300),
+        (Target(ENCODER, ALL, {"jax": 1 / 1.15, "tensorflow": 1 / 1.35, "torch": 1 / 1.15}),),
+    ),
+    Comparison(
+        "MPSAN, all its layers, 4 x 256 words, dim 300",
+        on_words(all_masks, 4, 256, 300),
+        (
+            Target(ENCODER, ALL, {"jax": 1 / 1.15, "tensorflow": 1 / 1.35, "torch": 1 / 1.15}),
+            Target("AdditiveAttention, average", ALL, everywhere(2)),
+        ),
+    ),
+    Comparison(
+        "MPSAN, all its layers, 1 x 1024 words, dim 300",
+        on_words(all_masks, 1, 1024, 300),
+        (Target(ENCODER, ALL, {"jax": 2, "tensorflow": 1 / 1.15, "torch": 1 / 1.15}),),
+    ),
+    Comparison(
+        "SAM, 32 x 256 words, dim 512",
+        on_words(sam, 32, 256, 512),
+        (
+            Target("squeeze and excitation", SAM, everywhere(1 / 3.3)),
+            Target(MHA, SAM, everywhere(8)),
+        ),
+    ),
+    Comparison(
+        "Bidirectional GRU, 32 x 256 words, dim 100, 50 units",
+        on_words(recurrent, 32, 256, 100),
+        (
+            Target(
+                "keras.layers.Bidirectional(GRU)",
+                "BidirectionalGRU",
+                {"jax": 0.9, "tensorflow": 0.9, "torch": 2},
+            ),
+            Target("torch.nn.GRU, no mask", "BidirectionalGRU", {"torch": 1 / 1.3}),
+        ),
+    ),
+    Comparison(
+        "Training LAMA's model, 256 words",
+        reviews,
+        (Target("LAMA on Keras's GRU", "LAMA", {"jax": 0.9, "tensorflow": 0.9, "torch": 2}),),
+    ),
+    Comparison(
+        "Training on ragged documents, 128 filters",
+        hierarchical,
+        (
+            Target("HCAN, every place", "HCAN, packed", everywhere(2.2)),
+            Target("HCAN, padded", "HCAN, packed", {}),
+            Target("HCAN, one document at a time", "HCAN, packed", {"torch": 2}),
+            Target("HAN, packed", "HCAN, packed", {}),
+        ),
+    ),
+    Comparison(
+        "Training on 64 words, 128 units",
+        words_in_order,
+        (Target("DiSAN", "MPSAN", {}), Target("Bi-BloSAN", "MPSAN", {})),
+    ),
+)
+
+
+def compared(comparison: Comparison, rounds: int) -> dict[str, Any]:
+    """The ratios of a comparison, beside what is asked of them."""
+    backend = keras.backend.backend()
+    mode = measure.MODES[backend][0]
+    keras.utils.set_random_seed(0)
+    costs = measure.in_turns(comparison.make(mode, comparison.gradient), rounds)
+    rows = []
+    for target in comparison.targets:
+        if target.slow not in costs:
+            continue
+        ratio = np.array(costs[target.slow]) / np.array(costs[target.fast])
+        rows.append(
+            {
+                "slow": target.slow,
+                "fast": target.fast,
+                "ratio": [
+                    float(f"{value:.4g}") for value in (np.median(ratio), ratio.min(), ratio.max())
+                ],
+                "target": target.factor.get(backend),
+            }
+        )
+    return {"title": comparison.title, "mode": mode, "rows": rows}
