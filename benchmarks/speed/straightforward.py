@@ -91,14 +91,15 @@ class StackedVectorHeads(Form):
 
 
 class VectorProducts(Form):
-    """The matrix products of Generalized Pooling and nothing else."""
+    """The matrix products of Generalized Pooling and a sum over time, nothing else."""
 
     def call(self, inputs: Any, mask: Any = None) -> Any:
         """Products of the sizes of `(batch, time, dim)`; not what the layer computes."""
         inputs = ops.cast(inputs, self.compute_dtype)
         first, second = self.weight("hidden_kernel"), self.weight("score_kernel")
+        # Times the inputs, as in the layer: a compiler would sum in front of the last product.
         heads = [
-            ops.sum(ops.matmul(ops.relu(ops.matmul(inputs, first[h])), second[h]), axis=1)
+            ops.sum(inputs * ops.matmul(ops.relu(ops.matmul(inputs, first[h])), second[h]), axis=1)
             for h in range(self.layer.num_heads)
         ]
         return ops.concatenate(heads, axis=-1)

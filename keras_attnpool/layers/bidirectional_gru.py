@@ -26,9 +26,9 @@ class BidirectionalGRU(BidirectionalBase):
     layers before or as `mask=`. A state passes padded steps unchanged, whatever they hold, and the
     output there is exactly 0; a row without a kept step gives zeros. The output carries the mask.
 
-    The recurrence is `keras.layers.GRU`, on PyTorch's CPU by PyTorch's own kernel. It never sees a
-    mask, since the kept steps of each row are moved to its front: Keras computes a masked GRU on
-    PyTorch by a loop over the steps in Python.
+    The recurrence is `keras.layers.GRU`, on PyTorch's CPU by PyTorch's own kernel. The kept
+    steps of each row are moved to its front, so that the recurrence sees no mask: Keras computes a
+    masked GRU on PyTorch by a loop over the steps in Python. With JAX on a CPU the mask is cheaper.
 
     Args:
         units: Size of the state of one direction.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from keras import ops
 
-from keras_attnpool.ops.eager import eager_on_torch_cpu
+from keras_attnpool.ops.devices import eager_on_torch_cpu
 from keras_attnpool.ops.masking import at_least_float32, masked_softmax
 from keras_attnpool.ops.vector_pooling import softmax_terms
 from keras_attnpool.types import Tensor

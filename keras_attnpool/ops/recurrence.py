@@ -6,24 +6,28 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.ops.eager import eager_on_torch_cpu
+from keras_attnpool.ops.devices import eager_on_torch_cpu, jax_on_cpu
 from keras_attnpool.types import Tensor
 
 
 class BothDirections:
-    """Reads masked rows forward and backward without showing a mask to the recurrence.
+    """Reads masked rows forward and backward by the backend's fast kernels.
 
     The kept steps of each row are moved to its front, where padding can reach none of them in
     either direction: the backward reading turns the kept steps alone. So holes, left and right
     padding are read alike, and a backend's kernels for rows without a mask serve them all.
+
+    On a CPU, JAX has no such kernel: a mask costs less there than moving the steps, and a state
+    passes padded steps unchanged wherever they are.
 
     Args:
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
     """
 
     def __init__(self, mask: Tensor | None) -> None:
-        self._masked = mask is not None
-        if mask is None:
+        self._mask = mask
+        self._moves = mask is not None and not jax_on_cpu()
+        if not self._moves:
             return
         steps = ops.expand_dims(ops.arange(ops.shape(mask)[1], dtype="int32"), 0)
         kept = ops.sum(ops.cast(mask, "int32"), axis=1, keepdims=True)
@@ -34,12 +38,12 @@ class BothDirections:
         self._back = ops.maximum(ops.cumsum(ops.cast(mask, "int32"), axis=1) - 1, 0)
 
     def to_front(self, inputs: Tensor) -> Tensor:
-        """Moves the kept steps of `(batch, time, dim)` to the front of each row."""
-        return _gather(inputs, self._front) if self._masked else inputs
+        """Moves the kept steps of `(batch, time, dim)` to the front of each row, where it pays."""
+        return _gather(inputs, self._front) if self._moves else inputs
 
     def to_places(self, states: Tensor) -> Tensor:
         """Undoes `to_front`; what then stands at padded steps is arbitrary."""
-        return _gather(states, self._back) if self._masked else states
+        return _gather(states, self._back) if self._moves else states
 
     def read(
         self, inputs: Tensor, forward: Any, backward: Any, backward_inputs: Tensor | None = None
@@ -47,18 +51,21 @@ class BothDirections:
         """Returns the states of both directions, each `(batch, time, units)`.
 
         Args:
-            inputs: `(batch, time, dim)`, kept steps in front.
+            inputs: `(batch, time, dim)`, as `to_front` gives them.
             forward: Built `keras.layers.LSTM` or `GRU` that returns sequences, with the default
                 activations and no dropout.
             backward: The same for the other direction; its own `go_backwards` stays `False`.
             backward_inputs: What the backward layer reads where that differs.
         """
         turned = self._turn(inputs if backward_inputs is None else backward_inputs)
-        return states_of(forward, inputs), self._turn(states_of(backward, turned))
+        if self._moves or self._mask is None:
+            return states_of(forward, inputs), self._turn(states_of(backward, turned))
+        found = backward(turned, mask=ops.flip(self._mask, axis=1))
+        return forward(inputs, mask=self._mask), self._turn(found)
 
     def _turn(self, x: Tensor) -> Tensor:
         """The other reading direction, and back again."""
-        return _gather(x, self._turned) if self._masked else ops.flip(x, axis=1)
+        return _gather(x, self._turned) if self._moves else ops.flip(x, axis=1)
 
 
 def states_of(layer: Any, inputs: Tensor) -> Tensor:

@@ -1,0 +1,282 @@
+"""Writes the tables of the speed benchmark into the pages, from `benchmarks/results/*.json`.
+
+A line `<!-- speed: torch targets -->` of a page becomes the table named `targets` of the files of
+that backend on a CPU; `<!-- speed: torch targets nvidia_h200 -->` of a GPU, where there is one.
+"""
+
+import html
+import json
+import math
+import re
+import textwrap
+from pathlib import Path
+
+MARKER = re.compile(r"^<!-- speed: (?P<backend>\w+) (?P<view>\w+)(?: (?P<device>\w+))? -->$", re.M)
+MISSING = "*Not measured yet.*"
+AVERAGE = "GlobalAveragePooling1D"
+ATTENTION = "MultiHeadAttention, average"
+ENCODER = "TransformerEncoder, average"
+# The lines of the chart, from the cheapest.
+DRAWN = (
+    "MaskedAveragePooling1D",
+    "LowRankAttentionPooling",
+    "PositionalSelfAttention, near words",
+    "GeneralizedPooling",
+    ATTENTION,
+    "DirectionalSelfAttention",
+)
+
+
+def times(ratio):
+    """A ratio as `12 (11 – 14)`."""
+    shown = [f"{value:.3g}" if value < 1000 else f"{value:,.0f}" for value in ratio]
+    return f"{shown[0]} ({shown[1]} – {shown[2]})"
+
+
+def words_of(case):
+    """A setting in words."""
+    parts = [f"{case['batch']} × {case['time']:,} words", f"dim {case['dim']}"]
+    parts += [f"{case['heads']} heads", case["mode"]]
+    parts += [] if case["precision"] == "float32" else [case["precision"]]
+    return ", ".join([*parts, "forward and backward" if case["gradient"] else "forward"])
+
+
+def targets_table(data):
+    """The pairs of the papers' sizes: how many times as long the one takes, and what we ask."""
+    lines = [
+        "| what takes | how many times as long as | measured | target | |",
+        "|---|---|--:|--:|---|",
+    ]
+    for case in data["cases"]:
+        lines.append(f"| **{case['title']}** | | | | |")
+        for row in case["rows"]:
+            target = row["target"]
+            verdict = "" if target is None else "reached" if row["ratio"][0] >= target else "missed"
+            cells = [row["slow"], row["fast"], times(row["ratio"])]
+            cells += ["" if target is None else f"≥ {target:.3g}", verdict]
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def find(data, **wanted):
+    """The cases of a setting."""
+    return [case for case in data["cases"] if wanted.items() <= case.items()]
+
+
+def layers_table(data):
+    """Every layer at 32 × 256 words of 128 features beside three peers."""
+    mode = data["cases"][0]["mode"]
+    (case,) = find(data, time=256, dim=128, heads=5, mode=mode, gradient=True, precision="float32")
+    head = ["layer", "times average pooling", "of self-attention", "of a Transformer encoder"]
+    lines = ["| " + " | ".join(head) + " |", "|---|--:|--:|--:|"]
+    base = case["costs"][AVERAGE][0]
+    for layer in sorted(case["ratios"], key=lambda name: case["costs"][name][0]):
+        cost = case["costs"][layer][0] / base
+        cells = [layer, f"{cost:.3g}" if cost < 1000 else f"{cost:,.0f}"]
+        cells += [share(case["ratios"][layer].get(peer)) for peer in (ATTENTION, ENCODER)]
+        lines.append("| " + " | ".join(cells) + " |")
+    return f"{words_of(case)}.\n\n" + "\n".join(lines)
+
+
+def share(ratio):
+    """What a layer costs of a peer, `1/12` or `3.4 ×`, from how many times the peer costs."""
+    if ratio is None:
+        return "–"
+    return f"1/{ratio[0]:.3g}" if ratio[0] >= 1 else f"{1 / ratio[0]:.3g} ×"
+
+
+def forms_table(data):
+    """Our layers beside the straightforward form of each, in all settings."""
+    lines = [
+        "| setting | straightforward form | times our layer's cost | differs by |",
+        "|---|---|--:|--:|",
+    ]
+    for case in data["cases"]:
+        rows = [
+            (form, ratio)
+            for ratios in case["ratios"].values()
+            for form, ratio in ratios.items()
+            if form in case["differences"]
+        ]
+        for number, (form, ratio) in enumerate(rows):
+            setting = "" if number else words_of(case)
+            difference = f"{case['differences'][form]:.0e}"
+            lines.append(f"| {setting} | {form} | {times(ratio)} | {difference} |")
+    return "\n".join(lines)
+
+
+def series(data):
+    """The settings that differ in the number of words alone."""
+    mode = data["cases"][0]["mode"]
+    cases = find(data, dim=128, heads=5, mode=mode, gradient=True, precision="float32")
+    return sorted(cases, key=lambda case: case["time"])
+
+
+def cost_of_a_word(case, name):
+    """Cost of one word of a text, in units of the file; `None` where it was left out."""
+    cost = case["costs"].get(name)
+    return None if cost is None else cost[0] / (case["batch"] * case["time"])
+
+
+def growth_table(data):
+    """How a text's cost grows with its length: the exponent over the longest octaves."""
+    cases = series(data)
+    words = [case["time"] for case in cases]
+    head = ["layer", *[f"{time:,}" for time in words], "exponent"]
+    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    for name in [*cases[0]["ratios"], *(ATTENTION, ENCODER)]:
+        costs = [cost_of_a_word(case, name) for case in cases]
+        known = [(t, c * t) for t, c in zip(words, costs, strict=True) if c is not None]
+        first = known[0][1]
+        cells = [
+            "–" if c is None else f"{c * t / first:.3g}" for t, c in zip(words, costs, strict=True)
+        ]
+        exponent = "–"
+        if len(known) > 2:
+            # From 256 words on, where the layers are no longer ruled by what a call costs.
+            (t1, c1), (t2, c2) = known[1], known[-1]
+            exponent = f"{math.log(c2 / c1) / math.log(t2 / t1):.2f}"
+        lines.append("| " + " | ".join([name, *cells, exponent]) + " |")
+    return "\n".join(lines)
+
+
+def rates_text(data):
+    """What the machine can do."""
+    rates = data["rates"]
+    return (
+        f"The machine multiplies {rates['products'] / 1e9:.3g} thousand million pairs of float32 "
+        f"numbers a second in a large matrix product, and copies {rates['copied'] / 1e9:.3g} GB a "
+        "second."
+    )
+
+
+def memory_table(data):
+    """Peak memory of a fresh process."""
+    lines = [
+        "| layer | 8 × 1,024 words, forward and backward | 8 × 16,384 words, forward |",
+        "|---|--:|--:|",
+    ]
+    names = dict.fromkeys(case["variant"] for case in data["cases"])
+    for name in names:
+        cells = [name]
+        for gradient in (True, False):
+            (case,) = [
+                c for c in data["cases"] if c["variant"] == name and c["gradient"] == gradient
+            ]
+            cells.append(memory_text(case))
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def memory_text(case):
+    """What a case took beyond its inputs, or why it was not run."""
+    if "left_out" in case:
+        return case["left_out"]
+    if "failed" in case:
+        return "failed"
+    return f"{max(0, case['bytes'] - case['inputs']) / 2**20:,.0f} MB"
+
+
+def chart(data):
+    """Cost of a word against the length of its text, both on logarithmic axes."""
+    cases = series(data)
+    words = [case["time"] for case in cases]
+    lines = {
+        name: [
+            (case["time"], cost_of_a_word(case, name) / cost_of_a_word(cases[0], AVERAGE))
+            for case in cases
+            if cost_of_a_word(case, name) is not None
+        ]
+        for name in DRAWN
+    }
+    costs = [cost for points in lines.values() for _, cost in points]
+    low, high = math.floor(math.log10(min(costs))), math.ceil(math.log10(max(costs)))
+    left, top, width, height = 60, 16, 380, 250
+
+    def x(time):
+        return left + width * math.log(time / words[0]) / math.log(words[-1] / words[0])
+
+    def y(cost):
+        return top + height * (high - math.log10(cost)) / (high - low)
+
+    parts = []
+    for power in range(low, high + 1):
+        at = y(10**power)
+        parts.append(
+            f'<line x1="{left}" x2="{left + width}" y1="{at:.0f}" y2="{at:.0f}" '
+            'stroke-opacity="0.2"/>'
+        )
+        parts.append(
+            label(left - 8, at + 4, f"{10**power:,}" if power >= 0 else f"{10**power:g}", "end")
+        )
+    parts += [label(x(time), top + height + 20, f"{time:,}") for time in words]
+    parts.append(label(left + width / 2, top + height + 42, "words of a text"))
+    # Names at the ends of the lines, moved apart where they would meet.
+    ends = sorted((y(points[-1][1]), name) for name, points in lines.items())
+    places, last = {}, -math.inf
+    for end, name in ends:
+        last = max(end, last + 17)
+        places[name] = last
+    for name, points in lines.items():
+        path = " ".join(f"{x(time):.0f},{y(cost):.0f}" for time, cost in points)
+        parts.append(f'<polyline points="{path}" fill="none" stroke-width="2"/>')
+        parts += [f'<circle cx="{x(t):.0f}" cy="{y(c):.0f}" r="3"/>' for t, c in points]
+        parts.append(label(left + width + 14, places[name] + 4, name, "start"))
+        end = points[-1]
+        parts.append(
+            f'<line x1="{x(end[0]):.0f}" y1="{y(end[1]):.0f}" x2="{left + width + 10}" '
+            f'y2="{places[name]:.0f}" stroke-opacity="0.3"/>'
+        )
+    spoken = "Cost of a word against the length of its text: " + "; ".join(
+        f"{name} {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in lines.items()
+    )
+    body = "\n".join(parts)
+    caption = (
+        "Cost of one word, forward and backward, in units of average pooling of 64 words. Lines "
+        "that end early would need more than a gigabyte for the pairs of words."
+    )
+    return (
+        f'<figure class="drawn">\n<svg viewBox="0 0 730 {top + height + 52}" '
+        f'style="max-width: 730px" role="img" aria-label="{html.escape(spoken)}">\n{body}\n</svg>\n'
+        f"<figcaption>{html.escape(caption)}</figcaption>\n</figure>"
+    )
+
+
+def label(x, y, content, anchor="middle"):
+    """A line of text."""
+    return (
+        f'<text x="{x:.0f}" y="{y:.0f}" font-size="13" text-anchor="{anchor}">'
+        f"{html.escape(content)}</text>"
+    )
+
+
+# The table's name, the kind of file, and what writes it.
+VIEWS = {
+    "targets": ("targets", targets_table),
+    "layers": ("speed", layers_table),
+    "forms": ("speed", forms_table),
+    "growth": ("speed", growth_table),
+    "rates": ("speed", rates_text),
+    "chart": ("speed", chart),
+    "memory": ("memory", memory_table),
+}
+
+
+def fill(markdown, folder):
+    """Replaces the markers of a page by the tables of the results in `folder`."""
+
+    def table(match):
+        kind, write = VIEWS[match["view"]]
+        path = folder / f"{kind}_{match['backend']}_{match['device'] or 'cpu'}.json"
+        found = MISSING
+        if path.exists():
+            found = write(json.loads(path.read_text(encoding="utf-8")))
+        # Inside a tab all lines are indented.
+        return textwrap.indent(found, match["indent"])
+
+    return MARKER.sub(table, markdown)
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Fills the tables of every page."""
+    return fill(markdown, Path(config.config_file_path).parent / "benchmarks" / "results")
