@@ -501,6 +501,20 @@ def test_the_words_on_sam_agree_with_the_figures():
         assert row == first or entry["paper"] is None or trec[row] > entry["paper"] - 0.001
     gaps = [e["paper"] - subj[row] for row, e in measured["subj"]["rows"].items() if e["paper"]]
     assert 0.03 < sum(gaps) / len(gaps) < 0.055
+    sst5, controversy = (
+        json.loads((RESULTS / f"sam_{name}.json").read_text(encoding="utf-8"))
+        for name in ("sst5", "controversy")
+    )
+    assert "On SST-5 SAM is ahead of everything beside it**, three points of the BiLSTMs" in text
+    shares = {row: results.mean(sst5, row) for row in sst5["rows"]}
+    assert max(shares, key=shares.get) == "SAM"
+    for row in ("RB", "RBA"):
+        assert 0.025 < shares["SAM"] - shares[row] < 0.04
+    assert "Fifteen points of the paper's figure are missing" in text
+    assert round(100 * (sst5["rows"]["SAM"]["paper"] - shares["SAM"])) == 15
+    assert "all rows are near guessing" in text
+    for row in controversy["rows"].values():
+        assert row["summary"]["test_accuracy"]["mean"] < 0.56
     assert "**One fold so far**" in text and "best after the first epoch" in text
     assert {len(e["runs"]) for m in measured.values() for e in m["rows"].values()} == {1}
     for row in ("SAM", "RB", "RBA"):

@@ -28,7 +28,8 @@ class BidirectionalGRU(BidirectionalBase):
 
     The recurrence is `keras.layers.GRU`, on PyTorch's CPU by PyTorch's own kernel. The kept
     steps of each row are moved to its front, so that the recurrence sees no mask: Keras computes a
-    masked GRU on PyTorch by a loop over the steps in Python. With JAX on a CPU the mask is cheaper.
+    masked GRU on PyTorch by a loop over the steps in Python. On the CPUs of JAX and
+    TensorFlow, where that costs more than a mask, they stay.
 
     Args:
         units: Size of the state of one direction.

@@ -32,7 +32,8 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
 
     The recurrence is `keras.layers.LSTM`, on PyTorch's CPU by PyTorch's own kernel. The kept
     steps of each row are moved to its front, so that the fast kernels for rows without a mask serve
-    masked rows and holes too. With JAX on a CPU the mask is cheaper.
+    masked rows and holes too. On the CPUs of JAX and TensorFlow, where that costs more
+    than a mask, they stay.
 
     Args:
         units: Size of the state of one direction, the paper's d.

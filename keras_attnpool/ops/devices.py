@@ -17,6 +17,14 @@ def eager_on_torch_cpu(x: Tensor) -> bool:
     return bool(x.device.type == "cpu" and not sys.modules["torch"].compiler.is_compiling())
 
 
-def jax_on_cpu() -> bool:
-    """Whether JAX computes on a CPU."""
-    return bool(keras.backend.backend() == "jax" and sys.modules["jax"].default_backend() == "cpu")
+def masks_are_cheap() -> bool:
+    """Whether a recurrence with a mask costs less than one over steps that have been moved.
+
+    So on the CPUs of JAX and TensorFlow; elsewhere a mask keeps the fast kernels away.
+    """
+    backend = keras.backend.backend()
+    if backend == "jax":
+        return bool(sys.modules["jax"].default_backend() == "cpu")
+    if backend == "tensorflow":
+        return not sys.modules["tensorflow"].config.list_physical_devices("GPU")
+    return False

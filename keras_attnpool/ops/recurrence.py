@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.ops.devices import eager_on_torch_cpu, jax_on_cpu
+from keras_attnpool.ops.devices import eager_on_torch_cpu, masks_are_cheap
 from keras_attnpool.types import Tensor
 
 
@@ -17,8 +17,8 @@ class BothDirections:
     either direction: the backward reading turns the kept steps alone. So holes, left and right
     padding are read alike, and a backend's kernels for rows without a mask serve them all.
 
-    On a CPU, JAX has no such kernel: a mask costs less there than moving the steps, and a state
-    passes padded steps unchanged wherever they are.
+    On the CPUs of JAX and TensorFlow there is no such kernel: a mask costs less there than moving
+    the steps, and a state passes padded steps unchanged wherever they are.
 
     Args:
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
@@ -26,7 +26,7 @@ class BothDirections:
 
     def __init__(self, mask: Tensor | None) -> None:
         self._mask = mask
-        self._moves = mask is not None and not jax_on_cpu()
+        self._moves = mask is not None and not masks_are_cheap()
         if not self._moves:
             return
         steps = ops.expand_dims(ops.arange(ops.shape(mask)[1], dtype="int32"), 0)
