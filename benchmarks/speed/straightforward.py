@@ -51,7 +51,7 @@ class LowRankHeads(Form):
             hidden, self.weight("token_kernel")
         )
         factors = ops.tanh(factors)
-        norm = ops.sqrt(ops.sum(factors * factors, axis=-1, keepdims=True) + 1e-6)
+        norm = ops.sqrt(ops.maximum(ops.sum(factors * factors, axis=-1, keepdims=True), 1e-8))
         weights = softmax_over_time(factors / norm, mask)
         weights = ops.cast(weights, inputs.dtype)
         heads = [
