@@ -121,6 +121,8 @@ def cost_of_a_word(case, name):
 def growth_table(data):
     """How a text's cost grows with its length: the exponent over the longest octaves."""
     cases = series(data)
+    if len(cases) < 3:
+        return MISSING
     words = [case["time"] for case in cases]
     head = ["layer", *[f"{time:,}" for time in words], "exponent"]
     lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
@@ -160,10 +162,12 @@ def memory_table(data):
     for name in names:
         cells = [name]
         for gradient in (True, False):
-            (case,) = [
-                c for c in data["cases"] if c["variant"] == name and c["gradient"] == gradient
+            found = [
+                case
+                for case in data["cases"]
+                if case["variant"] == name and case["gradient"] == gradient
             ]
-            cells.append(memory_text(case))
+            cells.append(memory_text(found[0]) if found else "–")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -180,6 +184,8 @@ def memory_text(case):
 def chart(data):
     """Cost of a word against the length of its text, both on logarithmic axes."""
     cases = series(data)
+    if len(cases) < 3:
+        return MISSING
     words = [case["time"] for case in cases]
     lines = {
         name: [
