@@ -11,7 +11,9 @@ import re
 import textwrap
 from pathlib import Path
 
-MARKER = re.compile(r"^<!-- speed: (?P<backend>\w+) (?P<view>\w+)(?: (?P<device>\w+))? -->$", re.M)
+MARKER = re.compile(
+    r"^(?P<indent> *)<!-- speed: (?P<backend>\w+) (?P<view>\w+)(?: (?P<device>\w+))? -->$", re.M
+)
 MISSING = "*Not measured yet.*"
 AVERAGE = "GlobalAveragePooling1D"
 ATTENTION = "MultiHeadAttention, average"
@@ -66,7 +68,11 @@ def find(data, **wanted):
 def layers_table(data):
     """Every layer at 32 × 256 words of 128 features beside three peers."""
     mode = data["cases"][0]["mode"]
-    (case,) = find(data, time=256, dim=128, heads=5, mode=mode, gradient=True, precision="float32")
+    setting = {"time": 256, "dim": 128, "heads": 5, "gradient": True, "precision": "float32"}
+    found = find(data, mode=mode, **setting)
+    if not found:
+        return MISSING
+    (case,) = found
     head = ["layer", "times average pooling", "of self-attention", "of a Transformer encoder"]
     lines = ["| " + " | ".join(head) + " |", "|---|--:|--:|--:|"]
     base = case["costs"][AVERAGE][0]
