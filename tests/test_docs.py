@@ -36,7 +36,7 @@ def hook(name):
     return module
 
 
-results, pictures = hook("results"), hook("pictures")
+results, pictures, speed = hook("results"), hook("pictures"), hook("speed")
 
 
 def source(page):
@@ -557,3 +557,55 @@ def test_the_words_on_hcan_agree_with_the_figures():
     assert round(torch[one]["relative"][0]) == 4 and round(tensorflow[one]["relative"][0]) == 6
     assert "clearly with PyTorch and hardly with TensorFlow" in text
     assert torch["HAN"]["relative"][1] > 1.4 and 1 < tensorflow["HAN"]["relative"][0] < 1.2
+
+
+# --- speed -------------------------------------------------------------------------------------
+
+
+def measured_costs(kind, backend):
+    """A file of the speed benchmark on a CPU."""
+    return json.loads((RESULTS / f"{kind}_{backend}_cpu.json").read_text(encoding="utf-8"))
+
+
+def test_the_speed_page_is_written_from_the_results():
+    page = source("speed.md")
+    filled = speed.fill(page, RESULTS)
+    assert "<!-- speed:" not in filled and filled.count("\n    |") > 100
+    assert {match["view"] for match in speed.MARKER.finditer(page)} <= set(speed.VIEWS)
+    # Ratios, never times of some machine.
+    assert not re.search(r"\d (ms|seconds?|µs)\b", filled)
+
+
+def test_the_chart_of_costs_is_sound():
+    figure = ElementTree.fromstring(speed.chart(measured_costs("speed", "jax")))
+    picture = figure.find("svg")
+    assert picture.get("role") == "img" and len(picture.get("aria-label")) > 40
+    assert len(picture.findall("polyline")) == len(speed.DRAWN)
+    width, height = (float(number) for number in picture.get("viewBox").split()[2:])
+    for text in picture.iter("text"):
+        assert 0 <= float(text.get("x")) <= width and 0 <= float(text.get("y")) <= height
+
+
+@pytest.mark.parametrize("backend", ["jax", "tensorflow", "torch"])
+def test_the_words_on_speed_agree_with_the_figures(backend):
+    """The sentences of the page; they are to be changed when this fails."""
+    text = " ".join(source("speed.md").split())
+    (case,) = [
+        case
+        for case in measured_costs("speed", backend)["cases"]
+        if speed.words_of(case).startswith("32 × 256 words, dim 128, 5 heads")
+        and case["gradient"]
+        and case["mode"] == measured_costs("speed", backend)["cases"][0]["mode"]
+    ]
+    assert "together cost a fifth of self-attention or less" in text
+    assert case["ratios"]["LowRankAttentionPooling"][speed.ATTENTION][0] > 5
+    assert "is the dearest by far" in text
+    costs = {layer: case["costs"][layer][0] for layer in case["ratios"]}
+    dearest = max(costs, key=costs.get)
+    assert dearest == "DirectionalSelfAttention"
+    assert all(costs[dearest] > 3 * cost for layer, cost in costs.items() if layer != dearest)
+    # Both compute the same.
+    assert "both compute the same" in text
+    for each in measured_costs("speed", backend)["cases"]:
+        if each["precision"] == "float32":
+            assert max(each["differences"].values(), default=0) < 1e-2

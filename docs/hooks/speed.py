@@ -32,7 +32,8 @@ DRAWN = (
 def times(ratio):
     """A ratio as `12 (11 – 14)`."""
     shown = [f"{value:.3g}" if value < 1000 else f"{value:,.0f}" for value in ratio]
-    return f"{shown[0]} ({shown[1]} – {shown[2]})"
+    # In one line.
+    return f"{shown[0]} ({shown[1]} – {shown[2]})".replace(" ", "\u00a0")
 
 
 def words_of(case):
@@ -49,13 +50,13 @@ def targets_table(data):
         "| what takes | how many times as long as | measured | target | |",
         "|---|---|--:|--:|---|",
     ]
-    for case in data["cases"]:
+    for case in sorted(data["cases"], key=lambda case: case["title"]):
         lines.append(f"| **{case['title']}** | | | | |")
         for row in case["rows"]:
             target = row["target"]
             verdict = "" if target is None else "reached" if row["ratio"][0] >= target else "missed"
             cells = [row["slow"], row["fast"], times(row["ratio"])]
-            cells += ["" if target is None else f"≥ {target:.3g}", verdict]
+            cells += ["" if target is None else f"≥\u00a0{target:.2g}", verdict]
             lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
