@@ -65,7 +65,7 @@ def settings(size: str) -> Iterator[Setting]:
 def inputs_of(batch: int, time: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
     """Words and a mask: the first text is full, the others are padded at the end, half or less."""
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(batch, time, dim)).astype("float32")
+    x = rng.standard_normal(size=(batch, time, dim), dtype="float32")
     lengths = rng.integers(max(1, time // 2), time + 1, size=batch)
     lengths[0] = time
     return x, np.arange(time)[None] < lengths[:, None]

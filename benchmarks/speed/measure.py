@@ -79,15 +79,16 @@ def _jax(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool) -> Run:
     weights = [v.value for v in layer.trainable_variables]
     others = [v.value for v in layer.non_trainable_variables]
 
-    def forward(weights: Any, inputs: Any) -> Any:
+    # The mask is an argument: of a constant the compiler would compute much in advance.
+    def forward(weights: Any, inputs: Any, mask: Any) -> Any:
         return layer.stateless_call(weights, others, inputs, mask=mask)[0]
 
     function = forward
     if gradient:
-        function = jax.grad(lambda w, x: loss_of(forward(w, x)), argnums=(0, 1))
+        function = jax.grad(lambda w, x, m: loss_of(forward(w, x, m)), argnums=(0, 1))
     if mode == "compiled":
         function = jax.jit(function)
-    return lambda: function(weights, inputs)
+    return lambda: function(weights, inputs, mask)
 
 
 def _torch(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool) -> Run:
@@ -118,20 +119,20 @@ def _torch(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool) -> Run
 def _tensorflow(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool) -> Run:
     import tensorflow as tf
 
-    def train(inputs: Any) -> Any:
+    def train(inputs: Any, mask: Any) -> Any:
         with tf.GradientTape() as tape:
             tape.watch(inputs)
             loss = loss_of(layer(inputs, mask=mask))
         weights = [v.value for v in layer.trainable_variables]
         return tape.gradient(loss, [inputs, *weights], unconnected_gradients="zero")
 
-    def infer(inputs: Any) -> Any:
+    def infer(inputs: Any, mask: Any) -> Any:
         return layer(inputs, mask=mask)
 
     function = train if gradient else infer
     if mode != "eager":
         function = tf.function(function, jit_compile=mode == "compiled")
-    return lambda: function(inputs)
+    return lambda: function(inputs, mask)
 
 
 def in_turns(runs: dict[str, Run], rounds: int, least: float = 0.02) -> dict[str, list[float]]:

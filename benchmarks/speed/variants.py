@@ -67,7 +67,9 @@ def torch_attention(dim: int, heads: int) -> Any:
 
     def call(inner: Any, inputs: Any, mask: Any) -> Any:
         mask = torch.logical_not(ops.convert_to_tensor(mask))
-        return inner(inputs, inputs, inputs, key_padding_mask=mask, need_weights=False)[0]
+        # Keras has wrapped the module, and its wrapper takes tensors alone.
+        attend = inner.module
+        return attend(inputs, inputs, inputs, key_padding_mask=mask, need_weights=False)[0]
 
     return Averaged(inner, call)
 

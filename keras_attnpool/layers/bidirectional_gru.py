@@ -26,9 +26,9 @@ class BidirectionalGRU(BidirectionalBase):
     layers before or as `mask=`. A state passes padded steps unchanged, whatever they hold, and the
     output there is exactly 0; a row without a kept step gives zeros. The output carries the mask.
 
-    The recurrence is `keras.layers.GRU`, on PyTorch's CPU by PyTorch's own kernel. The kept
-    steps of each row are moved to its front, so that the recurrence sees no mask: Keras computes a
-    masked GRU on PyTorch by a loop over the steps in Python. On the CPUs of JAX and
+    The recurrence is `keras.layers.GRU`, in float32 on PyTorch's CPU by PyTorch's own kernel.
+    The kept steps of each row are moved to its front, so that the recurrence sees no mask: Keras
+    computes a masked GRU on PyTorch by a loop over the steps in Python. On the CPUs of JAX and
     TensorFlow, where that costs more than a mask, they stay.
 
     Args:

@@ -126,7 +126,7 @@ class DirectionalAttentionBase(SequenceAttentionBase):
             mask,
             DIRECTIONS[self.direction].allowed(ops.shape(hidden)[1]),
             return_attention_scores=return_attention_scores,
-            bounded=self.scale <= 30,
+            bounded=self.scale <= 10,
         )
         # One feature comes without an axis of features.
         if scores is not None and self.units == 1:

@@ -30,9 +30,9 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
     layers before or as `mask=`. A state passes padded steps unchanged, whatever they hold, and the
     output there is exactly 0; a row without a kept step gives zeros. The output carries the mask.
 
-    The recurrence is `keras.layers.LSTM`, on PyTorch's CPU by PyTorch's own kernel. The kept
-    steps of each row are moved to its front, so that the fast kernels for rows without a mask serve
-    masked rows and holes too. On the CPUs of JAX and TensorFlow, where that costs more
+    The recurrence is `keras.layers.LSTM`, in float32 on PyTorch's CPU by PyTorch's own kernel.
+    The kept steps of each row are moved to its front, so that the fast kernels for rows without a
+    mask serve masked rows and holes too. On the CPUs of JAX and TensorFlow, where that costs more
     than a mask, they stay.
 
     Args:

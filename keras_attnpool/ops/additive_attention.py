@@ -41,7 +41,7 @@ def additive_attention(
             key; `None`: to all.
         penalty: Float tensor `(time, time)`, query by key, finite, subtracted from the scores.
         return_attention_scores: Whether the weights are wanted.
-        bounded: Whether all scores lie in [-30, 30], so that their exponentials need no shift
+        bounded: Whether all scores lie in [-10, 10], so that their exponentials need no shift
             where there is no penalty. Saves time where each feature has a score.
 
     Returns:

@@ -26,5 +26,5 @@ def masks_are_cheap() -> bool:
     if backend == "jax":
         return bool(sys.modules["jax"].default_backend() == "cpu")
     if backend == "tensorflow":
-        return not sys.modules["tensorflow"].config.list_physical_devices("GPU")
+        return not sys.modules["tensorflow"].config.list_logical_devices("GPU")
     return False

@@ -11,7 +11,7 @@ from keras_attnpool.types import Tensor
 
 
 class BothDirections:
-    """Reads masked rows forward and backward by the backend's fast kernels.
+    """Reads masked rows forward and backward, by the backend's fast kernels where it has some.
 
     The kept steps of each row are moved to its front, where padding can reach none of them in
     either direction: the backward reading turns the kept steps alone. So holes, left and right
@@ -79,7 +79,7 @@ def states_of(layer: Any, inputs: Tensor) -> Tensor:
             the default activations and no dropout.
         inputs: Float tensor `(batch, time, dim)`.
     """
-    # On GPUs Keras itself calls cuDNN. A batch without rows has no kernel.
+    # On GPUs Keras itself calls cuDNN where it can. A batch without rows has no kernel.
     if eager_on_torch_cpu(inputs) and inputs.shape[0] > 0:
         states = _torch_states(layer, inputs)
         if states is not None:
