@@ -571,7 +571,9 @@ def test_the_words_on_hcan_agree_with_the_figures():
 
 def measured_costs(kind, backend):
     """A file of the speed benchmark on a CPU."""
-    return json.loads((RESULTS / f"{kind}_{backend}_cpu.json").read_text(encoding="utf-8"))
+    return json.loads(
+        (RESULTS / "speed" / f"{kind}_{backend}_cpu.json").read_text(encoding="utf-8")
+    )
 
 
 def test_the_speed_page_is_written_from_the_results():

@@ -19,7 +19,7 @@ import keras  # noqa: E402
 
 from benchmarks.speed import grid, measure  # noqa: E402
 
-RESULTS = Path(__file__).resolve().parent.parent / "results"
+RESULTS = Path(__file__).resolve().parent.parent / "results" / "speed"
 SHOWN = ("GlobalAveragePooling1D", "MultiHeadAttention, average", "TransformerEncoder, average")
 
 

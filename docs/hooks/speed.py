@@ -1,4 +1,4 @@
-"""Writes the tables of the speed benchmark into the pages, from `benchmarks/results/*.json`.
+"""Writes the tables of the speed benchmark into the pages, from `benchmarks/results/speed/*.json`.
 
 A line `<!-- speed: torch targets -->` of a page becomes the table named `targets` of the files of
 that backend on a CPU; `<!-- speed: torch targets nvidia_h200 -->` of a GPU, where there is one.
@@ -282,7 +282,7 @@ def fill(markdown, folder):
 
     def table(match):
         kind, write = VIEWS[match["view"]]
-        path = folder / f"{kind}_{match['backend']}_{match['device'] or 'cpu'}.json"
+        path = folder / "speed" / f"{kind}_{match['backend']}_{match['device'] or 'cpu'}.json"
         found = MISSING
         if path.exists():
             found = write(json.loads(path.read_text(encoding="utf-8")))
