@@ -10,7 +10,7 @@ from keras_attnpool.types import Tensor
 
 
 def softmax_terms(logits: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """The two halves of a softmax over time: the exponentials and their sum.
+    """The two halves of a softmax over time: the exponentials, up to a factor, and their sum.
 
     `exps / total` are the weights. Whoever needs their weighted sum alone divides once at the end,
     `sum(exps * values) / total`, and saves a pass over time.
@@ -28,8 +28,8 @@ def softmax_terms(logits: Tensor, mask: Tensor | None = None) -> tuple[Tensor, T
 
     >>> import numpy as np
     >>> exps, total = softmax_terms(np.zeros((1, 3, 2)), np.array([[True, True, False]]))
-    >>> [float(v) for v in total[0]]
-    [2.0, 2.0]
+    >>> [float(v) for v in (exps / total)[0, :, 0]]
+    [0.5, 0.5, 0.0]
     """
     logits = at_least_float32(logits)
     kept = None if mask is None else _append_axes(mask, logits)
