@@ -29,9 +29,14 @@ DRAWN = (
 )
 
 
+def short(value):
+    """Three digits, or all of a large number."""
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+
+
 def times(ratio):
     """A ratio as `12 (11 – 14)`."""
-    shown = [f"{value:.3g}" if value < 1000 else f"{value:,.0f}" for value in ratio]
+    shown = [short(value) for value in ratio]
     # In one line.
     return f"{shown[0]} ({shown[1]} – {shown[2]})".replace(" ", "\u00a0")
 
@@ -79,7 +84,7 @@ def layers_table(data):
     base = case["costs"][AVERAGE][0]
     for layer in sorted(case["ratios"], key=lambda name: case["costs"][name][0]):
         cost = case["costs"][layer][0] / base
-        cells = [layer, f"{cost:.3g}" if cost < 1000 else f"{cost:,.0f}"]
+        cells = [layer, short(cost)]
         cells += [share(case["ratios"][layer].get(peer)) for peer in (ATTENTION, ENCODER)]
         lines.append("| " + " | ".join(cells) + " |")
     return f"{words_of(case)}.\n\n" + "\n".join(lines)
@@ -89,7 +94,7 @@ def share(ratio):
     """What a layer costs of a peer, `1/12` or `3.4 ×`, from how many times the peer costs."""
     if ratio is None:
         return "–"
-    return f"1/{ratio[0]:.3g}" if ratio[0] >= 1 else f"{1 / ratio[0]:.3g} ×"
+    return f"1/{short(ratio[0])}" if ratio[0] >= 1 else f"{1 / ratio[0]:.3g} ×"
 
 
 def forms_table(data):
@@ -140,7 +145,7 @@ def growth_table(data):
         known = [(t, c * t) for t, c in zip(words, costs, strict=True) if c is not None]
         first = known[0][1]
         cells = [
-            "–" if c is None else f"{c * t / first:.3g}" for t, c in zip(words, costs, strict=True)
+            "–" if c is None else short(c * t / first) for t, c in zip(words, costs, strict=True)
         ]
         exponent = "–"
         if len(known) > 2:
