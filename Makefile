@@ -36,7 +36,7 @@ endif
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test lint format types examples wheel env constraints clean distclean docs \
-	docs-serve $(BACKENDS:%=test-%) $(BACKENDS:%=notebooks-%)
+	docs-serve test-slow $(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) $(BACKENDS:%=notebooks-%)
 
 help:  ## list these targets
 	@echo "make <target>   (one virtual environment, $(VENV), made when first needed)"
@@ -101,6 +101,11 @@ notebooks-jax: export XLA_FLAGS := $(XLA_FLAGS) --xla_backend_optimization_level
 
 test-tensorflow test-torch test-jax: test-%: $(TEST_ENV)  ## unit tests and examples under one backend (ARGS="-k lama" ...)
 	KERAS_BACKEND=$* $(PY) -m pytest $(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
+
+test-slow: $(BACKENDS:%=test-slow-%)  ## the tests marked slow, under all three backends; no part of make test
+
+test-slow-tensorflow test-slow-torch test-slow-jax: test-slow-%: $(TEST_ENV)  ## ... under one
+	KERAS_BACKEND=$* $(PY) -m pytest -m slow $(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
 
 examples: $(TEST_ENV)  ## only the examples of README and docstrings, under BACKEND (part of each test-... too)
 	KERAS_BACKEND=$(BACKEND) $(PY) -m pytest tests/test_examples.py $(ARGS)
