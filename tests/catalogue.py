@@ -1,6 +1,6 @@
 """Every public layer and model, small, in the forms that differ: for what must hold for all."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -163,8 +163,31 @@ CASES: dict[str, Case] = {
 }
 
 
-def randomized(model: keras.Model, seed: int = 1) -> keras.Model:
-    """The model with every weight random, zero-initialised ones too; the same on any backend."""
+def together(names: Iterable[str]) -> Iterator[tuple[keras.Model, list[np.ndarray]]]:
+    """Models of the cases of the same inputs, side by side, with one output a case.
+
+    What takes time is to compile: one large model costs less than many small ones.
+    """
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for name in names:
+        groups.setdefault(tuple(map(id, CASES[name].inputs)), []).append(name)
+    for group in groups.values():
+        arrays = CASES[group[0]].inputs
+        tensors = [
+            keras.Input((None, DIM) if x is STEPS else [None] * (x.ndim - 1), dtype=str(x.dtype))
+            for x in arrays
+        ]
+        fed = tensors if len(tensors) > 1 else tensors[0]
+        yield keras.Model(fed, {name: CASES[name].model()(fed) for name in group}), arrays
+
+
+def randomized(model: Any, shape: tuple[int | None, ...] | None = None, seed: int = 1) -> Any:
+    """The model or layer with every weight random, zero-initialised ones too.
+
+    A layer is built for inputs of this shape. The weights are the same on any backend.
+    """
+    if shape is not None:
+        model.build(shape)
     rng = np.random.default_rng(seed)
     for variable in model.weights:
         if "seed_generator" not in variable.path:

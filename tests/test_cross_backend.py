@@ -10,30 +10,16 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
-from catalogue import CASES, DIM, STEPS, Case
+from catalogue import CASES, together
 
 from keras_attnpool import layers, models
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """Every layer and every model, with inputs and outputs.
-
-    Those of the same inputs side by side in one model, a file each: what takes time is to compile.
-    """
+    """Every layer and every model, with inputs and outputs."""
     folder = tmp_path_factory.mktemp("saved")
-    together: dict[tuple[int, ...], dict[str, Case]] = {}
-    for name, case in CASES.items():
-        together.setdefault(tuple(map(id, case.inputs)), {})[name] = case
-    for number, cases in enumerate(together.values()):
-        inputs = next(iter(cases.values())).inputs
-        tensors = [keras.Input([None] * (x.ndim - 1), dtype=str(x.dtype)) for x in inputs]
-        tensors = [
-            keras.Input((None, DIM)) if x is STEPS else tensor
-            for x, tensor in zip(inputs, tensors, strict=True)
-        ]
-        fed = tensors if len(tensors) > 1 else tensors[0]
-        model = keras.Model(fed, {name: case.model()(fed) for name, case in cases.items()})
+    for number, (model, inputs) in enumerate(together(CASES)):
         save(model, folder / f"model_{number}", inputs)
     return folder
 

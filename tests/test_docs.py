@@ -619,3 +619,36 @@ def test_the_words_on_speed_agree_with_the_figures(backend):
     for each in measured_costs("speed", backend)["cases"]:
         if each["precision"] == "float32":
             assert max(each["differences"].values(), default=0) < 1e-4
+
+
+@pytest.mark.parametrize("backend", ["jax", "tensorflow", "torch"])
+def test_the_words_on_memory_agree_with_the_figures(backend):
+    text = " ".join(source("speed.md").split())
+    assert "Every pooling layer takes these texts in less than 2 GB; on JAX" in text
+    cases = measured_costs("memory", backend)["cases"]
+    long = {case["variant"]: case.get("bytes") for case in cases if case["time"] == 16384}
+    pooling = [
+        name for name in long if hasattr(layers, name.partition(",")[0]) and "Pooling" in name
+    ]
+    assert len(pooling) > 8
+    for name in pooling:
+        if (backend, name) != ("jax", "GeneralizedPooling"):
+            assert long[name] < 2 * 2**30, name
+    near, every = (f"PositionalSelfAttention, {which} words" for which in ("near", "all"))
+    assert long[every] is None or long[every] > 5 * long[near]
+
+
+@pytest.mark.parametrize(
+    ("case", "shown"),
+    [
+        ({"bytes": 5 * 2**20}, "5 MB"),
+        ({"left_out": "would hold 3 GiB"}, "would hold 3 GiB"),
+        (
+            {"failed": ["ValueError: a peer: 5 heads do not divide 512"]},
+            "5 heads do not divide 512",
+        ),
+        ({"failed": ["exit -9"]}, "more than there was"),
+    ],
+)
+def test_memory_that_was_not_measured_has_its_reason(case, shown):
+    assert speed.memory_text(case) == shown

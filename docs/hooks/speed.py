@@ -191,7 +191,9 @@ def memory_text(case):
     if "left_out" in case:
         return case["left_out"]
     if "failed" in case:
-        return "failed"
+        reason = case["failed"][-1]
+        # The system ends a process that asks for more than there is.
+        return "more than there was" if reason == "exit -9" else reason.rpartition(": ")[2]
     return f"{case['bytes'] / 2**20:,.0f} MB"
 
 

@@ -112,6 +112,22 @@ class MaskedInputs(keras.layers.Layer):  # type: ignore[misc]
         """Fixes the feature dimension, which must be known."""
         self._feature_dim(input_shape)
 
+    def get_config(self) -> dict[str, Any]:
+        """Returns the config; its dtype also names the layers inside that were quantized."""
+        config = super().get_config()
+        policy, maps = self.dtype_policy, keras.dtype_policies.DTypePolicyMap
+        quantized = {
+            part.path: part.dtype_policy[part.path]
+            if isinstance(part.dtype_policy, maps)
+            else part.dtype_policy
+            for part in self._flatten_layers(include_self=False)
+            if part.quantization_mode is not None
+        }
+        if quantized:
+            default = policy.default_policy if isinstance(policy, maps) else policy
+            config["dtype"] = maps(default, quantized)
+        return dict(config)
+
     def compute_output_spec(
         self, inputs: Tensor, mask: Tensor | None = None, training: bool | None = None
     ) -> Any:

@@ -157,7 +157,9 @@ class HierarchicalEncoder(keras.layers.Layer):  # type: ignore[misc]
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "HierarchicalEncoder":
         """Makes a layer with an encoder of its own."""
-        encoder = keras.saving.deserialize_keras_object(config["encoder"])
+        # Built by this layer's `build`, the encoder's weights have the paths that they had.
+        fresh = {key: x for key, x in config["encoder"].items() if key != "build_config"}
+        encoder = keras.saving.deserialize_keras_object(fresh)
         return cls(**{**config, "encoder": encoder})
 
     def _pairs(self, inputs: Any, mask: Any) -> list[tuple[Any, Any]]:

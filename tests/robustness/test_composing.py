@@ -1,0 +1,237 @@
+"""Our layers inside what users build: wrappers, model styles, weights of samples, data sources."""
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import numpy
+from catalogue import CASES, DIM, IDS, LAYERS, MASK, STEPS, randomized
+
+from keras_attnpool import layers
+from keras_attnpool.regularizers import AttentionOrthogonality
+
+BACKEND = keras.backend.backend()
+POOLINGS = ["low_rank", "structured", "generalized", "attention", "multi_dim", "average", "last"]
+
+
+def classifier(pooling=None, **kwargs):
+    """Word ids to two classes by way of a sequence layer and a pooling layer of ours."""
+    tokens = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(20, DIM, mask_zero=True)(tokens)
+    x = layers.PositionalSelfAttention(DIM)(x)
+    x = (pooling or layers.StructuredSelfAttentionPooling(2, 4))(x)
+    return keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x), **kwargs)
+
+
+# --- wrappers and model styles -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", POOLINGS)
+def test_time_distributed_pools_every_sentence(name):
+    """`TimeDistributed` hands each sentence its own row of the mask `(batch, sentences, words)`."""
+    layer = randomized(LAYERS[name](), (None, None, DIM))
+    documents = np.stack([STEPS, STEPS[::-1]], axis=1)
+    inputs = keras.Input((2, 5, DIM))
+    model = keras.Model(inputs, keras.layers.TimeDistributed(layer)(inputs))
+    found = model.predict(documents, verbose=0)
+    for sentence in range(2):
+        target = numpy(layer(documents[:, sentence]))
+        np.testing.assert_allclose(found[:, sentence], target, atol=1e-6)
+
+
+def test_bidirectional_encoders_hand_their_mask_on():
+    recurrent = keras.layers.Bidirectional(keras.layers.GRU(3, return_sequences=True))
+    pooling = layers.AttentionPooling(4)
+    embedding = keras.layers.Embedding(20, DIM, mask_zero=True)
+    model = keras.Sequential([keras.Input((None,)), embedding, recurrent, pooling])
+    states = recurrent(embedding(IDS), mask=IDS != 0)
+    target = numpy(pooling(states, mask=IDS != 0))
+    np.testing.assert_allclose(model.predict(IDS, verbose=0), target, atol=1e-6)
+    np.testing.assert_array_equal(target[-1], 0)
+
+
+@pytest.mark.parametrize("make", [layers.BidirectionalGRU, layers.ShortcutStackedBiLSTM])
+def test_bidirectional_around_an_encoder_that_reads_both_ways_is_refused(make):
+    """Keras asks for a recurrent layer, which knows to go backwards."""
+    with pytest.raises(TypeError, match="go_backwards"):
+        keras.layers.Bidirectional(make(3))
+
+
+def test_functional_sequential_and_subclassed_models_agree():
+    embedding = keras.layers.Embedding(20, DIM, mask_zero=True)
+    middle, pooling = layers.DirectionalSelfAttention(DIM), layers.GeneralizedPooling(2, 4)
+    tokens = keras.Input((None,), dtype="int32")
+    functional = keras.Model(tokens, pooling(middle(embedding(tokens))))
+    sequential = keras.Sequential([embedding, middle, pooling])
+
+    class Subclassed(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.parts = [embedding, middle, pooling]
+
+        def call(self, inputs):
+            for part in self.parts:
+                inputs = part(inputs)
+            return inputs
+
+    target = functional.predict(IDS, verbose=0)
+    np.testing.assert_array_equal(target[-1], 0)
+    for model in (sequential, Subclassed()):
+        np.testing.assert_allclose(model.predict(IDS, verbose=0), target, atol=1e-6)
+
+
+def test_a_pooling_layer_shared_by_two_inputs():
+    pooling = layers.AttentionPooling()
+    left, right = keras.Input((None, DIM)), keras.Input((None, DIM))
+    model = keras.Model([left, right], [pooling(left), pooling(right)])
+    assert len(model.trainable_weights) == 1
+    first, second = model.predict([STEPS, STEPS[:, :2]], verbose=0)
+    np.testing.assert_allclose(first, numpy(pooling(STEPS)), atol=1e-6)
+    np.testing.assert_allclose(second, numpy(pooling(STEPS[:, :2])), atol=1e-6)
+
+
+# --- training ------------------------------------------------------------------------------------
+
+
+def step_of(model, x, y, **kwargs):
+    """The weights after one step of gradient descent, from fixed ones."""
+    randomized(model)
+    model.compile(keras.optimizers.SGD(0.5), "sparse_categorical_crossentropy")
+    model.fit(x, y, batch_size=len(x), epochs=1, verbose=0, shuffle=False, **kwargs)
+    return [numpy(v) for v in model.weights]
+
+
+LABELS = np.array([0, 1, 1])
+
+
+def test_a_sample_of_weight_zero_is_no_sample():
+    """Sample weights and class weights reach the loss through every layer."""
+    model = classifier()
+    weighted = step_of(model, IDS, LABELS, sample_weight=np.array([1.0, 1.0, 0.0]))
+    garbage = np.concatenate([IDS[:2], [[9, 9, 9, 9, 9]]])
+    target = step_of(model, garbage, LABELS, sample_weight=np.array([1.0, 1.0, 0.0]))
+    for found, value in zip(weighted, target, strict=True):
+        np.testing.assert_allclose(found, value, atol=1e-6)
+    by_class = step_of(model, IDS, LABELS, class_weight={0: 2.0, 1: 0.5})
+    by_sample = step_of(model, IDS, LABELS, sample_weight=np.array([2.0, 0.5, 0.5]))
+    for found, value in zip(by_class, by_sample, strict=True):
+        np.testing.assert_allclose(found, value, atol=1e-6)
+
+
+def test_gradients_accumulated_over_two_batches_are_those_of_one():
+    """Also with penalties on attention, which are means over the texts of a batch."""
+    ids = np.array([[1, 2, 3, 4, 5], [6, 7, 0, 0, 0], [3, 0, 0, 0, 0], [8, 9, 2, 0, 0]], "int32")
+    labels = np.array([0, 1, 1, 0])
+    model = classifier(
+        layers.StructuredSelfAttentionPooling(
+            2, 4, attention_regularizer=AttentionOrthogonality(0.1)
+        )
+    )
+    whole = step_of(model, ids, labels)
+    randomized(model)
+    optimizer = keras.optimizers.SGD(0.5, gradient_accumulation_steps=2)
+    model.compile(optimizer, "sparse_categorical_crossentropy")
+    for rows in (slice(0, 2), slice(2, 4)):
+        model.train_on_batch(ids[rows], labels[rows])
+    for found, value in zip([numpy(v) for v in model.weights], whole, strict=True):
+        np.testing.assert_allclose(found, value, atol=1e-5)
+
+
+def test_train_on_batch_takes_batches_of_any_shape():
+    model = classifier()
+    model.compile("adam", "sparse_categorical_crossentropy")
+    rng = np.random.default_rng(0)
+    for rows, time in ((2, 3), (5, 7), (1, 1)):
+        loss = model.train_on_batch(rng.integers(0, 20, (rows, time)), rng.integers(0, 2, rows))
+        assert np.isfinite(numpy(loss)).all()
+
+
+def sources():
+    """The same batches as arrays, `tf.data`, a PyTorch loader and a `PyDataset`."""
+    ids, labels = np.tile(IDS, (2, 1)), np.tile(LABELS, 2)
+
+    class Batches(keras.utils.PyDataset):
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, index):
+            rows = slice(2 * index, 2 * index + 2)
+            return ids[rows], labels[rows]
+
+    import tensorflow as tf
+    import torch
+
+    yield tf.data.Dataset.from_tensor_slices((ids, labels)).batch(2)
+    # Keras hands what it gets from a PyTorch loader to the other backends as NumPy arrays.
+    pairs = torch.utils.data.TensorDataset(torch.tensor(ids), torch.tensor(labels))
+    yield torch.utils.data.DataLoader(pairs, batch_size=2)
+    yield Batches()
+    yield ((ids[rows : rows + 2], labels[rows : rows + 2]) for rows in (0, 2, 4))
+
+
+def test_every_source_of_data_trains_the_same():
+    ids, labels = np.tile(IDS, (2, 1)), np.tile(LABELS, 2)
+    model = classifier()
+    model.compile(keras.optimizers.SGD(0.5), "sparse_categorical_crossentropy")
+    randomized(model)
+    model.fit(ids, labels, batch_size=2, shuffle=False, verbose=0)
+    target = [numpy(v) for v in model.weights]
+    for source in sources():
+        randomized(model)
+        model.fit(source, verbose=0, shuffle=False)
+        for found, value in zip([numpy(v) for v in model.weights], target, strict=True):
+            np.testing.assert_allclose(found, value, atol=1e-6, err_msg=type(source).__name__)
+
+
+QUANTIZED = [
+    *("MPSAN", "GeneralizedPoolingClassifier", "SAN", "DiSAN", "BiBloSAN"),
+    *("MultiHeadSAN", "AttentionBiLSTM", "SAM", "HCAN", "HAN", "MPSANPair"),
+]
+
+# --- quantization and adapters -------------------------------------------------------------------
+
+
+def dense_parts(layer):
+    """The `Dense` layers inside a layer or model."""
+    return [part for part in layer._flatten_layers() if isinstance(part, keras.layers.Dense)]
+
+
+@pytest.mark.parametrize(
+    "name", ["LAMAEncoder", *(pytest.param(name, marks=pytest.mark.slow) for name in QUANTIZED)]
+)
+def test_int8_keeps_predictions_and_files(name, tmp_path):
+    """`quantize` takes the `Dense` parts and tables; what is ours alone stays in float32."""
+    case = CASES[name]
+    model = randomized(case.model())
+    target = model.predict(case.fed, verbose=0)
+    model.quantize("int8")
+    parts = dense_parts(model)
+    assert parts and all(part.quantization_mode == "int8" for part in parts)
+    found = model.predict(case.fed, verbose=0)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found, target, atol=0.1)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(loaded.predict(case.fed, verbose=0), found, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["structured", "generalized", "low_rank", "window"])
+def test_low_rank_adapters_of_the_dense_parts_train_alone(name, tmp_path):
+    layer = LAYERS[name]()
+    pooled = layers.MaskedAveragePooling1D()
+    inputs, keep = keras.Input((None, DIM)), keras.Input((None,), dtype="bool")
+    x = layer(inputs, mask=keep)
+    x = pooled(x, mask=keep) if len(x.shape) == 3 else x
+    model = randomized(keras.Model([inputs, keep], keras.layers.Dense(2)(x)))
+    before = model.predict([STEPS, MASK], verbose=0)
+    for part in dense_parts(model):
+        part.enable_lora(1)
+    np.testing.assert_allclose(model.predict([STEPS, MASK], verbose=0), before, atol=1e-6)
+    for part in dense_parts(model):
+        assert not part._kernel.trainable
+    model.compile(keras.optimizers.SGD(0.1), "mse")
+    model.fit([STEPS, MASK], np.ones((3, 2)), epochs=3, verbose=0)
+    after = model.predict([STEPS, MASK], verbose=0)
+    assert np.abs(after - before).max() > 1e-3
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(loaded.predict([STEPS, MASK], verbose=0), after, atol=1e-6)
