@@ -14,6 +14,7 @@ WHOLE = [name for name, case in CASES.items() if not case.is_layer]
 
 def losses(names, **kwargs):
     """Losses of three steps of training, from the same weights."""
+    keras.utils.set_random_seed(0)  # dropout draws the same numbers too
     for model, inputs in together(names):
         randomized(model)
         rng = np.random.default_rng(0)
@@ -24,7 +25,6 @@ def losses(names, **kwargs):
         model.compile(
             keras.optimizers.SGD(0.01), dict.fromkeys(targets, "categorical_crossentropy"), **kwargs
         )
-        # Dropout draws other numbers when compiled: the catalogue's models have none.
         fed = inputs if len(inputs) > 1 else inputs[0]
         yield model.fit(fed, targets, epochs=3, batch_size=3, verbose=0, shuffle=False).history
 
