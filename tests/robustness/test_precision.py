@@ -7,9 +7,17 @@ from backend_functions import gradients, numpy
 from catalogue import CASES, DIM, LAYERS, policy, randomized, together
 
 WHOLE = [name for name, case in CASES.items() if not case.is_layer]
+# JAX has no float16 attention on a CPU, and Keras's `MultiHeadAttention` asks for it.
+NO_FLOAT16 = ["MultiHeadSAN", "TransformerEncoderClassifier"]
 # Relative to the largest output; these are stated in the guide on precision.
 TOLERANCES = {"mixed_float16": 2e-2, "mixed_bfloat16": 1e-1, "float64": 1e-4}
 FEW = ["MPSAN"]
+
+
+def runnable(names, name):
+    """The models that can be run in a policy here."""
+    unable = keras.backend.backend() == "jax" and name == "mixed_float16"
+    return [case for case in names if not (unable and case in NO_FLOAT16)]
 
 
 def outputs(model, inputs):
@@ -24,9 +32,10 @@ HALF = ["mixed_float16", pytest.param("mixed_bfloat16", marks=pytest.mark.slow)]
 @pytest.mark.parametrize("name", [*HALF, pytest.param("float64", marks=pytest.mark.slow)])
 def test_models_are_near_float32(name):
     tolerance = TOLERANCES[name]
-    single = [(randomized(model), inputs) for model, inputs in together(WHOLE)]
+    names = runnable(WHOLE, name)
+    single = [(randomized(model), inputs) for model, inputs in together(names)]
     with policy(name):
-        others = [model for model, _ in together(WHOLE)]
+        others = [model for model, _ in together(names)]
     for (model, inputs), other in zip(single, others, strict=True):
         other.set_weights(model.get_weights())
         targets, found = outputs(model, inputs), outputs(other, inputs)
@@ -40,7 +49,7 @@ def test_models_are_near_float32(name):
 def trained(names, name):
     """Losses of a few epochs on the three texts of the catalogue, and the models."""
     with policy(name):
-        models = list(together(names))
+        models = list(together(runnable(names, name)))
     for model, inputs in models:
         rng = np.random.default_rng(0)
         targets = {

@@ -8,7 +8,9 @@ import keras
 import numpy as np
 import pytest
 from backend_functions import numpy
-from catalogue import CASES, randomized, together
+from catalogue import CASES, IDS, SMALL, randomized, together
+
+from keras_attnpool import models
 
 WHOLE = [name for name, case in CASES.items() if not case.is_layer]
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -65,17 +67,18 @@ def test_copies_and_pickles():
 
 
 def test_a_compiled_model_goes_on_where_it_stopped(tmp_path):
-    """Optimizer and penalties are in the file: training goes on as if nothing had happened."""
-    case = CASES["LAMA"]
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 3, size=3)
-    model = case.model()
+    """The optimizer is in the file, so training goes on as if nothing had happened.
+
+    But for dropout: Keras does not keep the state of its random numbers.
+    """
+    model = models.LAMA(20, 3, num_heads=3, gru_units=4, dropout=0.0, **SMALL)
+    labels = np.array([0, 2, 1])
     model.compile(keras.optimizers.Adam(0.01), "sparse_categorical_crossentropy")
-    model.fit(case.fed, labels, epochs=2, verbose=0, shuffle=False)
+    model.fit(IDS, labels, epochs=2, verbose=0, shuffle=False)
     model.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
     for each in (model, loaded):
-        each.fit(case.fed, labels, epochs=2, verbose=0, shuffle=False)
+        each.fit(IDS, labels, epochs=2, verbose=0, shuffle=False)
     for ours, theirs in zip(model.weights, loaded.weights, strict=True):
         np.testing.assert_allclose(numpy(ours), numpy(theirs), atol=1e-6, err_msg=ours.path)
 
