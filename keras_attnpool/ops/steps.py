@@ -26,7 +26,7 @@ def take_steps(x: Tensor, steps: Tensor) -> Tensor:
     x, steps = ops.convert_to_tensor(x), ops.convert_to_tensor(steps)
     if torch_traces():
         # Keras would call `take_along_dim`, which PyTorch cannot export to ONNX.
-        return x[ops.expand_dims(ops.arange(0, ops.shape(x)[0]), 1), steps]
+        return x[ops.expand_dims(ops.arange(0, ops.shape(x)[0], dtype="int32"), 1), steps]
     for _ in range(len(x.shape) - 2):
         steps = ops.expand_dims(steps, -1)
     return ops.take_along_axis(x, steps, axis=1)

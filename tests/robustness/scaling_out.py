@@ -7,6 +7,7 @@ processes. `python scaling_out.py name,name folder` writes
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -78,6 +79,13 @@ LAYOUT = {
 }
 
 
+def layout_of(path: str) -> str | None:
+    """The one pattern of `LAYOUT` that a weight's path fits; two are an error in Keras too."""
+    fits = [pattern for pattern in LAYOUT if re.fullmatch(pattern, path)]
+    assert len(fits) < 2, (path, fits)
+    return fits[0] if fits else None
+
+
 def data(name: str, even: bool = True) -> list[tuple[np.ndarray, np.ndarray]]:
     """Batches with holes, padding and empty texts: one in each half, or two in the first half."""
     random = np.random.default_rng(3)
@@ -110,9 +118,21 @@ def fit(name: str, batches: list[tuple[np.ndarray, np.ndarray]]) -> tuple[keras.
     return model, outcome(model, losses)
 
 
+def mean_of_halves(name: str) -> float:
+    """The first loss, uneven: of each half alone, as two devices compute it, and the mean."""
+    x, y = data(name, even=False)[0]
+    losses = []
+    for half in (slice(0, ROWS // 2), slice(ROWS // 2, ROWS)):
+        keras.utils.clear_session()
+        model = randomized(MODELS[name]())
+        model.compile(loss="sparse_categorical_crossentropy")
+        # `evaluate` leaves the weights alone; the penalties on them count once in the mean.
+        losses.append(model.evaluate(x[half], y[half], batch_size=ROWS, verbose=0))
+    return float(np.mean(losses))
+
+
 def on_jax(name: str) -> dict[str, Any]:
     import jax
-
     from keras import distribution
 
     devices = distribution.list_devices()
@@ -154,6 +174,7 @@ def on_tensorflow(name: str) -> dict[str, Any]:
         keras.utils.clear_session()
         with strategy.scope():
             found["mirrored" + kind] = fit(name, batches)[1]
+    found["mean of halves, uneven"] = mean_of_halves(name)
     return found
 
 
@@ -170,9 +191,7 @@ def on_torch(name: str) -> dict[str, Any]:
         model = randomized(MODELS[name]())
         module = wrap(model)
         # PyTorch's optimizer: Keras's would not wait for the other workers.
-        optimizer = torch.optim.SGD(
-            [p for p in module.parameters() if p.requires_grad], lr=RATE
-        )
+        optimizer = torch.optim.SGD([p for p in module.parameters() if p.requires_grad], lr=RATE)
         loss_of = keras.losses.SparseCategoricalCrossentropy()
         losses = []
         for x, y in batches:
@@ -193,6 +212,7 @@ def on_torch(name: str) -> dict[str, Any]:
         losses = torch.tensor(found["workers" + kind]["losses"])
         dist.all_reduce(losses)
         found["workers" + kind]["losses"] = (losses / workers).tolist()
+    found["mean of halves, uneven"] = mean_of_halves(name)
     return found
 
 
@@ -202,7 +222,9 @@ def main(names: list[str], folder: Path) -> None:
         import torch.distributed as dist
 
         meeting = f"file://{folder}/meeting"
-        dist.init_process_group("gloo", meeting, rank=rank, world_size=int(os.environ["WORLD_SIZE"]))
+        dist.init_process_group(
+            "gloo", meeting, rank=rank, world_size=int(os.environ["WORLD_SIZE"])
+        )
     train = {"jax": on_jax, "tensorflow": on_tensorflow, "torch": on_torch}[backend]
     found = {name: train(name) for name in names}
     (folder / f"found_{rank}.json").write_text(json.dumps(found), encoding="utf-8")

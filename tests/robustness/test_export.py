@@ -16,7 +16,6 @@ import keras
 import numpy as np
 import pytest
 from catalogue import CASES
-
 from robustness import exported
 from robustness.exported import BACKEND, FORMATS, OPEN
 
