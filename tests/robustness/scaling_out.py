@@ -68,7 +68,6 @@ LAYOUT = {
     ".*pooling/(context|token)_kernel": (None, "model"),
     ".*pooling/hidden_kernel": (None, None, "model"),
     ".*pooling/hidden_bias": (None, "model"),
-    ".*pooling/score_kernel": (None, "model", None),
     ".*attention(_[0-9]+)?/hidden/kernel": (None, "model"),
     ".*attention(_[0-9]+)?/hidden/bias": ("model",),
     "fusion/kernel": (None, "model"),
