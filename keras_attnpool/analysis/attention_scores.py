@@ -147,6 +147,15 @@ class _WithScores(keras.layers.Layer):  # type: ignore[misc]
         floats = keras.tree.map_structure(lambda x: keras.ops.cast(x, "float32"), scores)
         return outputs, scores, floats
 
+    def compute_output_spec(self, tensors: dict[str, Any]) -> Any:
+        # Keras would trace the call, with an unknown length too, which not all layers allow.
+        spec = self.layer.compute_output_spec
+        if FLAG not in inspect.signature(spec).parameters:
+            return super().compute_output_spec(tensors)
+        outputs, scores = spec(**{**self.others, **tensors, FLAG: True})
+        floats = keras.tree.map_structure(lambda x: keras.KerasTensor(x.shape, "float32"), scores)
+        return outputs, scores, floats
+
     def compute_mask(self, *args: Any, **kwargs: Any) -> None:
         return None
 

@@ -10,6 +10,7 @@ from keras_attnpool.layers.directional_self_attention import (
     DirectionalSelfAttention,
 )
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
+from keras_attnpool.ops.steps import take_steps
 from keras_attnpool.ops.vector_pooling import softmax_terms
 from keras_attnpool.types import (
     ActivationLike,
@@ -193,7 +194,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
         units = self.units
         # From here on a block is a row: (batch * blocks, places, units).
         hidden = ops.reshape(
-            _gather(self._hidden_states(inputs, training), steps), (-1, places, units)
+            take_steps(self._hidden_states(inputs, training), steps), (-1, places, units)
         )
         within, intra = self._attend(hidden, filled, training, return_attention_scores)
         vectors = ops.reshape(self._pool(within, filled, training), (-1, blocks, units))
@@ -207,7 +208,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
         between = ops.reshape(at_least_float32(between), (-1, 1, units))
         between = ops.broadcast_to(between, ops.shape(hidden))
         output = self._fuse(hidden, within, between, training)
-        output = _gather(ops.reshape(output, (-1, blocks * places, units)), back)
+        output = take_steps(ops.reshape(output, (-1, blocks * places, units)), back)
         output = ops.cast(zero_masked(output, mask), self.compute_dtype)
         if not return_attention_scores:
             return output
@@ -263,19 +264,19 @@ class BlockSelfAttention(DirectionalAttentionBase):
         `(batch * blocks, places)`; and the place of each step `(batch, time)`.
         """
         time = ops.shape(mask)[1]
-        steps = ops.expand_dims(ops.arange(time, dtype="int32"), 0)
+        steps = ops.expand_dims(ops.arange(0, time, dtype="int32"), 0)
         ends = ops.amax(ops.where(mask, steps + 1, 0), axis=1, keepdims=True)
         if self.block_length is None:
             length = _block_length(ends)
         else:
             length = ops.full_like(ends, self.block_length)
-        block = ops.reshape(ops.arange(blocks, dtype="int32"), (1, -1, 1))
-        place = ops.reshape(ops.arange(places, dtype="int32"), (1, 1, -1))
+        block = ops.reshape(ops.arange(0, blocks, dtype="int32"), (1, -1, 1))
+        place = ops.reshape(ops.arange(0, places, dtype="int32"), (1, 1, -1))
         step = block * ops.expand_dims(length, 2) + place
         inside = ops.logical_and(place < ops.expand_dims(length, 2), step < time)
         flat = (-1, blocks * places)
         step = ops.reshape(ops.where(inside, step, 0), flat)
-        kept = ops.logical_and(ops.reshape(inside, flat), ops.take_along_axis(mask, step, axis=1))
+        kept = ops.logical_and(ops.reshape(inside, flat), take_steps(mask, step))
         back = steps // length * places + steps % length
         # Beyond a text's end there may be no such block; nobody reads what is found instead.
         back = ops.minimum(back, blocks * places - 1)
@@ -301,11 +302,6 @@ class BlockSelfAttention(DirectionalAttentionBase):
             gate = gate + at_least_float32(self.gate_bias)
         gate = ops.sigmoid(gate)
         return gate * self.activation(fusion) + (1 - gate) * hidden
-
-
-def _gather(x: Tensor, index: Tensor) -> Tensor:
-    """The entries of `x` `(batch, n, dim)` that `index` `(batch, m)` names."""
-    return ops.take_along_axis(x, ops.expand_dims(index, -1), axis=1)
 
 
 def _block_length_of_int(length: int) -> int:

@@ -211,13 +211,14 @@ class HierarchicalEncoder(keras.layers.Layer):  # type: ignore[misc]
         if kept is None:
             return self.encoder(rows)
         empty = ops.logical_not(ops.any(kept, axis=1, keepdims=True))
-        first = ops.equal(ops.arange(ops.shape(kept)[1]), 0)
+        first = ops.equal(ops.arange(0, ops.shape(kept)[1], dtype="int32"), 0)
         added = ops.logical_and(empty, first)
         if not _are_ids(rows, 2):
             return self.encoder(zero_masked(rows, kept), mask=ops.logical_or(kept, added))
         if len(rows.shape) == 3:
             added = ops.logical_and(
-                ops.expand_dims(added, 2), ops.equal(ops.arange(ops.shape(rows)[2]), 0)
+                ops.expand_dims(added, 2),
+                ops.equal(ops.arange(0, ops.shape(rows)[2], dtype="int32"), 0),
             )
         return self.encoder(ops.where(added, ops.ones((), dtype=rows.dtype), rows))
 

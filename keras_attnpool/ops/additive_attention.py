@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_attnpool.ops.devices import eager_on_torch_cpu
 from keras_attnpool.ops.masking import at_least_float32, masked_softmax
+from keras_attnpool.ops.steps import take_steps
 from keras_attnpool.ops.vector_pooling import softmax_terms
 from keras_attnpool.types import Tensor
 
@@ -248,8 +249,14 @@ def _spread(weights: Tensor, offsets: Sequence[int]) -> Tensor:
     places = [len(offsets)] * (2 * reach + 3)
     for place, offset in enumerate(offsets):
         places[offset + reach + 1] = place
-    steps = ops.arange(ops.shape(weights)[1], dtype="int32")
+    batch, time = ops.shape(weights)[:2]
+    width, dim = len(offsets) + 1, weights.shape[-1]
+    steps = ops.arange(0, time, dtype="int32")
     found = ops.expand_dims(steps, 0) - ops.expand_dims(steps, 1)
     found = ops.clip(found, -reach - 1, reach + 1) + (reach + 1)
-    index = ops.take(ops.convert_to_tensor(places, dtype="int32"), found)
-    return ops.take_along_axis(weights, ops.expand_dims(ops.expand_dims(index, 0), -1), axis=2)
+    # A table of one column: PyTorch exports a look-up, and no other `take`.
+    table = ops.expand_dims(ops.convert_to_tensor(places, dtype="int32"), 1)
+    place = ops.squeeze(ops.take(table, found, axis=0), -1)
+    index = ops.reshape(ops.expand_dims(steps, 1) * width + place, (1, -1))
+    taken = take_steps(ops.reshape(weights, (batch, time * width, dim)), index)
+    return ops.reshape(taken, (batch, time, time, dim))

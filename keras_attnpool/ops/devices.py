@@ -1,4 +1,4 @@
-"""Where a backend on a CPU wants another order of the same work.
+"""Where a backend, or a CPU, wants another order of the same work.
 
 No module of the package imports a backend; Keras has imported the one in use.
 """
@@ -15,6 +15,14 @@ def eager_on_torch_cpu(x: Tensor) -> bool:
     if keras.backend.backend() != "torch":
         return False
     return bool(x.device.type == "cpu" and not sys.modules["torch"].compiler.is_compiling())
+
+
+def torch_traces() -> bool:
+    """Whether PyTorch records what is called, for other batches than the one at hand."""
+    if keras.backend.backend() != "torch":
+        return False
+    torch = sys.modules["torch"]
+    return bool(torch.compiler.is_compiling() or torch.jit.is_tracing())
 
 
 def masks_are_cheap() -> bool:

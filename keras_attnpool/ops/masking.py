@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_attnpool.ops.devices import torch_traces
 from keras_attnpool.types import Shape, Tensor
 
 
@@ -107,7 +108,7 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
     lengths = ops.convert_to_tensor(lengths)
     if max_length is None:
         max_length = int(ops.max(lengths))
-    steps = ops.arange(max_length, dtype=lengths.dtype)
+    steps = ops.arange(0, max_length, dtype=lengths.dtype)
     return ops.expand_dims(steps, 0) < ops.expand_dims(lengths, 1)
 
 
@@ -263,8 +264,11 @@ def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def _softmax(logits: Tensor, axis: int) -> Tensor:
-    """Keras's, without its warning where a text has a single step: 1, with a gradient of 0."""
-    single = logits.shape[axis] == 1
+    """Keras's, without its warning where a text has a single step: 1, with a gradient of 0.
+
+    A trace is made once, often of a text of one step, and serves longer ones.
+    """
+    single = logits.shape[axis] == 1 and not torch_traces()
     return ops.exp(logits - logits) if single else ops.softmax(logits, axis=axis)
 
 

@@ -232,7 +232,7 @@ def parse_positions(positions: Sequence[str], owner: str) -> Relation:
 
 def _offsets(time: Tensor) -> Any:
     """`key - query` `(time, time)`, query by key."""
-    steps = ops.arange(time, dtype="int32")
+    steps = ops.arange(0, time, dtype="int32")
     return ops.expand_dims(steps, 0) - ops.expand_dims(steps, 1)
 
 

@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.ops.devices import eager_on_torch_cpu, masks_are_cheap
+from keras_attnpool.ops.steps import take_steps
 from keras_attnpool.types import Tensor
 
 
@@ -29,21 +30,23 @@ class BothDirections:
         self._moves = mask is not None and not masks_are_cheap()
         if not self._moves:
             return
-        steps = ops.expand_dims(ops.arange(ops.shape(mask)[1], dtype="int32"), 0)
+        steps = ops.expand_dims(ops.arange(0, ops.shape(mask)[1], dtype="int32"), 0)
         kept = ops.sum(ops.cast(mask, "int32"), axis=1, keepdims=True)
-        # The kept steps in their order, then the padded ones.
-        self._front = ops.argsort(ops.where(mask, steps, steps + ops.shape(mask)[1]), axis=1)
+        # The kept steps in their order, then the padded ones. ONNX has no stable `argsort`.
+        time = ops.shape(mask)[1]
+        order = ops.sort(ops.where(mask, steps, steps + time), axis=1)
+        self._front = ops.where(order < time, order, order - time)
         self._turned = ops.where(steps < kept, kept - 1 - steps, steps)
         # Where each kept step went; 0 for the padded steps before the first kept one.
         self._back = ops.maximum(ops.cumsum(ops.cast(mask, "int32"), axis=1) - 1, 0)
 
     def to_front(self, inputs: Tensor) -> Tensor:
         """Moves the kept steps of `(batch, time, dim)` to the front of each row, where it pays."""
-        return _gather(inputs, self._front) if self._moves else inputs
+        return take_steps(inputs, self._front) if self._moves else inputs
 
     def to_places(self, states: Tensor) -> Tensor:
         """Undoes `to_front`; what then stands at padded steps is arbitrary."""
-        return _gather(states, self._back) if self._moves else states
+        return take_steps(states, self._back) if self._moves else states
 
     def read(
         self, inputs: Tensor, forward: Any, backward: Any, backward_inputs: Tensor | None = None
@@ -65,7 +68,7 @@ class BothDirections:
 
     def _turn(self, x: Tensor) -> Tensor:
         """The other reading direction, and back again."""
-        return _gather(x, self._turned) if self._moves else ops.flip(x, axis=1)
+        return take_steps(x, self._turned) if self._moves else ops.flip(x, axis=1)
 
 
 def states_of(layer: Any, inputs: Tensor) -> Tensor:
@@ -100,8 +103,9 @@ def _torch_states(layer: Any, inputs: Tensor) -> Tensor | None:
         return None
     state = inputs.new_zeros((1, inputs.shape[0], layer.units))
     # Layers, dropout, training, both directions, batch first. The kernel keeps what a gradient
-    # needs in training only.
-    options = (1, 0.0, torch.is_grad_enabled(), False, True)
+    # needs in training only; a trace must be the same with and without gradients.
+    training = torch.is_grad_enabled() and not torch.jit.is_tracing()
+    options = (1, 0.0, training, False, True)
     if isinstance(layer, keras.layers.LSTM):
         # Keras has one bias, PyTorch one for the inputs and one for the states.
         biases = [bias[0], torch.zeros_like(bias[0])] if bias else []
@@ -116,8 +120,3 @@ def _reset_first(weights: Tensor) -> Tensor:
     """A GRU's gates in PyTorch's order: Keras has update, reset, new."""
     update, reset, new = ops.split(weights, 3, axis=-1)
     return ops.concatenate([reset, update, new], axis=-1)
-
-
-def _gather(x: Tensor, steps: Tensor) -> Tensor:
-    """The steps of `x` `(batch, time, dim)` in the order that `steps` `(batch, time)` gives."""
-    return ops.take_along_axis(x, ops.expand_dims(steps, -1), axis=1)

@@ -1,12 +1,12 @@
 """Computing the rows of a batch that matter."""
 
-import sys
 from typing import Any
 
 import keras
 import numpy as np
 import numpy.typing as npt
 
+from keras_attnpool.ops.devices import torch_traces
 from keras_attnpool.types import Tensor
 
 
@@ -31,17 +31,9 @@ def rows_at_hand(keep: Tensor) -> npt.NDArray[Any] | None:
     >>> found is None or [int(row) for row in found] == [0, 2]
     True
     """
-    if keras.config.backend() == "jax" or _torch_compiles():
+    if keras.config.backend() == "jax" or torch_traces():
         return None
     try:
         return np.flatnonzero(keras.ops.convert_to_numpy(keep))
     except (AttributeError, NotImplementedError):  # a tensor of a TensorFlow graph has no values
         return None
-
-
-def _torch_compiles() -> bool:
-    if keras.config.backend() != "torch":
-        return False
-    # The backend is loaded by Keras and looked up here, so that nothing imports it.
-    torch = sys.modules["torch"]
-    return bool(torch.compiler.is_compiling() or torch.jit.is_tracing())

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 from backend_functions import numpy
+from catalogue import CASES
 
 from keras_attnpool import analysis, layers, models
 
@@ -195,3 +196,13 @@ def test_a_graph_may_have_a_cast_of_its_own():
     scores = analysis.attention_scores(model, np.array([[3, 1, 0, 0]]), "pooling")
     np.testing.assert_allclose(scores.sum(), 1, atol=1e-5)
     np.testing.assert_array_equal(scores[0, 2:], 0)
+
+
+@pytest.mark.parametrize("name", ["blocks", "fusion", "BiBloSAN"])
+def test_layers_that_cannot_be_traced_with_an_unknown_length(name):
+    """`fusion` has `2 * x` in its graph, a sparse tensor to Keras."""
+    model = CASES[name].model()
+    predictions, scores = analysis.attention_model(model).output
+    assert predictions.shape == model.output_shape
+    (calls,) = list(scores.values())[:1]
+    assert all(x.dtype == "float32" for x in keras.tree.flatten(calls))

@@ -1,0 +1,32 @@
+"""Steps of each row, in an order of its own."""
+
+from keras import ops
+
+from keras_attnpool.ops.devices import torch_traces
+from keras_attnpool.types import Tensor
+
+
+def take_steps(x: Tensor, steps: Tensor) -> Tensor:
+    """The steps of each row that `steps` names.
+
+    Args:
+        x: Tensor `(batch, time, ...)`.
+        steps: Integers `(batch, n)`, or `(1, n)` for all rows alike.
+
+    Returns:
+        Tensor `(batch, n, ...)`.
+
+    Example:
+
+    >>> import numpy as np
+    >>> taken = take_steps(np.array([[5.0, 6.0, 7.0]]), np.array([[2, 0]]))
+    >>> [float(v) for v in taken[0]]
+    [7.0, 5.0]
+    """
+    x, steps = ops.convert_to_tensor(x), ops.convert_to_tensor(steps)
+    if torch_traces():
+        # Keras would call `take_along_dim`, which PyTorch cannot export to ONNX.
+        return x[ops.expand_dims(ops.arange(0, ops.shape(x)[0], dtype="int32"), 1), steps]
+    for _ in range(len(x.shape) - 2):
+        steps = ops.expand_dims(steps, -1)
+    return ops.take_along_axis(x, steps, axis=1)

@@ -1,0 +1,44 @@
+import keras
+import numpy as np
+import pytest
+from backend_functions import numpy
+
+from keras_attnpool.ops.masking import masked_softmax
+from keras_attnpool.ops.steps import take_steps
+
+X = np.arange(24, dtype="float32").reshape(2, 4, 3)
+STEPS = np.array([[3, 0], [1, 1]], "int32")
+only_torch = pytest.mark.skipif(
+    keras.config.backend() != "torch", reason="PyTorch alone traces a call by running it"
+)
+
+
+def test_each_row_gives_its_own_steps():
+    assert (numpy(take_steps(X, STEPS)) == [X[0, [3, 0]], X[1, [1, 1]]]).all()
+    assert (numpy(take_steps(X[..., 0], STEPS)) == [X[0, [3, 0], 0], X[1, [1, 1], 0]]).all()
+
+
+def test_one_row_of_steps_serves_all():
+    assert (numpy(take_steps(X, STEPS[:1])) == X[:, [3, 0]]).all()
+
+
+@only_torch
+@pytest.mark.filterwarnings("ignore")
+def test_a_trace_takes_steps_of_other_batches():
+    import torch
+
+    traced = torch.jit.trace(take_steps, (torch.from_numpy(X[:1, :1]), torch.zeros(1, 1).int()))
+    assert "take_along_dim" not in str(traced.graph)
+    found = traced(torch.from_numpy(X), torch.from_numpy(STEPS))
+    assert (numpy(found) == numpy(take_steps(X, STEPS))).all()
+
+
+@only_torch
+@pytest.mark.filterwarnings("ignore")
+def test_a_trace_of_one_step_serves_longer_texts():
+    import torch
+
+    logits = torch.from_numpy(X[..., 0])
+    traced = torch.jit.trace(masked_softmax, (logits[:, :1], torch.ones(2, 1, dtype=torch.bool)))
+    found = traced(logits, torch.ones(2, 4, dtype=torch.bool))
+    np.testing.assert_allclose(numpy(found), numpy(masked_softmax(logits)), rtol=1e-6)

@@ -1,0 +1,124 @@
+"""Exported models give the numbers of the Keras model, in their own runtimes, scores included.
+
+`docs/support/export_<backend>.json` says what works; the guide "Saving and export" shows it. With
+`KERAS_ATTNPOOL_WRITE_SUPPORT=1` every case is tried and the file is written anew; otherwise what
+the file calls supported must still be.
+"""
+
+import datetime
+import importlib.metadata
+import json
+import os
+import re
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+from catalogue import CASES
+from robustness import exported
+from robustness.exported import BACKEND, FORMATS, OPEN
+
+SUPPORT = Path(__file__).parents[2] / "docs" / "support" / f"export_{BACKEND}.json"
+WRITE = bool(os.environ.get("KERAS_ATTNPOOL_WRITE_SUPPORT"))
+# What has a part in a format; the first writes it, the last reads it.
+PACKAGES = {
+    "tf_saved_model": ["tensorflow"],
+    "onnx": {"tensorflow": ["tf2onnx"], "jax": ["jax2onnx"], "torch": ["torch"]}[BACKEND]
+    + ["onnx", "onnxruntime"],
+    "openvino": ["openvino"],
+    "litert": ["tensorflow", "ai-edge-litert"],
+    "torch": ["torch"],
+}
+# Rounding: other kernels than Keras's, in float32.
+TOLERANCE = 1e-5
+
+
+def found() -> dict:
+    return json.loads(SUPPORT.read_text(encoding="utf-8")) if SUPPORT.exists() else {}
+
+
+def attempt(format: str, name: str, opened: str, folder: Path) -> str | None:
+    """Exports and compares; what went wrong, or `None`."""
+    keras.utils.clear_session(free_memory=False)
+    case = exported.on_one_input(CASES[name])
+    model = exported.with_scores(case)
+    model(exported.fed(case.inputs))  # JAX's ONNX exporter wants a model that was called.
+    try:
+        path = exported.export(model, format, folder / "model", case, opened)
+        difference = exported.difference(model, format, path, case, opened)
+    except Exception as error:  # The exporters raise whatever they like.
+        return reason(error)
+    return None if difference < TOLERANCE else f"wrong numbers, by {difference:.0e}"
+
+
+def reason(error: Exception) -> str:
+    """The first line that says something, without paths and colours."""
+    text = re.sub(r"\x1b\[\d*m", "", str(error))
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("Exception encountered")]
+    line = re.sub(r"\S*/\S*/\S*", "...", lines[0] if lines else "")
+    return f"{type(error).__name__}: {line}"[:160]
+
+
+def write(format: str, name: str, verdict: str) -> None:
+    """Puts one verdict into the file."""
+    support = found()
+    packages = ["keras", "numpy", BACKEND, *PACKAGES[format]]
+    versions = {package: importlib.metadata.version(package) for package in packages}
+    support["date"] = datetime.date.today().isoformat()
+    support["versions"] = dict(sorted({**support.get("versions", {}), **versions}.items()))
+    verdicts = support.setdefault("formats", {}).setdefault(format, {})
+    verdicts[name] = verdict
+    support["formats"][format] = {each: verdicts[each] for each in CASES if each in verdicts}
+    SUPPORT.parent.mkdir(exist_ok=True)
+    SUPPORT.write_text(json.dumps(support, indent=1) + "\n", encoding="utf-8")
+
+
+CLAIMS = [
+    (format, name)
+    for format in FORMATS
+    for name in CASES
+    if WRITE or found().get("formats", {}).get(format, {}).get(name) in OPEN
+]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("format", "name"), CLAIMS)
+def test_export(format, name, tmp_path):
+    if not WRITE:
+        opened = found()["formats"][format][name]
+        assert attempt(format, name, opened, tmp_path) is None
+        return
+    problems = []
+    for opened in OPEN:
+        problem = attempt(format, name, opened, tmp_path)
+        if problem is None:
+            break
+        problems.append(problem)
+    write(format, name, opened if problem is None else problems[-1])
+
+
+def test_the_table_speaks_of_what_there_is():
+    support = found()
+    assert support["formats"] and set(support["formats"]) <= set(FORMATS)
+    for verdicts in support["formats"].values():
+        assert list(verdicts) == [name for name in CASES if name in verdicts]
+
+
+@pytest.mark.skipif(BACKEND == "jax", reason="takes TensorFlow's start as well; slow tests have it")
+def test_one_layer_with_its_scores(tmp_path):
+    format = {"tensorflow": "tf_saved_model", "torch": "torch"}[BACKEND]
+    assert attempt(format, "low_rank", "same numbers", tmp_path) is None
+
+
+def test_another_number_is_noticed(tmp_path, monkeypatch):
+    case = exported.on_one_input(CASES["low_rank"])
+    model = exported.with_scores(case)
+    right = [keras.ops.convert_to_numpy(x) for x in model(exported.fed(case.inputs))]
+    wrong = [right[0], right[1] + 1e-3]
+    monkeypatch.setattr(exported, "run", lambda format, path: lambda inputs, names: wrong)
+    difference = exported.difference(model, "any", tmp_path, case, "static shape only")
+    assert np.isclose(difference, 1e-3, rtol=1e-3)
