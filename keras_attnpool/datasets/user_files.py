@@ -149,7 +149,7 @@ def _decoded(path: Path, encoding: str) -> str:
             f"{path}, line {line}: byte 0x{content[error.start]:02x} is not valid {encoding}. "
             'Save the file as UTF-8, or pass its encoding (for instance encoding="latin-1").'
         ) from error
-    except (UnicodeError, TypeError) as error:
+    except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: cannot be read with encoding={encoding!r} ({error})") from error
 
 
