@@ -181,6 +181,11 @@ class MaskedInputs(keras.layers.Layer):  # type: ignore[misc]
 
     def _read(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Returns the inputs, zero at padded steps, in the compute dtype, and the boolean mask."""
+        if keras.backend.standardize_dtype(inputs.dtype) == "string":
+            raise ValueError(
+                f"The `inputs` of layer '{self.name}' ({type(self).__name__}) must be numbers. "
+                "Received: strings"
+            )
         inputs = ops.cast(inputs, self.compute_dtype)
         mask = self._bool_mask(inputs, mask)
         return zero_masked(inputs, mask), mask

@@ -463,7 +463,7 @@ slow_new = pytest.param(False, marks=pytest.mark.slow, id="new")
 slow_old = pytest.param(True, marks=pytest.mark.slow, id="replaced")
 
 
-@pytest.mark.parametrize("old", [slow_new, pytest.param(True, id="replaced")])
+@pytest.mark.parametrize("old", [slow_new, slow_old])
 def test_interrupted_at_every_write(quick, tmp_path, monkeypatch, capsys, old):
     check_every_stop(quick, tmp_path, monkeypatch, capsys, KeyboardInterrupt(), 130, old)
 
