@@ -472,3 +472,12 @@ def test_interrupted_at_every_write(quick, tmp_path, monkeypatch, capsys, old):
 def test_disk_full_at_every_write(quick, tmp_path, monkeypatch, capsys, old):
     full = OSError(errno.ENOSPC, "No space left on device")
     check_every_stop(quick, tmp_path, monkeypatch, capsys, full, 2, old)
+
+
+def test_what_is_left_while_a_run_is_replaced_is_known_as_a_run(run, capsys, monkeypatch):
+    """The configuration stays until the new one replaces it, and no half of what `--resume` reads."""
+    monkeypatch.setattr(shutil, "rmtree", lambda *args, **kwargs: None)  # stopped in the middle
+    runs.remove_run(run)
+    assert (run / "config.json").is_file() and not (run / "resume").exists()
+    assert "has no model.keras yet" in refused(capsys, "predict", run, "good food")
+    assert "--overwrite" in refused(capsys, "train", "--out", run)
