@@ -35,8 +35,8 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint format types examples wheel env constraints clean distclean docs \
-	docs-serve test-slow $(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) $(BACKENDS:%=notebooks-%)
+.PHONY: help demo test lint format types examples wheel env constraints clean distclean docs audit \
+	docs-serve test-lower-bound test-slow $(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) $(BACKENDS:%=notebooks-%)
 
 help:  ## list these targets
 	@echo "make <target>   (one virtual environment, $(VENV), made when first needed)"
@@ -98,6 +98,8 @@ types: $(TEST_ENV)  ## mypy --strict
 wheel: $(TEST_ENV)  ## build the package, install it into a clean environment with jax alone, use it there
 	@rm -rf build && mkdir build
 	@$(PY) -m build --outdir build/dist . >build/log 2>&1 || { cat build/log; exit 1; }
+	@$(PY) -m build --outdir build/again . >build/log 2>&1 || { cat build/log; exit 1; }
+	@for file in build/dist/*; do cmp "$$file" "build/again/$$(basename "$$file")" || exit 1; done
 	@$(PYTHON) -m venv build/venv
 	@build/venv/bin/python -m pip install -qq -c constraints.txt "$$(ls build/dist/*.whl)[jax]"
 	cd build && KERAS_BACKEND=jax venv/bin/python -I ../tests/wheel_check.py dist/*.whl
@@ -113,6 +115,21 @@ test-slow: $(BACKENDS:%=test-slow-%)  ## the tests marked slow, under all three 
 
 test-slow-tensorflow test-slow-torch test-slow-jax: test-slow-%: $(SLOW_ENV)  ## ... under one
 	KERAS_BACKEND=$* $(PY) -m pytest -m slow $(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
+
+# The oldest versions that pyproject.toml declares, in an environment of their own. No cache of
+# compiled code: the oldest JAX computes other last digits with it than without.
+test-lower-bound: export KERAS_BACKEND := jax
+test-lower-bound:  ## layers, ops and regularizers on the oldest declared Keras, NumPy and JAX
+	@rm -rf build/lower-bound && $(PYTHON) -m venv build/lower-bound
+	@build/lower-bound/bin/python -m pip install -qq pytest pytest-timeout hypothesis \
+		$$($(PYTHON) tests/lower_bounds.py)
+	env -u JAX_COMPILATION_CACHE_DIR PYTHONPATH=. build/lower-bound/bin/python -m pytest \
+		tests/ops tests/layers tests/test_regularizers.py $(ARGS)
+
+audit:  ## known vulnerabilities of the pinned packages; asks a service on the network
+	@rm -rf build/audit && $(PYTHON) -m venv build/audit
+	@build/audit/bin/python -m pip install -qq pip-audit
+	build/audit/bin/pip-audit --no-deps --disable-pip --strict -r constraints.txt
 
 examples: $(TEST_ENV)  ## only the examples of README and docstrings, under BACKEND (part of each test-... too)
 	KERAS_BACKEND=$(BACKEND) $(PY) -m pytest tests/test_examples.py $(ARGS)

@@ -13,6 +13,7 @@ import numbers
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from keras_attnpool.ops.masking import at_least_float32
@@ -222,8 +223,8 @@ class HeadDistance(HeadRegularizer):
             raise ValueError(
                 f"`threshold` of HeadDistance must be >= 0. Received: threshold={threshold}"
             )
-        self.batch_mean = bool(batch_mean)
-        self.normalize = bool(normalize)
+        self.batch_mean = _flag(batch_mean, "batch_mean", self)
+        self.normalize = _flag(normalize, "normalize", self)
 
     def penalties(self, heads: Tensor) -> Tensor:
         """The penalty `(batch,)` of tensors `(batch, heads, features)`."""
@@ -318,3 +319,12 @@ def _finite(value: float, name: str, regularizer: HeadRegularizer) -> float:
             f"Received: {name}={value!r}"
         )
     return float(value)
+
+
+def _flag(value: bool, name: str, regularizer: HeadRegularizer) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(
+            f"`{name}` of {type(regularizer).__name__} must be True or False. "
+            f"Received: {name}={value!r}"
+        )
+    return bool(value)

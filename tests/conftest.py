@@ -1,6 +1,7 @@
-"""What holds for every test: fixed seeds, full precision, one profile for drawn examples."""
+"""What holds for every test: no network, fixed seeds, full precision, one profile of examples."""
 
 import os
+import socket
 
 # Tests make the data they need: real data sets that happen to lie around change nothing.
 os.environ.pop("KERAS_ATTNPOOL_DATA", None)
@@ -22,6 +23,36 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.register_profile("thorough", max_examples=300, **_COMMON)
 hypothesis.settings.load_profile("default")
+
+
+# Servers of a test, notebook kernels and pytest's workers talk within this machine.
+_LOCAL = {"localhost", "127.0.0.1", "::1", "0.0.0.0", "::", "", None, socket.gethostname()}
+
+
+def _within_this_machine(function, host_of):
+    """The function, for addresses of this machine alone."""
+
+    def guarded(*args, **kwargs):
+        host = host_of(*args, **kwargs)
+        host = host.decode() if isinstance(host, bytes) else host
+        if host not in _LOCAL and not str(host).startswith("127."):
+            raise RuntimeError(f"a test asks for the network: {host}")
+        return function(*args, **kwargs)
+
+    return guarded
+
+
+def _host_of_address(sock, address, *rest):
+    # Addresses of Unix sockets are paths.
+    return address[0] if isinstance(address, tuple) else None
+
+
+# RuntimeError: an OSError is what code that may go without a network expects, and would hide.
+for _name in ("connect", "connect_ex"):
+    setattr(
+        socket.socket, _name, _within_this_machine(getattr(socket.socket, _name), _host_of_address)
+    )
+socket.getaddrinfo = _within_this_machine(socket.getaddrinfo, lambda host, *_, **__: host)
 
 
 def _configure_backend():

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_attnpool.cli import runs
-from keras_attnpool.cli.errors import reported
+from keras_attnpool.cli.errors import CommandError, reported
 
 
 def predict(given: dict[str, Any]) -> int:
@@ -44,4 +44,9 @@ def lines() -> list[str]:
     """The lines of standard input, each of them a text."""
     if sys.stdin.isatty():
         print("Reading texts, one a line, until Ctrl-D.", file=sys.stderr)
-    return [line.rstrip("\r\n") for line in sys.stdin]
+    try:
+        return [line.rstrip("\r\n") for line in sys.stdin]
+    except UnicodeDecodeError as error:
+        raise CommandError(
+            f"standard input: expects {error.encoding}. Received: {error}"
+        ) from error

@@ -2,6 +2,7 @@
 
 import json
 import os
+import reprlib
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -55,10 +56,12 @@ def read_config(run: Path) -> dict[str, Any]:
         raise CommandError(f"{run} is not a run folder: there is no {CONFIG} in it")
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CommandError(f"{path} is damaged: {error}") from error
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise CommandError(f"{path} was not written by `train`")
+    if not isinstance(config.get("options", {}), dict):
+        raise CommandError(f"{path} is damaged: its options are no JSON object")
     return config
 
 
@@ -81,21 +84,60 @@ def load(run: Path) -> Trained:
         raise CommandError(f"{run} has no {MODEL} yet: no epoch of its training was finished")
     with reported():
         tokenizer = text.WordTokenizer.load(run / VOCABULARY)
-        # Only the forward pass: what was compiled on another backend does not matter.
-        model = keras.saving.load_model(run / MODEL, compile=False)
+    length, names = config.get("options", {}).get("max_length"), config.get("label_names")
+    if type(length) is not int or not 1 <= length < 2**31:
+        raise CommandError(f"{run / CONFIG} is damaged: max_length is {reprlib.repr(length)}")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise CommandError(f"{run / CONFIG} is damaged: label_names is {reprlib.repr(names)}")
+    model = load_model(run / MODEL)
+    shapes = getattr(model, "input_shape", None), getattr(model, "output_shape", None)
+    if shapes != ((None, None), (None, len(names))):
+        raise CommandError(
+            f"{run / MODEL} does not belong to {run / CONFIG}: it should read word ids and return "
+            f"{len(names)} probabilities. Received: a model with the shapes {shapes}"
+        )
+    rows = [getattr(each, "input_dim", 0) for each in model.layers if each.name == "embedding"]
+    if rows != [tokenizer.vocabulary_size]:
+        raise CommandError(
+            f"{run / MODEL} does not belong to {run / VOCABULARY}: it should have embeddings of "
+            f"{tokenizer.vocabulary_size} words. Received: {rows}"
+        )
     return Trained(config, tokenizer, model)
 
 
+def load_model(path: Path) -> keras.Model:
+    """Reads a model, for the forward pass alone: what it was compiled for does not matter.
+
+    Raises:
+        CommandError: If the file is damaged, or holds code, which Keras does not run.
+    """
+    try:
+        return keras.saving.load_model(path, compile=False)
+    except Exception as error:  # whatever Keras's readers of zip, JSON and HDF5 make of a file
+        reason = " ".join(str(error).split())[:300]
+        raise CommandError(f"{path} cannot be loaded ({type(error).__name__}: {reason})") from error
+
+
 def remove_run(run: Path) -> None:
-    """Removes what is written about a model, and the model; other files of the folder stay."""
-    for name in (MODEL, METRICS, CONFIG, VOCABULARY, REPORT, *PICTURES, EXPLAINED):
-        (run / name).unlink(missing_ok=True)
+    """Removes what is written about a model, and the model; other files of the folder stay.
+
+    So does the configuration, by which a folder is known as a run, whenever this is interrupted.
+    """
     remove_resume(run)
+    for name in (MODEL, METRICS, VOCABULARY, REPORT, *PICTURES, EXPLAINED):
+        (run / name).unlink(missing_ok=True)
 
 
 def remove_resume(run: Path) -> None:
     """Removes what only an unfinished run needs."""
-    shutil.rmtree(run / RESUME, ignore_errors=True)
+    folder, leaving = run / RESUME, run / f".{RESUME}"
+    shutil.rmtree(leaving, ignore_errors=True)
+    if folder.is_symlink():
+        folder.unlink()
+    elif folder.exists():
+        # At once: what is left of a folder half removed must not look like a run to go on with.
+        os.replace(folder, leaving)
+        shutil.rmtree(leaving, ignore_errors=True)
 
 
 class Checkpoint:
@@ -116,7 +158,7 @@ class Checkpoint:
         self._folder = run / RESUME
         self._path = self._folder / f"{name}.json"
         if resume and self._path.is_file():
-            self.history = json.loads(self._path.read_text(encoding="utf-8"))
+            self.history = _read_history(self._path)
 
     @property
     def epochs(self) -> int:
@@ -169,11 +211,42 @@ class Checkpoint:
 
         Dropout's random numbers are not part of it: they start anew.
         """
+        path = self._weights(self.epochs)
         model.optimizer.build(model.trainable_variables)
-        model.load_weights(self._weights(self.epochs))
+        try:
+            model.load_weights(path)
+        except Exception as error:  # as in `load_model`
+            reason = " ".join(str(error).split())[:300]
+            raise CommandError(
+                f"{path} cannot be loaded ({type(error).__name__}: {reason}): the run cannot be "
+                "resumed; --overwrite starts it anew"
+            ) from error
 
     def _weights(self, epoch: int) -> Path:
         return self._path.with_name(f"{self._path.stem}-{epoch}.weights.h5")
+
+
+def _read_history(path: Path) -> dict[str, list[float]]:
+    """What `Checkpoint.add` wrote.
+
+    Raises:
+        CommandError: If it is something else.
+    """
+    try:
+        history = json.loads(path.read_text(encoding="utf-8"))
+        columns = {name: [float(value) for value in history[name]] for name in history}
+        if len({len(column) for column in columns.values()}) != 1 or not {
+            "loss",
+            "val_loss",
+            "val_accuracy",
+            "seconds",
+        } <= set(columns):
+            raise ValueError("expects losses, accuracies and seconds of every epoch")
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise CommandError(
+            f"{path} is damaged ({error}): the run cannot be resumed; --overwrite starts it anew"
+        ) from error
+    return columns
 
 
 def _best_epoch(history: dict[str, list[float]]) -> int:

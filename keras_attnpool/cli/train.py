@@ -3,9 +3,10 @@
 import hashlib
 import inspect
 import math
+import reprlib
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,6 +76,12 @@ PENALTIES = {
     "attention": ("attention_regularizer", regularizers.AttentionOrthogonality),
     "embedding": ("embedding_regularizer", regularizers.CosineDisagreement),
 }
+CHOICES: dict[str, Iterable[str]] = {
+    "model": MODELS,
+    "context": ("embeddings", "mean", "learned"),
+    "penalty": ("none", *PENALTIES),
+}
+FROM_ZERO = ("seed", "hidden_units")
 LEARNING_RATES = {"transformer": 3e-4}  # else 2e-3
 REVIEW_EPOCHS, EPOCHS = 8, 30
 VALIDATION_SHARE = 0.1
@@ -126,12 +133,19 @@ def train(given: dict[str, Any]) -> int:
     run = Path(given.pop("out"))
     resume, overwrite = given.pop("resume", False), given.pop("overwrite", False)
     config = runs.read_config(run) if resume else {}
+    if resume:
+        _check_config(run / runs.CONFIG, config)
     options = DEFAULTS | config.get("options", given)
     if options["epochs"] is None:
         options["epochs"] = EPOCHS if options["file"] or options["dataset"] else REVIEW_EPOCHS
     if resume:
         _check_resumed(given, options)
         if not (run / runs.RESUME).is_dir():
+            if not (run / runs.MODEL).is_file():
+                raise CommandError(
+                    f"{run} has neither a {runs.MODEL} nor anything to resume: --overwrite starts "
+                    "it anew"
+                )
             print(f"{run} is finished: there is nothing to resume.")
             return 0
     else:
@@ -175,17 +189,18 @@ def train(given: dict[str, Any]) -> int:
             finally:
                 if checkpoint.epochs:
                     metrics["results"][name] = size | checkpoint.summary()
-            best_model = keras.saving.load_model(checkpoint.best, compile=False)
+            best_model = runs.load_model(checkpoint.best)
             predicted = _predicted(best_model, parts["test"])
             metrics["results"][name] |= _scores(data.test, predicted)
             if checkpoint is first:
                 shown = best_model, predicted
-    except (KeyboardInterrupt, CommandError) as stop:
+    except (KeyboardInterrupt, CommandError, OSError) as stop:
         interrupted = isinstance(stop, KeyboardInterrupt)
         if first.epochs:
             runs.write_json(run / runs.METRICS, metrics)
         elif new_folder:
             runs.remove_run(run)
+            (run / runs.CONFIG).unlink(missing_ok=True)
             run.rmdir()
         if not interrupted:
             raise
@@ -204,6 +219,43 @@ def train(given: dict[str, Any]) -> int:
     # Last: a run that is interrupted while the report is written can be resumed.
     runs.remove_resume(run)
     return 0
+
+
+def _check_config(path: Path, config: dict[str, Any]) -> None:
+    """Refuses what `train` cannot have written: a run folder may come from anywhere."""
+    options, data = config.get("options"), config.get("data")
+    if not isinstance(options, dict):
+        raise CommandError(f"{path} is damaged: there are no options in it")
+    if not isinstance(data, dict) or not isinstance(data.get("digest"), str):
+        raise CommandError(f"{path} is damaged: it does not say which data the run has")
+    for name, value in options.items():
+        if name not in DEFAULTS or not _is_possible(name, value):
+            raise CommandError(
+                f"{path} is damaged: {reprlib.repr(value)} is no value of the option "
+                f"{reprlib.repr(name)}"
+            )
+
+
+def _is_possible(name: str, value: Any) -> bool:
+    if value is None:
+        return DEFAULTS[name] is None
+    if name in CHOICES:
+        return isinstance(value, str) and value in CHOICES[name]
+    if name in ("baseline", "report", "header", "learn_scale"):
+        return isinstance(value, bool)
+    if name in ("penalty_factor", "learning_rate", "dropout"):
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return number and (0 <= value < 1 if name == "dropout" else 0 < value < math.inf)
+    if isinstance(DEFAULTS[name], int) or name in (
+        "epochs",
+        "heads",
+        "rank",
+        "embedding_dim",
+        *FROM_ZERO,
+    ):
+        return type(value) is int and (name not in FROM_ZERO) <= value < 2**31
+    is_column = name in ("text_column", "label_column") and type(value) is int and value >= 0
+    return isinstance(value, str) or is_column
 
 
 def _check_resumed(given: dict[str, Any], options: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import reprlib
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +57,8 @@ def load_nli(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> Senten
             continue
         try:
             row = json.loads(line)
-        except json.JSONDecodeError as error:
+        # A ValueError is also what Python makes of a number with thousands of digits.
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{path}, line {number}: not a JSON object ({error})") from error
         if not isinstance(row, dict) or any(not isinstance(row.get(f), str) for f in _FIELDS):
             raise ValueError(
@@ -68,11 +70,15 @@ def load_nli(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> Senten
         if row["gold_label"] not in LABELS:
             raise ValueError(
                 f"{path}, line {number}: load_nli expects a `gold_label` of {(*LABELS, '-')}. "
-                f"Received: {row['gold_label']!r}"
+                f"Received: {reprlib.repr(row['gold_label'])}"
             )
         first, second = row["sentence1"].strip(), row["sentence2"].strip()
         if not first or not second:
             raise ValueError(f"{path}, line {number}: a sentence is empty")
+        if not (first + second).isascii() and any(
+            "\ud800" <= c <= "\udfff" for c in first + second
+        ):
+            raise ValueError(f"{path}, line {number}: a sentence is not valid Unicode")
         sentences_a.append(first)
         sentences_b.append(second)
         labels.append(LABELS.index(row["gold_label"]))

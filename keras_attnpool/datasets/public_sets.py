@@ -75,7 +75,7 @@ class Table:
 
 
 def _listed(counts: Mapping[str, int]) -> str:
-    shown = [f"{key} {count}" for key, count in sorted(counts.items())]
+    shown = [f"{key[:40]} {count}" for key, count in sorted(counts.items())]
     more = ", ..." if len(shown) > 12 else ""
     return f"{sum(counts.values())} rows ({', '.join(shown[:12])}{more})"
 
@@ -419,11 +419,16 @@ def _converted(
         EOFError,
         OSError,
         LookupError,
+        OverflowError,
         ValueError,
+        # What tarfile and zipfile make of a cut header, a password or an unknown method.
+        TypeError,
+        RuntimeError,
     ) as error:
         names = " or ".join(files)
         raise ValueError(
-            f"{names} is damaged or not the expected file ({type(error).__name__}: {error})"
+            f"{names} is damaged or not the expected file "
+            f"({type(error).__name__}: {str(error)[:300]})"
         ) from error
     for name, table in source.tables.items():
         first_only = dataclasses.replace(table, counts=table.counts[:1])

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import os
+import reprlib
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -137,12 +138,19 @@ def _decoded(path: Path, encoding: str) -> str:
             raise ValueError(f"{path}: the gzip file is damaged ({error})") from error
     try:
         return content.decode(encoding).removeprefix("\ufeff")
+    except LookupError as error:
+        raise ValueError(
+            f"{path}: `encoding` must be an encoding of text that Python knows. "
+            f"Received: encoding={encoding!r}"
+        ) from error
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ValueError(
             f"{path}, line {line}: byte 0x{content[error.start]:02x} is not valid {encoding}. "
             'Save the file as UTF-8, or pass its encoding (for instance encoding="latin-1").'
         ) from error
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: cannot be read with encoding={encoding!r} ({error})") from error
 
 
 def _csv_rows(path: Path, content: str, delimiter: str) -> Iterator[Row]:
@@ -192,16 +200,16 @@ def _labeled_texts(
             raise ValueError(f"{path}, line {line}: the label is empty")
         if label_names is not None and label not in label_names:
             raise ValueError(
-                f"{path}, line {line}: {function} expects labels from {tuple(label_names)}. "
-                f"Received: {label!r}"
+                f"{path}, line {line}: {function} expects labels from "
+                f"{reprlib.repr(tuple(label_names))}. Received: {reprlib.repr(label)}"
             )
         texts.append(text)
         labels.append(label)
     classes = tuple(label_names) if label_names is not None else _sorted_labels(labels)
     if len(classes) < 2:
         raise ValueError(
-            f"{path}: {function} expects at least two classes. Received: {classes} in "
-            f"{len(texts)} row(s)"
+            f"{path}: {function} expects at least two classes. Received: {reprlib.repr(classes)} "
+            f"in {len(texts)} row(s)"
         )
     index = {label: i for i, label in enumerate(classes)}
     return LabeledTexts(tuple(texts), np.array([index[name] for name in labels]), classes)
@@ -227,7 +235,7 @@ def _place(
         problem = "more than one column" if column in stripped else "no column"
         raise ValueError(
             f"{path}, line 1: {function} found {problem} named {column!r} ({argument}). "
-            f"The columns are {tuple(stripped)}"
+            f"The columns are {reprlib.repr(tuple(stripped))}"
         )
     return stripped.index(column)
 

@@ -88,10 +88,16 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
         self.max_length = self._positive(max_length, "max_length")
         if embeddings_initializer is None:
             embeddings_initializer = keras.initializers.RandomNormal(stddev=0.1)
-        self.embeddings_initializer = keras.initializers.get(embeddings_initializer)
-        self.embeddings_regularizer = keras.regularizers.get(embeddings_regularizer)
-        self.embeddings_constraint = keras.constraints.get(embeddings_constraint)
-        self.seed = seed
+        self.embeddings_initializer = self._from_keras(
+            keras.initializers, embeddings_initializer, "embeddings_initializer"
+        )
+        self.embeddings_regularizer = self._from_keras(
+            keras.regularizers, embeddings_regularizer, "embeddings_regularizer"
+        )
+        self.embeddings_constraint = self._from_keras(
+            keras.constraints, embeddings_constraint, "embeddings_constraint"
+        )
+        self.seed = self._checked_seed(seed)
 
     def build(self, input_shape: Shape) -> None:
         """Creates P."""

@@ -127,8 +127,10 @@ class AttentionPooling(AttentionPoolingBase):
             **kwargs,
         )
         self.hidden_dim = None if hidden_dim is None else self._positive(hidden_dim, "hidden_dim")
-        self.activation = keras.activations.get(activation)
-        self.output_activation = keras.activations.get(output_activation)
+        self.activation = self._from_keras(keras.activations, activation, "activation")
+        self.output_activation = self._from_keras(
+            keras.activations, output_activation, "output_activation"
+        )
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer, if any, and the context vector."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from keras_attnpool.ops.masking import (
@@ -28,12 +29,50 @@ class LayerArguments:
     _initializers_used = 0
 
     def _positive(self, value: int, name: str) -> int:
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        # From 2**31 on no backend has room for an axis; the error would come late and say little.
+        integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        if not integer or not 1 <= value < 2**31:
             raise ValueError(
-                f"`{name}` of {type(self).__name__} must be an integer >= 1. "
+                f"`{name}` of {type(self).__name__} must be an integer >= 1 (and < 2**31). "
                 f"Received: {name}={value!r}"
             )
         return int(value)
+
+    def _flag(self, value: bool, name: str) -> bool:
+        # Not bool(value): that would take "no" and NaN for True.
+        if not isinstance(value, (bool, np.bool_)):
+            raise ValueError(
+                f"`{name}` of {type(self).__name__} must be True or False. "
+                f"Received: {name}={value!r}"
+            )
+        return bool(value)
+
+    def _checked_seed(self, value: int | None) -> int | None:
+        if value is None:
+            return None
+        # What every backend can start its random numbers from; Keras does not take NumPy integers.
+        integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        if not integer or not 0 <= value < 2**31:
+            raise ValueError(
+                f"`seed` of {type(self).__name__} must be None or an integer in [0, 2**31). "
+                f"Received: seed={value!r}"
+            )
+        return int(value)
+
+    def _from_keras(self, kind: Any, value: Any, name: str) -> Any:
+        """What `keras.initializers.get` and its like make of a value; errors name the argument."""
+        try:
+            found = kind.get(value)
+        except (ValueError, TypeError) as error:
+            reason = error
+        else:
+            if found is None or callable(found):
+                return found
+            reason = TypeError(f"{type(found).__name__} cannot be called")
+        raise ValueError(
+            f"`{name}` of {type(self).__name__} must be something that "
+            f"keras.{kind.__name__.split('.')[-1]} knows. Received: {name}={value!r} ({reason})"
+        ) from reason
 
     def _fraction(self, value: float, name: str) -> float:
         number = isinstance(value, numbers.Real) and not isinstance(value, bool)
@@ -62,7 +101,7 @@ class LayerArguments:
         return float(value)
 
     def _one_of(self, value: str, name: str, allowed: tuple[str, ...]) -> str:
-        if value not in allowed:
+        if not isinstance(value, str) or value not in allowed:
             raise ValueError(
                 f"`{name}` of {type(self).__name__} must be one of {allowed}. "
                 f"Received: {name}={value!r}"
@@ -136,11 +175,17 @@ class MaskedInputs(keras.layers.Layer):  # type: ignore[misc]
         return keras.KerasTensor(self.compute_output_shape(inputs.shape), self.compute_dtype)
 
     def _feature_dim(self, input_shape: Shape, name: str = "inputs") -> int:
+        if not isinstance(input_shape, (list, tuple)):
+            raise ValueError(
+                f"The `{name}` of layer '{self.name}' ({type(self).__name__}) must be one tensor. "
+                f"Received: a structure with the shapes {input_shape}"
+            )
         dim = input_shape[-1]
-        if dim is None:
+        if not dim:
             raise ValueError(
                 f"The last dimension of the `{name}` of layer '{self.name}' "
-                f"({type(self).__name__}) must be known. Received: shape {tuple(input_shape)}"
+                f"({type(self).__name__}) must be known and not 0. "
+                f"Received: shape {tuple(input_shape)}"
             )
         if name == "inputs":
             self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: dim})
@@ -152,6 +197,11 @@ class MaskedInputs(keras.layers.Layer):  # type: ignore[misc]
 
     def _read(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Returns the inputs, zero at padded steps, in the compute dtype, and the boolean mask."""
+        if keras.backend.standardize_dtype(inputs.dtype) == "string":
+            raise ValueError(
+                f"The `inputs` of layer '{self.name}' ({type(self).__name__}) must be numbers. "
+                "Received: strings"
+            )
         inputs = ops.cast(inputs, self.compute_dtype)
         mask = self._bool_mask(inputs, mask)
         return zero_masked(inputs, mask), mask
@@ -210,19 +260,37 @@ class BidirectionalBase(LayerArguments, MaskedInputs):
         self.units = self._positive(units, "units")
         self.merge_mode = self._one_of(merge_mode, "merge_mode", ("concat", "sum"))
         self.dropout = self._fraction(dropout, "dropout")
-        self.use_bias = bool(use_bias)
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
-        self.bias_initializer = keras.initializers.get(bias_initializer)
-        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
-        self.recurrent_regularizer = keras.regularizers.get(recurrent_regularizer)
-        self.bias_regularizer = keras.regularizers.get(bias_regularizer)
-        self.kernel_constraint = keras.constraints.get(kernel_constraint)
-        self.recurrent_constraint = keras.constraints.get(recurrent_constraint)
-        self.bias_constraint = keras.constraints.get(bias_constraint)
-        self.seed = seed
+        self.use_bias = self._flag(use_bias, "use_bias")
+        self.kernel_initializer = self._from_keras(
+            keras.initializers, kernel_initializer, "kernel_initializer"
+        )
+        self.recurrent_initializer = self._from_keras(
+            keras.initializers, recurrent_initializer, "recurrent_initializer"
+        )
+        self.bias_initializer = self._from_keras(
+            keras.initializers, bias_initializer, "bias_initializer"
+        )
+        self.kernel_regularizer = self._from_keras(
+            keras.regularizers, kernel_regularizer, "kernel_regularizer"
+        )
+        self.recurrent_regularizer = self._from_keras(
+            keras.regularizers, recurrent_regularizer, "recurrent_regularizer"
+        )
+        self.bias_regularizer = self._from_keras(
+            keras.regularizers, bias_regularizer, "bias_regularizer"
+        )
+        self.kernel_constraint = self._from_keras(
+            keras.constraints, kernel_constraint, "kernel_constraint"
+        )
+        self.recurrent_constraint = self._from_keras(
+            keras.constraints, recurrent_constraint, "recurrent_constraint"
+        )
+        self.bias_constraint = self._from_keras(
+            keras.constraints, bias_constraint, "bias_constraint"
+        )
+        self.seed = self._checked_seed(seed)
         if self.dropout > 0:
-            self.seed_generator = keras.random.SeedGenerator(seed)
+            self.seed_generator = keras.random.SeedGenerator(self.seed)
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
         """Returns the mask of the inputs: the output has the same steps."""
@@ -313,16 +381,28 @@ class AttentionBase(LayerArguments, MaskedInputs):
     ) -> None:
         super().__init__(**kwargs)
         self.dropout = self._fraction(dropout, "dropout")
-        self.use_bias = bool(use_bias)
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.bias_initializer = keras.initializers.get(bias_initializer)
-        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
-        self.bias_regularizer = keras.regularizers.get(bias_regularizer)
-        self.kernel_constraint = keras.constraints.get(kernel_constraint)
-        self.bias_constraint = keras.constraints.get(bias_constraint)
-        self.seed = seed
+        self.use_bias = self._flag(use_bias, "use_bias")
+        self.kernel_initializer = self._from_keras(
+            keras.initializers, kernel_initializer, "kernel_initializer"
+        )
+        self.bias_initializer = self._from_keras(
+            keras.initializers, bias_initializer, "bias_initializer"
+        )
+        self.kernel_regularizer = self._from_keras(
+            keras.regularizers, kernel_regularizer, "kernel_regularizer"
+        )
+        self.bias_regularizer = self._from_keras(
+            keras.regularizers, bias_regularizer, "bias_regularizer"
+        )
+        self.kernel_constraint = self._from_keras(
+            keras.constraints, kernel_constraint, "kernel_constraint"
+        )
+        self.bias_constraint = self._from_keras(
+            keras.constraints, bias_constraint, "bias_constraint"
+        )
+        self.seed = self._checked_seed(seed)
         if self.dropout > 0:
-            self.seed_generator = keras.random.SeedGenerator(seed)
+            self.seed_generator = keras.random.SeedGenerator(self.seed)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the common arguments of the constructor."""
@@ -463,8 +543,12 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.attention_regularizer = keras.regularizers.get(attention_regularizer)
-        self.embedding_regularizer = keras.regularizers.get(embedding_regularizer)
+        self.attention_regularizer = self._from_keras(
+            keras.regularizers, attention_regularizer, "attention_regularizer"
+        )
+        self.embedding_regularizer = self._from_keras(
+            keras.regularizers, embedding_regularizer, "embedding_regularizer"
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Returns the common arguments of the constructor."""
@@ -556,7 +640,7 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
     def __init__(self, num_heads: int, *, flatten: bool, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.num_heads = self._positive(num_heads, "num_heads")
-        self.flatten = bool(flatten)
+        self.flatten = self._flag(flatten, "flatten")
 
     def get_config(self) -> dict[str, Any]:
         """Returns the common arguments, the number of heads and their layout."""

@@ -206,7 +206,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
         )
         between, inter = found if return_attention_scores else (found, None)
         between = ops.reshape(at_least_float32(between), (-1, 1, units))
-        between = ops.broadcast_to(between, ops.shape(hidden))
+        # Not broadcast_to: that of Keras 3.12 takes no unknown length on JAX.
+        between = between + ops.zeros_like(hidden)
         output = self._fuse(hidden, within, between, training)
         output = take_steps(ops.reshape(output, (-1, blocks * places, units)), back)
         output = ops.cast(zero_masked(output, mask), self.compute_dtype)

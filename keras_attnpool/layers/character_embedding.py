@@ -126,17 +126,35 @@ class CharacterEmbedding(LayerArguments, keras.layers.Layer):  # type: ignore[mi
                 f"Received: kernel_sizes={kernel_sizes!r}"
             )
         self.kernel_sizes = tuple(self._positive(size, "kernel_sizes") for size in kernel_sizes)
-        self.use_bias = bool(use_bias)
-        self.embeddings_initializer = keras.initializers.get(embeddings_initializer)
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.bias_initializer = keras.initializers.get(bias_initializer)
-        self.embeddings_regularizer = keras.regularizers.get(embeddings_regularizer)
-        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
-        self.bias_regularizer = keras.regularizers.get(bias_regularizer)
-        self.embeddings_constraint = keras.constraints.get(embeddings_constraint)
-        self.kernel_constraint = keras.constraints.get(kernel_constraint)
-        self.bias_constraint = keras.constraints.get(bias_constraint)
-        self.seed = seed
+        self.use_bias = self._flag(use_bias, "use_bias")
+        self.embeddings_initializer = self._from_keras(
+            keras.initializers, embeddings_initializer, "embeddings_initializer"
+        )
+        self.kernel_initializer = self._from_keras(
+            keras.initializers, kernel_initializer, "kernel_initializer"
+        )
+        self.bias_initializer = self._from_keras(
+            keras.initializers, bias_initializer, "bias_initializer"
+        )
+        self.embeddings_regularizer = self._from_keras(
+            keras.regularizers, embeddings_regularizer, "embeddings_regularizer"
+        )
+        self.kernel_regularizer = self._from_keras(
+            keras.regularizers, kernel_regularizer, "kernel_regularizer"
+        )
+        self.bias_regularizer = self._from_keras(
+            keras.regularizers, bias_regularizer, "bias_regularizer"
+        )
+        self.embeddings_constraint = self._from_keras(
+            keras.constraints, embeddings_constraint, "embeddings_constraint"
+        )
+        self.kernel_constraint = self._from_keras(
+            keras.constraints, kernel_constraint, "kernel_constraint"
+        )
+        self.bias_constraint = self._from_keras(
+            keras.constraints, bias_constraint, "bias_constraint"
+        )
+        self.seed = self._checked_seed(seed)
         self.supports_masking = True
         self.input_spec = keras.layers.InputSpec(ndim=3)
         # Half precision holds no id above 2048 exactly: float ids stay as they come.

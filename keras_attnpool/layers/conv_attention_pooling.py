@@ -139,10 +139,12 @@ class ConvAttentionPooling(AttentionPoolingBase):
         self.num_heads = self._positive(num_heads, "num_heads")
         self.filters = self._multiple_of_heads(filters, self.num_heads)
         self.kernel_size = self._positive(kernel_size, "kernel_size")
-        self.value_conv = bool(value_conv)
-        self.activation = keras.activations.get(activation)
+        self.value_conv = self._flag(value_conv, "value_conv")
+        self.activation = self._from_keras(keras.activations, activation, "activation")
         self.scale = None if scale is None else self._positive_number(scale, "scale")
-        self.target_initializer = keras.initializers.get(target_initializer)
+        self.target_initializer = self._from_keras(
+            keras.initializers, target_initializer, "target_initializer"
+        )
 
     def build(self, input_shape: Shape) -> None:
         """Creates the target and the convolutions."""

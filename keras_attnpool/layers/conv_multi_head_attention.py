@@ -149,11 +149,13 @@ class ConvMultiHeadAttention(AttentionBase):
         self.num_heads = self._positive(num_heads, "num_heads")
         self.filters = self._multiple_of_heads(filters, self.num_heads)
         self.kernel_size = self._positive(kernel_size, "kernel_size")
-        self.parallel = bool(parallel)
-        self.activation = keras.activations.get(activation)
-        self.parallel_activation = keras.activations.get(parallel_activation)
+        self.parallel = self._flag(parallel, "parallel")
+        self.activation = self._from_keras(keras.activations, activation, "activation")
+        self.parallel_activation = self._from_keras(
+            keras.activations, parallel_activation, "parallel_activation"
+        )
         self.scale = None if scale is None else self._positive_number(scale, "scale")
-        self.layer_norm = bool(layer_norm)
+        self.layer_norm = self._flag(layer_norm, "layer_norm")
 
     def build(self, input_shape: Shape) -> None:
         """Creates three kernels, three more for the second attention, and the layer norm."""

@@ -51,7 +51,7 @@ class DirectionalAttentionBase(SequenceAttentionBase):
             )
         self.direction = direction
         self.scale = self._positive_number(scale, "scale")
-        self.activation = keras.activations.get(activation)
+        self.activation = self._from_keras(keras.activations, activation, "activation")
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the weights of the scores."""

@@ -153,8 +153,8 @@ class GeneralizedPooling(MultiHeadPoolingBase):
             **kwargs,
         )
         self.hidden_dim = self._positive(hidden_dim, "hidden_dim")
-        self.scalar = bool(scalar)
-        self.activation = keras.activations.get(activation)
+        self.scalar = self._flag(scalar, "scalar")
+        self.activation = self._from_keras(keras.activations, activation, "activation")
         self.chunk_size = None if chunk_size is None else self._positive(chunk_size, "chunk_size")
         if self.chunk_size is not None and (self.dropout or self.attention_regularizer):
             raise ValueError(

@@ -5,12 +5,12 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import MaskedPooling1D
+from keras_attnpool.layers.base import LayerArguments, MaskedPooling1D
 from keras_attnpool.types import Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
-class LastPooling1D(MaskedPooling1D):
+class LastPooling1D(LayerArguments, MaskedPooling1D):
     """Takes the last kept step of a sequence.
 
     Where the padding is, at the end, in front or in holes, does not matter. A row without a kept
@@ -63,7 +63,7 @@ class LastPooling1D(MaskedPooling1D):
 
     def __init__(self, bidirectional: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.bidirectional = bool(bidirectional)
+        self.bidirectional = self._flag(bidirectional, "bidirectional")
 
     def build(self, input_shape: Shape) -> None:
         """Fixes the feature dimension, which two directions must share evenly."""

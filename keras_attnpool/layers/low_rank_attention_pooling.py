@@ -169,19 +169,23 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             seed=seed,
             **kwargs,
         )
-        if context not in CONTEXTS:
+        if not isinstance(context, str) or context not in CONTEXTS:
             raise ValueError(
                 f"`context` of LowRankAttentionPooling must be one of {CONTEXTS}; pass a tensor at "
                 f"the call instead. Received: context={context!r}"
             )
         self.rank = self._positive(rank, "rank")
         self.context = context
-        self.use_hidden = bool(use_hidden)
-        self.l2_normalize = bool(l2_normalize)
-        self.learn_scale = bool(learn_scale)
-        self.activation = keras.activations.get(activation)
-        self.hidden_initializer = keras.initializers.get(hidden_initializer)
-        self.scale_initializer = keras.initializers.get(scale_initializer)
+        self.use_hidden = self._flag(use_hidden, "use_hidden")
+        self.l2_normalize = self._flag(l2_normalize, "l2_normalize")
+        self.learn_scale = self._flag(learn_scale, "learn_scale")
+        self.activation = self._from_keras(keras.activations, activation, "activation")
+        self.hidden_initializer = self._from_keras(
+            keras.initializers, hidden_initializer, "hidden_initializer"
+        )
+        self.scale_initializer = self._from_keras(
+            keras.initializers, scale_initializer, "scale_initializer"
+        )
 
     def build(self, inputs_shape: Shape, context_shape: Shape | None = None) -> None:
         """Creates W, P, Q and what the options add."""

@@ -126,7 +126,7 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
             **kwargs,
         )
         self.hidden_dim = None if hidden_dim is None else self._positive(hidden_dim, "hidden_dim")
-        self.activation = keras.activations.get(activation)
+        self.activation = self._from_keras(keras.activations, activation, "activation")
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernel."""

@@ -160,10 +160,12 @@ class PositionalSelfAttention(SequenceAttentionBase):
         self._relation = parse_positions(positions, type(self).__name__)
         self.positions = tuple(positions)
         self.scale = self._positive_number(scale, "scale")
-        self.multi_dim = bool(multi_dim)
-        self.activation = keras.activations.get(activation)
-        self.score_activation = keras.activations.get(score_activation)
-        self.rescale_scores = bool(rescale_scores)
+        self.multi_dim = self._flag(multi_dim, "multi_dim")
+        self.activation = self._from_keras(keras.activations, activation, "activation")
+        self.score_activation = self._from_keras(
+            keras.activations, score_activation, "score_activation"
+        )
+        self.rescale_scores = self._flag(rescale_scores, "rescale_scores")
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernels."""

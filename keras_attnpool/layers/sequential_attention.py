@@ -124,7 +124,7 @@ class SequentialAttention(AttentionBase):
         self.threshold = self._unit_interval(threshold, "threshold")
         self.mode = self._one_of(mode, "mode", MODES)
         self.hidden_dim = None if hidden_dim is None else self._positive(hidden_dim, "hidden_dim")
-        self.pooled = bool(pooled)
+        self.pooled = self._flag(pooled, "pooled")
         self.parts = [self._part(index) for index in range(len(self.order))]
 
     def build(self, input_shape: Shape) -> None:

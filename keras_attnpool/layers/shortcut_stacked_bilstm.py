@@ -142,7 +142,7 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         )
         self.num_layers = self._positive(num_layers, "num_layers")
         self.shortcut = self._one_of(shortcut, "shortcut", SHORTCUTS)
-        self.unit_forget_bias = bool(unit_forget_bias)
+        self.unit_forget_bias = self._flag(unit_forget_bias, "unit_forget_bias")
 
     def build(self, input_shape: Shape) -> None:
         """Creates the LSTMs of both directions, layer after layer."""

@@ -129,7 +129,7 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
             **kwargs,
         )
         self.hidden_dim = self._positive(hidden_dim, "hidden_dim")
-        self.activation = keras.activations.get(activation)
+        self.activation = self._from_keras(keras.activations, activation, "activation")
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernel."""

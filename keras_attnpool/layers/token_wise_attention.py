@@ -141,7 +141,7 @@ class TokenWiseAttention(AttentionBase):
         self.mode = self._one_of(mode, "mode", MODES)
         self.reduction = self._positive(reduction, "reduction")
         self.hidden_dim = None if hidden_dim is None else self._positive(hidden_dim, "hidden_dim")
-        self.pooled = bool(pooled)
+        self.pooled = self._flag(pooled, "pooled")
 
     def build(self, input_shape: Shape) -> None:
         """Creates the two dense layers."""

@@ -5,6 +5,7 @@ import numpy as np
 
 from keras_attnpool.layers import AttentionPooling, ShortcutStackedBiLSTM
 from keras_attnpool.models.blocks import (
+    check_shares,
     classify,
     load_embeddings,
     model_on_backbone,
@@ -77,6 +78,7 @@ def AttentionBiLSTM(
           Classification
         - Zhou et al., Sequential Attention Module for Natural Language Processing, section 4.2
     """
+    check_shares(dropout=dropout)
     inputs, x, mask, embedding = tokens_or_backbone(
         "AttentionBiLSTM",
         vocabulary_size,

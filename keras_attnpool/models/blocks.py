@@ -1,6 +1,7 @@
 """What the models share: token ids to embeddings, embeddings to states, a vector to scores."""
 
 import inspect
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,6 +51,39 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
         return cls(**{**config, "encoder": encoder})
 
 
+def check_sizes(least: int = 1, **sizes: int | None) -> None:
+    """Raises unless every size is an integer that an axis can have.
+
+    Args:
+        least: The least size.
+        **sizes: Sizes by the names of their arguments.
+
+    Raises:
+        ValueError: If one is something else.
+    """
+    for name, size in sizes.items():
+        integer = isinstance(size, numbers.Integral) and not isinstance(size, bool)
+        if not integer or not least <= size < 2**31:  # type: ignore[operator]
+            raise ValueError(
+                f"`{name}` must be an integer >= {least} (and < 2**31). Received: {name}={size!r}"
+            )
+
+
+def check_shares(**shares: float) -> None:
+    """Raises unless every share, as of dropout, is a number in [0, 1).
+
+    Args:
+        **shares: Shares by the names of their arguments.
+
+    Raises:
+        ValueError: If one is something else.
+    """
+    for name, share in shares.items():
+        number = isinstance(share, numbers.Real) and not isinstance(share, bool)
+        if not number or not 0 <= share < 1:
+            raise ValueError(f"`{name}` must be a number in [0, 1). Received: {name}={share!r}")
+
+
 def embed_tokens(
     vocabulary_size: int,
     embedding_dim: int,
@@ -71,8 +105,14 @@ def embed_tokens(
         The symbolic ids, the symbolic embeddings `(batch, time, dim)` and the layer.
 
     Raises:
-        ValueError: If the matrix does not have `vocabulary_size` rows.
+        ValueError: If the matrix does not have `vocabulary_size` rows, or for impossible sizes.
     """
+    check_sizes(vocabulary_size=vocabulary_size)
+    if not isinstance(trainable, bool):
+        raise ValueError(
+            "`trainable_embeddings` must be True or False. "
+            f"Received: trainable_embeddings={trainable!r}"
+        )
     if embeddings is not None:
         shape = np.shape(embeddings)
         if len(shape) != 2 or shape[0] != vocabulary_size:
@@ -81,6 +121,7 @@ def embed_tokens(
                 f"Received: an array of shape {shape}"
             )
         embedding_dim = shape[1]
+    check_sizes(embedding_dim=embedding_dim)
     tokens = keras.Input((None,), dtype="int32", name="tokens")
     layer = keras.layers.Embedding(
         vocabulary_size, embedding_dim, mask_zero=mask_zero, trainable=trainable, name="embedding"
@@ -280,9 +321,17 @@ def classify(
     Raises:
         ValueError: If there are fewer than 2 classes.
     """
-    if num_classes < 2:
-        raise ValueError(f"`num_classes` must be at least 2. Received: num_classes={num_classes}")
+    check_sizes(2, num_classes=num_classes)
+    check_shares(dropout=dropout)
+    try:
+        keras.activations.get(activation)
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            "`classifier_activation` must be something that keras.activations knows. "
+            f"Received: classifier_activation={activation!r}"
+        ) from error
     if hidden_units is not None:
+        check_sizes(hidden_units=hidden_units)
         vector = keras.layers.Dense(
             hidden_units, activation=hidden_activation, name="classifier_hidden"
         )(vector)
@@ -327,6 +376,7 @@ def encode_states(
     embedded: Tensor, lstm_units: int, num_layers: int, shortcut: str, embedding_dropout: float
 ) -> Tensor:
     """Stacked BiLSTMs with shortcuts over the embeddings: `(batch, time, 2 * lstm_units)`."""
+    check_shares(embedding_dropout=embedding_dropout)
     if embedding_dropout:
         embedded = keras.layers.Dropout(embedding_dropout, name="embedding_dropout")(embedded)
     encoder = ShortcutStackedBiLSTM(lstm_units, num_layers, shortcut=shortcut, name="encoder")
@@ -358,6 +408,8 @@ def classify_with_shortcut(
     Raises:
         ValueError: If there are fewer than 2 classes.
     """
+    check_sizes(hidden_units=hidden_units)
+    check_shares(dropout=dropout)
     first = keras.layers.Dense(hidden_units, activation="relu", name="classifier_hidden_0")(vector)
     if dropout:
         first = keras.layers.Dropout(dropout, name="classifier_dropout_0")(first)

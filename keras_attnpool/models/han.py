@@ -5,6 +5,7 @@ import numpy as np
 
 from keras_attnpool.layers import AttentionPooling, BidirectionalGRU, HierarchicalEncoder
 from keras_attnpool.models.blocks import (
+    check_shares,
     classify,
     document_inputs,
     embed_tokens,
@@ -70,6 +71,8 @@ def HAN(
         - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text
           Classification, section 4.2
     """
+
+    check_shares(dropout=dropout)
 
     def level(x: Tensor, prefix: str = "") -> Tensor:
         states = BidirectionalGRU(gru_units, name=f"{prefix}encoder")(x)

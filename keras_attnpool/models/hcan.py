@@ -11,6 +11,7 @@ from keras_attnpool.layers import (
     MaskedMaxPooling1D,
 )
 from keras_attnpool.models.blocks import (
+    check_shares,
     classify,
     document_inputs,
     embed_tokens,
@@ -109,6 +110,7 @@ def HCAN(
         - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text
           Classification
     """
+    check_shares(dropout=dropout)
     if pooling not in POOLINGS:
         raise ValueError(
             f"`pooling` of HCAN must be one of {POOLINGS}. Received: pooling={pooling!r}"

@@ -5,7 +5,7 @@ import numpy as np
 from keras import ops
 
 from keras_attnpool.layers import MultiDimAttentionPooling
-from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
+from keras_attnpool.models.blocks import check_shares, classify, embed_tokens, load_embeddings
 from keras_attnpool.types import ActivationLike
 
 
@@ -65,6 +65,7 @@ def MultiHeadSAN(
         - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
           table 1
     """
+    check_shares(dropout=dropout)
     try:
         from keras_hub.layers import SinePositionEncoding
     except ImportError as error:

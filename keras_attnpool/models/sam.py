@@ -9,7 +9,13 @@ from keras_attnpool.layers import (
     SequentialAttention,
     ShortcutStackedBiLSTM,
 )
-from keras_attnpool.models.blocks import classify, encode_tokens, model_on_backbone, with_mask
+from keras_attnpool.models.blocks import (
+    check_shares,
+    classify,
+    encode_tokens,
+    model_on_backbone,
+    with_mask,
+)
 from keras_attnpool.types import ActivationLike
 
 
@@ -80,6 +86,7 @@ def SAM(
     Reference:
         - Zhou et al., Sequential Attention Module for Natural Language Processing
     """
+    check_shares(dropout=dropout)
     inputs, x, mask = encode_tokens("SAM", backbone, sequence_length, trainable_backbone)
     if mode == "dense" and x.shape[1] is None and "token" in (order or ()):
         raise ValueError(

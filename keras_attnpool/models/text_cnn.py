@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops
 
 from keras_attnpool.layers import MaskedMaxPooling1D
-from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
+from keras_attnpool.models.blocks import check_sizes, classify, embed_tokens, load_embeddings
 from keras_attnpool.types import ActivationLike
 
 
@@ -65,7 +65,8 @@ def TextCNN(
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, section 4.2
     """
-    if not kernel_sizes:
+    check_sizes(filters=filters)
+    if isinstance(kernel_sizes, str) or not kernel_sizes:
         raise ValueError(
             f"`kernel_sizes` of TextCNN must name at least one width. Received: {kernel_sizes!r}"
         )
@@ -77,6 +78,7 @@ def TextCNN(
     embedded = embedded * ops.cast(ops.expand_dims(mask, -1), embedded.dtype)
     pooled = []
     for size in kernel_sizes:
+        check_sizes(kernel_sizes=size)
         conv = keras.layers.Conv1D(
             filters, size, padding="same", activation="relu", name=f"conv_{size}"
         )

@@ -5,7 +5,13 @@ import numpy as np
 from keras import ops
 
 from keras_attnpool.layers import MaskedAveragePooling1D
-from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
+from keras_attnpool.models.blocks import (
+    check_shares,
+    check_sizes,
+    classify,
+    embed_tokens,
+    load_embeddings,
+)
 from keras_attnpool.types import ActivationLike
 
 
@@ -85,6 +91,13 @@ def TransformerEncoderClassifier(
     tokens, embedded, embedding = embed_tokens(
         vocabulary_size, embedding_dim, embeddings, trainable_embeddings, mask_zero=False
     )
+    check_sizes(
+        max_length=max_length,
+        num_heads=num_heads,
+        feedforward_dim=feedforward_dim,
+    )
+    check_sizes(0, num_layers=num_layers)
+    check_shares(attention_dropout=attention_dropout)
     if embedded.shape[-1] % num_heads:
         raise ValueError(
             f"`num_heads` of TransformerEncoderClassifier must divide the embeddings' size "

@@ -113,6 +113,7 @@ class ArrangedBatches(keras.utils.PyDataset):  # type: ignore[misc]
         super().__init__(**kwargs)
         owner = type(self).__name__
         check_integer(owner, "batch_size", batch_size)
+        check_integer(owner, "seed", seed, least=0)
         if labels is None and sample_weight is not None:
             raise ValueError(
                 f"{owner} expects `labels` wherever there is a `sample_weight`. "
@@ -353,7 +354,7 @@ def check_integer(owner: str, name: str, value: int, least: int = 1) -> None:
     Raises:
         ValueError: If the value is something else.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         kind = "a positive integer" if least else "an integer from 0"
         raise ValueError(f"{owner} expects `{name}` to be {kind}. Received: {name}={value!r}")
 
@@ -376,6 +377,8 @@ def checked_rows(
         ValueError: If a row has another rank.
         TypeError: If ids are not integers.
     """
+    if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
+        raise ValueError(f"{expectation} to be one row of ids. Received: {rows!r}{where}")
     checked: list[npt.NDArray[np.int32]] = []
     for index, row in enumerate(rows):
         array = np.asarray(row)

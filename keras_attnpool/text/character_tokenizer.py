@@ -2,6 +2,7 @@
 
 import collections
 import os
+import reprlib
 from collections.abc import Iterable
 
 import numpy as np
@@ -57,7 +58,7 @@ class CharacterTokenizer:
             if len(character) != 1:
                 raise ValueError(
                     "CharacterTokenizer expects single characters. "
-                    f"Received: {character!r} at index {index}"
+                    f"Received: {reprlib.repr(character)} at index {index}"
                 )
         self._ids = {character: index for index, character in enumerate(self._vocabulary)}
         self._lowercase = bool(lowercase)
@@ -200,4 +201,8 @@ class CharacterTokenizer:
             FileNotFoundError: If there is no such file.
             ValueError: If the file is damaged or something else.
         """
-        return cls(*load_vocabulary("CharacterTokenizer", path))
+        vocabulary, lowercase = load_vocabulary("CharacterTokenizer", path)
+        try:
+            return cls(vocabulary, lowercase)
+        except ValueError as error:
+            raise ValueError(f"CharacterTokenizer.load({str(path)!r}): {error}") from error

@@ -113,6 +113,10 @@ class DocumentBatches(ArrangedBatches):
         check_integer("DocumentBatches", "batch_size", batch_size)
         check_integer("DocumentBatches", "num_buckets", num_buckets)
         check_integer("DocumentBatches", "packed", packed, least=0)
+        if not hasattr(documents, "__iter__"):
+            raise ValueError(
+                f"DocumentBatches expects `documents` to be a list. Received: {documents!r}"
+            )
         rows = [_checked_sentences(document, index) for index, document in enumerate(documents)]
         if not rows:
             raise ValueError("DocumentBatches expects at least one document. Received: none")

@@ -54,6 +54,7 @@ class FeatureBatches(keras.utils.PyDataset):  # type: ignore[misc]
         super().__init__(**kwargs)
         owner = "FeatureBatches"
         check_integer(owner, "batch_size", batch_size)
+        check_integer(owner, "seed", seed, least=0)
         if not isinstance(features, dict) or set(features) != {"features", "padding_mask"}:
             raise ValueError(
                 f"{owner} expects `features` to hold 'features' and 'padding_mask'. "

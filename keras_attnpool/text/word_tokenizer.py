@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import reprlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -112,15 +113,17 @@ def checked_vocabulary(owner: str, vocabulary: Iterable[str]) -> tuple[str, ...]
     """
     words = () if isinstance(vocabulary, str | bytes) else tuple(vocabulary)
     if words[:2] != (PADDING, UNKNOWN):
+        found = vocabulary if isinstance(vocabulary, str | bytes) else words[:2]
         raise ValueError(
             f"{owner} expects a vocabulary that starts with {PADDING!r}, {UNKNOWN!r}. "
-            f"Received: {vocabulary if isinstance(vocabulary, str | bytes) else words[:2]!r}"
+            f"Received: {reprlib.repr(found)}"
         )
     seen: set[str] = set()
     for index, word in enumerate(words):
         if not isinstance(word, str) or not word or word in seen:
             raise ValueError(
-                f"{owner} expects distinct non-empty words. Received: {word!r} at index {index}"
+                f"{owner} expects distinct non-empty words. "
+                f"Received: {reprlib.repr(word)} at index {index}"
             )
         seen.add(word)
     return words
@@ -210,7 +213,7 @@ def load_vocabulary(owner: str, path: str | os.PathLike[str]) -> tuple[tuple[str
     caller = f"{owner}.load({str(path)!r})"
     try:
         content = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(
             f"{caller} expects a file written by {owner}.save. Received: no JSON ({error})"
         ) from error

@@ -206,7 +206,7 @@ def _vector(owner: str, fields: list[str]) -> npt.NDArray[np.float32]:
         with np.errstate(over="ignore"):  # What overflows is infinite, and refused below.
             vector = np.array(fields, np.float32)
     except ValueError as error:
-        raise ValueError(f"{owner}: expects numbers. Received: {error}") from error
+        raise ValueError(f"{owner}: expects numbers. Received: {str(error)[:100]}") from error
     if not np.isfinite(vector).all():
         raise ValueError(f"{owner}: expects finite numbers. Received: NaN or infinity")
     return vector

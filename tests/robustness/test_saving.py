@@ -56,6 +56,7 @@ def test_clones_and_weights_files(tmp_path):
             np.testing.assert_array_equal(value, target[name], err_msg=name)
 
 
+@pytest.mark.slow
 def test_copies_and_pickles():
     """`copy.deepcopy` and `pickle` of whole models, which Keras passes through a `.keras` file."""
     for model, inputs in together(WHOLE):
