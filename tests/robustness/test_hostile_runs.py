@@ -475,7 +475,7 @@ def test_disk_full_at_every_write(quick, tmp_path, monkeypatch, capsys, old):
 
 
 def test_what_is_left_while_a_run_is_replaced_is_known_as_a_run(run, capsys, monkeypatch):
-    """The configuration stays until the new one replaces it; what `--resume` reads is gone at once."""
+    """The configuration stays until the new one replaces it; what `--resume` reads goes at once."""
     monkeypatch.setattr(shutil, "rmtree", lambda *args, **kwargs: None)  # stopped in the middle
     runs.remove_run(run)
     assert (run / "config.json").is_file() and not (run / "resume").exists()
