@@ -671,3 +671,19 @@ def test_the_words_on_memory_agree_with_the_figures(backend):
 )
 def test_memory_that_was_not_measured_has_its_reason(case, shown):
     assert speed.memory_text(case) == shown
+
+
+@pytest.mark.parametrize("backend", ["jax", "tensorflow", "torch"])
+def test_no_layer_is_faster_than_the_machine(backend):
+    """A share above one would be a fault of the counts or of the clock."""
+    table = speed.rates_table(measured_costs("speed", backend))
+    shares = [float(share) for share in re.findall(r"([\d.]+)\u00a0%", table)]
+    assert len(shares) > 25
+    # The rates are those of one run and size: smaller arrays may stay in a cache.
+    assert all(0 < share < 150 for share in shares)
+    # Counted by hand for a layer: d * d and 2 * d * heads multiplications a word, three times.
+    (case,) = speed.find(
+        measured_costs("speed", backend), time=256, dim=512, heads=16, gradient=True
+    )
+    words = case["batch"] * case["time"]
+    assert case["products"]["LowRankAttentionPooling"] == 3 * words * (512 * 512 + 2 * 512 * 16)

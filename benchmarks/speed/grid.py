@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 from benchmarks.speed import measure
-from benchmarks.speed.variants import FORMS, LAYERS, Variant, variants
+from benchmarks.speed.variants import FORMS, LAYERS, PEERS, Variant, variants
 
 # Numbers that a variant may hold at once for pairs of words.
 MOST = 2**28
@@ -135,6 +135,7 @@ def measured(setting: Setting, rounds: int, only: list[str] | None = None) -> di
             for name, variant in FORMS.items()
             if name in runs and variant.same and variant.of in runs
         },
+        "products": products(setting),
         "costs": {name: _spread(values) for name, values in costs.items()},
         "ratios": {
             layer: {
@@ -144,6 +145,19 @@ def measured(setting: Setting, rounds: int, only: list[str] | None = None) -> di
             }
             for layer in layers
         },
+    }
+
+
+def products(setting: Setting) -> dict[str, int]:
+    """Multiplications in the matrix products of each variant that has any worth the name.
+
+    The gradients for the inputs and for the weights are as many again, each.
+    """
+    words = setting.batch * setting.time * (3 if setting.gradient else 1)
+    return {
+        name: words * variant.products(setting.time, setting.dim, setting.heads)
+        for name, variant in {**LAYERS, **PEERS}.items()
+        if variant.products is not None
     }
 
 

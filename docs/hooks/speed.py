@@ -156,14 +156,40 @@ def growth_table(data):
     return "\n".join(lines)
 
 
-def rates_text(data):
-    """What the machine can do."""
+UNIT = 512**3  # multiplications in the matrix product that is the unit of costs
+
+
+def rates_table(data):
+    """How near the layers are to what the machine can do."""
+    mode = data["cases"][0]["mode"]
+    setting = {"time": 256, "dim": 128, "heads": 5, "gradient": True, "precision": "float32"}
+    found = find(data, mode=mode, **setting)
+    if not found:
+        return MISSING
+    (case,) = found
     rates = data["rates"]
-    return (
-        f"The machine multiplies {rates['products'] / 1e9:.3g} thousand million pairs of float32 "
-        f"numbers a second in a large matrix product, and copies {rates['copied'] / 1e9:.3g} GB a "
-        "second."
-    )
+    lines = [
+        f"{words_of(case)}. The core multiplies {rates['products'] / 1e9:.3g} thousand million "
+        f"pairs of float32 numbers a second in a large matrix product, and a copy reads and writes "
+        f"{rates['copied'] / 1e9:.3g} GB a second.",
+        "",
+        "| layer | of the rate of a matrix product | of the rate of a copy |",
+        "|---|--:|--:|",
+    ]
+    # The least that can be moved: the inputs read twice, and their gradients written once.
+    moved = 3 * 4 * case["batch"] * case["time"] * case["dim"]
+    for name in [*case["ratios"], ATTENTION, ENCODER]:
+        seconds = case["costs"][name][0] * UNIT / rates["products"]
+        multiplied = case["products"].get(name)
+        cells = ["–" if multiplied is None else percent(multiplied / seconds / rates["products"])]
+        cells.append(percent(moved / seconds / rates["copied"]))
+        lines.append("| " + " | ".join([name, *cells]) + " |")
+    return "\n".join(lines)
+
+
+def percent(share):
+    """A share, with two digits."""
+    return f"{100 * share:.2g}\u00a0%"
 
 
 def memory_table(data):
@@ -278,7 +304,7 @@ VIEWS = {
     "layers": ("speed", layers_table),
     "forms": ("speed", forms_table),
     "growth": ("speed", growth_table),
-    "rates": ("speed", rates_text),
+    "rates": ("speed", rates_table),
     "chart": ("speed", chart),
     "memory": ("memory", memory_table),
 }
