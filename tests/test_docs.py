@@ -673,14 +673,22 @@ def test_memory_that_was_not_measured_has_its_reason(case, shown):
     assert speed.memory_text(case) == shown
 
 
+def test_one_text_alone_is_dear_on_jax():
+    assert "One text alone on JAX's CPU" in source("speed.md")
+    costs = {
+        case["time"]: speed.cost_of_a_word(case, "FeatureWiseAttention")
+        for case in speed.series(measured_costs("speed", "jax"))
+    }
+    assert costs[16384] > 5 * costs[4096]
+
+
 @pytest.mark.parametrize("backend", ["jax", "tensorflow", "torch"])
 def test_no_layer_is_faster_than_the_machine(backend):
     """A share above one would be a fault of the counts or of the clock."""
     table = speed.rates_table(measured_costs("speed", backend))
     shares = [float(share) for share in re.findall(r"([\d.]+)\u00a0%", table)]
     assert len(shares) > 25
-    # The rates are those of one run and size: smaller arrays may stay in a cache.
-    assert all(0 < share < 150 for share in shares)
+    assert all(0 < share < 110 for share in shares)
     # Counted by hand for a layer: d * d and 2 * d * heads multiplications a word, three times.
     (case,) = speed.find(
         measured_costs("speed", backend), time=256, dim=512, heads=16, gradient=True
