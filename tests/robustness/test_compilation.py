@@ -1,5 +1,7 @@
 """Whole models compiled: the same losses, no breaks inside our layers, few compilations."""
 
+import re
+
 import keras
 import numpy as np
 import pytest
@@ -43,6 +45,11 @@ def test_training_compiled_is_training_step_by_step(names):
             np.testing.assert_allclose(found[name], values, rtol=1e-4, atol=1e-5, err_msg=name)
 
 
+# Keras breaks their graphs: its attention asks PyTorch which kernel there is, and its layers
+# inspect what a hierarchical model calls them with.
+BROKEN = {"MultiHeadSAN", "TransformerEncoderClassifier", "HCAN", "HAN"}
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(BACKEND != "torch", reason="torch.compile")
 @pytest.mark.timeout(900)
@@ -59,7 +66,13 @@ def test_torch_captures_the_model_as_one_graph(name):
 
     torch._dynamo.reset()
     with torch.no_grad():
-        found = torch.compile(call, backend="eager", fullgraph=True)(*inputs)
+        if name in BROKEN:
+            with pytest.raises(torch._dynamo.exc.TorchDynamoException) as error:
+                torch.compile(call, backend="eager", fullgraph=True)(*inputs)
+            innermost = re.findall(r'File "(.*)", line', str(error.value))[-1]
+            assert "keras_attnpool" not in innermost.replace("\\", "/").split("/")
+            torch._dynamo.reset()
+        found = torch.compile(call, backend="eager", fullgraph=name not in BROKEN)(*inputs)
         np.testing.assert_allclose(numpy(found), numpy(call(*inputs)), atol=1e-5)
 
 
