@@ -6,6 +6,14 @@ BACKEND ?= jax
 ARGS    ?=
 # Test processes at a time (WORKERS=2 helps on an idle machine); none runs the tests in one.
 WORKERS ?=
+ifneq ($(WORKERS),)
+# Each process keeps to one core: with more threads than cores they wait for one another, and the
+# notebooks take several times as long. NPROC is XLA's number of threads.
+export OMP_NUM_THREADS ?= 1
+export TF_NUM_INTRAOP_THREADS ?= 1
+export TF_NUM_INTEROP_THREADS ?= 1
+export NPROC ?= 1
+endif
 
 VENV     := .venv
 PY       := $(VENV)/bin/python

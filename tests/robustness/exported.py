@@ -3,6 +3,7 @@
 Each runtime is imported where it is used: the test environment has only TensorFlow and PyTorch.
 """
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -139,7 +140,15 @@ def _openvino(path: Path) -> Any:
     import openvino
 
     model = openvino.Core().compile_model(path, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-    return lambda inputs, names: list(model(inputs).values())
+    # Behind the outputs of a TensorFlow graph, Identity, Identity_1 ..., the converter lists as
+    # further outputs what the graph computes and does not use.
+    own = {}
+    for output in model.outputs:
+        for name in output.get_names():
+            if found := re.fullmatch(r"Identity(?:_(\d+))?:0", name):
+                own[int(found[1] or 0)] = output
+    outputs = [own[place] for place in sorted(own)] or list(model.outputs)
+    return lambda inputs, names: [model(inputs)[output] for output in outputs]
 
 
 def _litert(path: Path) -> Any:
@@ -152,7 +161,8 @@ def _litert(path: Path) -> Any:
         if set(wanted) != set(names):
             raise ValueError(f"inputs called {wanted} instead of {names}")
         found = runner(**dict(zip(names, inputs, strict=True)))
-        return [found[name] for name in sorted(found)]
+        # output_2 before output_10.
+        return [found[name] for name in sorted(found, key=lambda name: (len(name), name))]
 
     return call
 
@@ -183,7 +193,8 @@ def difference(model: keras.Model, format: str, path: Path, case: Case, opened: 
     for inputs in batches:
         wanted = [keras.ops.convert_to_numpy(x) for x in keras.tree.flatten(model(fed(inputs)))]
         found = exported(inputs, names)
-        assert [x.shape for x in found] == [x.shape for x in wanted]
+        shapes = [[x.shape for x in outputs] for outputs in (found, wanted)]
+        assert shapes[0] == shapes[1], f"shapes {shapes[0]} instead of {shapes[1]}"
         worst = max(
             worst, *(float(np.abs(f - w).max()) for f, w in zip(found, wanted, strict=True))
         )
