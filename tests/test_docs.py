@@ -1,5 +1,6 @@
 """The documentation, checked without building it: pages, links, tables and pictures."""
 
+import base64
 import importlib
 import importlib.util
 import inspect
@@ -37,7 +38,7 @@ def hook(name):
 
 
 results, pictures, speed = hook("results"), hook("pictures"), hook("speed")
-support = hook("support")
+support, book = hook("support"), hook("book")
 
 
 def source(page):
@@ -167,7 +168,7 @@ def test_pages_speak_of_no_machine(page):
 @pytest.mark.parametrize("page", PAGES)
 def test_markers_are_filled(page):
     filled = pictures.draw(speed.fill(results.fill(source(page), RESULTS), RESULTS))
-    filled = support.fill(filled, DOCS / "support")
+    filled = book.fill(support.fill(filled, DOCS / "support"), REPOSITORY)
     assert "<!--" not in filled
 
 
@@ -198,6 +199,12 @@ def test_pictures_are_sound(name):
 # --- results -----------------------------------------------------------------------------------
 
 
+def packed(right):
+    """As benchmarks/reproduce/results.py keeps the items that a run had right."""
+    bits = int("".join(map(str, right)), 2)
+    return base64.b64encode(bits.to_bytes(len(right) // 8)).decode()
+
+
 def row(mean, paper, std=0.0, runs=1):
     numbers = {"mean": mean, "std": std, "min": mean - std, "max": mean + std}
     return {
@@ -211,6 +218,7 @@ def row(mean, paper, std=0.0, runs=1):
         "parameters_without_embeddings": 12345,
         "runs": [
             {
+                "seed": seed,
                 "best_epoch": 3,
                 "epochs": 5,
                 "stopped_by_the_epoch_limit": seed > 0,
@@ -256,14 +264,52 @@ def test_accuracy_table():
 
 def test_claims_table():
     text = results.claims_table(EXAMPLE)
-    assert "(LAMA+ctx − AVG) | +17.8 | +26.0 | 2.6 | holds |" in text
-    assert "(LAMA+ctx − SAN) | +3.1 | −3.0 | 1.7 | **reversed** |" in text
+    assert "(LAMA+ctx − AVG) | +17.8 | +26.0 | 2.6 | – | holds |" in text
+    assert "(LAMA+ctx − SAN) | +3.1 | −3.0 | 1.7 | – | **reversed** |" in text
     distance = "too close to call, but not by the paper's distance"
-    assert f"(LAMA+ctx − BiGRU) | +10.6 | +0.1 | 1.8 | {distance} |" in text
-    assert "(LAMA+ctx − LAMA) | +0.8 | +1.0 | 1.9 | too close to call |" in text
-    assert "(LAMA+ctx, no l2 − LAMA+ctx) | – | +0.1 | 1.8 | too close to call |" in text
-    assert "(BiGRU − AVG) | +50.0 | +25.9 | 2.1 | holds, but not by the paper's distance |" in text
+    assert f"(LAMA+ctx − BiGRU) | +10.6 | +0.1 | 1.8 | – | {distance} |" in text
+    assert "(LAMA+ctx − LAMA) | +0.8 | +1.0 | 1.9 | – | too close to call |" in text
+    assert "(LAMA+ctx, no l2 − LAMA+ctx) | – | +0.1 | 1.8 | – | too close to call |" in text
+    assert (
+        "(BiGRU − AVG) | +50.0 | +25.9 | 2.1 | – | holds, but not by the paper's distance |" in text
+    )
     assert "CNN" not in text  # not measured
+
+
+def paired(first, second):
+    """Two rows of one run each, and which of eight test items they had right."""
+    entries = {}
+    for name, right in (("a", first), ("b", second)):
+        entry = row(sum(right) / 8, None)
+        entry["runs"][0] |= {"seed": 0, "correct": packed(right)}
+        entries[name] = entry
+    return {"measure": "accuracy", "test_examples": 8, "rows": entries}
+
+
+def test_paired_intervals():
+    same = [1, 1, 0, 1, 0, 1, 1, 0]
+    assert results.paired_interval(paired(same, same), "a", "b") == (0, 0)
+    better = paired([1] * 8, [0] * 8)
+    assert results.paired_interval(better, "a", "b") == (1, 1)
+    assert results.paired_interval(better, "b", "a") == (-1, -1)
+    # One item of eight, right in one of two models alone: drawn once in 1 - (7/8)^8 = 0.66.
+    low, high = results.paired_interval(paired([1] * 8, [1] * 7 + [0]), "a", "b")
+    assert low == 0 and 0.25 <= high <= 0.5
+    # Equal means, other items: the pairs tell what the means cannot.
+    low, high = results.paired_interval(paired([1, 0] * 4, [0, 1] * 4), "a", "b")
+    assert low < -0.5 and high > 0.5
+    assert results.paired_interval(EXAMPLE, "LAMA", "AVG") is None  # Nothing was kept.
+
+
+def test_runs_of_folds_are_put_side_by_side():
+    measured = paired([1] * 8, [0] * 8)
+    for name, entry in measured["rows"].items():
+        right = [0] * 8 if name == "a" else [1] * 8
+        entry["runs"].append({**entry["runs"][0], "seed": 1, "correct": packed(right)})
+    # Averaged over seeds the models are equal on every item; over folds they are opposites.
+    assert results.paired_interval(measured, "a", "b") == (0, 0)
+    low, high = results.paired_interval({**measured, "folded": True}, "a", "b")
+    assert low <= -0.25 and high >= 0.25
 
 
 def test_tables_of_another_measure():

@@ -1,75 +1,101 @@
 """Command line of the reproductions."""
 
 import argparse
-import re
-from pathlib import Path
 
-from benchmarks.reproduce import generalized_pooling, hcan, lama, mpsan, sam
-from benchmarks.reproduce.results import Results
+from benchmarks.reproduce import book, comparison, generalized_pooling, hcan, lama, mpsan, sam
+from benchmarks.reproduce.engine import Options, listed, reproduce, results_of, rows_of
 
-RESULTS = Path(__file__).resolve().parent.parent / "results"
 PAPERS = {
     "lama": lama,
-    "generalized_pooling": generalized_pooling,
-    "mpsan": mpsan,
     "hcan": hcan,
+    "mpsan": mpsan,
+    "generalized_pooling": generalized_pooling,
     "sam": sam,
+    "comparison": comparison,
 }
 
 
-def main() -> None:
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.reproduce",
-        description="Reproduce a paper's table. Runs that are in the results file are kept.",
+        description="Reproduce the papers' tables: all, one paper's, or single rows. Runs that are "
+        "in the results files are kept, so an interrupted pass goes on where it was; several "
+        "processes may share one.",
     )
-    papers = parser.add_subparsers(dest="paper", required=True, metavar="PAPER")
-    for name, module in PAPERS.items():
-        paper = papers.add_parser(name, help=module.__doc__.splitlines()[0])
-        paper.add_argument("--dataset", choices=module.DATASETS, default=module.DATASETS[0])
-        paper.add_argument("--list", action="store_true", help="name the rows and end")
-        paper.add_argument("--rows", nargs="+", metavar="ROW", help="these rows only")
-        paper.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-        paper.add_argument(
-            "--quick", action="store_true", help="one epoch, one seed, into a file of its own"
-        )
-        if module in (generalized_pooling, mpsan):
-            paper.add_argument("--vectors", metavar="FILE", help="word vectors, GloVe's format")
-        if module in (mpsan, sam):
-            paper.add_argument(
-                "--epoch-times", action="store_true", help="time epochs side by side (sst5, subj)"
-            )
-        if module is sam:
-            paper.add_argument("--preset", default="minilm", help="language model, of KerasHub")
-            paper.add_argument("--cache", metavar="FOLDER", help="keeps the features")
-        if module is hcan:
-            paper.add_argument(
-                "--times", action="store_true", help="time HCAN, HAN and TextCNN side by side"
-            )
-        if module is generalized_pooling:
-            paper.add_argument("--data", dest="folder", metavar="FOLDER", help="a set of your own")
-            paper.add_argument(
-                "--paper-sizes", action="store_true", help="the paper's sizes, not a CPU's"
-            )
-    arguments = vars(parser.parse_args())
-    module = PAPERS[arguments.pop("paper")]
-    dataset, seeds = arguments.pop("dataset"), arguments.pop("seeds")
-    rows, chosen = module.rows(dataset), arguments.pop("rows")
-    if arguments.pop("list"):
-        for row, paper in rows.items():
-            print(f"{row}  (paper: {'-' if paper is None else round(paper, 4)})")
-        return
-    unknown = [row for row in chosen or [] if row not in rows]
+    parser.add_argument("paper", nargs="?", choices=PAPERS, help="this paper only")
+    parser.add_argument("--dataset", nargs="+", metavar="NAME", help="these data sets only")
+    parser.add_argument("--rows", nargs="+", metavar="ROW", help="these rows only")
+    parser.add_argument(
+        "--only", nargs="+", metavar="PATTERN", help='paper/dataset/row, as in "mpsan/*/DiSAN"'
+    )
+    parser.add_argument("--list", action="store_true", help="show what there is, and end")
+    parser.add_argument(
+        "--matrix", action="store_true", help="show where every table and figure stands, and end"
+    )
+    parser.add_argument("--seeds", nargs="+", type=int, metavar="N", help="these runs only")
+    parser.add_argument(
+        "--quick", action="store_true", help="one epoch on 200 texts, into files of their own"
+    )
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="the paper's sizes and number of runs, into files of their own: for a GPU",
+    )
+    parser.add_argument(
+        "--data", dest="folder", metavar="FOLDER", help="the files of sets that are not passed on"
+    )
+    parser.add_argument("--vectors", metavar="FILE", help="word vectors, GloVe's format")
+    parser.add_argument("--preset", default="minilm", help="language model, of KerasHub (sam)")
+    parser.add_argument("--cache", metavar="FOLDER", help="keeps the language model's features")
+    parser.add_argument(
+        "--epoch-times",
+        action="store_true",
+        help="time epochs side by side instead (mpsan sst5, sam subj, hcan imdb_4000)",
+    )
+    return parser
+
+
+def main(given: list[str] | None = None) -> None:
+    commands = parser()
+    arguments = commands.parse_args(given)
+    modules = [PAPERS[arguments.paper]] if arguments.paper else list(PAPERS.values())
+    known = {name for module in modules for name in module.DATASETS}
+    unknown = [name for name in arguments.dataset or [] if name not in known]
     if unknown:
-        parser.error(f"unknown rows {unknown}; --list names them")
-    name = f"{module.__name__.rpartition('.')[2]}_{dataset}"
-    if arguments.get("paper_sizes"):
-        name += ".paper_sizes"
-    if arguments.get("preset", "minilm") != "minilm":
-        name += "." + re.sub(r"\W+", "_", arguments["preset"])
-    if arguments["quick"]:
-        name, seeds = f"{name}.quick", seeds[:1]
-    results = Results(RESULTS / f"{name}.json", module.header(dataset))
-    module.reproduce(results, dataset, chosen or list(rows), seeds, **arguments)
+        commands.error(f"unknown data sets {unknown}; known are {sorted(known)}")
+    options = Options(
+        **{
+            name: getattr(arguments, name)
+            for name in ("quick", "full", "folder", "vectors", "preset", "cache")
+        }
+    )
+    if arguments.matrix:
+        print(book.matrix(PAPERS))
+        return
+    rows = rows_of(modules, arguments.dataset, arguments.only)
+    if arguments.rows:
+        names = {row.name for row in rows}
+        unknown = [name for name in arguments.rows if name not in names]
+        if unknown:
+            commands.error(f"unknown rows {unknown}; --list names them")
+        rows = [row for row in rows if row.name in arguments.rows]
+    if arguments.only and not rows:
+        commands.error(f"no row fits {arguments.only}; --list names them")
+    if arguments.list:
+        print("\n".join(listed(rows, options)))
+        return
+    if arguments.epoch_times:
+        for paper, dataset in dict.fromkeys((row.paper, row.dataset) for row in rows):
+            first = next(row for row in rows if (row.paper, row.dataset) == (paper, dataset))
+            if not hasattr(first.module, "epoch_times"):
+                commands.error(f"{paper} has no times of epochs")
+            first.module.epoch_times(results_of(first, options), dataset, options)
+        return
+    missing = [row for row in rows if row.module.needs(row.dataset) and not options.folder]
+    rows = [row for row in rows if row not in missing]
+    for row in {f"{row.paper}/{row.dataset}": row for row in missing}.values():
+        print(f"left out: {row.paper}/{row.dataset} needs {row.module.needs(row.dataset)}")
+    reproduce(rows, options, arguments.seeds)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,12 @@ from typing import Any
 
 import keras
 
-from benchmarks.reproduce.results import Results
-from benchmarks.reproduce.tasks import Data, Task, adam, official, run
+from benchmarks.reproduce import floors, tasks
+from benchmarks.reproduce.engine import Options
+from benchmarks.reproduce.tasks import Data, Task, adam, official
 from keras_attnpool import datasets, models, regularizers
 
-# Sizes for a CPU. The paper's are `--paper-sizes`.
+# Sizes for a CPU. The paper's are those of `--full`.
 SIZES = {"lstm_units": 100, "num_layers": 1, "attention_dim": 200, "hidden_units": 200}
 PAPER_SIZES = {"lstm_units": 300, "num_layers": 1, "attention_dim": 300, "hidden_units": 300}
 DROPOUT = {"embedding_dropout": 0.2, "dropout": 0.2}
@@ -184,14 +185,29 @@ ROWS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+# A floor below the encoders: the mean of the word vectors. Not for pairs.
+WORDS = "mean of words"
+
+
 def rows(dataset: str) -> dict[str, float | None]:
     """The rows of a data set's table with the paper's figure, as shares."""
     paper = TASKS[dataset].paper
-    return {row: paper[row] / 100 if row in paper else None for row in ROWS}
+    pairs = dataset.startswith("sick") or dataset in ("snli", "multinli")
+    names = (*floors.ROWS, *([] if pairs else [WORDS]), *ROWS)
+    return {row: paper[row] / 100 if row in paper else None for row in names}
 
 
 def build(row: str, data: Data, sizes: dict[str, Any]) -> keras.Model:
     """The model of a row."""
+    if row == WORDS:
+        return models.AverageEmbedding(
+            data.tokenizer.vocabulary_size,
+            data.num_classes,
+            embeddings=data.vectors,
+            trainable_embeddings=data.task.train_embeddings,
+            hidden_units=sizes["hidden_units"],
+            dropout=sizes["dropout"],
+        )
     pooling, given = ROWS[row]
     arguments = {
         name: getattr(regularizers, value[0])(**value[1]) if isinstance(value, tuple) else value
@@ -210,50 +226,66 @@ def build(row: str, data: Data, sizes: dict[str, Any]) -> keras.Model:
     return models.BiLSTM(size, classes, pooling=pooling, **arguments)
 
 
-def reproduce(
-    results: Results,
-    dataset: str,
-    chosen: list[str],
-    seeds: list[int],
-    *,
-    quick: bool = False,
-    folder: str | None = None,
-    vectors: str | None = None,
-    paper_sizes: bool = False,
-) -> None:
-    """Runs what is missing."""
-    task = TASKS[dataset]
-    sizes = {**SIZES, **DROPOUT}
-    if paper_sizes:
-        sizes = {**PAPER_SIZES, **task.paper_sizes, **PAPER_DROPOUT}
-    configs = {
-        row: {
-            "model": ROWS[row][0],
-            "arguments": ROWS[row][1],
-            "sizes": sizes,
-            "vectors": vectors and Path(vectors).name,
-            **task.recipe,
-        }
-        for row in chosen
+def needs(dataset: str) -> str | None:
+    """What the user has to bring, if anything."""
+    if dataset in ("snli", "multinli"):
+        return "the set's three .jsonl files in the folder that --data names"
+    if dataset in ("yelp", "age"):
+        return "train.tsv, dev.tsv and test.tsv in the folder that --data names"
+    return None
+
+
+def seeds(dataset: str, full: bool) -> int:
+    """Planned runs."""
+    return 3
+
+
+def _sizes(dataset: str, options: Options) -> dict[str, Any]:
+    if options.full:
+        return {**PAPER_SIZES, **TASKS[dataset].paper_sizes, **PAPER_DROPOUT}
+    return {**SIZES, **DROPOUT}
+
+
+def config(dataset: str, row: str, options: Options) -> dict[str, Any]:
+    """What is kept of a row beside its runs."""
+    model, arguments = ("AverageEmbedding", {}) if row == WORDS else ROWS[row]
+    return {
+        "model": model,
+        "arguments": arguments,
+        "sizes": _sizes(dataset, options),
+        "vectors": options.vectors and Path(options.vectors).name,
+        **TASKS[dataset].recipe,
     }
-    # Seed by seed, so that an interrupted reproduction has every row.
-    missing = [
-        (row, seed)
-        for seed in seeds
-        for row in chosen
-        if seed not in results.done(row, configs[row])
-    ]
-    print(f"{len(missing)} of {len(chosen) * len(seeds)} runs to do", flush=True)
-    if not missing:
-        return
-    data = Data(task, folder, vectors, quick)
-    results.header["test_examples"] = len(data.parts[2][1])
-    max_epochs = 1 if quick else task.max_epochs
-    for number, (row, seed) in enumerate(missing, start=1):
-        result, facts = run(functools.partial(build, row, data, sizes), data, seed, max_epochs)
-        facts |= {"paper": rows(dataset)[row], "word_vectors": data.vectors_from}
-        results.add(row, configs[row], facts, result)
-        print(f"[{number}/{len(missing)}] {row}, seed {seed}: {result}", flush=True)
+
+
+def parts(dataset: str, options: Options, seed: int) -> Any:
+    """The texts or pairs of the three parts."""
+    return TASKS[dataset].parts(options.folder)
+
+
+@functools.lru_cache(maxsize=1)
+def _data(dataset: str, options: Options) -> Data:
+    return Data(TASKS[dataset], options.folder, options.vectors, options.quick)
+
+
+def load(dataset: str, options: Options, seed: int) -> Data:
+    """The data; the same for every seed."""
+    return _data(dataset, options)
+
+
+def described(data: Data) -> dict[str, Any]:
+    """What the results file says of the data."""
+    return {"test_examples": len(data.parts[2][1])}
+
+
+def run(
+    dataset: str, row: str, data: Data, seed: int, options: Options
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """One run of a row."""
+    limit = 1 if options.quick else data.task.max_epochs
+    make = functools.partial(build, row, data, _sizes(dataset, options))
+    result, facts = tasks.run(make, data, seed, limit)
+    return result, {**facts, "word_vectors": data.vectors_from}
 
 
 # What the paper says of the order of its rows, and by how much on the set that is stood in for:

@@ -1,5 +1,8 @@
 """HCAN's table 2 on IMDB (2 classes, 8 ratings) and R8: the rows, their order, their time.
 
+Its own sets, Yelp, Amazon and PubMed, are not passed on: `--data` names a folder with `NAME.tsv`, a
+line `label<TAB>text` each, which is divided as the paper does, 80, 10 and 10 percent.
+
 As in the paper, texts keep letters, digits and the marks that end sentences, words that are rarer
 than 5 are unknown, and the word vectors are trained by word2vec on the training texts.
 """
@@ -9,6 +12,7 @@ import functools
 import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -20,13 +24,15 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
-from benchmarks.reproduce.results import Results
-from benchmarks.reproduce.tasks import Task, adam, run
+from benchmarks.reproduce import tasks
+from benchmarks.reproduce.engine import Options
+from benchmarks.reproduce.results import Results, packed
+from benchmarks.reproduce.tasks import Task, adam
 from benchmarks.reproduce.training import embedding_size
 from keras_attnpool import datasets, models, text
 
-DIM = 64
-HEADS = 4
+SIZES = {"dim": 64, "heads": 4}
+FULL_SIZES = {"dim": 512, "heads": 8}
 PACKED = 3
 MAX_WORDS = 60
 
@@ -49,6 +55,7 @@ NEURAL = {
     "HCAN 1 target": ("HCAN", {"parallel": False}),
     "HCAN 2 max": ("HCAN", {"pooling": "max"}),
     "HCAN 2 target": ("HCAN", {}),
+    "mean of words": ("AverageEmbedding", {}),
     "HCAN 2 target, code": ("HCAN", {"value_conv": False, "classifier_dropout": 0.1}),
 }
 # Yelp 2016, Amazon sentiment, Amazon category, PubMed: accuracies of the paper's table 2.
@@ -104,6 +111,23 @@ TASKS = {
 }
 # Texts to train on, where not all.
 EXAMPLES = {"imdb_4000": 4000, "imdb_stars": 4000}
+# The paper's own sets, by the column of its table.
+COLUMNS = ("yelp", "amazon_sentiment", "amazon_category", "pubmed")
+
+
+def _own(name: str, folder: str | None) -> tuple[Any, Any, Any]:
+    if folder is None:
+        raise SystemExit(f"{name} is not passed on: it needs {needs(name)}.")
+    whole = datasets.load_tsv(Path(folder) / f"{name}.tsv")
+    rest, test = whole.split(0.1, seed=0)
+    train, validation = rest.split(1 / 9, seed=0)
+    return train, validation, test
+
+
+TASKS |= {
+    name: dataclasses.replace(TASKS["imdb"], parts=functools.partial(_own, name))
+    for name in COLUMNS
+}
 DATASETS = tuple(TASKS)
 _OTHERS = re.compile(r"[^\w.!?\s]|_")
 
@@ -117,9 +141,11 @@ def cleaned(line: str) -> str:
 class Documents:
     """Ids of a task's three parts, as sentences and as one sequence, and the word vectors."""
 
-    def __init__(self, task: Task, limit: int | None, quick: bool = False) -> None:
+    def __init__(self, task: Task, limit: int | None, options: Options) -> None:
         self.task = task
-        parts = list(task.parts(None))
+        quick = options.quick
+        self.sizes = FULL_SIZES if options.full else SIZES
+        parts = list(task.parts(options.folder))
         if limit is not None and limit < len(parts[0].texts):
             keep = np.random.default_rng(0).permutation(len(parts[0].texts))[:limit]
             parts[0] = parts[0].subset(keep)
@@ -130,7 +156,9 @@ class Documents:
             self.labels = [labels[:200] for labels in self.labels]
         self.num_classes = parts[0].num_classes
         self.tokenizer = text.WordTokenizer.train(self.texts[0], min_frequency=5)
-        self.vectors = text.word2vec(self.texts[0], self.tokenizer, dim=DIM, epochs=5, seed=0)
+        self.vectors = text.word2vec(
+            self.texts[0], self.tokenizer, dim=self.sizes["dim"], epochs=5, seed=0
+        )
         self.documents = [
             [self._sentences(line, task.max_length) for line in texts] for texts in self.texts
         ]
@@ -178,8 +206,12 @@ class View:
 
 
 def rows(dataset: str) -> dict[str, float | None]:
-    """The rows; the paper has none of these data sets."""
-    return {row: None for row in (*LINEAR, *NEURAL)}
+    """The rows with the paper's figure, on its own sets."""
+    names = (*LINEAR, *NEURAL)
+    if dataset not in COLUMNS:
+        return dict.fromkeys(names)
+    column = COLUMNS.index(dataset)
+    return {row: PAPER[row][column] / 100 if row in PAPER else None for row in names}
 
 
 def is_hierarchical(row: str) -> bool:
@@ -192,13 +224,15 @@ def build(row: str, data: Documents, packed: int = PACKED) -> keras.Model:
     sizes: dict[str, Any] = {}
     if builder == "HCAN":
         sizes = {
-            "filters": DIM,
-            "num_heads": HEADS,
+            "filters": data.sizes["dim"],
+            "num_heads": data.sizes["heads"],
             "max_words": data.task.max_length,
             "max_sentences": 600,
         }
     if is_hierarchical(row):
         sizes["packed"] = packed
+    if builder == "AverageEmbedding":
+        sizes["trainable_embeddings"] = True
     return getattr(models, builder)(
         data.tokenizer.vocabulary_size,
         data.num_classes,
@@ -208,51 +242,65 @@ def build(row: str, data: Documents, packed: int = PACKED) -> keras.Model:
     )
 
 
-def reproduce(
-    results: Results,
-    dataset: str,
-    chosen: list[str],
-    seeds: list[int],
-    *,
-    quick: bool = False,
-    times: bool = False,
-) -> None:
-    """Runs what is missing; the linear rows have one run, for they draw nothing."""
-    task = TASKS[dataset]
-    if times:
-        _time(results, Documents(task, 640, quick), rounds=1 if quick else 3)
-        return
-    configs: dict[str, dict[str, Any]] = {
-        row: {"model": kind.__name__, "arguments": arguments}
-        for row, (kind, arguments) in LINEAR.items()
-    }
-    for row, (builder, arguments) in NEURAL.items():
-        configs[row] = {"model": builder, "arguments": arguments, **task.recipe}
-    missing = [
-        (row, seed)
-        for seed in seeds
-        for row in chosen
-        if (row in NEURAL or seed == seeds[0]) and seed not in results.done(row, configs[row])
-    ]
-    print(f"{len(missing)} runs to do", flush=True)
-    if not missing:
-        return
-    data = Documents(task, EXAMPLES.get(dataset), quick)
-    results.header["test_examples"] = len(data.labels[2])
-    results.header["padding"] = _padding(data)
-    for number, (row, seed) in enumerate(missing, start=1):
-        if row in LINEAR:
-            result, facts = _fit_linear(row, data, seed)
-        else:
-            limit = 1 if quick else task.max_epochs
-            result, facts = run(
-                functools.partial(build, row, data), data.view(is_hierarchical(row)), seed, limit
-            )
-            result["milliseconds_per_document"] = round(
-                1000 * result["seconds_per_epoch"] / len(data.labels[0]), 2
-            )
-        results.add(row, configs[row], {"paper": None, **facts}, result)
-        print(f"[{number}/{len(missing)}] {row}, seed {seed}: {result}", flush=True)
+def needs(dataset: str) -> str | None:
+    """What the user has to bring, if anything."""
+    if dataset in COLUMNS:
+        return f"{dataset}.tsv, a line label<TAB>text each, in the folder that --data names"
+    return None
+
+
+def seeds(dataset: str, full: bool) -> int:
+    """Planned runs."""
+    return 3
+
+
+def config(dataset: str, row: str, options: Options) -> dict[str, Any]:
+    """What is kept of a row beside its runs."""
+    if row in LINEAR:
+        kind, arguments = LINEAR[row]
+        return {"model": kind.__name__, "arguments": arguments}
+    builder, arguments = NEURAL[row]
+    full = {"sizes": FULL_SIZES} if options.full else {}
+    return {"model": builder, "arguments": arguments, **_recipe(dataset, options), **full}
+
+
+def _recipe(dataset: str, options: Options) -> dict[str, Any]:
+    return {**TASKS[dataset].recipe, **({"learning_rate": 2e-5} if options.full else {})}
+
+
+@functools.lru_cache(maxsize=1)
+def _documents(dataset: str, options: Options) -> Documents:
+    task = dataclasses.replace(TASKS[dataset], recipe=_recipe(dataset, options))
+    return Documents(task, None if options.full else EXAMPLES.get(dataset), options)
+
+
+def load(dataset: str, options: Options, seed: int) -> Documents:
+    """The documents; the same for every seed."""
+    return _documents(dataset, options)
+
+
+def described(data: Documents) -> dict[str, Any]:
+    """What the results file says of the data."""
+    return {"test_examples": len(data.labels[2]), "padding": _padding(data)}
+
+
+def run(
+    dataset: str, row: str, data: Documents, seed: int, options: Options
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """One run of a row; the linear ones draw nothing."""
+    if row in LINEAR:
+        return _fit_linear(row, data, seed)
+    limit = 1 if options.quick else data.task.max_epochs
+    make = functools.partial(build, row, data)
+    result, facts = tasks.run(make, data.view(is_hierarchical(row)), seed, limit)
+    milliseconds = 1000 * result["seconds_per_epoch"] / len(data.labels[0])
+    return {**result, "milliseconds_per_document": round(milliseconds, 2)}, facts
+
+
+def epoch_times(results: Results, dataset: str, options: Options) -> None:
+    """Times HCAN and its peers side by side."""
+    data = Documents(TASKS[dataset], 640, options)
+    _time(results, data, rounds=1 if options.quick else 3)
 
 
 def _fit_linear(row: str, data: Documents, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -269,6 +317,8 @@ def _fit_linear(row: str, data: Documents, seed: int) -> tuple[dict[str, Any], d
     result: dict[str, Any] = {"seed": seed}
     for name, part in (("test", 2), ("validation", 1)):
         found = classifier.predict(features[part])
+        if name == "test":
+            result["correct"] = packed(found == data.labels[part])
         result[f"{name}_accuracy"] = round(float(np.mean(found == data.labels[part])), 5)
         result[f"{name}_macro_f1"] = round(f1_score(data.labels[part], found, average="macro"), 5)
     size = features[0].shape[1] * (1 if data.num_classes == 2 else data.num_classes)
@@ -334,9 +384,9 @@ def _time(results: Results, data: Documents, rounds: int) -> None:
     if keras.config.backend() != "jax":
         ways["HCAN, one document at a time"] = ("HCAN 2 target", 0, "one")
     passes = {}
-    for name, (row, packed, kind) in ways.items():
+    for name, (row, groups, kind) in ways.items():
         keras.utils.set_random_seed(0)
-        model = build(row, data, packed)
+        model = build(row, data, groups)
         model.compile("adam", "sparse_categorical_crossentropy", jit_compile=jit)
         few = slice(0, 64 if kind == "one" else None)
         if kind == "one":
@@ -420,10 +470,10 @@ def header(dataset: str) -> dict[str, Any]:
             "batch_size": f"{task.recipe['batch_size']} (the paper: 1)",
             "training_examples": EXAMPLES.get(dataset, "all but the tenth that chooses the epoch"),
             "max_length": f"{task.max_length} words; sentences of more than {MAX_WORDS} in parts",
-            "word_vectors": f"word2vec of {DIM} dimensions on the training texts, fine-tuned "
-            "(the paper: 512)",
-            "sizes": f"{DIM} filters, {HEADS} heads (the paper: 512, 8); HAN 50 units a "
-            "direction, 200 hidden units; TextCNN 100 filters of 3, 4 and 5 words",
+            "word_vectors": f"word2vec of {SIZES['dim']} dimensions on the training texts, "
+            "fine-tuned (the paper: 512)",
+            "sizes": f"{SIZES['dim']} filters, {SIZES['heads']} heads (the paper: 512, 8); "
+            "HAN 50 units a direction, 200 hidden units; TextCNN 100 filters of 3, 4 and 5 words",
             "optimizer": f"Adam, {task.recipe['learning_rate']:g}, gradients clipped to norm 1 "
             "(the paper: 2e-5)",
             "linear rows": "TF-IDF of words and pairs of words in at least 5 texts",

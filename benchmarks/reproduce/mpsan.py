@@ -14,8 +14,10 @@ import keras
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.reproduce import floors, tasks
+from benchmarks.reproduce.engine import Options
 from benchmarks.reproduce.results import Results
-from benchmarks.reproduce.tasks import Data, Task, adam, official, run
+from benchmarks.reproduce.tasks import Data, Task, adam, official
 from benchmarks.reproduce.training import embedding_size
 from keras_attnpool import datasets, models
 
@@ -77,9 +79,14 @@ def _trec(folder: str | None) -> tuple[Any, Any, Any]:
     return train, validation, datasets.load("trec", split="test")
 
 
-def _subj(fold: int) -> tuple[Any, Any, Any]:
+def _fold(name: str, folder: str | None, fold: int = 0) -> tuple[Any, Any, Any]:
     """Nine tenths to train on, less a tenth of them to choose by; the fold to test."""
-    whole = datasets.load("subj", split="all")
+    if name == "subj":
+        whole = datasets.load("subj", split="all")
+    elif folder is None:
+        raise SystemExit(f"{name} is not passed on: it needs {needs(name)}.")
+    else:
+        whole = datasets.load_tsv(Path(folder) / f"{name}.tsv")
     folds = StratifiedKFold(10, shuffle=True, random_state=0).split(whole.texts, whole.labels)
     rest, test = list(folds)[fold]
     train, validation = whole.subset(rest).split(0.1, seed=0)
@@ -126,7 +133,7 @@ TASKS: dict[str, Task] = {
         },
     ),
     "subj": Task(
-        lambda folder: _subj(0),
+        functools.partial(_fold, "subj"),
         adam(1e-3, None, 64),
         64,
         (24, 64),
@@ -146,6 +153,18 @@ TASKS: dict[str, Task] = {
         graded=True,
     ),
 }
+# Sets of table 6 that are not passed on: whoever has them gives their texts.
+for _name, _paper in {
+    "cr": {"Bi-LSTM": 84.6, "multi-head": 82.6, "DiSAN": 84.8, "Bi-BloSAN": 84.8, "MPSAN": 85.4},
+    "mpqa": {"Bi-LSTM": 90.2, "multi-head": 89.8, "DiSAN": 90.1, "Bi-BloSAN": 90.4, "MPSAN": 90.4},
+}.items():
+    TASKS[_name] = dataclasses.replace(
+        TASKS["subj"],
+        table=f"6, {_name.upper()}",
+        paper=_paper,
+        parts=functools.partial(_fold, _name),
+    )
+FOLDED = ("subj", "cr", "mpqa")
 DATASETS = tuple(TASKS)
 # The rows whose time is taken side by side, and the paper's seconds for an epoch of SST.
 TIMED = {"MPSAN": 359, "DiSAN": 485, "Bi-BloSAN": 425}
@@ -153,11 +172,13 @@ TIMED = {"MPSAN": 359, "DiSAN": 485, "Bi-BloSAN": 425}
 
 def rows(dataset: str) -> dict[str, float | None]:
     """The rows of a data set's table with the paper's figure, as shares."""
-    names = {**PAIR_ROWS} if dataset == "sick" else {**TABLE_1}
+    names = [*PAIR_ROWS] if dataset == "sick" else [*TABLE_1]
     if dataset == "sst5":
-        names |= TABLES_2_TO_5
+        names += TABLES_2_TO_5
+    elif dataset != "sick":
+        names.append("w/o attention")
     paper = TASKS[dataset].paper
-    return {row: paper[row] / 100 if row in paper else None for row in names}
+    return {row: paper[row] / 100 if row in paper else None for row in (*floors.ROWS, *names)}
 
 
 def _row(dataset: str, row: str) -> tuple[str, dict[str, Any]]:
@@ -182,54 +203,68 @@ def build(dataset: str, row: str, data: Data) -> keras.Model:
     )
 
 
-def reproduce(
-    results: Results,
-    dataset: str,
-    chosen: list[str],
-    seeds: list[int],
-    *,
-    quick: bool = False,
-    vectors: str | None = None,
-    epoch_times: bool = False,
-) -> None:
-    """Runs what is missing. On SUBJ a seed is a fold."""
+def needs(dataset: str) -> str | None:
+    """What the user has to bring, if anything."""
+    if dataset in ("cr", "mpqa"):
+        return f"{dataset}.tsv, a line label<TAB>text each, in the folder that --data names"
+    return None
+
+
+def seeds(dataset: str, full: bool) -> int:
+    """Planned runs: the paper has five on TREC and SICK, the best of ten on SST-5, ten folds."""
+    if full:
+        return 5 if dataset in ("trec", "sick") else 10
+    return 10 if dataset in FOLDED else 3
+
+
+def config(dataset: str, row: str, options: Options) -> dict[str, Any]:
+    """What is kept of a row beside its runs."""
+    builder, arguments = _row(dataset, row)
+    return {
+        "model": builder,
+        "arguments": arguments,
+        "vectors": options.vectors and Path(options.vectors).name,
+        **TASKS[dataset].recipe,
+    }
+
+
+def parts(dataset: str, options: Options, seed: int) -> Any:
+    """The texts or pairs of the three parts; a seed is a fold where there are folds."""
+    if dataset in FOLDED:
+        return _fold(dataset, options.folder, seed)
+    return TASKS[dataset].parts(options.folder)
+
+
+@functools.lru_cache(maxsize=1)
+def _data(dataset: str, options: Options, fold: int | None) -> Data:
     task = TASKS[dataset]
-    if epoch_times:
-        _time_epochs(results, Data(task, None, vectors), rounds=1 if quick else 5)
-        return
-    configs = {}
-    for row in chosen:
-        builder, arguments = _row(dataset, row)
-        configs[row] = {
-            "model": builder,
-            "arguments": arguments,
-            "vectors": vectors and Path(vectors).name,
-            **task.recipe,
-        }
-    missing = [
-        (row, seed)
-        for seed in seeds
-        for row in chosen
-        if seed not in results.done(row, configs[row])
-    ]
-    print(f"{len(missing)} of {len(chosen) * len(seeds)} runs to do", flush=True)
-    data = fold = None
-    for number, (row, seed) in enumerate(missing, start=1):
-        if data is None or (dataset == "subj" and fold != seed):
-            here = task
-            if dataset == "subj":
-                here = dataclasses.replace(task, parts=lambda folder, f=seed: _subj(f))
-            data, fold = Data(here, None, vectors, quick), seed
-            results.header["test_examples"] = len(data.parts[2][1])
-        result, facts = run(
-            functools.partial(build, dataset, row, data),
-            data,
-            seed,
-            1 if quick else task.max_epochs,
-        )
-        facts |= {"paper": rows(dataset)[row], "word_vectors": data.vectors_from}
-        results.add(row, configs[row], facts, result)
-        print(f"[{number}/{len(missing)}] {row}, seed {seed}: {result}", flush=True)
+    if fold is not None:
+        task = dataclasses.replace(task, parts=lambda folder: _fold(dataset, folder, fold))
+    return Data(task, options.folder, options.vectors, options.quick)
+
+
+def load(dataset: str, options: Options, seed: int) -> Data:
+    """The data; of the fold, where there are folds."""
+    return _data(dataset, options, seed if dataset in FOLDED else None)
+
+
+def described(data: Data) -> dict[str, Any]:
+    """What the results file says of the data."""
+    return {"test_examples": len(data.parts[2][1])}
+
+
+def run(
+    dataset: str, row: str, data: Data, seed: int, options: Options
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """One run of a row."""
+    limit = 1 if options.quick else data.task.max_epochs
+    result, facts = tasks.run(functools.partial(build, dataset, row, data), data, seed, limit)
+    return result, {**facts, "word_vectors": data.vectors_from}
+
+
+def epoch_times(results: Results, dataset: str, options: Options) -> None:
+    """Times an epoch of the rows whose seconds the paper gives."""
+    _time_epochs(results, load(dataset, options, 0), rounds=1 if options.quick else 5)
 
 
 def _time_epochs(results: Results, data: Data, rounds: int) -> None:
@@ -300,12 +335,13 @@ def header(dataset: str) -> dict[str, Any]:
         "dataset": dataset,
         "measure": "pearson" if task.graded else "accuracy",
         "claims": [(*claim, None) for claim in CLAIMS],
+        "folded": dataset in FOLDED,
         "protocol": {
             "selection": "epoch with the lowest validation loss"
             if task.graded
             else "epoch with the best validation accuracy, ties by loss; test read once",
             "runs": "folds of a 10-fold cross-validation, the first ones"
-            if dataset == "subj"
+            if dataset in FOLDED
             else "seeds; the paper takes "
             + {"trec": "the mean of five", "sst5": "the best of ten", "sick": "the mean of five"}[
                 dataset

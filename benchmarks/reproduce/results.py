@@ -1,9 +1,11 @@
 """The results file: one JSON a table, a run added at a time, safe to interrupt and to share."""
 
+import base64
 import contextlib
 import json
 import os
 import platform
+import re
 import time
 from collections.abc import Iterator
 from importlib import metadata
@@ -39,6 +41,33 @@ class Results:
                 f"from the file to measure it anew.\n  there: {entry['config']}\n  now:   {config}"
             )
         return {run["seed"] for run in entry["runs"]}
+
+    def seeds(self, row: str) -> set[int]:
+        """Seeds of the row that were run, with whatever configuration."""
+        entry = self._read()["rows"].get(row)
+        return {run["seed"] for run in entry["runs"]} if entry else set()
+
+    @contextlib.contextmanager
+    def claimed(self, row: str, seed: int) -> Iterator[bool]:
+        """Whether a run is this process's: False where another, still alive, is at it.
+
+        The claim is a file beside the results. One that a killed process left is taken over.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        name = re.sub(r"\W+", "_", row)
+        claim = self.path.with_name(f".{self.path.stem}.{name}.{seed}.running")
+        with self._locked():
+            try:
+                mine = not _alive(int(claim.read_text()))
+            except (FileNotFoundError, ValueError):
+                mine = True
+            if mine:
+                claim.write_text(str(os.getpid()))
+        try:
+            yield mine
+        finally:
+            if mine:
+                claim.unlink(missing_ok=True)
 
     def add(self, row: str, config: dict[str, Any], facts: dict[str, Any], run: dict) -> None:
         """Adds one run to a row and renews the row's summary."""
@@ -93,6 +122,27 @@ def versions() -> dict[str, str]:
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
     return found
+
+
+def packed(flags: Any) -> str:
+    """Which test items were right, a bit for each, as text: what paired tests compare."""
+    return base64.b64encode(np.packbits(np.asarray(flags, bool)).tobytes()).decode("ascii")
+
+
+def unpacked(text: str, count: int) -> np.ndarray:
+    """The flags of `packed`."""
+    return np.unpackbits(np.frombuffer(base64.b64decode(text), np.uint8))[:count].astype(bool)
+
+
+def _alive(process: int) -> bool:
+    """Whether a process of this machine is still there."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _summary(values: list[float]) -> dict[str, float]:

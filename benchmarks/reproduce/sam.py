@@ -15,12 +15,15 @@ import keras
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
+from benchmarks.reproduce import floors, tasks
+from benchmarks.reproduce.engine import Options
 from benchmarks.reproduce.results import Results
-from benchmarks.reproduce.tasks import Task, run
+from benchmarks.reproduce.tasks import Task
 from keras_attnpool import datasets, layers, models, text
 
 CACHE = Path.home() / ".cache" / "keras_attnpool" / "features"
 UNITS = 128
+FULL_UNITS = 256
 DROPOUT = 0.2
 FOLDS = 5
 
@@ -49,6 +52,17 @@ THRESHOLDS = {f"SAM {delta}": ("SAM", {"threshold": delta}) for delta in (0.2, 0
 
 # Tables 2, 3 and 5, and table 4 for the ablations.
 PAPER = {
+    "cr": {
+        "language model": 87.56,
+        "RB": 88.14,
+        "RBA": 89.52,
+        "DiSAN": 87.60,
+        "SAM": 90.03,
+        "SAM -FAM": 89.77,
+        "SAM -TAM": 89.02,
+        "SAM TAM+FAM": 89.91,
+        "SAM 0.1": 89.97,
+    },
     "humor": {
         "language model": 95.42,
         "RB": 95.48,
@@ -131,10 +145,17 @@ def _task(name: str, length: int, table: str, max_epochs: int, f1: bool = False)
 def _sources(name: str, folder: str | None = None) -> tuple[Any, ...]:
     """The texts to train on, the development part where there is one, and the test part."""
     if name == "subj":
-        # No split is given. As many texts to test as in the paper.
+        # No split is given.
         whole = datasets.load("subj", split="all")
+    elif name == "cr":
+        if folder is None:
+            raise SystemExit(f"cr is not passed on: it needs {needs(name)}.")
+        whole = datasets.load_tsv(Path(folder) / "cr.tsv")
+    if name in ("subj", "cr"):
+        # As many texts to test as in the paper.
+        size = 2000 if name == "subj" else 0.2
         rest, test = train_test_split(
-            np.arange(len(whole.texts)), test_size=2000, stratify=whole.labels, random_state=0
+            np.arange(len(whole)), test_size=size, stratify=whole.labels, random_state=0
         )
         return whole.subset(rest), whole.subset(test)
     splits = ("train", "test") if name == "trec" else ("train", "dev", "test")
@@ -146,6 +167,7 @@ TASKS = {
     "trec": _task("trec", 40, "4 and 5, TREC", 15),
     "sst5": _task("sst5", 48, "3 and 4, SST", 10),
     "subj": _task("subj", 48, "4 and 5, SUBJ", 10),
+    "cr": _task("cr", 48, "4 and 5, CR", 10),
     "humor": _task("humor", 48, "2 and 4, Humor.", 10, f1=True),
     "controversy": _task("controversy", 48, "2 and 4, Contro.", 10, f1=True),
 }
@@ -155,9 +177,11 @@ DATASETS = tuple(TASKS)
 class Features:
     """The features of a data set, and the parts that a fold of it has."""
 
-    def __init__(self, dataset: str, preset: str, cache: str | Path, quick: bool = False) -> None:
+    def __init__(self, dataset: str, options: Options) -> None:
         self.task = task = TASKS[dataset]
-        sources = list(task.parts(None))
+        preset, quick, cache = options.preset, options.quick, options.cache or CACHE
+        self.dataset, self.preset = dataset, preset
+        sources = list(task.parts(options.folder))
         self.num_classes = sources[0].num_classes
         if quick:
             sources = [part.subset(np.arange(200)) for part in sources]
@@ -182,8 +206,7 @@ class Features:
             used = [(*source, None) for source in self.sources]
         else:
             train, test = self.sources
-            split = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-            folds = list(split.split(train[1], train[1]))
+            folds = _folds(train[1])
             used = [*[(*train, rows) for rows in folds[index % FOLDS]], (*test, None)]
         self.used = used
         self.parts = [(None, labels if rows is None else labels[rows]) for _, labels, rows in used]
@@ -206,19 +229,19 @@ def _task_of(row: str, task: Task) -> Task:
 
 def rows(dataset: str) -> dict[str, float | None]:
     """The rows of a data set's tables with the paper's figure, as shares."""
-    names = {**ROWS, **(THRESHOLDS if dataset == "trec" else {})}
+    names = (*floors.ROWS, *ROWS, *(THRESHOLDS if dataset == "trec" else ()))
     paper = PAPER[dataset]
     return {row: paper[row] / 100 if row in paper else None for row in names}
 
 
-def build(row: str, data: Features) -> keras.Model:
+def build(row: str, data: Features, units: int = UNITS) -> keras.Model:
     """The model of a row."""
     builder, arguments = {**ROWS, **THRESHOLDS}[row]
     given: dict[str, Any] = dict(arguments)
     if given.get("pooling") == "AttentionPooling":
-        given["pooling"] = layers.AttentionPooling(hidden_dim=UNITS, name="pooling")
+        given["pooling"] = layers.AttentionPooling(hidden_dim=units, name="pooling")
     if builder in ("SAM", "AttentionBiLSTM"):
-        given["lstm_units"] = UNITS
+        given["lstm_units"] = units
     given |= {"dropout": DROPOUT, "sequence_length": data.task.max_length}
     maker = getattr(models, builder)
     if builder in ("SAM", "BackboneClassifier"):
@@ -226,60 +249,89 @@ def build(row: str, data: Features) -> keras.Model:
     return maker(None, data.num_classes, backbone=data.dim, **given)
 
 
-def reproduce(
-    results: Results,
-    dataset: str,
-    chosen: list[str],
-    seeds: list[int],
-    *,
-    quick: bool = False,
-    preset: str = "minilm",
-    cache: str | None = None,
-    epoch_times: bool = False,
-) -> None:
-    """Runs what is missing. A seed is a fold, where no development part is given."""
+def needs(dataset: str) -> str | None:
+    """What the user has to bring, if anything."""
+    if dataset == "cr":
+        return "cr.tsv, a line label<TAB>text each, in the folder that --data names"
+    return None
+
+
+def seeds(dataset: str, full: bool) -> int:
+    """Planned runs: the paper's five folds, or five runs."""
+    return FOLDS
+
+
+def config(dataset: str, row: str, options: Options) -> dict[str, Any]:
+    """What is kept of a row beside its runs."""
     task = TASKS[dataset]
-    if epoch_times and dataset != "subj":
+    model, arguments = {**ROWS, **THRESHOLDS}[row]
+    return {
+        "model": model,
+        "arguments": arguments,
+        "preset": options.preset,
+        "max_length": task.max_length,
+        "lstm_units": FULL_UNITS if options.full else UNITS,
+        "dropout": DROPOUT,
+        **_task_of(row, task).recipe,
+    }
+
+
+def parts(dataset: str, options: Options, seed: int) -> tuple[Any, Any, Any]:
+    """The texts of the three parts; a seed is a fold, where there is no development part."""
+    sources = TASKS[dataset].parts(options.folder)
+    if len(sources) == 3:
+        return sources
+    train, test = sources
+    rest, chosen = _folds(np.array(train.labels))[seed % FOLDS]
+    return train.subset(rest), train.subset(chosen), test
+
+
+def _folds(labels: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    return list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(labels, labels))
+
+
+@functools.lru_cache(maxsize=1)
+def _features(dataset: str, options: Options) -> Features:
+    return Features(dataset, options)
+
+
+def load(dataset: str, options: Options, seed: int) -> Features:
+    """The features, with the parts of the fold."""
+    data = _features(dataset, options)
+    data.fold(seed)
+    return data
+
+
+def described(data: Features) -> dict[str, Any]:
+    """What the results file says of the data."""
+    preset, length = data.preset, data.task.max_length
+    cut = [f"{100 * share:.1f} %" for share in data.long]
+    return {
+        "test_examples": len(data.parts[2][1]),
+        "protocol": {
+            **header(data.dataset)["protocol"],
+            "language_model": f"{NAMES.get(preset, preset)}, {HOW}",
+            "max_length": f"{length} word pieces; as long or longer are {cut[0]} of the texts to "
+            f"train on and {cut[-1]} of those to test",
+        },
+    }
+
+
+def run(
+    dataset: str, row: str, data: Features, seed: int, options: Options
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """One run of a row."""
+    data.task = _task_of(row, TASKS[dataset])
+    limit = 1 if options.quick else data.task.max_epochs
+    units = FULL_UNITS if options.full else UNITS
+    return tasks.run(functools.partial(build, row, data, units), data, seed, limit)
+
+
+def epoch_times(results: Results, dataset: str, options: Options) -> None:
+    """Times an epoch of the rows whose seconds the paper gives."""
+    if dataset != "subj":
         raise SystemExit("The paper's seconds that --epoch-times stands beside are those of subj.")
-    configs = {
-        row: {
-            "model": {**ROWS, **THRESHOLDS}[row][0],
-            "arguments": {**ROWS, **THRESHOLDS}[row][1],
-            "preset": preset,
-            "max_length": task.max_length,
-            "lstm_units": UNITS,
-            "dropout": DROPOUT,
-            **_task_of(row, task).recipe,
-        }
-        for row in chosen
-    }
-    missing = [
-        (row, seed)
-        for seed in seeds
-        for row in chosen
-        if seed not in results.done(row, configs[row])
-    ]
-    print(f"{len(missing)} of {len(chosen) * len(seeds)} runs to do", flush=True)
-    if not missing and not epoch_times:
-        return
-    data = Features(dataset, preset, cache or CACHE, quick)
-    results.header["test_examples"] = len(data.parts[2][1])
-    results.header["protocol"] |= {
-        "language_model": f"{NAMES.get(preset, preset)}, {HOW}",
-        "max_length": f"{task.max_length} word pieces; as long or longer are "
-        f"{100 * data.long[0]:.1f} % of "
-        f"the texts to train on and {100 * data.long[-1]:.1f} % of those to test",
-    }
-    if epoch_times:
-        _time_epochs(results, data, rounds=1 if quick else 3)
-        return
-    for number, (row, seed) in enumerate(missing, start=1):
-        data.fold(seed)
-        data.task = _task_of(row, task)
-        limit = 1 if quick else data.task.max_epochs
-        result, facts = run(functools.partial(build, row, data), data, seed, limit)
-        results.add(row, configs[row], {"paper": rows(dataset)[row], **facts}, result)
-        print(f"[{number}/{len(missing)}] {row}, seed {seed}: {result}", flush=True)
+    _time_epochs(results, load(dataset, options, 0), rounds=1 if options.quick else 3)
 
 
 def _time_epochs(results: Results, data: Features, rounds: int) -> None:
@@ -347,7 +399,7 @@ def _distance(dataset: str, better: str, worse: str) -> float | None:
 def header(dataset: str) -> dict[str, Any]:
     """What stands at the head of a data set's results file."""
     task = TASKS[dataset]
-    folded = dataset in ("trec", "subj")
+    folded = dataset in ("trec", "subj", "cr")
     return {
         "paper": "SAM",
         "table": task.table,

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 from sklearn.metrics import f1_score
 
+from benchmarks.reproduce.results import packed
 from benchmarks.reproduce.training import BestEpoch, compile_model, embedding_size
 from benchmarks.reproduce.vectors import word_vectors
 from keras_attnpool import datasets, ops, text
@@ -145,16 +146,19 @@ def run(
     epochs = len(history["loss"])
     if not np.isfinite(history["loss"]).all():
         raise SystemExit(f"{model.name}, seed {seed}: the loss is not finite: {history['loss']}")
+    tested, correct = measure(model, data, 2)
     result = {
         "seed": seed,
         "backend": keras.config.backend(),
-        **{f"test_{name}": value for name, value in measure(model, data, 2).items()},
-        **{f"validation_{name}": value for name, value in measure(model, data, 1).items()},
+        **{f"test_{name}": value for name, value in tested.items()},
+        **{f"validation_{name}": value for name, value in measure(model, data, 1)[0].items()},
         "best_epoch": stop.best_epoch + 1,
         "epochs": epochs,
         "stopped_by_the_epoch_limit": epochs == max_epochs,
         "seconds_per_epoch": round(seconds / epochs, 2),
     }
+    if correct is not None:
+        result["correct"] = packed(correct)
     size = embedding_size(model)
     facts = {
         "parameters": model.count_params(),
@@ -163,11 +167,17 @@ def run(
     return result, facts
 
 
-def measure(model: keras.Model, data: Data, part: int) -> dict[str, float]:
-    """Accuracy and macro-F1, or correlation and error of a graded relatedness."""
+def measure(
+    model: keras.Model, data: Data, part: int
+) -> tuple[dict[str, float], np.ndarray | None]:
+    """Accuracy and macro-F1, or correlation and error of a graded relatedness.
+
+    With classes also which items were right.
+    """
     batches = data.batches(part)
     found = batches.restore(model.predict(batches, verbose=0))
     targets = data.parts[part][1]
+    correct = None
     if data.task.graded:
         scores = keras.ops.convert_to_numpy(ops.expected_score(found))
         values = {
@@ -176,10 +186,11 @@ def measure(model: keras.Model, data: Data, part: int) -> dict[str, float]:
             "mse": np.mean((scores - targets) ** 2),
         }
     else:
+        correct = found.argmax(axis=1) == targets
         values = {
-            "accuracy": np.mean(found.argmax(axis=1) == targets),
+            "accuracy": np.mean(correct),
             "macro_f1": f1_score(targets, found.argmax(axis=1), average="macro"),
         }
         if data.task.positive_f1:
             values["f1"] = f1_score(targets, found.argmax(axis=1))
-    return {name: round(float(value), 5) for name, value in values.items()}
+    return {name: round(float(value), 5) for name, value in values.items()}, correct

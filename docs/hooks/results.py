@@ -5,11 +5,15 @@ A line `<!-- results: lama_r8 table -->` of a page becomes the table named `tabl
 stands on.
 """
 
+import base64
 import functools
+import html
 import json
 import math
 import re
 from pathlib import Path
+
+import numpy as np
 
 MARKER = re.compile(r"^<!-- results: (?P<file>\w+) (?P<view>\w+) -->$", re.M)
 
@@ -81,6 +85,34 @@ def standard_error(results, name):
     return math.sqrt(variance / results["test_examples"] + spread_of_runs**2 / len(row["runs"]))
 
 
+def rights(results, row, seed):
+    """Which test items a run had right, or `None` where it was not kept."""
+    for run in results["rows"][row]["runs"]:
+        if run["seed"] == seed and "correct" in run:
+            bits = np.unpackbits(np.frombuffer(base64.b64decode(run["correct"]), np.uint8))
+            return bits[: results["test_examples"]].astype(float)
+    return None
+
+
+def paired_interval(results, better, worse, draws=2000):
+    """The 95 % interval of a difference of accuracies, or `None`; by paired bootstrap.
+
+    Items are drawn anew, each with both models' answers. Runs that share the test part are averaged
+    item by item; folds have items of their own.
+    """
+    seeds = [run["seed"] for run in results["rows"][better]["runs"]]
+    pairs = [(rights(results, better, seed), rights(results, worse, seed)) for seed in seeds]
+    found = [a - b for a, b in pairs if a is not None and b is not None]
+    if not found or results["measure"] != "accuracy":
+        return None
+    items = np.concatenate(found) if results.get("folded") else np.mean(found, axis=0)
+    rng = np.random.default_rng(0)
+    # Few values occur: how often each is drawn is all that counts.
+    values, counts = np.unique(items, return_counts=True)
+    drawn = rng.multinomial(len(items), counts / len(items), size=draws) @ values / len(items)
+    return tuple(float(each) for each in np.quantile(drawn, (0.025, 0.975)))
+
+
 def verdict(difference, error, paper):
     """What a difference says of the claim that it is positive, and of the paper's difference."""
     if difference < -2 * error:
@@ -98,8 +130,8 @@ def claims_table(results):
     `None` for the difference of the paper's figures of the two rows.
     """
     lines = [
-        "| finding | paper | here | twice the standard error | verdict |",
-        "|---|--:|--:|--:|---|",
+        "| finding | paper | here | twice the standard error | paired, 95 % | verdict |",
+        "|---|--:|--:|--:|--:|---|",
     ]
     rows = results["rows"]
     for better, worse, words, distance in results["claims"]:
@@ -110,15 +142,152 @@ def claims_table(results):
             distance = papers[0] - papers[1]
         difference = mean(results, better) - mean(results, worse)
         error = math.hypot(standard_error(results, better), standard_error(results, worse))
+        interval = paired_interval(results, better, worse)
         cells = [
             f"{words} ({better} − {worse})",
             "–" if distance is None else points(distance),
             points(difference),
             f"{200 * error:.1f}",
+            "–" if interval is None else " to ".join(map(points, interval)),
             verdict(difference, error, distance),
         ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def relative_time(results, name, base):
+    """Process time of an epoch in units of another row's, over the runs of both."""
+
+    def epoch(row):
+        runs = [run for run in results["rows"][row]["runs"] if "cpu_seconds" in run]
+        return sum(run["cpu_seconds"] / run["epochs"] for run in runs) / len(runs)
+
+    return epoch(name) / epoch(base)
+
+
+BASE = "MaskedAveragePooling1D"
+
+
+def comparison_table(results):
+    """Every mechanism on one encoder, the best first; differences to the mean of the states."""
+    rows = results["rows"]
+    ranked = sorted(rows, key=lambda name: -mean(results, name))
+    scored = any("test_rationale_auc" in row["summary"] for row in rows.values())
+    head = ["mechanism", "accuracy", "macro-F1", "against the mean, 95 % interval", "parameters"]
+    head += ["time", "memory, MB"]
+    head += ["mass", "AUC", "deletion"] * scored
+    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    for name in ranked:
+        row = rows[name]
+        drawn = "optimizer" in row["config"]
+        interval = None if name == BASE else paired_interval(results, name, BASE)
+        memory = [run["peak_memory_mb"] for run in row["runs"] if "peak_memory_mb" in run]
+        cells = [
+            f"`{name}`" if drawn and "," not in name and " " not in name else name,
+            percent(mean(results, name)),
+            percent(row["summary"]["test_macro_f1"]["mean"]),
+            "–"
+            if interval is None
+            else f"{points(mean(results, name) - mean(results, BASE))} "
+            f"({points(interval[0])} to {points(interval[1])})",
+            f"{row['parameters_without_embeddings']:,}",
+            f"{relative_time(results, name, BASE):.1f}" if drawn else "–",
+            f"{max(memory):.0f}" if memory and drawn else "–",
+        ]
+        if scored:
+            for key in ("rationale_mass", "rationale_auc", "deletion_gap"):
+                summary = row["summary"].get(f"test_{key}")
+                cells.append("–" if summary is None else f"{summary['mean']:.2f}")
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def scatter(results, across, words, value):
+    """Accuracy against something that `value` tells of a row, on a logarithmic axis."""
+    measure = MEASURES[f"test_{results['measure']}"][0]
+    known = {
+        name: (value(results, name), 100 * mean(results, name))
+        for name, row in results["rows"].items()
+        if "optimizer" in row["config"]
+    }
+    known = {name: place for name, place in known.items() if place[0]}
+    low, high = (f(place[0] for place in known.values()) for f in (min, max))
+    low, high = 10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high))
+    bottom = math.floor(min(place[1] for place in known.values()))
+    ceiling = math.ceil(max(place[1] for place in known.values()))
+    left, top, width = 50, 16, 360
+    height = max(240, 16 * len(known))
+
+    def x(share):
+        return left + width * math.log(share / low) / math.log(high / low)
+
+    def y(share):
+        return top + height * (ceiling - share) / (ceiling - bottom)
+
+    def label(at, down, content, anchor="middle"):
+        return (
+            f'<text x="{at:.0f}" y="{down:.0f}" font-size="13" text-anchor="{anchor}">'
+            f"{html.escape(content)}</text>"
+        )
+
+    parts = []
+    step = max(1, (ceiling - bottom) // 6)
+    for level in range(bottom, ceiling + 1, step):
+        parts.append(
+            f'<line x1="{left}" x2="{left + width}" y1="{y(level):.0f}" y2="{y(level):.0f}" '
+            'stroke-opacity="0.2"/>'
+        )
+        parts.append(label(left - 8, y(level) + 4, str(level), "end"))
+    power = low
+    while power <= high:
+        name = f"{power:,.0f}" if power >= 1 else f"{power:g}"
+        parts.append(label(x(power), top + height + 20, name))
+        power *= 10
+    parts.append(label(left + width / 2, top + height + 42, f"{across} (up: {measure}, %)"))
+    last = -math.inf
+    for name, (at, share) in sorted(known.items(), key=lambda item: -item[1][1]):
+        last = max(y(share), last + 16)
+        parts.append(f'<circle cx="{x(at):.0f}" cy="{y(share):.0f}" r="4"/>')
+        parts.append(
+            f'<line x1="{x(at):.0f}" y1="{y(share):.0f}" x2="{left + width + 10}" '
+            f'y2="{last:.0f}" stroke-opacity="0.3"/>'
+        )
+        parts.append(label(left + width + 14, last + 4, name, "start"))
+    spoken = f"{measure} against {across}: " + "; ".join(
+        f"{name} {share:.1f} % at {at:,.6g}" for name, (at, share) in known.items()
+    )
+    body = "\n".join(parts)
+    return (
+        f'<figure class="drawn">\n<svg viewBox="0 0 730 {max(top + height + 52, last + 20):.0f}" '
+        f'style="max-width: 730px" role="img" aria-label="{html.escape(spoken)}">\n{body}\n</svg>\n'
+        f"<figcaption>{html.escape(words)}</figcaption>\n</figure>"
+    )
+
+
+def parameters_chart(results):
+    """LAMA's figure 3: accuracy against parameters."""
+    return scatter(
+        results,
+        "parameters without the word vectors",
+        "Mean accuracy of the runs against parameters.",
+        lambda data, name: data["rows"][name]["parameters_without_embeddings"],
+    )
+
+
+def time_chart(results):
+    """HCAN's figure 3 in one number a row: accuracy against the time of the whole training."""
+
+    def seconds(data, name):
+        runs = data["rows"][name]["runs"]
+        return sum(run["seconds_per_epoch"] * run["epochs"] for run in runs) / len(runs)
+
+    return scatter(
+        results,
+        "seconds of training on a CPU",
+        "Mean accuracy of the runs against the time of a training. The machine had other work "
+        "beside it: factors, not seconds, can be read from it.",
+        seconds,
+    )
 
 
 def best_epochs(row):
@@ -239,6 +408,9 @@ def state_note(results):
 
 
 VIEWS = {
+    "comparison": comparison_table,
+    "parameters": parameters_chart,
+    "time": time_chart,
     "accuracy": accuracy_table,
     "claims": claims_table,
     "recipes": recipes_table,

@@ -1,0 +1,273 @@
+"""Every table and figure of the five papers, and where each stands: the matrix of the book.
+
+A place is a table's column or a figure. A column has an experiment of `benchmarks.reproduce`, a
+figure has a section of a notebook or a measurement; both are looked up, so a place cannot claim
+what is not there.
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks.reproduce.engine import RESULTS, Row, rows_of
+
+NOTEBOOKS = RESULTS.parents[1] / "notebooks"
+PAPERS = {
+    "lama": "LAMA",
+    "hcan": "HCAN",
+    "mpsan": "MPSAN",
+    "generalized_pooling": "Generalized Pooling",
+    "sam": "SAM",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """A column of a table, or a figure.
+
+    Args:
+        paper: The paper's name in `PAPERS`.
+        name: "Table 4".
+        what: What it shows, for a table the column.
+        dataset: The experiment that measures it.
+        stands_in: Whether the experiment's data stand in for the paper's, and how they differ.
+        rows: The experiment's rows that the place is about; `None` for all that the paper has.
+        notebook: File and heading of the section that shows it on generated texts.
+        note: Entry of the results file that holds it beside the rows, as (file, entry).
+        reason: Why it is not run, or what is left out.
+    """
+
+    paper: str
+    name: str
+    what: str
+    dataset: str | None = None
+    stands_in: str | None = None
+    rows: tuple[str, ...] | None = None
+    notebook: tuple[str, str] | None = None
+    note: tuple[str, str] | None = None
+    reason: str = ""
+
+
+LICENCE = "the set may not be passed on"
+YELP = "reviews of films for reviews of shops"
+PLACES = (
+    Place("lama", "Table 4", "Reuters", "r8", reason="BERT: fine-tuning takes a GPU"),
+    Place("lama", "Table 4", "IMDB", "imdb_4000", "4,000 reviews to train on"),
+    Place("lama", "Table 4", "IMDB, all reviews", "imdb", reason="days on two cores"),
+    Place("lama", "Table 4", "News", "news", reason=LICENCE),
+    Place("lama", "Table 4", "Yelp", "yelp", reason=LICENCE),
+    Place("lama", "Table 4", "Yelp-L", "yelp_l", reason=LICENCE),
+    Place("lama", "Table 4", "Yelp-P", "yelp_p", reason=LICENCE),
+    Place(
+        "lama",
+        "Table 5",
+        "parameters against heads",
+        notebook=("01_lama", "Table 5: parameters against heads"),
+    ),
+    Place(
+        "lama", "Table 6", "top attended words", notebook=("01_lama", "Table 6: top attended words")
+    ),
+    Place(
+        "lama",
+        "Figure 2",
+        "time against length",
+        notebook=("01_lama", "Figure 2: cost against length"),
+    ),
+    Place(
+        "lama",
+        "Figure 3",
+        "accuracy against parameters",
+        notebook=("01_lama", "Figure 3: accuracy against parameters"),
+    ),
+    Place(
+        "lama",
+        "Figure 4",
+        "weights of a word by rating",
+        notebook=("01_lama", "Figure 4: the weight of a word depends on its company"),
+    ),
+    Place("lama", "Figure 5", "number of heads", notebook=("01_lama", "Figure 5: how many heads?")),
+    Place("hcan", "Table 2", "Yelp 2016", "yelp", reason=LICENCE),
+    Place("hcan", "Table 2", "Amazon sentiment", "amazon_sentiment", reason=LICENCE),
+    Place("hcan", "Table 2", "Amazon category", "amazon_category", reason=LICENCE),
+    Place("hcan", "Table 2", "PubMed", "pubmed", reason="not collected"),
+    Place("hcan", "Table 2", "a sentiment set", "imdb_4000", f"{YELP}, 4,000 of them"),
+    Place("hcan", "Table 2", "a topic set", "r8", "newswire for products and abstracts"),
+    Place("hcan", "Table 2", "time a document", note=("hcan_imdb_4000", "times_torch")),
+    Place(
+        "hcan",
+        "Figure 3",
+        "accuracy against time",
+        notebook=("02_hcan", "Figure 3: accuracy over training time"),
+    ),
+    Place(
+        "hcan",
+        "Figure 4",
+        "target attention",
+        notebook=("02_hcan", "Figure 4: words and sentences under target attention"),
+    ),
+    Place(
+        "hcan",
+        "Figure 5",
+        "self-attention",
+        notebook=("02_hcan", "Figure 5: what one word looks at"),
+    ),
+    Place("mpsan", "Tables 1 to 5", "SST-5", "sst5"),
+    Place("mpsan", "Tables 1 to 5", "seconds an epoch", note=("mpsan_sst5", "epoch_times")),
+    Place("mpsan", "Table 6", "TREC", "trec"),
+    Place("mpsan", "Table 6", "SUBJ", "subj"),
+    Place("mpsan", "Table 6", "CR", "cr", reason="not collected"),
+    Place("mpsan", "Table 6", "MPQA", "mpqa", reason=LICENCE),
+    Place("mpsan", "Table 7", "SICK, relatedness", "sick"),
+    Place("generalized_pooling", "Tables 1 and 4", "SNLI", "snli", reason="not collected"),
+    Place("generalized_pooling", "Tables 2 and 4", "MultiNLI", "multinli", reason="not collected"),
+    Place("generalized_pooling", "Tables 3 and 4", "Yelp", "yelp", reason=LICENCE),
+    Place("generalized_pooling", "Tables 3 and 4", "Age", "age", reason="not collected"),
+    Place(
+        "generalized_pooling",
+        "Tables 1 and 4",
+        "pairs, three classes",
+        "sick_entailment",
+        "SICK's 4,500 pairs for SNLI's 550,000",
+    ),
+    Place(
+        "generalized_pooling",
+        "Tables 1 and 4",
+        "pairs, graded",
+        "sick_relatedness",
+        "SICK's relatedness",
+    ),
+    Place("generalized_pooling", "Tables 3 and 4", "stars of a sentence", "sst5", "SST-5 for Yelp"),
+    Place("generalized_pooling", "Tables 3 and 4", "reviews", "imdb", f"{YELP}, 2,000 of them"),
+    Place(
+        "generalized_pooling",
+        "Figure 1",
+        "vectors and scalars, number of heads",
+        notebook=("04_generalized_pooling", "Figure 1: number of heads, vectors against scalars"),
+    ),
+    Place(
+        "generalized_pooling",
+        "Figure 2",
+        "what heads look at",
+        notebook=("04_generalized_pooling", "Figure 2: what the heads look at"),
+    ),
+    Place("sam", "Tables 2 and 4", "Humor.", "humor", "frozen MiniLM for fine-tuned RoBERTa"),
+    Place(
+        "sam", "Tables 2 and 4", "Contro.", "controversy", "frozen MiniLM for fine-tuned RoBERTa"
+    ),
+    Place("sam", "Tables 3 and 4", "SST", "sst5", "frozen MiniLM for fine-tuned RoBERTa"),
+    Place("sam", "Tables 4 and 5", "SUBJ", "subj", "frozen MiniLM for frozen RoBERTa"),
+    Place("sam", "Tables 4 and 5", "TREC", "trec", "frozen MiniLM for frozen RoBERTa"),
+    Place("sam", "Tables 4 and 5", "CR", "cr", reason="not collected"),
+    Place("sam", "Table 5", "seconds an epoch", note=("sam_subj", "epoch_times")),
+    Place(
+        "sam",
+        "Figure 2",
+        "heat maps of RBA and SAM",
+        notebook=("05_sam", "6. Figure 2: what do the weights tell?"),
+    ),
+    Place(
+        "sam",
+        "Figure 3",
+        "the threshold, TREC",
+        "trec",
+        "frozen MiniLM for frozen RoBERTa",
+        rows=("SAM", "SAM 0.1", "SAM 0.2", "SAM 0.4", "SAM 0.6", "SAM 0.8"),
+    ),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """Where a place stands."""
+
+    place: Place
+    state: str
+    done: int = 0
+    rows: int = 0
+    runs: tuple[int, int] = (0, 0)
+    planned: int = 0
+    needs: str = ""
+
+
+def states(modules: dict[str, Any], folder: Path = RESULTS) -> list[State]:
+    """All places against the results that are there."""
+    return [state(place, modules, folder) for place in PLACES]
+
+
+def state(place: Place, modules: dict[str, Any], folder: Path = RESULTS) -> State:
+    """One place against the results."""
+    if place.notebook is not None:
+        file, heading = place.notebook
+        if heading not in headings(NOTEBOOKS / f"{file}.ipynb"):
+            raise ValueError(f"{place.paper}, {place.name}: {file} has no section {heading!r}")
+        return State(place, "in the notebook, on generated texts")
+    if place.note is not None:
+        file, entry = place.note
+        measured = _read(folder / f"{file}.json")
+        return State(place, "measured" if entry in measured else "not run")
+    module = modules[place.paper]
+    rows = [row for row in rows_of([module], [str(place.dataset)]) if _belongs(row, place)]
+    measured = _read(folder / f"{place.paper}_{place.dataset}.json").get("rows", {})
+    runs = [len(measured[row.name]["runs"]) for row in rows if row.name in measured]
+    drawn = [row for row in rows if row.drawn and row.name in measured]
+    counts = [len(measured[row.name]["runs"]) for row in drawn] or runs or [0]
+    planned = module.seeds(place.dataset, False)
+    needs = module.needs(place.dataset) or ""
+    if not runs:
+        word = "not run"
+    elif len(runs) < len(rows) or min(counts) < planned:
+        word = "in part"
+    else:
+        word = "measured"
+    return State(place, word, len(runs), len(rows), (min(counts), max(counts)), planned, needs)
+
+
+def _belongs(row: Row, place: Place) -> bool:
+    return place.rows is None or row.name in place.rows
+
+
+def headings(path: Path) -> set[str]:
+    """The headings of a notebook."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    lines = [
+        line
+        for cell in cells
+        if cell["cell_type"] == "markdown"
+        for line in "".join(cell["source"]).splitlines()
+    ]
+    return {line.lstrip("# ").strip() for line in lines if line.startswith("#")}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def matrix(modules: dict[str, Any], folder: Path = RESULTS) -> str:
+    """The places as a Markdown table."""
+    lines = [
+        "| paper | place | what | where it stands | rows | runs a row | why not all |",
+        "|---|---|---|---|--:|--:|---|",
+    ]
+    for each in states(modules, folder):
+        place = each.place
+        stands = each.state
+        if each.state != "not run" and place.stands_in:
+            stands += f", on a stand-in: {place.stands_in}"
+        why = place.reason if each.state != "measured" or place.reason else ""
+        if each.needs and each.state == "not run":
+            why += f"; runs with {each.needs}"
+        least, most = each.runs
+        cells = [
+            PAPERS[place.paper],
+            place.name,
+            place.what,
+            f"**{stands}**" if each.state == "measured" and not place.stands_in else stands,
+            f"{each.done} of {each.rows}" if each.rows else "–",
+            "–"
+            if not each.done
+            else f"{least if least == most else f'{least} – {most}'} of {each.planned}",
+            why,
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
