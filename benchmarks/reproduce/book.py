@@ -53,7 +53,7 @@ LICENCE = "the set may not be passed on"
 YELP = "reviews of films for reviews of shops"
 PLACES = (
     Place("lama", "Table 4", "Reuters", "r8", reason="BERT: fine-tuning takes a GPU"),
-    Place("lama", "Table 4", "IMDB", "imdb_4000", "4,000 reviews to train on"),
+    Place("lama", "Table 4", "IMDB", "imdb_4000", "4,000 reviews", reason="hours"),
     Place("lama", "Table 4", "IMDB, all reviews", "imdb", reason="days on two cores"),
     Place("lama", "Table 4", "News", "news", reason=LICENCE),
     Place("lama", "Table 4", "Yelp", "yelp", reason=LICENCE),
@@ -159,7 +159,7 @@ PLACES = (
     Place("sam", "Tables 4 and 5", "SUBJ", "subj", "frozen MiniLM for frozen RoBERTa"),
     Place("sam", "Tables 4 and 5", "TREC", "trec", "frozen MiniLM for frozen RoBERTa"),
     Place("sam", "Tables 4 and 5", "CR", "cr", reason="not collected"),
-    Place("sam", "Table 5", "seconds an epoch", note=("sam_subj", "epoch_times")),
+    Place("sam", "Table 5", "seconds an epoch", note=("sam_subj", "epoch_times"), reason="not yet"),
     Place(
         "sam",
         "Figure 2",

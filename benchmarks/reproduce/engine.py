@@ -64,7 +64,7 @@ class Row:
 
     @property
     def drawn(self) -> bool:
-        """Whether chance has a part in it: what draws nothing has one run."""
+        """Whether chance has a part in it: what draws nothing has one run, or one a fold."""
         return self.name not in floors.ROWS and self.name not in getattr(self.module, "LINEAR", ())
 
     def config(self, options: Options) -> dict[str, Any]:
@@ -76,7 +76,8 @@ class Row:
         """The runs that are planned, or those of the user."""
         planned = list(range(self.module.seeds(self.dataset, options.full)))
         seeds = planned if given is None else given
-        if options.quick or not self.drawn:
+        once = not self.drawn and not self.module.header(self.dataset).get("folded")
+        if options.quick or once:
             seeds = seeds[:1]
         return seeds
 
@@ -153,9 +154,8 @@ def run(
                 for part in parts
             )
         results.header["test_examples"] = len(parts[2])
-        graded = results.header["measure"] == "pearson"
         with peak_memory() as peak:
-            result, facts = floors.run(row.name, parts, seed, graded)
+            result, facts = floors.run(row.name, parts, seed, results.header["measure"])
     else:
         keras.utils.clear_session()
         data = row.module.load(row.dataset, options, seed)

@@ -27,10 +27,14 @@ def config(row: str) -> dict[str, Any]:
 
 
 def run(
-    row: str, parts: tuple[Any, Any, Any], seed: int, graded: bool
+    row: str, parts: tuple[Any, Any, Any], seed: int, measure: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Fits on the first part, chooses on the second, tests on the third."""
+    """Fits on the first part, chooses on the second, tests on the third.
+
+    The measure is that of the experiment: "pearson" asks for a number, "f1" counts class 1 too.
+    """
     start = time.perf_counter()
+    graded = measure == "pearson"
     features = _features(parts)
     targets = [np.asarray(part.relatedness if graded else part.labels) for part in parts]
     best: tuple[float, Any, float] | None = None
@@ -49,7 +53,10 @@ def run(
     result: dict[str, Any] = {"seed": seed, "strength": best[2]}
     for name, part in (("test", 2), ("validation", 1)):
         found = best[1].predict(features[part])
-        result |= {f"{name}_{key}": value for key, value in _measured(found, targets[part]).items()}
+        result |= {
+            f"{name}_{key}": value
+            for key, value in _measured(found, targets[part], measure).items()
+        }
         if not graded and name == "test":
             result["correct"] = packed(found == targets[part])
     classes = 1 if graded or parts[0].num_classes == 2 else parts[0].num_classes
@@ -63,8 +70,8 @@ def run(
     return result, {"parameters": weights, "parameters_without_embeddings": weights}
 
 
-def _measured(found: Any, targets: Any) -> dict[str, float]:
-    if targets.dtype.kind == "f":
+def _measured(found: Any, targets: Any, measure: str) -> dict[str, float]:
+    if measure == "pearson":
         values = {
             "pearson": stats.pearsonr(found, targets).statistic,
             "spearman": stats.spearmanr(found, targets).statistic,
@@ -75,7 +82,7 @@ def _measured(found: Any, targets: Any) -> dict[str, float]:
             "accuracy": np.mean(found == targets),
             "macro_f1": f1_score(targets, found, average="macro"),
         }
-        if targets.max() == 1:
+        if measure == "f1":
             values["f1"] = f1_score(targets, found)
     return {name: round(float(value), 5) for name, value in values.items()}
 

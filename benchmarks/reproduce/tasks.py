@@ -32,7 +32,7 @@ class Task:
         graded: Whether the target is a relatedness of 1 to 5 instead of a class.
         patience: Epochs without a better one before a run ends.
         positive_f1: Whether the F1 of class 1 is measured.
-        paper_sizes: What `--paper-sizes` changes beyond `PAPER_SIZES`.
+        paper_sizes: What `--full` changes beyond the module's full sizes.
     """
 
     parts: Callable[[str | None], tuple[Any, Any, Any]]

@@ -202,6 +202,39 @@ def comparison_table(results):
     return "\n".join(lines)
 
 
+def which_table(files):
+    """Every mechanism once: its accuracy on each set of the comparison, its cost, its truth."""
+    reviews = files["reviews"]
+    names = sorted(
+        {name for results in files.values() for name in results["rows"]},
+        key=lambda name: (
+            -sum(
+                mean(results, name) if name in results["rows"] else 0 for results in files.values()
+            )
+        ),
+    )
+    head = ["mechanism", *files, "parameters", "time", "finds what decides (AUC)"]
+    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    for name in names:
+        row = reviews["rows"].get(name)
+        if row is None:
+            continue
+        drawn = "optimizer" in row["config"]
+        auc = row["summary"].get("test_rationale_auc")
+        cells = [
+            name,
+            *[
+                percent(mean(results, name)) if name in results["rows"] else "–"
+                for results in files.values()
+            ],
+            f"{row['parameters_without_embeddings']:,}" if drawn else "–",
+            f"{relative_time(reviews, name, BASE):.1f}" if drawn else "–",
+            "–" if auc is None else f"{auc['mean']:.2f}",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def scatter(results, across, words, value):
     """Accuracy against something that `value` tells of a row, on a logarithmic axis."""
     measure = MEASURES[f"test_{results['measure']}"][0]
@@ -407,8 +440,39 @@ def state_note(results):
     )
 
 
+# What attention has to beat: a linear classifier on the words, and a mean.
+LINEAR = ("TF-IDF, linear", "linear SVM")
+MEANS = ("AVG", "mean of words", "w/o attention", "language model, mean", "mean")
+
+
+def floors_table(files):
+    """Of every table the linear classifier, the mean and the best of the rest, side by side."""
+    lines = [
+        "| paper | data | measure | TF-IDF, linear | mean | best row with more | its name |",
+        "|---|---|---|--:|--:|--:|---|",
+    ]
+    for results in files:
+        rows = results["rows"]
+        found = [next((n for n in names if n in rows), None) for names in (LINEAR, MEANS)]
+        rest = [n for n in rows if n not in (*LINEAR, *MEANS) and "optimizer" in rows[n]["config"]]
+        if not rest:
+            continue
+        best = max(rest, key=lambda name: mean(results, name))
+        shown = [None if name is None else mean(results, name) for name in (*found, best)]
+        top = max(value for value in shown if value is not None)
+        cells = [
+            "–" if v is None else f"**{percent(v)}**" if v == top else percent(v) for v in shown
+        ]
+        measure = MEASURES[f"test_{results['measure']}"][0]
+        cells = [results["paper"], results["dataset"], measure, *cells, best]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 VIEWS = {
+    "floors": floors_table,
     "comparison": comparison_table,
+    "which": which_table,
     "parameters": parameters_chart,
     "time": time_chart,
     "accuracy": accuracy_table,
@@ -425,11 +489,24 @@ VIEWS = {
 }
 
 
+def measured(folder):
+    """The results of every paper's tables."""
+    files = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    return [each for each in files if each.get("claims")]
+
+
 def fill(markdown, folder):
     """Replaces the markers of a page by the tables of the results in `folder`."""
 
     def table(match):
-        results = json.loads((folder / f"{match['file']}.json").read_text(encoding="utf-8"))
+        if match["file"] == "all":
+            results = measured(folder)
+        elif match["file"] == "comparison":
+            paths = sorted(folder.glob("comparison_*.json"))
+            files = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+            results = {each["dataset"]: each for each in files}
+        else:
+            results = json.loads((folder / f"{match['file']}.json").read_text(encoding="utf-8"))
         return VIEWS[match["view"]](results)
 
     return MARKER.sub(table, markdown)

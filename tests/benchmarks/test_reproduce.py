@@ -193,10 +193,10 @@ def test_right_answers_are_kept_item_by_item():
 
 def test_tf_idf_on_texts():
     made = [datasets.questions(count, seed=seed) for count, seed in ((300, 0), (60, 1), (100, 2))]
-    result, facts = floors.run("TF-IDF, linear", tuple(made), 0, graded=False)
+    result, facts = floors.run("TF-IDF, linear", tuple(made), 0, "accuracy")
     assert result["test_accuracy"] == round(unpacked(result["correct"], 100).mean(), 5)
     assert result["strength"] in floors.STRENGTHS and facts["parameters"] > 300
-    again, _ = floors.run("TF-IDF, linear", tuple(made), 0, graded=False)
+    again, _ = floors.run("TF-IDF, linear", tuple(made), 0, "accuracy")
     assert again["correct"] == result["correct"]
 
 
@@ -218,9 +218,9 @@ def test_tf_idf_on_pairs():
         )
 
     made = (part(200), part(40), part(60))
-    classes, _ = floors.run("TF-IDF, linear", made, 0, graded=False)
+    classes, _ = floors.run("TF-IDF, linear", made, 0, "accuracy")
     assert classes["test_accuracy"] == 1 and unpacked(classes["correct"], 60).all()
-    graded, _ = floors.run("TF-IDF, linear", made, 0, graded=True)
+    graded, _ = floors.run("TF-IDF, linear", made, 0, "pearson")
     assert graded["test_pearson"] > 0.95 and "correct" not in graded
 
 
