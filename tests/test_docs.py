@@ -37,7 +37,7 @@ def hook(name):
 
 
 results, pictures, speed = hook("results"), hook("pictures"), hook("speed")
-support = hook("support")
+support, behaviour = hook("support"), hook("behaviour")
 
 
 def source(page):
@@ -168,6 +168,7 @@ def test_pages_speak_of_no_machine(page):
 def test_markers_are_filled(page):
     filled = pictures.draw(speed.fill(results.fill(source(page), RESULTS), RESULTS))
     filled = support.fill(filled, DOCS / "support")
+    filled = behaviour.fill(filled, RESULTS / "behaviour")
     assert "<!--" not in filled
 
 

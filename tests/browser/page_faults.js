@@ -42,6 +42,14 @@ for (const drawing of document.querySelectorAll("svg[role=img]")) {
   if (!drawing.getAttribute("aria-label")) faults.push("drawing without a description");
 }
 
+// --- links within the page, those of formulas and notebooks too
+for (const link of document.querySelectorAll(`${content} a[href^="#"]`)) {
+  const anchor = decodeURIComponent(link.hash.slice(1));
+  if (anchor && !document.getElementById(anchor) && !document.getElementsByName(anchor).length) {
+    faults.push(`no place for the link #${anchor}`);
+  }
+}
+
 // --- formulas
 for (const error of document.querySelectorAll(".katex-error")) {
   faults.push(`formula with an error: ${error.title || named(error)}`);

@@ -36,6 +36,7 @@ def test_a_sound_page(browser, tmp_path):
         ("<img src='nowhere.png' alt='lost'>", "picture not loaded"),
         (f"<img src='{DOT}'>", "without a description"),
         ("<svg role=img></svg>", "without a description"),
+        ("<a href='#nowhere'>there</a>", "no place for the link #nowhere"),
         ("<p>so \\(x^2\\) is</p>", "raw formula"),
         ("<div class=arithmatex>x</div>", "formula not set"),
         ("<span class=katex-error title='ParseError'>x</span>", "ParseError"),
