@@ -36,7 +36,8 @@ endif
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test lint format types examples wheel env constraints clean distclean docs audit \
-	docs-serve test-lower-bound test-browser test-slow $(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) $(BACKENDS:%=notebooks-%)
+	docs-serve test-lower-bound test-browser test-slow test-extras release-check $(BACKENDS:%=test-extra-%) \
+	$(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) $(BACKENDS:%=notebooks-%)
 
 help:  ## list these targets
 	@echo "make <target>   (one virtual environment, $(VENV), made when first needed)"
@@ -104,6 +105,17 @@ wheel: $(TEST_ENV)  ## build the package, install it into a clean environment wi
 	@$(PYTHON) -m venv build/venv
 	@build/venv/bin/python -m pip install -qq -c constraints.txt "$$(ls build/dist/*.whl)[jax]"
 	cd build && KERAS_BACKEND=jax venv/bin/python -I ../tests/wheel_check.py dist/*.whl
+
+test-extras: wheel $(BACKENDS:%=test-extra-%)  ## the built package with each backend alone; no part of make test
+
+$(BACKENDS:%=test-extra-%): test-extra-%:
+	@rm -rf build/extra-$* && $(PYTHON) -m venv build/extra-$*
+	$(if $(findstring torch,$*),@build/extra-$*/bin/python -m pip install -qq -c constraints.txt torch)
+	@build/extra-$*/bin/python -m pip install -qq -c constraints.txt "$$(ls build/dist/*.whl)[$*]"
+	cd build && KERAS_BACKEND=$* extra-$*/bin/python -I ../tests/wheel_check.py dist/*.whl
+
+release-check: wheel  ## what keeps this tree from being released; changes nothing, uploads nothing
+	@$(PY) tools/release.py
 
 # JAX's compiler in a hurry: tests compile much and compute little, notebooks somewhat more.
 test-jax test-browser: export XLA_FLAGS := $(XLA_FLAGS) --xla_backend_optimization_level=0

@@ -166,9 +166,7 @@ def mask(subject: Subject) -> str:
     layer = subject.make("float32")
     symbol = keras.Input((None,), dtype="int32")
     embedded = table(symbol)
-    output = (
-        layer([embedded, embedded]) if _takes_pair(subject) else _plain(subject, layer, embedded)
-    )
+    output = _plain(subject, layer, embedded)
     model = keras.Model(symbol, output)
     before = _kept_part(subject, model.predict(tokens, verbose=0))
     weights = table.get_weights()[0]
