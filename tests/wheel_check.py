@@ -1,4 +1,4 @@
-"""Run by `make wheel` in a clean environment that holds the wheel and one backend.
+"""Run by `make wheel` and `make test-extras` in an environment of the wheel and one backend.
 
 Checks that the wheel holds the package and nothing else, that it works where no other backend
 and no optional package is installed, and that it is not the source tree that was imported.
@@ -6,11 +6,13 @@ and no optional package is installed, and that it is not the source tree that wa
 
 import importlib.metadata
 import importlib.util
+import os
 import sys
 import zipfile
 from pathlib import Path
 
-OPTIONAL = ["tensorflow", "torch", "tokenizers", "gensim", "matplotlib", "sklearn", "keras_hub"]
+BACKENDS = ["jax", "tensorflow", "torch"]
+OPTIONAL = ["tokenizers", "gensim", "matplotlib", "sklearn", "keras_hub"]
 
 
 def check_contents(wheel: Path, source: Path) -> None:
@@ -28,7 +30,8 @@ def check_contents(wheel: Path, source: Path) -> None:
 
 def check_use(source: Path) -> None:
     """The installed package trains a model that pools by attention."""
-    present = [name for name in OPTIONAL if importlib.util.find_spec(name)]
+    others = [name for name in BACKENDS if name != os.environ["KERAS_BACKEND"]]
+    present = [name for name in OPTIONAL + others if importlib.util.find_spec(name)]
     assert not present, f"the environment is not clean: {present}"
 
     import keras
@@ -55,4 +58,4 @@ if __name__ == "__main__":
     package = Path(__file__).resolve().parent.parent / "keras_attnpool"
     check_contents(Path(sys.argv[1]), package)
     check_use(package)
-    print("wheel: ok")
+    print(f"wheel with {os.environ['KERAS_BACKEND']} alone: ok")

@@ -5,6 +5,7 @@ The notebooks lie beside `docs/`. Each becomes a page under `notebooks/`, and th
 """
 
 import re
+from html import escape, unescape
 from pathlib import Path
 
 from mkdocs.plugins import event_priority
@@ -16,6 +17,29 @@ REMOTE_SCRIPT = re.compile(r"<script\b[^>]*\bsrc=\"https?:[^>]*>\s*</script>")
 REMOTE_MODULE = re.compile(
     r"<script type=\"module\">(?:(?!</script>).)*?https?://.*?</script>", re.S
 )
+
+# For the tests of the notebooks, not for readers.
+CHECK = re.compile(r'(?:<span class="c1"># NBVAL_\w+</span>|(?<=">)# NBVAL_\w+)\n')
+HEADING_OR_PICTURE = re.compile(
+    r"<h[1-6]\b[^>]*>(?P<heading>.*?)</h[1-6]>|"
+    r'(?<=alt=")No description has been provided for this image(?=")',
+    re.S,
+)
+
+
+def described(page):
+    """The page with each picture described by the heading that it stands under."""
+    heading = ""
+
+    def described_or_kept(match):
+        nonlocal heading
+        if match["heading"] is None:
+            return f"Picture drawn by the code above, under the heading: {heading}"
+        words = re.sub(r"<a\b.*?</a>|<[^>]*>", "", match["heading"], flags=re.S)
+        heading = escape(unescape(words).strip())
+        return match[0]
+
+    return HEADING_OR_PICTURE.sub(described_or_kept, page)
 
 
 def notebooks(config):
@@ -45,7 +69,9 @@ def on_files(files, config):
 
 
 def on_page_content(html, page, config, files):
-    """Takes out what a notebook's page would fetch from elsewhere."""
+    """Takes out what a page of a notebook would fetch from elsewhere; describes its pictures."""
     if not page.file.src_uri.endswith(".ipynb"):
         return html
-    return REMOTE_MODULE.sub("", REMOTE_SCRIPT.sub("", html))
+    for left_out in (REMOTE_SCRIPT, REMOTE_MODULE, CHECK):
+        html = left_out.sub("", html)
+    return described(html)

@@ -11,6 +11,8 @@ MARKER = re.compile(r"^<!-- picture: (?P<name>\w+) -->$", re.M)
 
 TOKENS = ("the", "staff", "was", "not", "friendly", "pad", "pad")
 KEPT = 5
+# Of what is left out: still to be read.
+FAINT = 0.7
 
 
 def text(x, y, content, size=14, anchor="middle", **attributes):
@@ -62,7 +64,7 @@ def attention(heads, label, caption, asks):
     right = left + step * len(TOKENS)
     parts = [text(4, 22, asks, 13, "start")]
     for index, token in enumerate(TOKENS):
-        faint = {} if index < KEPT else {"opacity": 0.5}
+        faint = {} if index < KEPT else {"opacity": FAINT}
         parts.append(text(left + step * index + 24, top - 10, token, 13, **faint))
     for row, (name, weights) in enumerate(heads):
         y = top + row * (height + 8)
@@ -71,10 +73,10 @@ def attention(heads, label, caption, asks):
             x = left + step * index
             kept = index < KEPT
             weight = weights[index] if kept else 0.0
-            dash = {} if kept else {"stroke_dasharray": "3 3", "opacity": 0.5}
+            dash = {} if kept else {"stroke_dasharray": "3 3", "opacity": FAINT}
             parts.append(box(x, y, step - 4, height, 0.85 * weight, **dash))
             number = f"{weight:.2f}" if kept else "0"
-            parts.append(text(x + 24, y + 22, number, 13, **({} if kept else {"opacity": 0.5})))
+            parts.append(text(x + 24, y + 22, number, 13, **({} if kept else {"opacity": FAINT})))
         parts.append(arrow(right + 2, y + height / 2, right + 26, y + height / 2))
         for index in range(4):
             parts.append(box(right + 32 + 13 * index, y + 10, 13, 14, 0.15 + 0.2 * (index % 3)))
@@ -138,7 +140,7 @@ def weights_of_features():
     right = left + step * len(TOKENS)
     parts = []
     for index, token in enumerate(TOKENS):
-        faint = {} if index < KEPT else {"opacity": 0.5}
+        faint = {} if index < KEPT else {"opacity": FAINT}
         parts.append(text(left + step * index + 24, top - 10, token, 13, **faint))
     for row, weights in enumerate(rows):
         y = top + row * (height + 6)
@@ -146,11 +148,11 @@ def weights_of_features():
         for index in range(len(TOKENS)):
             kept = index < KEPT
             weight = weights[index] if kept else 0.0
-            dash = {} if kept else {"stroke_dasharray": "3 3", "opacity": 0.5}
+            dash = {} if kept else {"stroke_dasharray": "3 3", "opacity": FAINT}
             x = left + step * index
             parts.append(box(x, y, step - 4, height, 0.85 * weight, **dash))
             number = f"{weight:.2f}" if kept else "0"
-            parts.append(text(x + 24, y + 20, number, 13, **({} if kept else {"opacity": 0.5})))
+            parts.append(text(x + 24, y + 20, number, 13, **({} if kept else {"opacity": FAINT})))
         parts.append(arrow(right + 2, y + height / 2, right + 26, y + height / 2))
         parts.append(box(right + 32, y + 8, 14, 14, 0.3 + 0.15 * row))
     return figure(
@@ -239,7 +241,7 @@ def masks():
         for row in range(size):
             for column in range(size):
                 share = factor(column - row)
-                dash = {} if share else {"stroke_dasharray": "2 3", "opacity": 0.5}
+                dash = {} if share else {"stroke_dasharray": "2 3", "opacity": FAINT}
                 at = (x + cell * column, top + cell * row)
                 parts.append(box(*at, cell - 2, cell - 2, 0.85 * share, **dash))
     return figure(
@@ -269,7 +271,7 @@ def packing():
     def row(x, y, width, words, shade):
         for column in range(width):
             kept = column < words
-            dash = {} if kept else {"stroke_dasharray": "2 3", "opacity": 0.5}
+            dash = {} if kept else {"stroke_dasharray": "2 3", "opacity": FAINT}
             parts.append(box(x + cell * column, y, cell - 2, cell - 2, shade * kept, **dash))
 
     shades = (0.85, 0.5, 0.25)
@@ -305,7 +307,7 @@ def packing():
         for place in range(3):
             at = (x + 26 * place, top + 26 * document)
             found = numbers.get((document, place), 0)
-            dash = {} if found else {"stroke_dasharray": "2 3", "opacity": 0.5}
+            dash = {} if found else {"stroke_dasharray": "2 3", "opacity": FAINT}
             parts.append(box(*at, 24, 24, shades[document] * bool(found) * 0.6, **dash))
             parts.append(text(at[0] + 12, at[1] + 16, str(found), 12))
     return figure(
@@ -328,7 +330,7 @@ def sequential_attention():
     right = left + step * len(TOKENS)
     parts = [text(4, top - 10, "features", 13, "start"), text(72, top - 10, "gate", 13)]
     for index, token in enumerate(TOKENS):
-        faint = {} if index < KEPT else {"opacity": 0.5}
+        faint = {} if index < KEPT else {"opacity": FAINT}
         parts.append(text(left + step * index + 24, top - 10, token, 13, **faint))
     for row, share in enumerate(gate):
         y = top + row * (height + 4)
@@ -337,7 +339,7 @@ def sequential_attention():
         parts.append(text(72, y + 20, f"{share:.1f}", 13))
         for index in range(len(TOKENS)):
             kept = index < KEPT
-            dash = {} if kept else {"stroke_dasharray": "3 3", "opacity": 0.5}
+            dash = {} if kept else {"stroke_dasharray": "3 3", "opacity": FAINT}
             fill = 0.95 * share * (0.25 + 2 * weights[index]) if kept else 0.0
             parts.append(box(left + step * index, y, step - 4, height, fill, **dash))
         parts.append(box(right + 44, y, 30, height, 0.8 * share))
@@ -345,10 +347,10 @@ def sequential_attention():
     parts.append(text(4, y + 22, "weights of tokens", 13, "start"))
     for index in range(len(TOKENS)):
         x, kept = left + step * index, index < KEPT
-        dash = {} if kept else {"stroke_dasharray": "3 3", "opacity": 0.5}
+        dash = {} if kept else {"stroke_dasharray": "3 3", "opacity": FAINT}
         parts.append(box(x, y, step - 4, height, 0.85 * weights[index] if kept else 0.0, **dash))
         number = f"{weights[index]:.2f}" if kept else "0"
-        faint = {} if kept else {"opacity": 0.5}
+        faint = {} if kept else {"opacity": FAINT}
         parts.append(text(x + 24, y + 20, number, 13, **faint))
     middle = top + 2 * (height + 4)
     parts.append(arrow(right + 4, middle, right + 38, middle))

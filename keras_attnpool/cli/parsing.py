@@ -22,6 +22,9 @@ something to see at once:
   python -m keras_attnpool train --model lama --out runs/first
   python -m keras_attnpool predict runs/first "The room was not clean at all."
   python -m keras_attnpool explain runs/first "The room was not clean at all."
+
+It runs on the backend that the environment variable KERAS_BACKEND names: jax, torch or tensorflow.
+What an option is for: python -m keras_attnpool COMMAND --help
 """
 
 TRAIN_DESCRIPTION = """\

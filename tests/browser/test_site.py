@@ -1,0 +1,174 @@
+"""The built site in a browser, every page, on a wide and a narrow window, light and dark."""
+
+import pathlib
+
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+SITE = REPOSITORY / "site"
+WIDE, NARROW = 1280, 390
+SOURCES = [
+    *(path.relative_to(REPOSITORY / "docs") for path in (REPOSITORY / "docs").rglob("*.md")),
+    *(path.relative_to(REPOSITORY) for path in (REPOSITORY / "notebooks").glob("*.ipynb")),
+]
+PAGES = sorted(path.with_suffix(".html").as_posix() for path in SOURCES)
+# One of each kind, for what is the same on all.
+KINDS = ["index.html", "layers/low-rank-attention-pooling.html", "notebooks/01_lama.html"]
+# The page's text; the columns beside it are the theme's, and folded away on a phone.
+CONTENT = ".md-content"
+
+
+def test_the_site_has_these_pages_and_no_others(served):
+    built = {path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html")}
+    assert built == {*PAGES, "404.html"}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page(browser, served, page):
+    """From a server on a light screen, as a file on a dark one."""
+    faults = []
+    for base, widths, scheme in (
+        (served, (WIDE, NARROW), "light"),
+        (SITE.as_uri(), (NARROW, WIDE), "dark"),
+    ):
+        url = f"{base}/{page}"
+        browser.open(url, widths[0], scheme)
+        shown = "slate" if scheme == "dark" else "default"
+        assert browser.run("return document.body.dataset.mdColorScheme") == shown
+        for width in widths:
+            browser.resize(width)
+            found = browser.faults(url, CONTENT)
+            faults += [f"{width} wide, {scheme}: {fault}" for fault in found]
+    assert not faults, f"{page}:\n" + "\n".join(faults)
+
+
+def test_a_page_that_is_not_there(browser, served):
+    """The error page finds its style wherever it is shown."""
+    url = f"{served}/no/such/page.html"
+    browser.open(url, NARROW, "light")
+    assert "404" in browser.run("return document.querySelector('h1').textContent")
+    # The page itself is the one that is not found.
+    missing = [fault for fault in browser.faults(url, CONTENT) if "/no/such/page.html" not in fault]
+    assert missing == []
+
+
+def test_pages_with_formulas_show_formulas(browser, served):
+    browser.open(f"{served}/layers/low-rank-attention-pooling.html", WIDE, "light")
+    assert browser.run("return document.querySelectorAll('.katex-display').length") > 0
+    browser.open(f"{served}/notebooks/01_lama.html", WIDE, "light")
+    assert browser.run("return document.querySelectorAll('.katex').length") > 20
+    loaded = (
+        "return [...document.fonts].some((f) => f.family == 'KaTeX_Math' && f.status == 'loaded')"
+    )
+    assert browser.run(loaded)
+
+
+# --- keyboard ----------------------------------------------------------------------------------
+
+FOCUSED = """
+const element = document.activeElement;
+// The theme hides radio buttons and draws the focus around their labels.
+const next = element.nextElementSibling;
+const labels = element.type != "radio" ? [] : next.localName == "label" ? [next] : element.labels;
+const shown = [...labels].find((label) => label.getClientRects().length) || element;
+const style = getComputedStyle(shown), box = shown.getBoundingClientRect();
+const names = [element.getAttribute("aria-label"), shown.title, shown.textContent];
+return {
+  name: names.map((name) => (name || "").trim()).find((name) => name) || "",
+  tag: element.localName, kind: element.className, part: element.dataset.mdComponent || "",
+  outlined: style.outlineStyle != "none" && parseFloat(style.outlineWidth) > 0,
+  inside: box.width > 0 && box.height > 0 && box.right > 0 && box.left < innerWidth
+    && box.bottom > 0 && box.top < innerHeight,
+};
+"""
+
+
+@pytest.mark.parametrize("page", KINDS)
+def test_the_keyboard_reaches_everything(browser, served, page):
+    from selenium.webdriver.common.keys import Keys
+
+    browser.open(f"{served}/{page}", WIDE, "light")
+    stops = []
+    for _ in range(40):
+        browser.driver.switch_to.active_element.send_keys(Keys.TAB)
+        browser.settle()
+        stops.append(browser.run(FOCUSED))
+    assert "md-skip" in stops[0]["kind"] and stops[0]["inside"]
+    assert any(stop["part"] == "search-query" for stop in stops)
+    assert sum("md-nav__link" in stop["kind"] for stop in stops) > 3
+    # The theme's arrows that unfold a section stand beside the link that names it.
+    arrows = [stop for stop in stops if stop["tag"] == "label" and "md-nav__link" in stop["kind"]]
+    for stop in stops:
+        named = stop["name"] or stop["part"] or stop["tag"] == "body" or stop in arrows
+        assert named, f"no name: {stop}"
+    # Of the search's results there are none yet.
+    stops = [stop for stop in stops if "md-search__scrollwrap" not in stop["kind"]]
+    hidden = [stop for stop in stops if stop["tag"] != "body" and not stop["inside"]]
+    assert hidden == [], "the focus is out of sight"
+    # A caret shows the focus of a field.
+    shown = [stop for stop in stops if stop["outlined"] or stop["part"] == "search-query"]
+    plain = [stop for stop in stops if stop["tag"] != "body" and stop not in shown]
+    assert plain == [], "the focus is not to be seen"
+
+
+def test_the_first_stop_skips_to_the_text(browser, served):
+    from selenium.webdriver.common.keys import Keys
+
+    browser.open(f"{served}/{KINDS[1]}", WIDE, "light")
+    browser.driver.switch_to.active_element.send_keys(Keys.TAB)
+    browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
+    assert browser.run("return decodeURIComponent(location.hash)") == "#lowrankattentionpooling"
+
+
+# --- search and copies -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("base", ["server", "file"])
+def test_search(browser, served, base, width):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    url = f"{served if base == 'server' else SITE.as_uri()}/index.html"
+    browser.open(url, width, "light")
+    if width == NARROW:
+        browser.driver.find_element(
+            By.CSS_SELECTOR, "label.md-header__button[for=__search]"
+        ).click()
+    field = browser.driver.find_element(By.CSS_SELECTOR, "[data-md-component=search-query]")
+    WebDriverWait(browser.driver, 10).until(lambda _: field.is_displayed())
+    field.click()
+    field.send_keys("MultiDimAttentionPooling")
+    links = WebDriverWait(browser.driver, 20).until(
+        lambda driver: driver.find_elements(By.CSS_SELECTOR, "a.md-search-result__link")
+    )
+    targets = [link.get_attribute("href") for link in links]
+    assert any("/layers/multi-dim-attention-pooling.html" in target for target in targets)
+    assert browser.faults(url, CONTENT) == []
+
+
+def test_code_can_be_copied(browser, served):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    browser.open(f"{served}/index.html", WIDE, "light")
+    permissions = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+    browser.command("Browser.grantPermissions", permissions=permissions, origin=served)
+    block = next(
+        each
+        for each in browser.driver.find_elements(By.CSS_SELECTOR, ".highlight")
+        if "import keras" in each.text
+    )
+    button = block.find_element(By.CSS_SELECTOR, "[data-md-type=copy], .md-clipboard")
+    assert button.get_attribute("title") or button.get_attribute("aria-label")
+    browser.run("arguments[0].scrollIntoView({block: 'center'})", block)
+    button.click()
+    read = "navigator.clipboard.readText().then(arguments[arguments.length - 1])"
+
+    def copied(driver):
+        return driver.execute_async_script(read)
+
+    text = WebDriverWait(browser.driver, 5).until(copied)
+    assert text.startswith("import keras\nimport numpy as np\n") and "model.fit(texts" in text
