@@ -9,9 +9,10 @@ import functools
 import json
 import math
 import re
+import textwrap
 from pathlib import Path
 
-MARKER = re.compile(r"^<!-- results: (?P<file>\w+) (?P<view>\w+) -->$", re.M)
+MARKER = re.compile(r"^(?P<indent> *)<!-- results: (?P<file>\w+) (?P<view>\w+) -->$", re.M)
 
 # How a measure is written: its name, and its figure.
 MEASURES = {
@@ -91,11 +92,12 @@ def verdict(difference, error, paper):
     return words
 
 
-def claims_table(results):
+def claims_table(results, about=""):
     """The paper's order of models, pair by pair, against ours; our own questions come last.
 
     A claim is `[better, worse, words, distance]`; the distance is the paper's on its own data, or
-    `None` for the difference of the paper's figures of the two rows.
+    `None` for the difference of the paper's figures of the two rows. With `about`, only claims
+    whose words have it in them.
     """
     lines = [
         "| finding | paper | here | twice the standard error | verdict |",
@@ -103,7 +105,7 @@ def claims_table(results):
     ]
     rows = results["rows"]
     for better, worse, words, distance in results["claims"]:
-        if better not in rows or worse not in rows:
+        if better not in rows or worse not in rows or about not in words:
             continue
         papers = [rows[name]["paper"] for name in (better, worse)]
         if distance is None and None not in papers:
@@ -119,6 +121,12 @@ def claims_table(results):
         ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def penalties_table(results):
+    """The findings on penalties of heads."""
+    table = claims_table(results, "penalty")
+    return table if table.count("\n") > 1 else "*Not measured yet.*"
 
 
 def best_epochs(row):
@@ -241,6 +249,7 @@ def state_note(results):
 VIEWS = {
     "accuracy": accuracy_table,
     "claims": claims_table,
+    "penalties": penalties_table,
     "recipes": recipes_table,
     "protocol": protocol_list,
     "state": state_note,
@@ -258,7 +267,7 @@ def fill(markdown, folder):
 
     def table(match):
         results = json.loads((folder / f"{match['file']}.json").read_text(encoding="utf-8"))
-        return VIEWS[match["view"]](results)
+        return textwrap.indent(VIEWS[match["view"]](results), match["indent"])
 
     return MARKER.sub(table, markdown)
 
