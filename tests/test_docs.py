@@ -195,6 +195,49 @@ def test_pictures_are_sound(name):
         assert 0 <= float(text.get("x")) <= width and 0 <= float(text.get("y")) <= height
 
 
+def text_boxes(picture):
+    """Where the texts of a picture stand, about: `(left, top, right, bottom, words)`."""
+    for text in picture.iter("text"):
+        if text.get("transform"):
+            continue
+        x, y, size = (float(text.get(name)) for name in ("x", "y", "font-size"))
+        # Between narrow and wide sans serif letters.
+        width = 0.53 * size * len(text.text)
+        left = x - {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor")] * width
+        yield left, y - 0.75 * size, left + width, y + 0.1 * size, text.text
+
+
+@pytest.mark.parametrize("name", sorted(pictures.PICTURES))
+def test_texts_of_pictures_fit_and_do_not_overlap(name):
+    picture = ElementTree.fromstring(pictures.PICTURES[name]()).find("svg")
+    width = float(picture.get("viewBox").split()[2])
+    boxes = list(text_boxes(picture))
+    assert all(-2 <= box[0] and box[2] <= width + 2 for box in boxes)
+    assert overlaps(boxes) == []
+
+
+def overlaps(boxes):
+    """The pairs of words that stand on each other."""
+    return [
+        (a[4], b[4])
+        for i, a in enumerate(boxes)
+        for b in boxes[i + 1 :]
+        if a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+    ]
+
+
+def test_overlapping_texts_are_seen():
+    drawn = pictures.figure(
+        200,
+        50,
+        "",
+        "",
+        [pictures.text(10, 20, "one"), pictures.text(20, 22, "two"), pictures.text(90, 20, "six")],
+    )
+    picture = ElementTree.fromstring(drawn).find("svg")
+    assert overlaps(list(text_boxes(picture))) == [("one", "two")]
+
+
 # --- results -----------------------------------------------------------------------------------
 
 
