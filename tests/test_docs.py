@@ -115,14 +115,38 @@ def test_every_layer_has_a_page(name):
     file = inspect.getmodule(getattr(layers, name)).__name__.rpartition(".")[2]
     page = f"layers/{file.replace('_', '-')}.md"
     assert {name: page} in next(e["Layers"] for e in CONFIG["nav"] if "Layers" in e)
-    text = source(page)
-    assert text.startswith(f"# {name}\n")
-    # The equation comes first, and what is promised of every layer follows.
-    assert text.index("$$") < text.index("```python")
-    weightless = "Pooling1D" in name or name == "PairMatching"
-    for word in ("Masking", "No weights" if weightless else "parameters", "api/"):
-        assert word in text, f"{page} says nothing about {word!r}"
+    assert source(page).startswith(f"# {name}\n")
     assert f"({page.partition('/')[2]})" in source("layers/index.md")
+
+
+# The parts of a layer's page, in their order; others may stand between them.
+PARTS = ("The equations", "Example", "Shapes", "Masking", "Cost", "How it differs", "Reference")
+SHAPE = re.compile(r"`\([^`]*\)`")
+
+
+def parts(text):
+    """The parts of a page by their headings."""
+    found = re.split(r"^## (.*?)(?: *\{.*\})?$", text, flags=re.M)
+    return dict(zip(found[1::2], found[2::2], strict=True))
+
+
+@pytest.mark.parametrize("name", public(layers))
+def test_a_layer_s_page_has_all_parts(name):
+    module = inspect.getmodule(getattr(layers, name)).__name__.rpartition(".")[2]
+    page = source(f"layers/{module.replace('_', '-')}.md")
+    found = parts(page)
+    assert [title for title in found if title in PARTS] == list(PARTS)
+    assert all(len(found[title].split()) > 5 for title in PARTS)
+    assert "$$" in found["The equations"]
+    assert page.index("<!-- picture: ") < page.index("## Example")
+    assert "```python" in found["Example"] and "assert" in found["Example"]
+    assert re.search(r"parameters|No weights", found["Cost"]) and "/speed.md" in found["Cost"]
+    assert "[API](../api/layers.md)" in found["Reference"]
+    # The shapes are those of the docstring.
+    docstring = inspect.getdoc(getattr(layers, name))
+    section = re.search(r"^Output shape:\n(.*?)\n\n", docstring, re.M | re.S)[1]
+    stated = [re.sub(r"\s+", " ", shape) for shape in SHAPE.findall(section)]
+    assert stated and all(shape in found["Shapes"] for shape in stated), stated
 
 
 @pytest.mark.parametrize(
