@@ -116,14 +116,38 @@ def test_every_layer_has_a_page(name):
     file = inspect.getmodule(getattr(layers, name)).__name__.rpartition(".")[2]
     page = f"layers/{file.replace('_', '-')}.md"
     assert {name: page} in next(e["Layers"] for e in CONFIG["nav"] if "Layers" in e)
-    text = source(page)
-    assert text.startswith(f"# {name}\n")
-    # The equation comes first, and what is promised of every layer follows.
-    assert text.index("$$") < text.index("```python")
-    weightless = "Pooling1D" in name or name == "PairMatching"
-    for word in ("Masking", "No weights" if weightless else "parameters", "api/"):
-        assert word in text, f"{page} says nothing about {word!r}"
+    assert source(page).startswith(f"# {name}\n")
     assert f"({page.partition('/')[2]})" in source("layers/index.md")
+
+
+# The parts of a layer's page, in their order; others may stand between them.
+PARTS = ("The equations", "Example", "Shapes", "Masking", "Cost", "How it differs", "Reference")
+SHAPE = re.compile(r"`\([^`]*\)`")
+
+
+def parts(text):
+    """The parts of a page by their headings."""
+    found = re.split(r"^## (.*?)(?: *\{.*\})?$", text, flags=re.M)
+    return dict(zip(found[1::2], found[2::2], strict=True))
+
+
+@pytest.mark.parametrize("name", public(layers))
+def test_a_layer_s_page_has_all_parts(name):
+    module = inspect.getmodule(getattr(layers, name)).__name__.rpartition(".")[2]
+    page = source(f"layers/{module.replace('_', '-')}.md")
+    found = parts(page)
+    assert [title for title in found if title in PARTS] == list(PARTS)
+    assert all(len(found[title].split()) > 5 for title in PARTS)
+    assert "$$" in found["The equations"]
+    assert page.index("<!-- picture: ") < page.index("## Example")
+    assert "```python" in found["Example"] and "assert" in found["Example"]
+    assert re.search(r"parameters|No weights", found["Cost"]) and "/speed.md" in found["Cost"]
+    assert "[API](../api/layers.md)" in found["Reference"]
+    # The shapes are those of the docstring.
+    docstring = inspect.getdoc(getattr(layers, name))
+    section = re.search(r"^Output shape:\n(.*?)\n\n", docstring, re.M | re.S)[1]
+    stated = [re.sub(r"\s+", " ", shape) for shape in SHAPE.findall(section)]
+    assert stated and all(shape in found["Shapes"] for shape in stated), stated
 
 
 @pytest.mark.parametrize(
@@ -195,6 +219,49 @@ def test_pictures_are_sound(name):
     width, height = (float(number) for number in picture.get("viewBox").split()[2:])
     for text in picture.iter("text"):
         assert 0 <= float(text.get("x")) <= width and 0 <= float(text.get("y")) <= height
+
+
+def text_boxes(picture):
+    """Where the texts of a picture stand, about: `(left, top, right, bottom, words)`."""
+    for text in picture.iter("text"):
+        if text.get("transform"):
+            continue
+        x, y, size = (float(text.get(name)) for name in ("x", "y", "font-size"))
+        # Between narrow and wide sans serif letters.
+        width = 0.53 * size * len(text.text)
+        left = x - {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor")] * width
+        yield left, y - 0.75 * size, left + width, y + 0.1 * size, text.text
+
+
+@pytest.mark.parametrize("name", sorted(pictures.PICTURES))
+def test_texts_of_pictures_fit_and_do_not_overlap(name):
+    picture = ElementTree.fromstring(pictures.PICTURES[name]()).find("svg")
+    width = float(picture.get("viewBox").split()[2])
+    boxes = list(text_boxes(picture))
+    assert all(-2 <= box[0] and box[2] <= width + 2 for box in boxes)
+    assert overlaps(boxes) == []
+
+
+def overlaps(boxes):
+    """The pairs of words that stand on each other."""
+    return [
+        (a[4], b[4])
+        for i, a in enumerate(boxes)
+        for b in boxes[i + 1 :]
+        if a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+    ]
+
+
+def test_overlapping_texts_are_seen():
+    drawn = pictures.figure(
+        200,
+        50,
+        "",
+        "",
+        [pictures.text(10, 20, "one"), pictures.text(20, 22, "two"), pictures.text(90, 20, "six")],
+    )
+    picture = ElementTree.fromstring(drawn).find("svg")
+    assert overlaps(list(text_boxes(picture))) == [("one", "two")]
 
 
 # --- results -----------------------------------------------------------------------------------

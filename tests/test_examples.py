@@ -121,6 +121,37 @@ def test_readme_has_examples():
     assert next(pages()).blocks
 
 
+PUBLIC = ("layers", "models", "regularizers", "ops", "datasets", "text", "analysis")
+
+
+def public_names():
+    """Yields `(module, name)` of all classes and functions that the public modules offer."""
+    for part in PUBLIC:
+        module = importlib.import_module(f"keras_attnpool.{part}")
+        for name, value in vars(module).items():
+            is_code = inspect.isclass(value) or inspect.isfunction(value)
+            if is_code and not name.startswith("_") and "keras_attnpool" in value.__module__:
+                yield part, name
+
+
+def test_public_names_are_found():
+    found = set(public_names())
+    assert {("layers", "AttentionPooling"), ("ops", "masked_softmax")} <= found
+    assert {("models", "LAMA"), ("text", "WordTokenizer"), ("analysis", "RationaleScore")} <= found
+
+
+@pytest.mark.parametrize(("part", "name"), sorted(public_names()))
+def test_every_public_name_has_an_example(part, name):
+    """Its own, not one that a base class has; `test_example` runs it."""
+    value = getattr(importlib.import_module(f"keras_attnpool.{part}"), name)
+    blocks = list(docstring_blocks(inspect.cleandoc(value.__doc__ or "")))
+    assert blocks
+    lines = [line.strip() for _, code in blocks for line in code.splitlines()]
+    prompted = [line for line in lines if line.startswith((">>>", "..."))]
+    shown = "\n".join(prompted or lines)
+    assert re.search(rf"\b{name}\b", shown), "the example does not use the name"
+
+
 PAGE = """
 Text.
 

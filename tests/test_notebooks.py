@@ -155,6 +155,24 @@ def test_notebook_checks_something(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_ends_with_exercises_and_folded_solutions(path):
+    last = [cell for cell in read(path)["cells"] if cell["cell_type"] == "markdown"][-1]
+    text = text_of(last["source"])
+    assert "What it took" in text or "What this took" in text
+    _, _, exercises = text.partition("## Exercises")
+    solutions = re.findall(
+        r"<details><summary>Solution (\d)</summary>\n\n(.*?)\n</details>", exercises, re.S
+    )
+    asked = {int(number) for number in re.findall(r"^(\d)\. \*\*", exercises, re.M)}
+    numbers = [int(number) for number, _ in solutions]
+    assert len(numbers) >= 3 and numbers == sorted(set(numbers)) and set(numbers) <= asked
+    assert exercises.count("<details>") == exercises.count("</details>") == len(numbers)
+    for _, solution in solutions:
+        for code in re.findall(r"```python\n(.*?)```", solution, re.S):
+            compile(code, path.name, "exec")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_code_is_python(path):
     for cell in code_cells(read(path)):
         compile(text_of(cell["source"]), path.name, "exec")

@@ -38,6 +38,40 @@ def arrow(x1, y1, x2, y2):
     return f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" marker-end="url(#tip)"/>'
 
 
+def token_names(left, step, top):
+    """The words of the example over their columns, padding faint."""
+    return [
+        text(left + step * i + 24, top - 10, token, 13, **({} if i < KEPT else {"opacity": FAINT}))
+        for i, token in enumerate(TOKENS)
+    ]
+
+
+def padded_row(left, y, step, height, numbers, fills=None, digits=2, padding="0"):
+    """A row of numbers, one a kept word, darker the larger they are; then padding, dashed.
+
+    Args:
+        left: Where the row begins.
+        y: Its upper edge.
+        step: From word to word.
+        height: Of a box.
+        numbers: One for each kept word.
+        fills: How dark each is, 0 to 1; the numbers themselves by default.
+        digits: Decimals shown.
+        padding: What stands in padded places.
+    """
+    parts = []
+    for index in range(len(TOKENS)):
+        x, kept = left + step * index, index < KEPT
+        dash = {} if kept else {"stroke_dasharray": "3 3", "opacity": FAINT}
+        fill = (numbers if fills is None else fills)[index] if kept else 0.0
+        parts.append(box(x, y, step - 4, height, 0.85 * fill, **dash))
+        shown = f"{numbers[index]:.{digits}f}" if kept else padding
+        if shown:
+            faint = {} if kept else {"opacity": FAINT}
+            parts.append(text(x + 24, y + height / 2 + 5, shown.replace("-", "−"), 13, **faint))
+    return parts
+
+
 def figure(width, height, label, caption, parts):
     """An SVG with its caption; without blank lines, which would end the HTML block."""
     body = "\n".join(parts)
@@ -62,21 +96,11 @@ def attention(heads, label, caption, asks):
     """
     left, step, top, height = 92, 52, 58, 34
     right = left + step * len(TOKENS)
-    parts = [text(4, 22, asks, 13, "start")]
-    for index, token in enumerate(TOKENS):
-        faint = {} if index < KEPT else {"opacity": FAINT}
-        parts.append(text(left + step * index + 24, top - 10, token, 13, **faint))
+    parts = [text(4, 22, asks, 13, "start"), *token_names(left, step, top)]
     for row, (name, weights) in enumerate(heads):
         y = top + row * (height + 8)
         parts.append(text(4, y + 22, name, 13, "start"))
-        for index in range(len(TOKENS)):
-            x = left + step * index
-            kept = index < KEPT
-            weight = weights[index] if kept else 0.0
-            dash = {} if kept else {"stroke_dasharray": "3 3", "opacity": FAINT}
-            parts.append(box(x, y, step - 4, height, 0.85 * weight, **dash))
-            number = f"{weight:.2f}" if kept else "0"
-            parts.append(text(x + 24, y + 22, number, 13, **({} if kept else {"opacity": FAINT})))
+        parts += padded_row(left, y, step, height, weights)
         parts.append(arrow(right + 2, y + height / 2, right + 26, y + height / 2))
         for index in range(4):
             parts.append(box(right + 32 + 13 * index, y + 10, 13, 14, 0.15 + 0.2 * (index % 3)))
@@ -128,43 +152,56 @@ def low_rank():
     )
 
 
-def weights_of_features():
-    """GeneralizedPooling: one head's weights, a row of them for each feature."""
-    rows = (
-        (0.06, 0.80, 0.06, 0.02, 0.06),
-        (0.05, 0.05, 0.05, 0.80, 0.05),
-        (0.02, 0.03, 0.05, 0.42, 0.48),
-        (0.20, 0.20, 0.20, 0.20, 0.20),
-    )
+def feature_weights(rows, label, caption, joined=False):
+    """Attention weights of every feature over the words, and the number that each row gives."""
     left, step, top, height = 92, 52, 40, 30
     right = left + step * len(TOKENS)
-    parts = []
-    for index, token in enumerate(TOKENS):
-        faint = {} if index < KEPT else {"opacity": FAINT}
-        parts.append(text(left + step * index + 24, top - 10, token, 13, **faint))
+    parts = token_names(left, step, top)
     for row, weights in enumerate(rows):
         y = top + row * (height + 6)
         parts.append(text(4, y + 20, f"feature {row + 1}", 13, "start"))
-        for index in range(len(TOKENS)):
-            kept = index < KEPT
-            weight = weights[index] if kept else 0.0
-            dash = {} if kept else {"stroke_dasharray": "3 3", "opacity": FAINT}
-            x = left + step * index
-            parts.append(box(x, y, step - 4, height, 0.85 * weight, **dash))
-            number = f"{weight:.2f}" if kept else "0"
-            parts.append(text(x + 24, y + 20, number, 13, **({} if kept else {"opacity": FAINT})))
+        parts += padded_row(left, y, step, height, weights)
         parts.append(arrow(right + 2, y + height / 2, right + 26, y + height / 2))
-        parts.append(box(right + 32, y + 8, 14, 14, 0.3 + 0.15 * row))
-    return figure(
-        right + 60,
-        top + len(rows) * (height + 6) + 2,
+        if not joined:
+            parts.append(box(right + 32, y + 8, 14, 14, 0.3 + 0.15 * row))
+    if joined:
+        for row in range(len(rows)):
+            y = top + row * (height + 6)
+            parts.append(box(right + 32, y - 3, 18, height + 6, 0.3 + 0.15 * row))
+    return figure(right + 60, top + len(rows) * (height + 6) + 2, label, caption, parts)
+
+
+def weights_of_features():
+    """GeneralizedPooling: one head's weights, a row of them for each feature."""
+    return feature_weights(
+        (
+            (0.06, 0.80, 0.06, 0.02, 0.06),
+            (0.05, 0.05, 0.05, 0.80, 0.05),
+            (0.02, 0.03, 0.05, 0.42, 0.48),
+            (0.20, 0.20, 0.20, 0.20, 0.20),
+        ),
         "One head: four rows of attention weights, one for each feature, over the words 'the staff "
         "was not friendly' and two padded steps. The first feature attends to 'staff', the second "
         "to 'not', the third to 'not friendly', the fourth to all alike; each row gives one number "
         "of the head's vector.",
         "One head: each feature of the vector is a weighted mean over the words, with weights of "
         "its own. Equal rows would be scalar attention, rows like the last mean pooling.",
-        parts,
+    )
+
+
+def one_vector_of_features():
+    """MultiDimAttentionPooling."""
+    return feature_weights(
+        (
+            (0.05, 0.70, 0.10, 0.05, 0.10),
+            (0.04, 0.06, 0.10, 0.75, 0.05),
+            (0.03, 0.07, 0.05, 0.25, 0.60),
+        ),
+        "Three rows of attention weights, one for each feature, over the words 'the staff was not "
+        "friendly' and two padded steps. The first feature attends mostly to 'staff', the second "
+        "to 'not', the third to 'friendly'; together the rows give one vector of three numbers.",
+        "Each feature of the one vector weighs the words by itself.",
+        joined=True,
     )
 
 
@@ -188,12 +225,12 @@ def weight_bound():
         parts.append(f'<line x1="{left}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}" opacity="0.2"/>')
         parts.append(text(left - 8, round(y, 1) + 4, f"{weight:g}", 13, "end"))
     curves = (
-        ("scale 3", lambda n: math.exp(6) / (n - 1 + math.exp(6)), 0.75, 60),
-        ("the paper's scores", lambda n: math.exp(2) / (n - 1 + math.exp(2)), 1.0, 52),
-        ("mean pooling", lambda n: 1 / n, 0.55, 34),
+        ("scale 3", lambda n: math.exp(6) / (n - 1 + math.exp(6)), 0.75, 60, 20),
+        ("the paper's scores", lambda n: math.exp(2) / (n - 1 + math.exp(2)), 1.0, 52, -8),
+        ("mean pooling", lambda n: 1 / n, 0.55, 34, -8),
     )
     lengths = [10 ** (1 + step / 20) for step in range(41)]
-    for name, bound, opacity, at in curves:
+    for name, bound, opacity, at, below in curves:
         points = " ".join("{:.1f},{:.1f}".format(*place(n, bound(n))) for n in lengths)
         accent = ' class="accent"' if opacity == 1.0 else ' stroke-dasharray="6 4"'
         parts.append(
@@ -201,7 +238,7 @@ def weight_bound():
             f'opacity="{opacity}"/>'
         )
         x, y = place(at, bound(at))
-        parts.append(text(round(x, 1) + 6, round(y, 1) - 8, name, 13, "start"))
+        parts.append(text(round(x, 1) + 6, round(y, 1) + below, name, 13, "start"))
     parts.append(text((left + right) / 2, height - 6, "words in the text", 13))
     middle = (top + bottom) / 2
     parts.append(
@@ -220,16 +257,15 @@ def weight_bound():
     )
 
 
-def masks():
-    """PositionalSelfAttention: what each mask leaves of even scores, word by word."""
-    kinds = (
-        ("faraway_2", lambda apart: 1.0 if 0 < abs(apart) <= 2 else 0.0),
-        ("backward", lambda apart: 1.0 if apart < 0 else 0.0),
-        ("forward", lambda apart: 1.0 if apart > 0 else 0.0),
-        ("distance", lambda apart: math.exp(-abs(apart))),
-        ("scaled_distance", lambda apart: 1 / max(abs(apart), 1)),
-    )
-    size, cell, step, top, left = 5, 20, 128, 46, 52
+def pair_tables(kinds, label, caption):
+    """Tables of words by words: how much of its weight a word may give to another.
+
+    Args:
+        kinds: Pairs of a name and a function of the distance to the word attended to, 0 to 1.
+        label: The picture in words.
+        caption: The line under the picture.
+    """
+    size, cell, step, top, left = 5, 20, 128, 46, 58
     words = TOKENS[:size]
     parts = [text(4, 14, "attends", 12, "start"), text(4, 28, "↓", 12, "start")]
     for row, word in enumerate(words):
@@ -244,16 +280,43 @@ def masks():
                 dash = {} if share else {"stroke_dasharray": "2 3", "opacity": FAINT}
                 at = (x + cell * column, top + cell * row)
                 parts.append(box(*at, cell - 2, cell - 2, 0.85 * share, **dash))
-    return figure(
-        left + step * len(kinds) - 20,
-        top + cell * size + 6,
+    width = left + step * len(kinds) - 20
+    return figure(width, top + cell * size + 6, label, caption, parts)
+
+
+def masks():
+    """PositionalSelfAttention: what each mask leaves of even scores, word by word."""
+    return pair_tables(
+        (
+            ("faraway_2", lambda apart: 1.0 if 0 < abs(apart) <= 2 else 0.0),
+            ("backward", lambda apart: 1.0 if apart < 0 else 0.0),
+            ("forward", lambda apart: 1.0 if apart > 0 else 0.0),
+            ("distance", lambda apart: math.exp(-abs(apart))),
+            ("scaled_distance", lambda apart: 1 / max(abs(apart), 1)),
+        ),
         "Five tables of five words by five words, a row for each word that attends. faraway_2: up "
         "to two words to either side, not the word itself. backward: the words before it. forward: "
         "the words after it. distance: fades quickly with the distance. scaled_distance: slowly.",
         "The five masks: the weight each leaves to a word, from nothing (dashed) to all of it, "
         "before the softmax makes the weights of a row sum to 1. Masks that are given together are "
         "multiplied.",
-        parts,
+    )
+
+
+def directions():
+    """DirectionalSelfAttention."""
+    return pair_tables(
+        (
+            ("forward", lambda apart: 0.7 if apart < 0 else 0.0),
+            ("backward", lambda apart: 0.7 if apart > 0 else 0.0),
+            ("None", lambda apart: 0.7 if apart else 0.0),
+        ),
+        "Three tables of five words by five words, a row for each word that attends. forward: a "
+        "word attends to the words before it. backward: to the words after it. None: to all words "
+        "but itself.",
+        "Whom a word may attend to, by direction. Every filled place holds not one weight but one "
+        "for each feature. The first word has nobody before it, the last nobody behind: there they "
+        "find nothing, zeros.",
     )
 
 
@@ -265,7 +328,7 @@ def packing():
         for document, lengths in enumerate(documents)
         for place, length in enumerate(lengths)
     ]
-    cell, gap, top, longest = 16, 14, 40, 7
+    cell, gap, top, longest = 16, 20, 42, 7
     parts = []
 
     def row(x, y, width, words, shade):
@@ -278,7 +341,7 @@ def packing():
     parts.append(text(4, 16, "padded: 63 places", 13, "start"))
     for document, lengths in enumerate(documents):
         parts.append(
-            text(4, top + document * (3 * cell + gap) - 3, f"document {document + 1}", 11, "start")
+            text(4, top + document * (3 * cell + gap) - 5, f"document {document + 1}", 11, "start")
         )
         for place in range(3):
             words = lengths[place] if place < len(lengths) else 0
@@ -292,7 +355,7 @@ def packing():
         ("sentences_0", 3, lambda n: n <= 3),
         ("sentences_1", longest, lambda n: n > 3),
     ):
-        parts.append(text(left, y - 3, name, 11, "start"))
+        parts.append(text(left, y - 5, name, 11, "start"))
         for length, document, place in sorted(sentences):
             if fits(length):
                 number += 1
@@ -300,7 +363,7 @@ def packing():
                 parts.append(text(left + 10, y + 12, str(number), 11, "end", opacity=0.7))
                 row(left + 16, y, width, length, shades[document])
                 y += cell
-        y += 22
+        y += 26
     x = left + cell * longest + 64
     parts.append(text(x, 16, "documents", 13, "start"))
     for document in range(3):
@@ -328,7 +391,7 @@ def sequential_attention():
     gate, weights = (0.8, 0.1, 0.6, 0.3), (0.05, 0.30, 0.05, 0.25, 0.35)
     left, step, top, height = 120, 52, 58, 30
     right = left + step * len(TOKENS)
-    parts = [text(4, top - 10, "features", 13, "start"), text(72, top - 10, "gate", 13)]
+    parts = [text(72, top - 10, "gate", 13)]
     for index, token in enumerate(TOKENS):
         faint = {} if index < KEPT else {"opacity": FAINT}
         parts.append(text(left + step * index + 24, top - 10, token, 13, **faint))
@@ -366,6 +429,561 @@ def sequential_attention():
     )
 
 
+def conv_target():
+    """ConvAttentionPooling."""
+    drawn = attention(
+        [
+            ("head 1", (0.04, 0.08, 0.22, 0.40, 0.26)),
+            ("head 2", (0.30, 0.44, 0.14, 0.06, 0.06)),
+        ],
+        "Two rows of attention weights over the words 'the staff was not friendly' and two padded "
+        "steps. A bracket over 'was not friendly' marks the window that stands behind the weight "
+        "of 'not'. Each head gives its part of one vector.",
+        "A learned target asks windows of words. A weight stands at the middle of its window; "
+        "each head has a slice of the target, and gives its slice of the vector.",
+        "windows of kernel_size words, centred",
+    )
+    # Over "was", "not" and "friendly".
+    window = '<polyline points="198,36 198,31 346,31 346,36" fill="none"/>'
+    return drawn.replace("</defs>\n", f"</defs>\n{window}\n", 1)
+
+
+GRID = (
+    (0.2, 0.9, 0.1, 0.4, 0.3),
+    (0.1, 0.3, 0.2, 0.8, 0.6),
+    (0.3, 0.2, 0.1, 0.2, 0.9),
+)
+
+
+def token_weights():
+    """TokenWiseAttention."""
+    left, step, top, height = 92, 52, 40, 28
+    right = left + step * len(TOKENS)
+    parts = token_names(left, step, top)
+    for row, numbers in enumerate(GRID):
+        y = top + row * (height + 4)
+        parts.append(text(4, y + 19, f"feature {row + 1}", 13, "start"))
+        parts += padded_row(left, y, step, height, numbers, [n / 2 for n in numbers], 1, "")
+    columns = list(zip(*GRID, strict=True))
+    y = top + 3 * (height + 4) + 12
+    for name, numbers in (
+        ("maximum", [max(column) for column in columns]),
+        ("mean", [sum(column) / 3 for column in columns]),
+    ):
+        parts.append(text(4, y + 19, name, 13, "start"))
+        parts += padded_row(left, y, step, height, numbers, [0.0] * KEPT, 1, "")
+        y += height + 4
+    parts.append(arrow(left + 24, y + 2, left + 24, y + 26))
+    words = "one network for both, softmax over the words"
+    parts.append(text(left + 38, y + 19, words, 13, "start"))
+    y += 32
+    parts.append(text(4, y + 19, "weights", 13, "start"))
+    parts += padded_row(left, y, step, height, (0.06, 0.30, 0.04, 0.25, 0.35))
+    return figure(
+        right + 4,
+        y + height + 4,
+        "A grid of three features by seven tokens, two of them padding. Below it two rows: the "
+        "largest and the mean feature of each token. A network turns these two rows into one row "
+        "of attention weights, zero at padding.",
+        "A token is asked by two numbers alone, the largest and the mean of its features.",
+        parts,
+    )
+
+
+def feature_gate():
+    """FeatureWiseAttention."""
+    left, step, top, height = 92, 52, 40, 30
+    right = left + step * len(TOKENS)
+    parts = token_names(left, step, top)
+    for place, name in ((41, "max"), (95, "mean"), (203, "gate")):
+        parts.append(text(right + place, top - 10, name, 13))
+    for row, (numbers, gate) in enumerate(zip(GRID, (0.8, 0.6, 0.3), strict=True)):
+        y = top + row * (height + 4)
+        parts.append(text(4, y + 20, f"feature {row + 1}", 13, "start"))
+        parts += padded_row(left, y, step, height, numbers, [n / 2 for n in numbers], 1, "")
+        for column, value in enumerate((max(numbers), sum(numbers) / KEPT)):
+            x = right + 16 + 54 * column
+            parts.append(box(x, y, 50, height))
+            parts.append(text(x + 25, y + 20, f"{value:.1f}", 13))
+        parts.append(arrow(right + 128, y + height / 2, right + 172, y + height / 2))
+        parts.append(box(right + 178, y, 50, height, 0.85 * gate))
+        parts.append(text(right + 203, y + 20, f"{gate:.1f}", 13))
+    return figure(
+        right + 234,
+        top + 3 * (height + 4) + 2,
+        "A grid of three features by seven tokens, two of them padding. To the right of it two "
+        "columns: the largest and the mean value of each feature over the kept tokens. A network "
+        "turns these into a gate between 0 and 1 for each feature.",
+        "Every feature is asked by its largest and its mean value in the text. The gate then "
+        "multiplies the feature at every word.",
+        parts,
+    )
+
+
+POOLED = (
+    (0.4, -0.2, 0.1, 0.9, 0.3),
+    (-0.5, -0.3, -0.8, -0.1, -0.3),
+    (0.1, 0.6, 0.2, -0.4, 0.5),
+)
+
+
+def pooled(used, output, label, caption):
+    """Values of three features over a padded text, and what is pooled of them.
+
+    Args:
+        used: `used(row, index)`: how dark a value is, 0 where it does not count.
+        output: The pooled number of a row.
+        label: The picture in words.
+        caption: The line under the picture.
+    """
+    left, step, top, height = 92, 52, 40, 30
+    right = left + step * len(TOKENS)
+    parts = token_names(left, step, top)
+    for row, numbers in enumerate(POOLED):
+        y = top + row * (height + 6)
+        parts.append(text(4, y + 20, f"feature {row + 1}", 13, "start"))
+        fills = [used(row, index) for index in range(KEPT)]
+        parts += padded_row(left, y, step, height, numbers, fills, 1)
+        parts.append(arrow(right + 2, y + height / 2, right + 26, y + height / 2))
+        parts.append(box(right + 32, y, 56, height, 0.4))
+        shown = f"{output(numbers):.2f}".replace("-", "−")
+        parts.append(text(right + 60, y + 20, shown, 13))
+    return figure(right + 92, top + 3 * (height + 6) + 2, label, caption, parts)
+
+
+def mean_of_words():
+    """MaskedAveragePooling1D."""
+    return pooled(
+        lambda row, index: 0.3,
+        lambda numbers: sum(numbers) / KEPT,
+        "Three features over the words 'the staff was not friendly' and two padded steps of zeros. "
+        "All kept values of a row count alike and give their mean; the padding does not count.",
+        "The mean over five words, not over seven places: zeros in the padding would pull it down.",
+    )
+
+
+def largest_of_words():
+    """MaskedMaxPooling1D."""
+    return pooled(
+        lambda row, index: 0.8 if POOLED[row][index] == max(POOLED[row]) else 0.0,
+        max,
+        "Three features over the words 'the staff was not friendly' and two padded steps of zeros. "
+        "In each row the largest kept value is marked. In the second row all kept values are "
+        "negative: the largest is minus 0.1, not the zero of the padding.",
+        "Each feature takes its largest value, from whichever word. In the second row the zeros of "
+        "the padding are larger, and do not count.",
+    )
+
+
+def last_word():
+    """LastPooling1D."""
+    return pooled(
+        lambda row, index: 0.8 if index == KEPT - 1 else 0.0,
+        lambda numbers: numbers[-1],
+        "Three features over the words 'the staff was not friendly' and two padded steps of zeros. "
+        "The column of 'friendly', the last word before the padding, is marked and is the output.",
+        "The last word that the mask keeps, not the last place.",
+    )
+
+
+def blocks():
+    """BlockSelfAttention."""
+    size, block, cell, left, top = 9, 3, 22, 76, 44
+    parts = [text(left + cell * size / 2, 32, "to word 1 … 9", 13)]
+    for row in range(size):
+        parts.append(text(left - 8, top + cell * row + 15, f"word {row + 1}", 12, "end"))
+        for column in range(size):
+            at = (left + cell * column, top + cell * row)
+            same, earlier = row // block == column // block, column < row
+            fill = 0.85 if same and earlier else 0.3 if earlier else 0.0
+            dash = {} if earlier else {"stroke_dasharray": "2 3", "opacity": FAINT}
+            parts.append(box(*at, cell - 2, cell - 2, fill, **dash))
+    x = left + cell * size + 44
+    for row, (fill, words) in enumerate(
+        ((0.85, "within the block: word to word"), (0.3, "through the vectors of earlier blocks"))
+    ):
+        y = top + 30 * row
+        parts.append(box(x, y, 18, 18, fill))
+        parts.append(text(x + 28, y + 14, words, 13, "start"))
+    y = top + 88
+    parts.append(text(x, y, "blocks to blocks", 13, "start"))
+    for row in range(3):
+        for column in range(3):
+            dash = {} if column < row else {"stroke_dasharray": "2 3", "opacity": FAINT}
+            fill = 0.3 if column < row else 0.0
+            parts.append(box(x + 26 * column, y + 10 + 26 * row, 24, 24, fill, **dash))
+    return figure(
+        x + 300,
+        top + cell * size + 6,
+        "A table of nine words by nine words in blocks of three, forward. A word attends to the "
+        "earlier words of its block, dark; what is in earlier blocks reaches it through their "
+        "vectors, pale. Beside it the small table of three blocks by three blocks.",
+        "Nine words in three blocks, direction forward. The dark places and the small table have "
+        "weights; what is pale reaches a word through the vector of its block.",
+        parts,
+    )
+
+
+def fusion():
+    """PositionFusion."""
+    sources = ("faraway_2", "faraway_3", "backward", "forward", "word")
+    rows = (
+        (0.45, 0.25, 0.10, 0.05, 0.15),
+        (0.05, 0.05, 0.60, 0.10, 0.20),
+        (0.10, 0.10, 0.10, 0.10, 0.60),
+        (0.05, 0.30, 0.05, 0.55, 0.05),
+    )
+    left, step, top, height = 92, 84, 40, 30
+    right = left + step * len(sources)
+    parts = [text(left + step * i + 40, top - 10, name, 13) for i, name in enumerate(sources)]
+    for row, weights in enumerate(rows):
+        y = top + row * (height + 6)
+        parts.append(text(4, y + 20, f"feature {row + 1}", 13, "start"))
+        for index, weight in enumerate(weights):
+            parts.append(box(left + step * index, y, step - 4, height, 0.85 * weight))
+            parts.append(text(left + step * index + 40, y + 20, f"{weight:.2f}", 13))
+        parts.append(arrow(right + 2, y + height / 2, right + 26, y + height / 2))
+        parts.append(box(right + 32, y - 3, 18, height + 6, 0.3 + 0.12 * row))
+    return figure(
+        right + 56,
+        top + len(rows) * (height + 6) + 2,
+        "For one word, a table of four features by five sources: four attentions and the word "
+        "itself. The weights of a row sum to 1; each row gives one feature of the word's new "
+        "vector.",
+        "One word. Each feature mixes the sources by weights of its own, which sum to 1.",
+        parts,
+    )
+
+
+def number_rows(rows, width, label, caption):
+    """Rows of numbers under each other, with a name in front and words behind."""
+    left, step, height = 112, 62, 30
+    parts = []
+    for row, (name, numbers, shade, words) in enumerate(rows):
+        y = 6 + row * (height + 8)
+        parts.append(text(4, y + 20, name, 13, "start"))
+        for index, number in enumerate(numbers):
+            shown = f"{number:.2f}".replace("-", "−")
+            fill = shade * abs(number)
+            parts.append(box(left + step * index, y, step - 4, height, min(fill, 0.85)))
+            parts.append(text(left + step * index + 29, y + 20, shown, 13))
+        parts.append(text(left + step * len(numbers) + 12, y + 20, words, 13, "start"))
+    return figure(width, 6 + len(rows) * (height + 8), label, caption, parts)
+
+
+def gate_mix():
+    """FusionGate."""
+    inputs, found, gate = (1.0, 0.2, -0.5, 0.8), (0.0, 1.0, 0.5, -0.4), (0.9, 0.1, 0.5, 0.75)
+    output = [f * h + (1 - f) * s for h, s, f in zip(inputs, found, gate, strict=True)]
+    return number_rows(
+        (
+            ("inputs h", inputs, 0.3, "the sequence"),
+            ("attention s", found, 0.3, "what was found for it"),
+            ("gate F", gate, 0.85, "share of h"),
+            ("output u", output, 0.5, "F h + (1 − F) s"),
+        ),
+        520,
+        "Four rows of four features of one word: the inputs, the attention, the gate, and the "
+        "output. Where the gate is 0.9 the output is nearly the input, where it is 0.1 nearly the "
+        "attention, where it is 0.5 their mean.",
+        "One word: a share for every feature, how much of the input stays.",
+    )
+
+
+def matched_pair():
+    """PairMatching."""
+    first, second = (0.9, -0.2, 0.4), (0.7, 0.5, 0.4)
+    return number_rows(
+        (
+            ("v_a", first, 0.4, "the one text"),
+            ("v_b", second, 0.4, "the other"),
+            (
+                "|v_a − v_b|",
+                [abs(a - b) for a, b in zip(first, second, strict=True)],
+                0.85,
+                "how far apart, feature by feature",
+            ),
+            (
+                "v_a ∘ v_b",
+                [a * b for a, b in zip(first, second, strict=True)],
+                0.85,
+                "large where both agree and are large",
+            ),
+        ),
+        570,
+        "Four rows of three numbers: the vector of one text, that of the other, the absolute "
+        "differences, and the products, feature by feature. All four are joined.",
+        "The four rows joined are the output. Equal features have distance 0; features of opposite "
+        "sign have a negative product.",
+    )
+
+
+def named_box(x, y, width, height, words, fill=0.0):
+    """A box with a line of text in its middle."""
+    return [
+        box(x, y, width, height, fill),
+        text(x + width / 2, y + height / 2 + 5, words, 13),
+    ]
+
+
+def product_of_attentions():
+    """ConvMultiHeadAttention."""
+    parts = [
+        *named_box(4, 62, 70, 32, "words"),
+        *named_box(122, 10, 170, 32, "Q, K: elu,  V: elu"),
+        *named_box(122, 114, 170, 32, "Q, K: elu,  V: tanh"),
+        *named_box(340, 10, 110, 32, "attention a", 0.4),
+        *named_box(340, 114, 110, 32, "attention b", 0.4),
+        *named_box(486, 62, 66, 32, "a ∘ b", 0.7),
+        *named_box(588, 62, 96, 32, "layer norm"),
+        arrow(74, 72, 118, 30),
+        arrow(74, 84, 118, 126),
+        arrow(292, 26, 336, 26),
+        arrow(292, 130, 336, 130),
+        arrow(450, 30, 490, 58),
+        arrow(450, 126, 490, 98),
+        arrow(552, 78, 584, 78),
+        text(207, 60, "convolutions", 13),
+        text(207, 164, "convolutions", 13),
+    ]
+    return figure(
+        688,
+        172,
+        "Two branches from the words: convolutions make queries, keys and values for attention a, "
+        "others with tanh values for attention b. The two outputs are multiplied element by "
+        "element, and normalised.",
+        "Two attentions over windows of words, multiplied feature by feature: one proposes, the "
+        "other scales it up, down, or turns its sign.",
+        parts,
+    )
+
+
+def added_positions():
+    """AddPositionEmbedding."""
+    left, step, top = 112, 52, 40
+    parts = token_names(left, step, top)
+    for row, name in enumerate(("words", "positions", "output")):
+        y = top + 62 * row
+        parts.append(text(4, y + 26, name, 13, "start"))
+        for index in range(len(TOKENS)):
+            padded = index >= KEPT
+            dash = {"stroke_dasharray": "3 3", "opacity": FAINT} if padded and row != 1 else {}
+            for part in range(3):
+                word = 0.15 + 0.22 * ((index * 2 + part * 3) % 4)
+                place = 0.12 + 0.1 * (index if part == 0 else (index + part) % 3)
+                fill = (word, place, min(word + place, 0.9))[row]
+                fill = 0.0 if padded and row != 1 else fill
+                parts.append(box(left + step * index + 12, y + 14 * part, 24, 14, fill, **dash))
+            if row == 1:
+                parts.append(text(left + step * index + 24, y + 54, f"P{index + 1}", 11))
+        if row:
+            parts.append(
+                text(left - 18, y - 8 if row == 1 else y - 4, "+" if row == 1 else "=", 14)
+            )
+    return figure(
+        left + step * len(TOKENS),
+        top + 62 * 2 + 48,
+        "A row of word vectors, a row of position vectors below it, and their sums. Positions have "
+        "vectors for every place; the sums at padded places are zero.",
+        "A vector for each place is added to whatever word stands there. Padding stays zero.",
+        parts,
+    )
+
+
+def characters():
+    """CharacterEmbedding."""
+    word, cell = "friendly", 34
+    left, top = 128, 12
+    parts = [text(4, top + 22, "characters", 13, "start")]
+    for index, letter in enumerate(word):
+        parts.append(box(left + cell * index, top, cell - 4, 32))
+        parts.append(text(left + cell * index + 15, top + 21, letter, 14))
+    for index in range(2):
+        at = left + cell * (len(word) + index)
+        parts.append(box(at, top, cell - 4, 32, stroke_dasharray="3 3", opacity=FAINT))
+    right = left + cell * (len(word) + 2)
+    responses = {
+        1: (0.1, 0.3, 0.2, 0.1, 0.5, 0.2, 0.8, 0.3),
+        3: (0.2, 0.1, 0.3, 0.9, 0.4, 0.2, 0.1, 0.2),
+        5: (0.3, 0.2, 0.4, 0.7, 0.1, 0.3, 0.2, 0.1),
+    }
+    for row, (size, values) in enumerate(responses.items()):
+        y = top + 52 + 40 * row
+        plural = "s" if size > 1 else ""
+        parts.append(text(4, y + 19, f"{size} character{plural}", 13, "start"))
+        for index, value in enumerate(values):
+            x = left + cell * index
+            parts.append(box(x, y, cell - 4, 28, 0.85 * value))
+            parts.append(text(x + 15, y + 19, f"{value:.1f}", 12))
+        parts.append(arrow(right - 30, y + 14, right + 12, y + 14))
+        parts.append(box(right + 18, y, 40, 28, 0.85 * max(values)))
+        parts.append(text(right + 38, y + 19, f"{max(values):.1f}", 13))
+    parts.append(text(right + 38, top + 22, "largest", 13))
+    return figure(
+        right + 66,
+        top + 52 + 40 * 3,
+        "The letters of the word 'friendly' and two padded places. One filter over single "
+        "characters, one over windows of three, one over windows of five, each with a row of "
+        "responses; the largest of each row is one number of the word's vector.",
+        "One filter of each width, its answers under the first character of each window. It "
+        "answers to a piece of spelling wherever that stands; the word keeps its largest answer.",
+        parts,
+    )
+
+
+def both_ways():
+    """BidirectionalGRU."""
+    left, step, top, height = 92, 68, 40, 30
+    parts = []
+    for y, name in ((20, "forward"), (70, "backward"), (126, "output")):
+        parts.append(text(4, top + y, name, 13, "start"))
+    for index, token in enumerate(TOKENS):
+        x, kept = left + step * index, index < KEPT
+        faint = {} if kept else {"opacity": FAINT}
+        dash = {} if kept else {"stroke_dasharray": "3 3", "opacity": FAINT}
+        parts.append(text(x + 24, top - 10, token, 13, **faint))
+        # The first and the last word that each state has read.
+        read = ((1, index + 1), (index + 1, KEPT))
+        for row, (first, last) in enumerate(read):
+            y, fill = top + 50 * row, 0.16 * (last - first + 1) if kept else 0.0
+            parts.append(box(x, y, 48, height, fill, **dash))
+            parts.append(box(x + 24 * row, top + 110, 24, 24, fill, **dash))
+            if kept:
+                words = str(first) if first == last else f"{first}–{last}"
+                parts.append(text(x + 24, y + 20, words, 12))
+            if 0 < index < KEPT:
+                start, end = (x - 18, x - 2)[:: 1 - 2 * row]
+                parts.append(arrow(start, y + height / 2, end, y + height / 2))
+    return figure(
+        left + step * len(TOKENS),
+        top + 140,
+        "Two rows of states over the words 'the staff was not friendly' and two padded steps. The "
+        "forward states go from left to right and have read the words so far; the backward states "
+        "start at the last word, not in the padding, and have read the rest. The output joins "
+        "both at each word and is empty at padding.",
+        "Which words each state has read. The backward direction starts at the last word, not at "
+        "the padding.",
+        parts,
+    )
+
+
+def shortcuts():
+    """ShortcutStackedBiLSTM."""
+    parts = [*named_box(4, 150, 120, 32, "words e")]
+    for n in range(3):
+        y = 150 - 62 * n
+        x = 214
+        parts += named_box(x, y, 190, 32, f"layer {n + 1}: both directions", 0.2 + 0.2 * n)
+        if n:
+            parts.append(arrow(x + 95, y + 62, x + 95, y + 34))
+            parts.append(arrow(64, y + 16, x - 4, y + 16))
+            words = f"[e; h of layer {n}]"
+            parts.append(text(x + 202, y + 50, f"reads {words}", 13, "start"))
+        else:
+            parts.append(arrow(124, y + 16, x - 4, y + 16))
+            parts.append(text(x + 202, y + 21, "reads e", 13, "start"))
+    parts.append('<line x1="64" y1="150" x2="64" y2="42"/>')
+    parts.append(arrow(404, 42, 444, 42))
+    parts.append(text(450, 47, "output h", 13, "start"))
+    return figure(
+        600,
+        188,
+        "Three layers on top of each other. The lowest reads the words; each layer above reads the "
+        "words again, by a line that passes the layers, next to the states of the layer below. "
+        "The output is that of the highest layer.",
+        'shortcut="full": every layer reads the words again, next to both directions of the layer '
+        "below.",
+        parts,
+    )
+
+
+def heads_apart():
+    """The regularizers: heads that agree, heads that do not, and the products of their weights."""
+    cases = (
+        (
+            "heads that collapsed",
+            (
+                (0.05, 0.05, 0.05, 0.4, 0.45),
+                (0.1, 0.05, 0.05, 0.4, 0.4),
+                (0.05, 0.1, 0.05, 0.35, 0.45),
+            ),
+        ),
+        (
+            "heads that look elsewhere",
+            (
+                (0.02, 0.03, 0.02, 0.9, 0.03),
+                (0.05, 0.88, 0.03, 0.02, 0.02),
+                (0.02, 0.02, 0.03, 0.03, 0.9),
+            ),
+        ),
+    )
+    parts, cell, top = [], 34, 44
+    for number, (title, heads) in enumerate(cases):
+        left = 64 + 350 * number
+        parts.append(text(left + 150, 14, title, 14))
+        parts.append(text(left + cell * 2.5 - 2, 36, "A, over the words", 12))
+        parts.append(text(left + 196 + cell * 1.5 - 2, 36, "A Aᵀ", 12))
+        for row, weights in enumerate(heads):
+            y = top + cell * row
+            if number == 0:
+                parts.append(text(4, y + 20, f"head {row + 1}", 12, "start"))
+            for column, weight in enumerate(weights):
+                parts.append(box(left + cell * column, y, cell - 3, cell - 3, 0.85 * weight))
+            for column, other in enumerate(heads):
+                product = sum(a * b for a, b in zip(weights, other, strict=True))
+                x = left + 196 + cell * column
+                parts.append(box(x, y, cell - 3, cell - 3, 0.85 * product))
+                parts.append(text(x + 15, y + 20, f"{product:.1f}", 12))
+    return figure(
+        64 + 350 + 302,
+        top + 3 * cell + 4,
+        "Two times three heads over five words. On the left all heads attend to the same two "
+        "words, and the products of their weights are alike, about 0.4, on and off the diagonal. "
+        "On the right each head attends to a word of its own: the products are about 0.8 on the "
+        "diagonal and 0 or 0.1 off it.",
+        "AttentionOrthogonality wants the products of the heads' weights to be the identity: 1 on "
+        "the diagonal (sharp heads), 0 beside it (no shared words).",
+        parts,
+    )
+
+
+def frame():
+    """The frame that the models for single texts share."""
+    stages = (
+        ("embedding", ("words", "word vectors,", "characters"), 0.15),
+        ("encoder", ("states", "BiGRU, BiLSTMs,", "self-attention, none"), 0.3),
+        ("pooling", ("one vector", "a layer of", "this package"), 0.6),
+        ("classifier", ("", "dense layers,", "softmax"), 0.15),
+    )
+    parts, width, step, top = [], 126, 176, 30
+    for index, (name, (_, first, second), fill) in enumerate(stages):
+        x = 60 + step * index
+        parts += named_box(x, top, width, 36, name, fill)
+        parts.append(text(x + width / 2, top + 58, first, 12, opacity=0.8))
+        parts.append(text(x + width / 2, top + 74, second, 12, opacity=0.8))
+        if index:
+            parts.append(arrow(x - step + width, top + 18, x - 4, top + 18))
+    parts += [text(4, top + 23, "ids", 13, "start"), arrow(28, top + 18, 56, top + 18)]
+    end = 60 + step * 3 + width
+    parts += [
+        arrow(end, top + 18, end + 28, top + 18),
+        text(end + 34, top + 23, "classes", 13, "start"),
+    ]
+    for index, shape in enumerate(("(batch, time, dim)", "(batch, time, dim)", "(batch, vector)")):
+        x = 60 + step * index + width + (step - width) / 2
+        parts.append(text(x, top - 14, shape, 11, opacity=0.7))
+    return figure(
+        end + 86,
+        top + 84,
+        "Four boxes in a row with arrows: embedding, encoder, pooling, classifier. Ids go in, "
+        "classes come out; before the pooling there is a vector for every word, behind it one for "
+        "the text.",
+        "What the models for single texts have in common. They differ in the encoder and in the "
+        "pooling; hierarchical ones have both twice, for words and for sentences.",
+        parts,
+    )
+
+
 PICTURES = {
     f.__name__: f
     for f in (
@@ -373,10 +991,29 @@ PICTURES = {
         several_contexts,
         low_rank,
         weights_of_features,
+        one_vector_of_features,
         weight_bound,
-        masks,
-        packing,
+        conv_target,
+        token_weights,
+        feature_gate,
         sequential_attention,
+        mean_of_words,
+        largest_of_words,
+        last_word,
+        masks,
+        directions,
+        blocks,
+        fusion,
+        gate_mix,
+        product_of_attentions,
+        added_positions,
+        packing,
+        characters,
+        both_ways,
+        shortcuts,
+        matched_pair,
+        heads_apart,
+        frame,
     )
 }
 

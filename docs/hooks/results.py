@@ -11,11 +11,12 @@ import html
 import json
 import math
 import re
+import textwrap
 from pathlib import Path
 
 import numpy as np
 
-MARKER = re.compile(r"^<!-- results: (?P<file>\w+) (?P<view>\w+) -->$", re.M)
+MARKER = re.compile(r"^(?P<indent> *)<!-- results: (?P<file>\w+) (?P<view>\w+) -->$", re.M)
 
 # How a measure is written: its name, and its figure.
 MEASURES = {
@@ -52,7 +53,7 @@ def accuracy_table(results):
     """What every row reached beside the paper's figure, the best of ours first."""
     measure = f"test_{results['measure']}"
     ranked = sorted(results["rows"].items(), key=lambda item: -mean(results, item[0]))
-    others = [m for m in MEASURES if m != measure and m in ranked[0][1]["summary"]]
+    others = [m for m in MEASURES if m != measure and all(m in row["summary"] for _, row in ranked)]
     with_paper = any(row["paper"] is not None for _, row in ranked)
     head = ["model", *["paper"] * with_paper, "here, mean", "lowest – highest"]
     head += [*[MEASURES[m][0] for m in others], "runs", "parameters"]
@@ -123,11 +124,12 @@ def verdict(difference, error, paper):
     return words
 
 
-def claims_table(results):
+def claims_table(results, about=""):
     """The paper's order of models, pair by pair, against ours; our own questions come last.
 
     A claim is `[better, worse, words, distance]`; the distance is the paper's on its own data, or
-    `None` for the difference of the paper's figures of the two rows.
+    `None` for the difference of the paper's figures of the two rows. With `about`, only claims
+    whose words have it in them.
     """
     lines = [
         "| finding | paper | here | twice the standard error | paired, 95 % | verdict |",
@@ -135,7 +137,7 @@ def claims_table(results):
     ]
     rows = results["rows"]
     for better, worse, words, distance in results["claims"]:
-        if better not in rows or worse not in rows:
+        if better not in rows or worse not in rows or about not in words:
             continue
         papers = [rows[name]["paper"] for name in (better, worse)]
         if distance is None and None not in papers:
@@ -323,6 +325,12 @@ def time_chart(results):
     )
 
 
+def penalties_table(results):
+    """The findings on penalties of heads."""
+    table = claims_table(results, "penalty")
+    return table if table.count("\n") > 1 else "*Not measured yet.*"
+
+
 def best_epochs(row):
     """The selected epochs of a row, run by run."""
     epochs = [
@@ -477,6 +485,7 @@ VIEWS = {
     "time": time_chart,
     "accuracy": accuracy_table,
     "claims": claims_table,
+    "penalties": penalties_table,
     "recipes": recipes_table,
     "protocol": protocol_list,
     "state": state_note,
@@ -507,7 +516,7 @@ def fill(markdown, folder):
             results = {each["dataset"]: each for each in files}
         else:
             results = json.loads((folder / f"{match['file']}.json").read_text(encoding="utf-8"))
-        return VIEWS[match["view"]](results)
+        return textwrap.indent(VIEWS[match["view"]](results), match["indent"])
 
     return MARKER.sub(table, markdown)
 

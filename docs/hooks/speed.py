@@ -268,7 +268,10 @@ def chart(data):
     for name, points in lines.items():
         path = " ".join(f"{x(time):.0f},{y(cost):.0f}" for time, cost in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke-width="2"/>')
-        parts += [f'<circle cx="{x(t):.0f}" cy="{y(c):.0f}" r="3"/>' for t, c in points]
+        parts += [
+            f'<circle cx="{x(t):.0f}" cy="{y(c):.0f}" r="3" fill="currentColor"/>'
+            for t, c in points
+        ]
         parts.append(label(left + width + 14, places[name] + 4, name, "start"))
         end = points[-1]
         parts.append(

@@ -46,21 +46,31 @@ def plot_accuracy_against_parameters(
     from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
     ax.set_xscale("log")
-    for index, (name, (parameters, accuracy)) in enumerate(points.items()):
+    for index, (parameters, accuracy) in enumerate(points.values()):
         ax.plot([parameters], [accuracy], "o", color=f"C{index % 10}")
-        ax.annotate(
-            name,
-            (parameters, accuracy),
-            xytext=(6, 5),
-            textcoords="offset points",
-            parse_math=False,
-        )
     ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     ax.xaxis.set_major_formatter(EngFormatter(sep=""))
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.margins(x=0.25, y=0.2)
     ax.set(xlabel="parameters", ylabel="accuracy")
+    _name_points(ax, points)
     if title is not None:
         ax.set_title(title, parse_math=False)
     plain_grid(ax)
     return ax
+
+
+def _name_points(ax: Any, points: Mapping[str, tuple[float, float]]) -> None:
+    """Writes each name above or below its point, where no earlier name stands."""
+    ax.autoscale_view()  # places are those of the picture from now on
+    heights = [height for row in range(len(points)) for height in (5 + 14 * row, -14 - 14 * row)]
+    taken: list[Any] = []
+    for name, place in points.items():
+        label = ax.annotate(
+            name, place, xytext=(6, 5), textcoords="offset points", parse_math=False
+        )
+        for height in heights:
+            label.set_y(height)
+            if not any(label.get_window_extent().overlaps(box) for box in taken):
+                break
+        taken.append(label.get_window_extent())

@@ -25,6 +25,8 @@ class RationaleScore(NamedTuple):
     >>> score = rationale_mass([[0.2, 0.8], [0.5, 0.5]], [[False, True], [False, False]])
     >>> score.mean, score.uniform, score.num_scored, score.num_left_out
     (0.8, 0.5, 1, 1)
+    >>> isinstance(score, RationaleScore)
+    True
     """
 
     mean: float

@@ -177,6 +177,13 @@ class TestAccuracyAgainstParameters:
         np.testing.assert_allclose([line.get_xdata()[0] for line in ax.lines], [1e4, 2e5])
         assert ax.get_xscale() == "log"
 
+    def test_names_of_like_points_do_not_stand_on_each_other(self):
+        points = {"LAMA": (5e4, 0.78), "LAMA + Ctx": (5e4, 0.785), "again": (5e4, 0.78)}
+        ax = analysis.plot_accuracy_against_parameters(points)
+        boxes = [text.get_window_extent() for text in ax.texts]
+        assert [text.get_text() for text in ax.texts] == list(points)
+        assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[i + 1 :])
+
     @pytest.mark.parametrize("points", [{}, [], {"a": (0, 0.5)}, {"a": (10, 1.5)}])
     def test_errors(self, points):
         with pytest.raises(ValueError, match="plot_accuracy_against_parameters expects"):
