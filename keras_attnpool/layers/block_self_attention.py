@@ -9,7 +9,7 @@ from keras_attnpool.layers.directional_self_attention import (
     DirectionalAttentionBase,
     DirectionalSelfAttention,
 )
-from keras_attnpool.ops.masking import at_least_float32, zero_masked
+from keras_attnpool.ops.masking import at_least_float32, highest_along, zero_masked
 from keras_attnpool.ops.steps import take_steps
 from keras_attnpool.ops.vector_pooling import softmax_terms
 from keras_attnpool.types import (
@@ -266,7 +266,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
         """
         time = ops.shape(mask)[1]
         steps = ops.expand_dims(ops.arange(0, time, dtype="int32"), 0)
-        ends = ops.amax(ops.where(mask, steps + 1, 0), axis=1, keepdims=True)
+        ends = ops.expand_dims(highest_along(ops.where(mask, steps + 1, 0), 1), 1)
         if self.block_length is None:
             length = _block_length(ends)
         else:

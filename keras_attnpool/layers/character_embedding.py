@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers.base import LayerArguments
-from keras_attnpool.ops.masking import as_bool_mask, check_mask_shape
+from keras_attnpool.ops.masking import as_bool_mask, check_mask_shape, highest_along
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
@@ -222,7 +222,7 @@ class CharacterEmbedding(LayerArguments, keras.layers.Layer):  # type: ignore[mi
             if self.use_bias:
                 found = found + ops.cast(self.biases[i], self.compute_dtype)
             # No value is below 0, so that zeros at padding leave the maximum as it is.
-            outputs.append(ops.amax(ops.where(kept, ops.relu(found), zero), axis=2))
+            outputs.append(highest_along(ops.where(kept, ops.relu(found), zero), 2))
         return ops.cast(ops.concatenate(outputs, axis=-1), self.compute_dtype)
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:

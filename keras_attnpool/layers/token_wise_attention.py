@@ -8,6 +8,7 @@ from keras import ops
 from keras_attnpool.layers.base import AttentionBase
 from keras_attnpool.ops.masking import (
     at_least_float32,
+    highest_along,
     masked_softmax,
 )
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -168,7 +169,7 @@ class TokenWiseAttention(AttentionBase):
         inputs, mask = self._read(inputs, mask)
         self.check_length(inputs.shape, self)
         values = at_least_float32(inputs)
-        logits = self._scores(ops.amax(values, axis=2)) + self._scores(ops.mean(values, axis=2))
+        logits = self._scores(highest_along(values, 2)) + self._scores(ops.mean(values, axis=2))
         weights = masked_softmax(logits, mask)
         used = self._drop(weights, training)
         if self.pooled:

@@ -58,7 +58,8 @@ def BackboneClassifier(
 
     Raises:
         ValueError: For a backbone of another kind or with layers called like those behind it, an
-            unknown pooling or one that returns no vector, or fewer than 2 classes.
+            encoder that is no layer, an unknown pooling or one that returns no vector, or fewer
+            than 2 classes.
 
     Example:
 
@@ -76,8 +77,7 @@ def BackboneClassifier(
     inputs, x, mask = encode_tokens(
         "BackboneClassifier", backbone, sequence_length, trainable_backbone
     )
-    stages = [encoder] if isinstance(encoder, keras.layers.Layer) else list(encoder)
-    for stage in stages:
+    for stage in _stages(encoder):
         x = with_mask(stage, x, mask)
     if pooling == "first":
         vector = _first(x, mask)
@@ -101,6 +101,17 @@ def _first(x: Tensor, mask: Tensor | None) -> Tensor:
     steps = ops.take_along_axis(x, ops.expand_dims(first, axis=-1), axis=1)
     some = ops.expand_dims(ops.any(mask, axis=1), axis=-1)
     return ops.where(some, ops.squeeze(steps, axis=1), 0.0)
+
+
+def _stages(encoder: Any) -> list[Any]:
+    """The encoder's layers, in order."""
+    stages = list(encoder) if isinstance(encoder, list | tuple) else [encoder]
+    if not all(isinstance(stage, keras.layers.Layer) for stage in stages):
+        raise ValueError(
+            "`encoder` of BackboneClassifier must be a keras layer or a list of layers. "
+            f"Received: encoder={encoder!r}"
+        )
+    return stages
 
 
 def _pooling_layer(pooling: Any) -> Any:

@@ -141,11 +141,13 @@ def document_inputs(owner: str, packed: int) -> Any:
         `"documents"` `(batch, sentences)`.
 
     Raises:
-        ValueError: If `packed` is not an integer from 0.
+        ValueError: If `packed` is not an integer from 0, or beyond what an array can count.
     """
-    if isinstance(packed, bool) or not isinstance(packed, int) or packed < 0:
+    integer = isinstance(packed, numbers.Integral) and not isinstance(packed, bool)
+    if not integer or not 0 <= packed < 2**31:
         raise ValueError(
-            f"`packed` of {owner} must be an integer from 0. Received: packed={packed!r}"
+            f"`packed` of {owner} must be an integer from 0 (and < 2**31). "
+            f"Received: packed={packed!r}"
         )
     if not packed:
         return keras.Input((None, None), dtype="int32", name="tokens")

@@ -74,7 +74,7 @@ def as_bool_mask(mask: Tensor | None, inputs: Tensor, name: str = "masking") -> 
         Boolean tensor `(batch, time)`, or `None` when `mask` is `None`.
 
     Raises:
-        ValueError: If the mask's shape does not fit the inputs.
+        ValueError: If the mask's shape does not fit the inputs, or it holds strings.
 
     Example:
 
@@ -86,6 +86,8 @@ def as_bool_mask(mask: Tensor | None, inputs: Tensor, name: str = "masking") -> 
         return None
     mask = ops.convert_to_tensor(mask)
     check_mask_shape(tuple(mask.shape), tuple(inputs.shape), name)
+    if keras.backend.standardize_dtype(mask.dtype) == "string":
+        raise ValueError(f"`mask` of layer '{name}' must be booleans or numbers. Received: strings")
     return ops.cast(mask, "bool")
 
 
@@ -234,9 +236,31 @@ def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
     """
     x = ops.convert_to_tensor(x)
     if mask is None:
-        return ops.amax(x, axis=1)
-    highest = ops.amax(ops.where(_append_axes(mask, x), x, _lowest(x)), axis=1)
+        return highest_along(x, 1)
+    highest = highest_along(ops.where(_append_axes(mask, x), x, _lowest(x)), 1)
     return zero_masked_rows(highest, mask)
+
+
+def highest_along(x: Tensor, axis: int) -> Tensor:
+    """Maximum along an axis behind the first, of a batch without rows too.
+
+    Args:
+        x: Tensor `(batch, ...)`.
+        axis: The axis that goes; of size 1 at least.
+
+    Returns:
+        `x` without the axis.
+
+    Example:
+
+    >>> import numpy as np
+    >>> highest_along(np.zeros((0, 5, 3)), 1).shape == (0, 3)
+    True
+    """
+    # On TensorFlow, run eagerly, Keras refuses the maximum of a tensor without elements.
+    if keras.config.backend() == "tensorflow" and x.shape[0] == 0:
+        return ops.take(x, 0, axis=axis)
+    return ops.amax(x, axis=axis)
 
 
 def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:

@@ -5,7 +5,13 @@ from collections.abc import Callable, Sequence
 import keras
 from keras import ops
 
-from keras_attnpool.ops.masking import _append_axes, _lowest, _softmax, at_least_float32
+from keras_attnpool.ops.masking import (
+    _append_axes,
+    _lowest,
+    _softmax,
+    at_least_float32,
+    highest_along,
+)
 from keras_attnpool.types import Tensor
 
 
@@ -128,7 +134,7 @@ def chunked_softmax_pooling(
 def _highest(logits: Tensor) -> Tensor:
     """Maximum over time: only a shift, so it has no gradient."""
     # Stopped in front, so that torch keeps nothing for a backward pass that never comes.
-    return ops.amax(ops.stop_gradient(logits), axis=1)
+    return highest_along(ops.stop_gradient(logits), 1)
 
 
 def _shift(highest: Tensor) -> Tensor:

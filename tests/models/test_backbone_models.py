@@ -363,6 +363,9 @@ def test_unknown_options_are_errors():
         models.BackboneClassifier(DIM, 3, pooling="sum")
     with pytest.raises(ValueError, match="`merge_mode` of ShortcutStackedBiLSTM.*'mul'"):
         models.AttentionBiLSTM(20, 3, merge_mode="mul")
+    for encoder in (None, "lstm", [layers.BidirectionalGRU(3), "lstm"]):
+        with pytest.raises(ValueError, match="`encoder` of BackboneClassifier.*a list of layers"):
+            models.BackboneClassifier(DIM, 3, encoder=encoder)
     for order in (("head",), None, "feature"):
         with pytest.raises(ValueError, match="`order` of SequentialAttention"):
             models.SAM(DIM, 3, order=order)

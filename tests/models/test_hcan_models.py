@@ -181,6 +181,7 @@ def test_longer_documents_than_positions_are_errors():
         ({"packed": 1, "hierarchical": False}, "`packed` inputs of HCAN"),
         ({"packed": -1}, "`packed` of HCAN"),
         ({"packed": True}, "`packed` of HCAN"),
+        ({"packed": 10**30}, "`packed` of HCAN"),
         ({"filters": 7}, "`filters` of ConvMultiHeadAttention must be a multiple of `num_heads`"),
         ({"max_words": 0}, "`max_length` of AddPositionEmbedding"),
     ],

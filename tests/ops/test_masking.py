@@ -114,6 +114,12 @@ class TestReductions:
         np.testing.assert_allclose(numpy(function(x)), numpy(function(x, ones)), atol=1e-6)
 
     @pytest.mark.parametrize("function", [ops.masked_sum, ops.masked_mean, ops.masked_max])
+    def test_a_batch_without_rows(self, function):
+        x, mask = batch()
+        assert numpy(function(x[:0], mask[:0])).shape == (0, x.shape[-1])
+        assert numpy(function(x[:0])).shape == (0, x.shape[-1])
+
+    @pytest.mark.parametrize("function", [ops.masked_sum, ops.masked_mean, ops.masked_max])
     def test_gradients_at_padding_are_zero(self, function):
         x, mask = batch()
         dirty = np.where(mask[..., None], x, np.nan).astype("float32")
@@ -141,6 +147,11 @@ class TestMasks:
             assert found.dtype == bool
             np.testing.assert_array_equal(found, [[True, False, True]])
         assert ops.as_bool_mask(None, x) is None
+
+    def test_strings_are_refused(self):
+        """By us where the backend has tensors of strings, else by the backend."""
+        with pytest.raises((ValueError, TypeError)):
+            ops.as_bool_mask([["x", "", "x"]], np.zeros((1, 3, 2), "float32"))
 
     def test_both_shapes_are_named(self):
         with pytest.raises(ValueError, match=r"layer 'pool'.*\(2, 3\).*\(2, 4\)"):

@@ -21,7 +21,7 @@ def losses(names, **kwargs):
         for layer in model._flatten_layers():  # compiled, dropout may draw other numbers
             if isinstance(layer, keras.layers.Dropout):
                 layer.rate = 0.0
-            elif hasattr(layer, "dropout"):
+            elif "dropout" in vars(layer):  # a property of Keras's LSTM, which hands on its cell's
                 layer.dropout = 0.0
         rng = np.random.default_rng(0)
         targets = {

@@ -11,6 +11,7 @@ from catalogue import DIM, MASK, STEPS
 
 from keras_attnpool import layers
 
+BACKEND = keras.config.backend()
 INPUTS = {
     "integers": np.ones((3, 5, DIM), "int32"),
     "booleans": np.ones((3, 5, DIM), bool),
@@ -111,8 +112,33 @@ def test_what_one_text_holds_stays_in_that_text(layer, poison):
         assert np.isnan(found[0]).any()
 
 
+# Parts of Keras that some of the layers are made of, by the names of those layers.
+PARTS = {
+    **dict.fromkeys(
+        ("conv", "conv_one", "target"), lambda: keras.layers.Conv1D(4, 3, padding="same")
+    ),
+    "bilstm": lambda: keras.layers.LSTM(3, return_sequences=True),
+}
+
+
+def takes_no_text(part):
+    """Whether Keras's own layer takes a batch without rows.
+
+    On a CPU, run eagerly, TensorFlow gives the convolution of such a batch the inputs' shape, and
+    Keras's LSTM a bias of two axes.
+    """
+    try:
+        part(STEPS[:0])
+    except Exception:  # TensorFlow's errors are its own.
+        return False
+    return True
+
+
 @pytest.mark.slow
-def test_no_text_at_all(layer):
+def test_no_text_at_all(layer, request):
+    name = request.node.callspec.params["layer"]
+    if BACKEND == "tensorflow" and name in PARTS and not takes_no_text(PARTS[name]()):
+        pytest.skip("the layer of Keras that it is made of fails on a batch without rows")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         layer.build((None, 5, DIM))

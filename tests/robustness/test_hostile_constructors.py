@@ -4,10 +4,12 @@ It is refused at once, by a ValueError that names the class and the argument; or
 odd values that have a meaning there.
 """
 
+import gc
 import inspect
 import warnings
 
 import catalogue
+import keras
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -206,3 +208,6 @@ def test_every_argument_of_a_model(name):
                 key,
                 repr(error),
             )
+        # Models hold themselves in circles, and Keras their names.
+        keras.utils.clear_session(free_memory=False)
+        gc.collect()
