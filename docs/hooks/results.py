@@ -251,7 +251,7 @@ def scatter(results, across, words, value):
     bottom = math.floor(min(place[1] for place in known.values()))
     ceiling = math.ceil(max(place[1] for place in known.values()))
     left, top, width = 50, 16, 360
-    height = max(240, 16 * len(known))
+    height = max(240, 17 * len(known))
 
     def x(share):
         return left + width * math.log(share / low) / math.log(high / low)
@@ -279,22 +279,29 @@ def scatter(results, across, words, value):
         parts.append(label(x(power), top + height + 20, name))
         power *= 10
     parts.append(label(left + width / 2, top + height + 42, f"{across} (up: {measure}, %)"))
-    last = -math.inf
-    for name, (at, share) in sorted(known.items(), key=lambda item: -item[1][1]):
-        last = max(y(share), last + 16)
+    # Names on the right, moved apart where they would meet, and up where they would leave.
+    ranked = sorted(known, key=lambda name: -known[name][1])
+    places, last = {}, -math.inf
+    for name in ranked:
+        last = places[name] = max(y(known[name][1]), last + 16)
+    limit = top + height
+    for name in reversed(ranked):
+        limit = places[name] = min(places[name], limit)
+        limit -= 16
+    for name, (at, share) in known.items():
         parts.append(f'<circle cx="{x(at):.0f}" cy="{y(share):.0f}" r="4"/>')
         parts.append(
-            f'<line x1="{x(at):.0f}" y1="{y(share):.0f}" x2="{left + width + 10}" '
-            f'y2="{last:.0f}" stroke-opacity="0.3"/>'
+            f'<line x1="{x(at):.0f}" y1="{y(share):.0f}" x2="{left + width + 26}" '
+            f'y2="{places[name]:.0f}" stroke-opacity="0.3"/>'
         )
-        parts.append(label(left + width + 14, last + 4, name, "start"))
+        parts.append(label(left + width + 30, places[name] + 4, name, "start"))
     spoken = f"{measure} against {across}: " + "; ".join(
         f"{name} {share:.1f} % at {at:,.6g}" for name, (at, share) in known.items()
     )
     body = "\n".join(parts)
     return (
-        f'<figure class="drawn">\n<svg viewBox="0 0 730 {max(top + height + 52, last + 20):.0f}" '
-        f'style="max-width: 730px" role="img" aria-label="{html.escape(spoken)}">\n{body}\n</svg>\n'
+        f'<figure class="drawn">\n<svg viewBox="0 0 740 {top + height + 52}" '
+        f'style="max-width: 740px" role="img" aria-label="{html.escape(spoken)}">\n{body}\n</svg>\n'
         f"<figcaption>{html.escape(words)}</figcaption>\n</figure>"
     )
 
