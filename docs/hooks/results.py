@@ -237,6 +237,42 @@ def which_table(files):
     return "\n".join(lines)
 
 
+# By need: the results file, what answers the need, and what stands beside it.
+NEEDS = (
+    ("topics of newswire", "lama_r8", "LAMA+ctx", ("AVG", "BiGRU", "TF-IDF, linear")),
+    ("word order in short questions", "mpsan_trec", "MPSAN", ("no positions", "w/o attention")),
+    ("pairs of sentences", "generalized_pooling_sick_entailment", "generalized", ("max", "mean")),
+    (
+        "long reviews, sentence by sentence",
+        "hcan_imdb_4000",
+        "HCAN 1 target",
+        ("TextCNN", "mean of words", "linear SVM"),
+    ),
+    (
+        "a frozen language model",
+        "sam_trec",
+        "AttentionPooling",
+        ("language model, mean", "language model", "SAM", "TF-IDF, linear"),
+    ),
+    ("the same, few weights", "sam_trec", "SAM, no BiLSTM", ("language model, mean", "SAM")),
+)
+
+
+def needs_table(files):
+    """What answers a need, and what it is measured against, with the parameters of each."""
+    lines = ["| need | data | measured | beside it |", "|---|---|---|---|"]
+    for need, file, answer, beside in NEEDS:
+        results = files[file]
+
+        def shown(name, results=results):
+            count = results["rows"][name]["parameters_without_embeddings"]
+            return f"{name} {percent(mean(results, name))} ({count:,})"
+
+        others = ", ".join(shown(name) for name in beside if name in results["rows"])
+        lines.append(f"| {need} | {results['dataset']} | **{shown(answer)}** | {others} |")
+    return "\n".join(lines)
+
+
 def scatter(results, across, words, value):
     """Accuracy against something that `value` tells of a row, on a logarithmic axis."""
     measure = MEASURES[f"test_{results['measure']}"][0]
@@ -488,6 +524,7 @@ VIEWS = {
     "floors": floors_table,
     "comparison": comparison_table,
     "which": which_table,
+    "needs": needs_table,
     "parameters": parameters_chart,
     "time": time_chart,
     "accuracy": accuracy_table,
@@ -517,6 +554,11 @@ def fill(markdown, folder):
     def table(match):
         if match["file"] == "all":
             results = measured(folder)
+        elif match["file"] == "tables":
+            results = {
+                path.stem: json.loads(path.read_text(encoding="utf-8"))
+                for path in folder.glob("*.json")
+            }
         elif match["file"] == "comparison":
             paths = sorted(folder.glob("comparison_*.json"))
             files = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
