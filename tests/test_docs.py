@@ -455,6 +455,77 @@ def test_no_measured_figure_is_typed(page):
     assert not re.search(r"\b(?:0?\.[89]\d{1,4}|[89]\d\.\d)\b", prose(source(page)))
 
 
+def compared(names, **more):
+    """A file of the comparison with three mechanisms and the linear floor."""
+    entries = {}
+    for name, accuracy in names.items():
+        entry = row(accuracy, None)
+        entry["runs"][0] |= {"cpu_seconds": 50.0 * accuracy, "peak_memory_mb": 12.3}
+        entries[name] = entry
+    entries["TF-IDF, linear"] = row(0.5, None)
+    del entries["TF-IDF, linear"]["config"]["optimizer"]
+    return {"measure": "accuracy", "dataset": "toys", "test_examples": 8, "rows": entries, **more}
+
+
+def test_comparison_tables():
+    mean_ = results.BASE
+    measured = compared({mean_: 0.5, "AttentionPooling": 0.75, "other, wide": 0.25})
+    measured["rows"]["AttentionPooling"]["summary"]["test_rationale_auc"] = {"mean": 0.9}
+    lines = results.comparison_table(measured).split("\n")
+    best = "| `AttentionPooling` | 75.0 | 90.0 | – | 12,345 | 1.5 | 12 | – | 0.90 | – |"
+    assert lines[2] == best
+    assert lines[-1].startswith("| other, wide | 25.0 |")
+    (floor,) = [line for line in lines if line.startswith("| TF-IDF")]
+    assert floor.count("| – ") >= 3
+    files = {"reviews": measured, "toys": compared({mean_: 0.5})}
+    lines = results.which_table(files).split("\n")
+    assert lines[0].startswith("| mechanism | reviews | toys | parameters | time |")
+    assert "| AttentionPooling | 75.0 | – | 12,345 | 1.5 | 0.90 |" in lines
+    assert {line.split(" | ")[0] for line in lines[2:]} == {f"| {n}" for n in measured["rows"]}
+
+
+@pytest.mark.parametrize("view", ["parameters", "time"])
+def test_charts_of_the_comparison_are_sound(view):
+    names = {results.BASE: 0.5, "AttentionPooling": 0.505, "other": 0.51, "last": 0.9}
+    figure = ElementTree.fromstring(results.VIEWS[view](compared(names)))
+    picture = figure.find("svg")
+    assert picture.get("role") == "img" and len(picture.findall("circle")) == 4
+    width, height = (float(number) for number in picture.get("viewBox").split()[2:])
+    shown = {text.text: text for text in picture.iter("text")}
+    assert set(names) <= set(shown)
+    heights = sorted(float(shown[name].get("y")) for name in names)
+    assert all(b - a >= 15 for a, b in zip(heights, heights[1:], strict=False))
+    for text in shown.values():
+        assert 0 <= float(text.get("x")) <= width and 0 <= float(text.get("y")) <= height
+
+
+def test_the_words_on_floors_agree_with_the_figures():
+    text = " ".join(source("results.md").split())
+    assert "On topics and on long reviews it is as good as anything here or better" in text
+    words = "On short questions, graded pairs and sentences of one opinion the networks are ahead"
+    assert words in text
+
+    def lead(file):
+        measured = json.loads((RESULTS / f"{file}.json").read_text(encoding="utf-8"))
+        linear = next(name for name in results.LINEAR if name in measured["rows"])
+        networks = [n for n, e in measured["rows"].items() if "optimizer" in e["config"]]
+        return results.mean(measured, linear) - max(results.mean(measured, n) for n in networks)
+
+    for file in ("lama_r8", "hcan_r8", "hcan_imdb_4000", "generalized_pooling_imdb"):
+        assert lead(file) > -0.01, file
+    for file in ("mpsan_trec", "sam_trec", "mpsan_sick", "generalized_pooling_sick_relatedness"):
+        assert lead(file) < -0.02, file
+    for file in ("mpsan_sst5", "sam_sst5", "generalized_pooling_sst5"):
+        assert lead(file) < -0.02, file
+
+
+def test_every_need_is_answered_by_what_was_measured():
+    files = {p.stem: json.loads(p.read_text(encoding="utf-8")) for p in RESULTS.glob("*.json")}
+    for _, file, answer, beside in results.NEEDS:
+        assert {answer, *beside} <= set(files[file]["rows"])
+    assert results.needs_table(files).count("\n") == len(results.NEEDS) + 1
+
+
 def test_the_words_on_lama_agree_with_the_figures():
     """The sentences under "How to read this"; they are to be changed when this fails."""
     rows = json.loads((RESULTS / "lama_r8.json").read_text(encoding="utf-8"))["rows"]

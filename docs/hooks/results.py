@@ -283,7 +283,7 @@ def scatter(results, across, words, value):
     }
     known = {name: place for name, place in known.items() if place[0]}
     low, high = (f(place[0] for place in known.values()) for f in (min, max))
-    low, high = 10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high))
+    low, high = 10 ** math.floor(math.log10(low)), 10 ** (math.floor(math.log10(high)) + 1)
     bottom = math.floor(min(place[1] for place in known.values()))
     ceiling = math.ceil(max(place[1] for place in known.values()))
     left, top, width = 50, 16, 360
