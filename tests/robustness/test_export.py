@@ -57,7 +57,7 @@ UNSUPPORTED = ("-- No conversion rule", "Exporting the operator")
 
 
 def reason(error: Exception) -> str:
-    """The line that names an operation, else the first that says something; no paths, no colours."""
+    """The line that names an operation, else the first that says something, without paths."""
     text = re.sub(r"\x1b\[\d*m", "", str(error))
     lines = [line.strip() for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith("Exception encountered")]
