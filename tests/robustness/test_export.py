@@ -53,7 +53,7 @@ def attempt(format: str, name: str, opened: str, folder: Path) -> str | None:
 
 
 # How the exporters begin the line that names an operation which they do not have.
-UNSUPPORTED = ("-- No conversion rule", "Exporting the operator")
+UNSUPPORTED = ("-- No conversion rule", "-- Conversion is failed for", "Exporting the operator")
 
 
 def reason(error: Exception) -> str:
