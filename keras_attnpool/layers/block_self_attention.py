@@ -256,7 +256,9 @@ class BlockSelfAttention(DirectionalAttentionBase):
             shorter = ((length - 1) * (length - 1) + 1) // 2
         else:
             length, shorter = self.block_length, 1
-        return higher((time + length - 1) // length, shorter), lower(length, time)
+        found = higher((time + length - 1) // length, shorter), lower(length, time)
+        # The sizes of a shape share a dtype in ONNX; those of PyTorch are int64.
+        return found if static else tuple(ops.cast(size, time.dtype) for size in found)
 
     def _cut(self, mask: Tensor, blocks: Any, places: Any) -> tuple[Tensor, Tensor, Tensor]:
         """How steps become places of blocks, and back.
@@ -315,6 +317,7 @@ def _block_length_of_int(length: int) -> int:
 
 def _block_length(lengths: Tensor) -> Tensor:
     """`_block_length_of_int` of a tensor of integers."""
-    roots = ops.arange(1, LARGEST_ROOT + 1, dtype="int32")
-    smaller = roots * roots * roots < 2 * ops.expand_dims(lengths, -1)
-    return ops.sum(ops.cast(smaller, "int32"), axis=-1) + 1
+    # From 0, as many as are smaller: 1 added to a sum gets lost in OpenVINO.
+    roots = ops.arange(0, LARGEST_ROOT + 1, dtype="int32")
+    smaller = roots * roots * roots < ops.maximum(2 * ops.expand_dims(lengths, -1), 1)
+    return ops.sum(ops.cast(smaller, "int32"), axis=-1)

@@ -6,6 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attnpool.ops.devices import torch_traces
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.ops.rows import rows_at_hand
 from keras_attnpool.types import Shape, Tensor
@@ -306,4 +307,7 @@ def _placed(parts: Any, places: Tensor) -> Tensor:
     """Takes each place its sentence `(batch, sentences, ...)`, zeros for the number 0."""
     rows = ops.concatenate(parts, axis=0) if len(parts) > 1 else parts[0]
     zeros_first = ops.pad(rows, [(1, 0)] + [(0, 0)] * (len(rows.shape) - 1))
+    if torch_traces():
+        # Keras would call `ravel`, which PyTorch exports to no other format.
+        return zeros_first[places]
     return ops.take(zeros_first, places, axis=0)

@@ -111,12 +111,13 @@ def _torch_states(layer: Any, inputs: Tensor) -> Tensor | None:
         biases = [bias[0], torch.zeros_like(bias[0])] if bias else []
         flat = [kernel.T, recurrent.T, *biases]
         return torch.lstm(inputs, (state, state), flat, bool(bias), *options)[0]
-    flat = [_reset_first(w) for w in (kernel, recurrent, *bias)]
+    flat = [_reset_first(w, layer.units) for w in (kernel, recurrent, *bias)]
     flat = [flat[0].T, flat[1].T, *(flat[2] if bias else ())]
     return torch.gru(inputs, state, flat, bool(bias), *options)[0]
 
 
-def _reset_first(weights: Tensor) -> Tensor:
+def _reset_first(weights: Tensor, units: int) -> Tensor:
     """A GRU's gates in PyTorch's order: Keras has update, reset, new."""
-    update, reset, new = ops.split(weights, 3, axis=-1)
-    return ops.concatenate([reset, update, new], axis=-1)
+    # Slices, not `split`: behind that one OpenVINO knows the sizes no more.
+    update, reset = weights[..., :units], weights[..., units : 2 * units]
+    return ops.concatenate([reset, update, weights[..., 2 * units :]], axis=-1)

@@ -39,7 +39,9 @@ def losses(names, **kwargs):
     BACKEND == "torch", reason="inductor takes minutes: see the test of graph breaks instead"
 )
 @pytest.mark.parametrize(
-    "names", [["MPSAN"], pytest.param(WHOLE, marks=pytest.mark.slow)], ids=["one", "all"]
+    "names",
+    [["MPSAN"], pytest.param(WHOLE, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
+    ids=["one", "all"],
 )
 def test_training_compiled_is_training_step_by_step(names):
     compiled = list(losses(names, jit_compile=True))

@@ -52,11 +52,16 @@ def attempt(format: str, name: str, opened: str, folder: Path) -> str | None:
     return None if difference < TOLERANCE else f"wrong numbers, by {difference:.0e}"
 
 
+# How the exporters begin the line that names an operation which they do not have.
+UNSUPPORTED = ("-- No conversion rule", "-- Conversion is failed for", "Exporting the operator")
+
+
 def reason(error: Exception) -> str:
-    """The first line that says something, without paths and colours."""
+    """The line that names an operation, else the first that says something, without paths."""
     text = re.sub(r"\x1b\[\d*m", "", str(error))
     lines = [line.strip() for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith("Exception encountered")]
+    lines = [line.lstrip("- ") for line in lines if line.startswith(UNSUPPORTED)] or lines
     line = re.sub(r"\S*/\S*/\S*", "...", lines[0] if lines else "")
     return f"{type(error).__name__}: {line}"[:160]
 
