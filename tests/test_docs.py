@@ -460,7 +460,7 @@ def compared(names, **more):
     entries = {}
     for name, accuracy in names.items():
         entry = row(accuracy, None)
-        entry["runs"][0] |= {"cpu_seconds": 50.0 * accuracy, "peak_memory_mb": 12.3}
+        entry["runs"][0] |= {"cpu_seconds": 50.0 * accuracy}
         entries[name] = entry
     entries["TF-IDF, linear"] = row(0.5, None)
     del entries["TF-IDF, linear"]["config"]["optimizer"]
@@ -472,7 +472,7 @@ def test_comparison_tables():
     measured = compared({mean_: 0.5, "AttentionPooling": 0.75, "other, wide": 0.25})
     measured["rows"]["AttentionPooling"]["summary"]["test_rationale_auc"] = {"mean": 0.9}
     lines = results.comparison_table(measured).split("\n")
-    best = "| `AttentionPooling` | 75.0 | 90.0 | – | 12,345 | 1.5 | 12 | – | 0.90 | – |"
+    best = "| `AttentionPooling` | 75.0 | 90.0 | – | 12,345 | 1.5 | – | 0.90 | – |"
     assert lines[2] == best
     assert lines[-1].startswith("| other, wide | 25.0 |")
     (floor,) = [line for line in lines if line.startswith("| TF-IDF")]
@@ -517,6 +517,45 @@ def test_the_words_on_floors_agree_with_the_figures():
         assert lead(file) < -0.02, file
     for file in ("mpsan_sst5", "sam_sst5", "generalized_pooling_sst5"):
         assert lead(file) < -0.02, file
+
+
+def test_the_words_on_the_comparison_agree_with_the_figures():
+    text = " ".join(source("results.md").split())
+    reviews, trec = (
+        json.loads((RESULTS / f"comparison_{name}.json").read_text(encoding="utf-8"))
+        for name in ("reviews", "trec")
+    )
+
+    def lead(measured, name):
+        return results.mean(measured, name) - results.mean(measured, results.BASE)
+
+    free = ("AttentionPooling", "StructuredSelfAttentionPooling", "MultiDimAttentionPooling")
+    free += ("GeneralizedPooling", "GeneralizedPooling, scalar", "ConvAttentionPooling")
+    assert "is worth 23 to 26 points over the mean of the same states" in text
+    leads = [100 * lead(reviews, name) for name in free]
+    assert round(min(leads)) == 23 and round(max(leads)) == 26
+    assert "the six lie within three points of one another" in text
+    assert max(leads) - min(leads) < 3
+    assert "LAMA's bounded weights gain half of that" in text
+    assert 0.35 < lead(reviews, "LowRankAttentionPooling") / lead(reviews, free[0]) < 0.6
+    assert "`SequentialAttention` and self-attention that looks back gain nothing there" in text
+    for name in ("SequentialAttention", "PositionalSelfAttention, backward"):
+        low, high = results.paired_interval(reviews, name, results.BASE)
+        assert low < 0 < high
+    assert "On TREC `ConvMultiHeadAttention` is the best" in text
+    assert max(trec["rows"], key=lambda n: results.mean(trec, n)) == "ConvMultiHeadAttention"
+    assert results.paired_interval(trec, "ConvMultiHeadAttention", results.BASE)[0] > 0
+    assert "most others are within its error" in text
+    close = [
+        name
+        for name in trec["rows"]
+        if name != results.BASE
+        and results.paired_interval(trec, name, results.BASE)[0] <= 0
+        and results.paired_interval(trec, name, results.BASE)[1] >= 0
+    ]
+    assert len(close) >= 14
+    assert "Max pooling is behind the mean on reviews and ahead of it on questions" in text
+    assert lead(reviews, "MaskedMaxPooling1D") < 0 < lead(trec, "MaskedMaxPooling1D")
 
 
 def test_every_need_is_answered_by_what_was_measured():

@@ -75,11 +75,10 @@ class Row:
     def seeds(self, options: Options, given: list[int] | None = None) -> list[int]:
         """The runs that are planned, or those of the user."""
         planned = list(range(self.module.seeds(self.dataset, options.full)))
+        if not self.drawn and not self.module.header(self.dataset).get("folded"):
+            return planned[:1]
         seeds = planned if given is None else given
-        once = not self.drawn and not self.module.header(self.dataset).get("folded")
-        if options.quick or once:
-            seeds = seeds[:1]
-        return seeds
+        return seeds[:1] if options.quick else seeds
 
 
 def rows_of(
@@ -127,7 +126,7 @@ def reproduce(
     # Data set by data set, for reading one takes a while.
     order = {(row.paper, row.dataset): place for place, row in enumerate(rows)}
     jobs.sort(key=lambda job: (order[job[0].paper, job[0].dataset], job[1]))
-    bar, warm = tqdm(jobs, unit="run", dynamic_ncols=True), False
+    bar = tqdm(jobs, unit="run", dynamic_ncols=True)
     for row, seed in bar:
         bar.set_description(f"{row.key}, seed {seed}")
         results = files[row.dataset + row.paper]
@@ -135,9 +134,6 @@ def reproduce(
             if not mine or seed in results.done(row.name, row.config(options)):
                 continue
             result, facts = run(row, seed, options, results)
-            if not warm:  # The first run loads libraries as well.
-                result.pop("peak_memory_mb", None)
-            warm = True
             results.add(row.name, row.config(options), {"paper": row.published, **facts}, result)
         measure = f"test_{results.header['measure']}"
         bar.write(f"{row.key}, seed {seed}: {measure} {result[measure]:.4f}")
@@ -173,16 +169,15 @@ def run(
 
 @contextlib.contextmanager
 def peak_memory() -> Iterator[dict[str, float]]:
-    """Megabytes that a block needs beyond what was held before; empty where no system tells."""
+    """The most megabytes that the process holds during a block; empty where no system tells."""
     found: dict[str, float] = {}
     try:
         Path("/proc/self/clear_refs").write_text("5")  # The peak so far is forgotten.
-        before = _status("VmRSS")
     except OSError:
         yield found
         return
     yield found
-    found["peak_memory_mb"] = round((_status("VmHWM") - before) / 1024, 1)
+    found["process_memory_mb"] = round(_status("VmHWM") / 1024)
 
 
 def _status(name: str) -> int:

@@ -176,14 +176,13 @@ def comparison_table(results):
     ranked = sorted(rows, key=lambda name: -mean(results, name))
     scored = any("test_rationale_auc" in row["summary"] for row in rows.values())
     head = ["mechanism", "accuracy", "macro-F1", "against the mean, 95 % interval", "parameters"]
-    head += ["time", "memory, MB"]
+    head += ["time"]
     head += ["mass", "AUC", "deletion"] * scored
     lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
     for name in ranked:
         row = rows[name]
         drawn = "optimizer" in row["config"]
         interval = None if name == BASE else paired_interval(results, name, BASE)
-        memory = [run["peak_memory_mb"] for run in row["runs"] if "peak_memory_mb" in run]
         cells = [
             f"`{name}`" if drawn and "," not in name and " " not in name else name,
             percent(mean(results, name)),
@@ -194,12 +193,12 @@ def comparison_table(results):
             f"({points(interval[0])} to {points(interval[1])})",
             f"{row['parameters_without_embeddings']:,}",
             f"{relative_time(results, name, BASE):.1f}" if drawn else "–",
-            f"{max(memory):.0f}" if memory and drawn else "–",
         ]
         if scored:
             for key in ("rationale_mass", "rationale_auc", "deletion_gap"):
                 summary = row["summary"].get(f"test_{key}")
-                cells.append("–" if summary is None else f"{summary['mean']:.2f}")
+                shown = "–" if summary is None else f"{summary['mean']:.2f}".replace("-", "−")
+                cells.append(shown)
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
