@@ -1,8 +1,8 @@
-"""Trains models on one device and on several; for test_scaling_out.py, in a process of its own.
+"""Trains a model on one device and on several; for test_scaling_out.py, in a process of its own.
 
-JAX and TensorFlow must know their virtual devices before they start, and PyTorch's workers are
-processes. `python scaling_out.py name,name folder` writes
-`found_<rank>.json` into the folder.
+JAX and TensorFlow must know their virtual devices before they start, TensorFlow's strategies take
+the sums of one model for those of another in the same process, and PyTorch's workers are processes.
+`python scaling_out.py name folder` writes `found_<rank>.json` into the folder.
 """
 
 import json
@@ -61,6 +61,8 @@ MODELS: dict[str, Callable[[], keras.Model]] = {
     ),
 }  # fmt: skip
 DOCUMENTS = ("HCAN",)
+# Those with a penalty on attention, which is a mean over the texts with a word.
+PENALIZED = ("pooled", "GeneralizedPooling")
 
 # Which weights a mesh axis called "model" cuts, and along which of their axes: the guide's table.
 LAYOUT = {
@@ -215,7 +217,7 @@ def on_torch(name: str) -> dict[str, Any]:
     return found
 
 
-def main(names: list[str], folder: Path) -> None:
+def main(name: str, folder: Path) -> None:
     backend, rank = keras.config.backend(), int(os.environ.get("RANK", 0))
     if backend == "torch":
         import torch.distributed as dist
@@ -225,9 +227,9 @@ def main(names: list[str], folder: Path) -> None:
             "gloo", meeting, rank=rank, world_size=int(os.environ["WORLD_SIZE"])
         )
     train = {"jax": on_jax, "tensorflow": on_tensorflow, "torch": on_torch}[backend]
-    found = {name: train(name) for name in names}
+    found = train(name)
     (folder / f"found_{rank}.json").write_text(json.dumps(found), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1].split(","), Path(sys.argv[2]))
+    main(sys.argv[1], Path(sys.argv[2]))

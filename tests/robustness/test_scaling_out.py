@@ -21,8 +21,8 @@ WORKERS = 2 if BACKEND == "torch" else 1
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "scaling-out.md"
 
 
-def train(names: list[str], folder: Path) -> dict:
-    """What the processes found, by model and way; all workers agree."""
+def train(name: str, folder: Path) -> dict:
+    """What the processes found, by way; all workers agree."""
     script = Path(scaling_out.__file__)
     path = os.pathsep.join(str(script.parents[n]) for n in (1, 2))
     flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
@@ -31,11 +31,14 @@ def train(names: list[str], folder: Path) -> dict:
         "PYTHONPATH": path,
         "XLA_FLAGS": flags,
         "OMP_NUM_THREADS": "1",
+        # JAX's virtual devices wait for each other: each needs a thread, and those of two sums that
+        # are under way can take all there are.
+        "NPROC": "16",
         "WORLD_SIZE": str(WORKERS),
     }
     processes = [
         subprocess.Popen(
-            [sys.executable, str(script), ",".join(names), str(folder)],
+            [sys.executable, str(script), name, str(folder)],
             env={**shared, "RANK": str(rank)},
             stderr=subprocess.PIPE,
             text=True,
@@ -55,9 +58,8 @@ def train(names: list[str], folder: Path) -> dict:
         for rank in range(WORKERS)
     ]
     for other in found[1:]:
-        for name in names:
-            for way in WAYS:
-                assert_same(other[name][way], found[0][name][way])
+        for way in WAYS:
+            assert_same(other[way], found[0][way])
     return found[0]
 
 
@@ -69,9 +71,9 @@ def assert_same(one: dict, other: dict, tolerance: float = 2e-6) -> None:
         np.testing.assert_allclose(weight, wanted, atol=tolerance, err_msg=path)
 
 
-def check(found: dict) -> None:
+def check(name: str, found: dict) -> None:
     one = found["one device"]
-    assert np.std(one["losses"]) > 0.01
+    assert np.std(one["losses"]) > 1e-3
     for way in WAYS:
         assert_same(found[way], one)
     if BACKEND == "jax":
@@ -82,23 +84,26 @@ def check(found: dict) -> None:
         cut = {path for path, number in parts.items() if number > 1}
         assert cut == {path for path in parts if scaling_out.layout_of(path)}
     else:
-        # Penalties and losses are means: of unequal parts the mean is another.
+        # Losses are means over texts, of which both parts have as many; penalties on attention are
+        # means over texts with a word: of unequal parts the mean is another.
         uneven = found[f"{WAYS[0]}, uneven"]["losses"]
         whole = found["one device, uneven"]["losses"]
         halves = found["mean of halves, uneven"]
         np.testing.assert_allclose(uneven[0], halves, rtol=2e-6)
-        assert abs(uneven[0] - whole[0]) > 1e-4
+        assert (abs(uneven[0] - whole[0]) > 1e-4) == (name in scaling_out.PENALIZED)
 
 
 def test_a_small_model(tmp_path):
-    check(train(["pooled"], tmp_path)["pooled"])
+    check("pooled", train("pooled", tmp_path))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_models_of_the_papers(tmp_path):
-    names = [name for name in scaling_out.MODELS if name != "pooled"]
-    found = train(names, tmp_path)
+    found = {}
+    for name in sorted(scaling_out.MODELS.keys() - {"pooled"}):
+        (tmp_path / name).mkdir()
+        found[name] = train(name, tmp_path / name)
     if BACKEND == "jax":
         paths = {path for each in found.values() for path in each["model parallel"]["parts"]}
         unused = [
@@ -107,8 +112,8 @@ def test_models_of_the_papers(tmp_path):
             if not any(scaling_out.layout_of(path) == pattern for path in paths)
         ]
         assert not unused
-    for each in found.values():
-        check(each)
+    for name, each in found.items():
+        check(name, each)
 
 
 def test_the_guide_shows_this_layout():
