@@ -1,1 +1,1 @@
-"""Reproduces the papers' tables: `python -m benchmarks.reproduce PAPER --dataset NAME`."""
+"""Reproduces the papers' tables and compares all mechanisms; `--list` shows every row."""
