@@ -1,7 +1,9 @@
 """What holds for every test: no network, fixed seeds, full precision, one profile of examples."""
 
+import ctypes
 import os
 import socket
+import sys
 
 # Tests make the data they need: real data sets that happen to lie around change nothing.
 os.environ.pop("KERAS_ATTNPOOL_DATA", None)
@@ -80,6 +82,16 @@ _configure_backend()
 def pytest_report_header():
     """The backend under test, in the first lines of the output."""
     return f"keras {keras.__version__} on {BACKEND}"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _memory_given_back():
+    """What the tests of a file freed goes back to the system: glibc would keep gigabytes of it."""
+    yield
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
 
 
 @pytest.fixture(autouse=True)

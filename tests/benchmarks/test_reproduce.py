@@ -262,7 +262,16 @@ def test_every_mechanism_stands_between_the_same_parts(toy):
     assert counts["GeneralizedPooling"] > counts["LowRankAttentionPooling"]
 
 
-@pytest.mark.parametrize("row", ["AttentionPooling", "GeneralizedPooling", "SequentialAttention"])
+# One of each form of scores; compiling the models takes a while.
+@pytest.mark.parametrize(
+    "row",
+    [
+        "SequentialAttention",
+        pytest.param("AttentionPooling", marks=pytest.mark.slow),
+        pytest.param("GeneralizedPooling", marks=pytest.mark.slow),
+        pytest.param("ConvMultiHeadAttention", marks=pytest.mark.slow),
+    ],
+)
 def test_attention_is_scored_on_the_words_that_decide(toy, row):
     result, facts = comparison.run("reviews", row, toy, 0, Options(quick=True))
     assert 0 < result["test_rationale_mass"] < 1 and 0 < result["test_rationale_auc"] < 1
