@@ -82,13 +82,14 @@ def _parts(name: str, **options: Any) -> tuple[Any, Any, Any]:
     return train, validation, datasets.load(name, split="test", **options)
 
 
+# Many lengths, for the rows that read a text as one sequence pay for the square of its length.
 def _imdb(**options: Any) -> Task:
     # The longest texts are cut, so that the rows that read them as one sequence stay affordable.
     return Task(
         lambda folder: _parts("imdb", **options),
         adam(5e-4, 1.0),
         600,
-        (160, 256, 600),
+        (128, 160, 192, 224, 256, 320, 400, 500, 600),
         8,
         "2",
         patience=3,
@@ -103,7 +104,7 @@ TASKS = {
         lambda folder: _parts("r8", view="original"),
         adam(5e-4, 1.0),
         600,
-        (64, 128, 600),
+        (32, 64, 96, 128, 192, 256, 384, 600),
         10,
         "2",
         patience=3,
