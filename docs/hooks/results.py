@@ -86,32 +86,60 @@ def standard_error(results, name):
     return math.sqrt(variance / results["test_examples"] + spread_of_runs**2 / len(row["runs"]))
 
 
-def rights(results, row, seed):
-    """Which test items a run had right, or `None` where it was not kept."""
+def rights(results, row):
+    """Which test items each run of a row had right, by seed; runs that did not keep it are out."""
+    found = {}
     for run in results["rows"][row]["runs"]:
-        if run["seed"] == seed and "correct" in run:
+        if "correct" in run:
             bits = np.unpackbits(np.frombuffer(base64.b64decode(run["correct"]), np.uint8))
-            return bits[: results["test_examples"]].astype(float)
-    return None
+            found[run["seed"]] = bits[: results["test_examples"]].astype(float)
+    return found
 
 
 def paired_interval(results, better, worse, draws=2000):
     """The 95 % interval of a difference of accuracies, or `None`; by paired bootstrap.
 
-    Items are drawn anew, each with both models' answers. Runs that share the test part are averaged
-    item by item; folds have items of their own.
+    Test items are drawn anew, each with both models' answers, and so are the runs of either model:
+    a difference that another seed would turn around is none. Folds have items of their own and are
+    drawn in pairs. `None` too where some runs kept no answers or folds are missing, for the
+    difference that is shown beside the interval is that of all runs.
     """
-    seeds = [run["seed"] for run in results["rows"][better]["runs"]]
-    pairs = [(rights(results, better, seed), rights(results, worse, seed)) for seed in seeds]
-    found = [a - b for a, b in pairs if a is not None and b is not None]
-    if not found or results["measure"] != "accuracy":
+    found = [rights(results, row) for row in (better, worse)]
+    kept = all(
+        len(each) == len(results["rows"][row]["runs"])
+        for each, row in zip(found, (better, worse), strict=True)
+    )
+    if results["measure"] != "accuracy" or not kept:
         return None
-    items = np.concatenate(found) if results.get("folded") else np.mean(found, axis=0)
     rng = np.random.default_rng(0)
-    # Few values occur: how often each is drawn is all that counts.
-    values, counts = np.unique(items, return_counts=True)
-    drawn = rng.multinomial(len(items), counts / len(items), size=draws) @ values / len(items)
-    return tuple(float(each) for each in np.quantile(drawn, (0.025, 0.975)))
+    if results.get("folded"):
+        if set(found[0]) != set(found[1]):
+            return None
+        shares = [
+            _drawn(rng, (answers - found[1][fold])[None], draws)
+            for fold, answers in found[0].items()
+        ]
+        differences = _average(rng, np.concatenate(shares, axis=1))
+    else:
+        runs = np.stack([*found[0].values(), *found[1].values()])
+        shares = _drawn(rng, runs, draws)
+        first = len(found[0])
+        differences = _average(rng, shares[:, :first]) - _average(rng, shares[:, first:])
+    return tuple(float(each) for each in np.quantile(differences, (0.025, 0.975)))
+
+
+def _drawn(rng, runs, draws):
+    """The mean of each run over items that are drawn anew: `(draws, runs)`."""
+    # Few patterns of answers occur: how often each is drawn is all that counts.
+    patterns, counts = np.unique(runs, axis=1, return_counts=True)
+    total = counts.sum()
+    return rng.multinomial(total, counts / total, size=draws) @ patterns.T / total
+
+
+def _average(rng, shares):
+    """The mean over runs that are drawn anew, for each draw of items."""
+    draws, runs = shares.shape
+    return (rng.multinomial(runs, [1 / runs] * runs, size=draws) * shares).sum(axis=1) / runs
 
 
 def verdict(difference, error, paper):
