@@ -10,6 +10,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -419,6 +420,17 @@ def test_tables_of_another_measure():
     assert abs(results.standard_error(measured, "max") - (1 - 0.64) / 20) < 1e-12
 
 
+@pytest.mark.parametrize(("found", "errors"), [(0.55, 0.12), (0.16, 0.47)])
+def test_standard_error_of_f1_is_that_of_drawn_test_sets(found, errors):
+    f1 = 2 * found / (2 * found + errors)
+    summary = {"test_f1": {"mean": f1, "std": 0.0}, "test_accuracy": {"mean": 1 - errors}}
+    entry = {"summary": summary, "runs": [{}]}
+    measured = {"measure": "f1", "test_examples": 600, "rows": {"a": entry}}
+    drawn = np.random.default_rng(0).multinomial(600, [found, errors, 1 - found - errors], 20000)
+    spread = (2 * drawn[:, 0] / (2 * drawn[:, 0] + drawn[:, 1])).std()
+    assert abs(results.standard_error(measured, "a") / spread - 1) < 0.03
+
+
 def test_other_tables():
     assert "one run" in results.state_note(EXAMPLE)
     whole = {"rows": {"LAMA": row(0.95, 0.965, runs=3)}}
@@ -752,7 +764,7 @@ def test_the_words_on_sam_agree_with_the_figures():
         for row in (attention, "SAM, no BiLSTM"):
             sizes = [entries[r]["parameters_without_embeddings"] for r in (row, "RB")]
             assert sizes[0] < 0.06 * sizes[1] and seconds[row] * 7 < seconds["RB"]
-    assert "each have the paper's sign on TREC" in text
+    assert "each have the paper's sign on TREC and on SST-5" in text
     assert (
         "On SUBJ none of them helps, and SAM without the features' weights is the best of all"
         in text
@@ -769,9 +781,9 @@ def test_the_words_on_sam_agree_with_the_figures():
         assert row == first or entry["paper"] is None or trec[row] > entry["paper"] - 0.001
     gaps = [e["paper"] - subj[row] for row, e in measured["subj"]["rows"].items() if e["paper"]]
     assert 0.03 < sum(gaps) / len(gaps) < 0.055
-    sst5, controversy = (
+    sst5, humor, controversy = (
         json.loads((RESULTS / f"sam_{name}.json").read_text(encoding="utf-8"))
-        for name in ("sst5", "controversy")
+        for name in ("sst5", "humor", "controversy")
     )
     assert "On SST-5 SAM is ahead of everything beside it**, three points of the BiLSTMs" in text
     shares = {row: results.mean(sst5, row) for row in sst5["rows"]}
@@ -780,9 +792,29 @@ def test_the_words_on_sam_agree_with_the_figures():
         assert 0.025 < shares["SAM"] - shares[row] < 0.04
     assert "Fifteen points of the paper's figure are missing" in text
     assert round(100 * (sst5["rows"]["SAM"]["paper"] - shares["SAM"])) == 15
+    parts = ("SAM -FAM", "SAM -TAM", "SAM TAM+FAM", "SAM 0.1")
+    assert all(shares["SAM"] > shares[other] for other in parts)
+    assert "the order alone beyond the error" in text
+    claims = results.claims_table(sst5).split("\n")
+    (order,) = [line for line in claims if "(SAM − SAM TAM+FAM)" in line]
+    assert "| holds |" in order
+    for other in ("SAM -FAM", "SAM -TAM", "SAM 0.1"):
+        (line,) = [line for line in claims if f"(SAM − {other})" in line]
+        assert "too close to call" in line
+    jokes = {row: results.mean(humor, row) for row in humor["rows"]}
+    assert "level with the BiLSTMs, three points ahead of the states' mean" in text
+    assert 0.025 < jokes["SAM"] - jokes[mean] < 0.04
+    for row in ("RB", "RBA"):
+        (line,) = [c for c in results.claims_table(humor).split("\n") if f"(SAM − {row})" in c]
+        assert "too close to call" in line
+    assert "six points behind the paper's" in text
+    assert round(100 * (humor["rows"]["SAM"]["paper"] - jokes["SAM"])) == 6
     assert "all rows are near guessing" in text
-    for row in controversy["rows"].values():
-        assert row["summary"]["test_accuracy"]["mean"] < 0.56
+    right = {r: e["summary"]["test_accuracy"]["mean"] for r, e in controversy["rows"].items()}
+    assert max(right.values()) < 0.56
+    assert "RB has the lowest F1 and one of the three best accuracies" in text
+    assert min(right, key=lambda row: results.mean(controversy, row)) == "RB"
+    assert right["RB"] >= sorted(right.values())[-3]
     assert "**One fold so far**" in text and "best after the first epoch" in text
     assert {len(e["runs"]) for m in measured.values() for e in m["rows"].values()} == {1}
     for row in ("SAM", "RB", "RBA"):

@@ -76,12 +76,16 @@ def accuracy_table(results):
 def standard_error(results, name):
     """Standard error of a row's mean: of the test sample, and of the runs.
 
-    Of an accuracy p it is that of a share, and an F1 is taken for one; of a correlation r it is
-    about (1 - r^2) / sqrt(n).
+    Of an accuracy p it is that of a share; of a correlation r about (1 - r^2) / sqrt(n). F1 is
+    2 t / (2 t + e), with the shares t of the positives found and e of the errors: its variance is
+    4 t e (t + e) / (n (2 t + e)^4), by the delta method.
     """
-    row, value = results["rows"][name], mean(results, name)
-    correlation = results["measure"] == "pearson"
-    variance = (1 - value**2) ** 2 if correlation else value * (1 - value)
+    row, value, measure = results["rows"][name], mean(results, name), results["measure"]
+    variance = (1 - value**2) ** 2 if measure == "pearson" else value * (1 - value)
+    errors = 1 - row["summary"]["test_accuracy"]["mean"] if measure == "f1" else 0
+    if errors and value < 1:
+        found = errors * value / (2 * (1 - value))
+        variance = 4 * found * errors * (found + errors) / (2 * found + errors) ** 4
     spread_of_runs = row["summary"][f"test_{results['measure']}"]["std"]
     return math.sqrt(variance / results["test_examples"] + spread_of_runs**2 / len(row["runs"]))
 
