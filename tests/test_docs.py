@@ -776,6 +776,9 @@ def test_the_words_on_sam_agree_with_the_figures():
             verdict = rf"\(SAM − {re.escape(other)}\).*too close to call"
             assert re.search(verdict, results.claims_table(m))
     assert "no better at 0.1 than at 0.6" in text and trec["SAM 0.1"] <= trec["SAM 0.6"]
+    times = {row: t["relative"][0] for row, t in measured["subj"]["epoch_times"].items()}
+    assert "SAM costs what the BiLSTMs cost**, to a tenth, and DiSAN twice that" in text
+    assert 1 < times["SAM"] < 1.1 and 1.9 < times["DiSAN"] < 2.3
     assert "on SUBJ four points behind" in text
     for row, entry in measured["trec"]["rows"].items():
         assert row == first or entry["paper"] is None or trec[row] > entry["paper"] - 0.001
