@@ -420,6 +420,13 @@ def test_tables_of_another_measure():
     assert abs(results.standard_error(measured, "max") - (1 - 0.64) / 20) < 1e-12
 
 
+def test_folds_have_test_items_of_their_own():
+    entry = {"summary": {"test_accuracy": {"mean": 0.5, "std": 0.0}}, "runs": [{}] * 4}
+    measured = {"measure": "accuracy", "test_examples": 100, "rows": {"a": entry}}
+    assert results.standard_error(measured, "a") == 0.05
+    assert results.standard_error({**measured, "folded": True}, "a") == 0.025
+
+
 @pytest.mark.parametrize(("found", "errors"), [(0.55, 0.12), (0.16, 0.47)])
 def test_standard_error_of_f1_is_that_of_drawn_test_sets(found, errors):
     f1 = 2 * found / (2 * found + errors)
@@ -716,6 +723,14 @@ def test_the_words_on_mpsan_agree_with_the_figures():
         claims = results.claims_table(measured).split("\n")[2:]
         firsts = [c for c in claims if any(f"(MPSAN − {other})" in c for other in others)]
         assert firsts and all("too close to call" in claim for claim in firsts)
+    words = "a point and a\n  half ahead of multi-head attention over the ten folds of SUBJ"
+    assert words in text
+    subj = json.loads((RESULTS / "mpsan_subj.json").read_text(encoding="utf-8"))
+    assert all(len(subj["rows"][row]["runs"]) == 10 for row in ("MPSAN", "multi-head"))
+    lead = here["subj"]["MPSAN"] - here["subj"]["multi-head"]
+    assert round(200 * lead) == 3
+    (claim,) = [c for c in results.claims_table(subj).split("\n") if "(MPSAN − multi-head)" in c]
+    assert "| holds |" in claim
     assert "On TREC these four lie within a point" in text
     four = [trec[row] for row in ("MPSAN", *others)]
     assert max(four) - min(four) < 0.01
@@ -847,7 +862,23 @@ def test_the_words_on_hcan_agree_with_the_figures():
     one, two = ({n: rows[f"HCAN {k} target"] for n, rows in here.items()} for k in (1, 2))
     assert round(100 * (one["imdb_4000"] - two["imdb_4000"])) == 1
     assert abs(one["r8"] - two["r8"]) < 0.003
-    assert "but for the mean of the words, stands on one run" in text
+    reviews = here["imdb_4000"]
+    linear = ("linear SVM", "logistic regression, L1", "Naive Bayes")
+    networks = {row: v for row, v in reviews.items() if row not in linear}
+    assert "HAN is the best network on the reviews**, a point and a half ahead of HCAN" in text
+    assert max(networks, key=networks.get) == "HAN"
+    assert 0.0125 < reviews["HAN"] - reviews["HCAN 2 target"] < 0.0175
+    assert reviews["HAN"] - reviews["HCAN 1 target"] < 0.005
+    assert all(abs(here["r8"]["HAN"] - here["r8"][f"HCAN {k} target"]) < 0.003 for k in (1, 2))
+    assert "one self-attention loses a point and\n  a half, and two lose five" in text
+    assert 0.0125 < reviews["HCAN 1 target"] - reviews["CAN 1 target"] < 0.0175
+    assert round(100 * (reviews["HCAN 2 target"] - reviews["CAN 2 target"])) == 5
+    claims = results.claims_table(measured["imdb_4000"]).split("\n")
+    flat = [c for c in claims if "HCAN" in c and " max − CAN" in c]
+    assert len(flat) == 2 and all("too close to call" in claim for claim in flat)
+    assert "CAN 2 target was best after its first\n  epoch on the reviews" in text
+    assert measured["imdb_4000"]["rows"]["CAN 2 target"]["runs"][0]["best_epoch"] == 1
+    assert "**All but the mean of the words stands on one run**" in text
     assert {
         len(row["runs"])
         for m in measured.values()

@@ -158,7 +158,7 @@ def run(
     else:
         keras.utils.clear_session()
         data = row.module.load(row.dataset, options, seed)
-        results.header |= row.module.described(data)
+        results.describe(row.module.described(data))
         start, cpu = time.perf_counter(), time.process_time()
         with peak_memory() as peak:
             result, facts = row.module.run(row.dataset, row.name, data, seed, options)

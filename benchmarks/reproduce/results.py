@@ -30,6 +30,13 @@ class Results:
         self.path = path
         self.header = header
 
+    def describe(self, facts: dict[str, Any]) -> None:
+        """Renews what the file says of its data and protocol, should it be older."""
+        self.header |= facts
+        with self._locked():
+            if self.path.exists():
+                self._write({**self._read(), **self.header})
+
     def done(self, row: str, config: dict[str, Any]) -> set[int]:
         """Seeds of the row that were run with this configuration."""
         entry = self._read()["rows"].get(row)

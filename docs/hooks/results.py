@@ -78,7 +78,7 @@ def standard_error(results, name):
 
     Of an accuracy p it is that of a share; of a correlation r about (1 - r^2) / sqrt(n). F1 is
     2 t / (2 t + e), with the shares t of the positives found and e of the errors: its variance is
-    4 t e (t + e) / (n (2 t + e)^4), by the delta method.
+    4 t e (t + e) / (n (2 t + e)^4), by the delta method. Each fold has test items of its own.
     """
     row, value, measure = results["rows"][name], mean(results, name), results["measure"]
     variance = (1 - value**2) ** 2 if measure == "pearson" else value * (1 - value)
@@ -86,8 +86,9 @@ def standard_error(results, name):
     if errors and value < 1:
         found = errors * value / (2 * (1 - value))
         variance = 4 * found * errors * (found + errors) / (2 * found + errors) ** 4
-    spread_of_runs = row["summary"][f"test_{results['measure']}"]["std"]
-    return math.sqrt(variance / results["test_examples"] + spread_of_runs**2 / len(row["runs"]))
+    spread_of_runs, runs = row["summary"][f"test_{measure}"]["std"], len(row["runs"])
+    items = results["test_examples"] * (runs if results.get("folded") else 1)
+    return math.sqrt(variance / items + spread_of_runs**2 / runs)
 
 
 def rights(results, row):

@@ -135,6 +135,20 @@ def test_what_is_there_is_not_run_again(tmp_path):
     assert "2 of 2 runs" in line and "paper: 50.00" in line
 
 
+def test_what_an_older_file_says_of_its_data_is_renewed(tmp_path):
+    rows = rows_of([paper([])])
+    reproduce(rows, Options(), [0], tmp_path)
+    file = tmp_path / "invented_toy.json"
+    before = json.loads(file.read_text())
+    file.write_text(json.dumps({**before, "noted": 1, "test_examples": 2}))
+    rows[0].module.header = lambda dataset: {"measure": "accuracy", "protocol": {}, "folded": True}
+    reproduce(rows, Options(), [1], tmp_path)
+    after = json.loads(file.read_text())
+    assert after["folded"] and after["noted"] == 1 and after["test_examples"] == 3
+    assert after["rows"]["drawn"]["runs"][0] == before["rows"]["drawn"]["runs"][0]
+    assert after["versions"] == before["versions"]
+
+
 def test_quick_and_full_have_files_of_their_own(tmp_path):
     trained = []
     rows = rows_of([paper(trained)])
