@@ -615,7 +615,8 @@ def test_every_need_is_answered_by_what_was_measured():
 
 def test_the_words_on_lama_agree_with_the_figures():
     """The sentences under "How to read this"; they are to be changed when this fails."""
-    rows = json.loads((RESULTS / "lama_r8.json").read_text(encoding="utf-8"))["rows"]
+    measured = json.loads((RESULTS / "lama_r8.json").read_text(encoding="utf-8"))
+    rows, claims = measured["rows"], results.claims_table(measured).split("\n")
     here = {name: entry["summary"]["test_accuracy"]["mean"] for name, entry in rows.items()}
     paper = {name: entry["paper"] for name, entry in rows.items()}
     text = source("papers/lama.md")
@@ -636,6 +637,17 @@ def test_the_words_on_lama_agree_with_the_figures():
     assert "Structured self-attention is not behind" in text
     assert here["SAN"] >= here[lama]
     assert round(100 * (paper[lama] - paper["SAN"])) == 3
+    assert "the one on weights two and a half points behind and the one on the\n  heads' " in text
+    assert "vectors fourteen: both are level with the same model without. Nor do they help" in text
+    assert round(200 * (paper[lama] - paper["LAMA+ctx+d_p"])) == 5
+    assert round(100 * (paper[lama] - paper["LAMA+ctx+d_e"])) == 14
+    for penalty in ("d_p", "d_e"):
+        (claim,) = [line for line in claims if f"({lama} − {lama}+{penalty})" in line]
+        assert "too close to call" in claim
+        assert abs(here[lama] - here[f"{lama}+{penalty}"]) < 0.01
+    assert "LAMA's encoder alone does as well as the model with a context**" in text
+    assert here["LAMA Encoder"] >= here[lama]
+    assert 0.03 < paper[lama] - paper["LAMA Encoder"] < 0.035
 
 
 def test_the_words_on_generalized_pooling_agree_with_the_figures():
