@@ -899,6 +899,20 @@ def test_the_words_on_hcan_agree_with_the_figures():
     claims = results.claims_table(measured["imdb_4000"]).split("\n")
     flat = [c for c in claims if "HCAN" in c and " max − CAN" in c]
     assert len(flat) == 2 and all("too close to call" in claim for claim in flat)
+    stars = json.loads((RESULTS / "hcan_imdb_stars.json").read_text(encoding="utf-8"))
+    rated = {row: results.mean(stars, row) for row in stars["rows"]}
+    verdicts = {
+        tuple(c.split("(")[-1].split(")")[0].split(" − ")): c
+        for c in results.claims_table(stars).split("\n")[2:]
+    }
+    assert "**On ratings it does not**: there one self-attention over the whole review" in text
+    assert max(rated, key=rated.get) == "CAN 1 target"
+    assert rated["CAN 1 target"] - rated["linear SVM"] < 0.015
+    assert round(200 * (rated["CAN 1 target"] - rated["HCAN 1 target"])) == 5
+    assert "**reversed**" in verdicts["HCAN 1 target", "CAN 1 target"]
+    assert "too close to call" in verdicts["HCAN 2 target", "HAN"]
+    assert round(200 * (rated["HCAN 2 target"] - rated["TextCNN"])) == 5
+    assert "holds" in verdicts["HCAN 2 target", "TextCNN"]
     assert "CAN 2 target was best after its first\n  epoch on the reviews" in text
     assert measured["imdb_4000"]["rows"]["CAN 2 target"]["runs"][0]["best_epoch"] == 1
     assert "**All but the mean of the words stands on one run**" in text
