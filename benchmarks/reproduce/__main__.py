@@ -2,6 +2,7 @@
 
 import argparse
 
+from benchmarks import devices
 from benchmarks.reproduce import book, comparison, generalized_pooling, hcan, lama, mpsan, sam
 from benchmarks.reproduce.engine import Options, listed, reproduce, results_of, rows_of
 
@@ -95,6 +96,11 @@ def main(given: list[str] | None = None) -> None:
     rows = [row for row in rows if row not in missing]
     for row in {f"{row.paper}/{row.dataset}": row for row in missing}.values():
         print(f"left out: {row.paper}/{row.dataset} needs {row.module.needs(row.dataset)}")
+    if devices.device() == "cpu" and not (arguments.only or arguments.rows or options.quick):
+        dear = [row for row in rows if row.name in getattr(row.module, "ON_GPU", ())]
+        rows = [row for row in rows if row not in dear]
+        for row in dear:
+            print(f"left out: {row.key} takes hours without a GPU; --only names it")
     reproduce(rows, options, arguments.seeds)
 
 

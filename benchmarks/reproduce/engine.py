@@ -18,6 +18,7 @@ import keras
 import numpy as np
 from tqdm import tqdm
 
+from benchmarks.devices import device
 from benchmarks.reproduce import floors
 from benchmarks.reproduce.results import Results
 
@@ -163,6 +164,9 @@ def run(
         with peak_memory() as peak:
             result, facts = row.module.run(row.dataset, row.name, data, seed, options)
     result["seconds"] = round(time.perf_counter() - start, 1)
+    if device() != "cpu":
+        # A process that waits for a GPU tells neither the work nor the memory.
+        return {**result, "device": device()}, facts
     result["cpu_seconds"] = round(time.process_time() - cpu, 1)
     return {**result, **peak}, facts
 

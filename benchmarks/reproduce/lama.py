@@ -13,7 +13,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from benchmarks.reproduce import floors, tasks
+from benchmarks.reproduce import floors, pieces, tasks
 from benchmarks.reproduce.engine import Options
 from keras_attnpool import datasets, models, regularizers, text
 
@@ -72,18 +72,28 @@ ROWS: dict[str, tuple[float | None, Builder, dict[str, Any], dict[str, Any]]] = 
 }
 
 
+# The paper fine-tunes BERT of 110 million weights, 2 epochs at 5e-6.
+TUNED = "language model, fine-tuned"
+ON_GPU = (TUNED,)
+
 # The paper's table 4, by column.
 PAPER: dict[str, dict[str, float]] = {
     "imdb": dict(SAN=0.831, BiGRU=0.876, CNN=0.874, TE=0.817, AVG=0.874, LAMA=0.895)
-    | {"LAMA+ctx": 0.90, "LAMA+ctx+d_p": 0.874, "LAMA+ctx+d_e": 0.805, "LAMA Encoder": 0.830},
+    | {
+        TUNED: 0.894,
+        "LAMA+ctx": 0.90,
+        "LAMA+ctx+d_p": 0.874,
+        "LAMA+ctx+d_e": 0.805,
+        "LAMA Encoder": 0.830,
+    },
     "news": dict(SAN=0.876, BiGRU=0.905, CNN=0.914, TE=0.899, AVG=0.91, LAMA=0.922)
-    | {"LAMA+ctx": 0.923, "LAMA+ctx+d_p": 0.903, "LAMA+ctx+d_e": 0.91},
+    | {TUNED: 0.92, "LAMA+ctx": 0.923, "LAMA+ctx+d_p": 0.903, "LAMA+ctx+d_e": 0.91},
     "yelp": dict(SAN=0.68, BiGRU=0.663, CNN=0.693, TE=0.655, AVG=0.653, LAMA=0.697)
-    | {"LAMA+ctx": 0.716, "LAMA+ctx+d_p": 0.711, "LAMA+ctx+d_e": 0.677},
+    | {TUNED: 0.715, "LAMA+ctx": 0.716, "LAMA+ctx+d_p": 0.711, "LAMA+ctx+d_e": 0.677},
     "yelp_l": dict(SAN=0.638, BiGRU=0.608, CNN=0.672, TE=0.569, AVG=0.652, LAMA=0.653)
-    | {"LAMA+ctx": 0.665, "LAMA+ctx+d_p": 0.656, "LAMA+ctx+d_e": 0.619},
+    | {TUNED: 0.672, "LAMA+ctx": 0.665, "LAMA+ctx+d_p": 0.656, "LAMA+ctx+d_e": 0.619},
     "yelp_p": dict(SAN=0.945, BiGRU=0.943, CNN=0.953, TE=0.925, AVG=0.928, LAMA=0.947)
-    | {"LAMA+ctx": 0.952, "LAMA+ctx+d_p": 0.948, "LAMA+ctx+d_e": 0.893},
+    | {TUNED: 0.97, "LAMA+ctx": 0.952, "LAMA+ctx+d_p": 0.948, "LAMA+ctx+d_e": 0.893},
 }
 # data set: column of the paper's table, texts to train on where not all, epochs at most.
 SETS: dict[str, tuple[str, int | None, int]] = {
@@ -143,6 +153,7 @@ class Texts:
         _, _, epochs = SETS[dataset]
         self.task = tasks.Task(lambda folder: loaded, SGD, MAX_LENGTH, BOUNDARIES, epochs, "4")
         self.task = dataclasses.replace(self.task, patience=PATIENCE)
+        self.sources = loaded
         self.texts = loaded[0].texts
         self.num_classes = loaded[0].num_classes
         self.tokenizer = text.WordTokenizer.train(self.texts, min_frequency=5)
@@ -183,6 +194,12 @@ def described(data: Texts) -> dict[str, Any]:
 
 def config(dataset: str, row: str, options: Options) -> dict[str, Any]:
     """What is kept of a row beside its runs."""
+    if row == TUNED:
+        given = {"preset": options.preset, "max_length": MAX_LENGTH}
+        return {"model": "BackboneClassifier", "arguments": {"pooling": "first"}, **given} | {
+            **pieces.RECIPE,
+            "max_epochs": pieces.MAX_EPOCHS,
+        }
     _, build, arguments, recipe = ROWS[row]
     return {"model": build.__name__, "arguments": arguments, **recipe}
 
@@ -191,6 +208,8 @@ def run(
     dataset: str, row: str, data: Texts, seed: int, options: Options
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Trains one model with one seed and reads the test set once, at the selected epoch."""
+    if row == TUNED:
+        return _fine_tuned(data, seed, options)
     _, build, given, recipe = ROWS[row]
     arguments = {
         name: getattr(regularizers, value[0])(value[1]) if isinstance(value, tuple) else value
@@ -210,12 +229,31 @@ def run(
     return tasks.run(model, data, seed, 1 if options.quick else data.task.max_epochs)
 
 
+def _fine_tuned(data: Texts, seed: int, options: Options) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The first token of a language model and a linear classifier, all weights trained."""
+    task = dataclasses.replace(
+        data.task,
+        recipe=pieces.RECIPE,
+        patience=pieces.PATIENCE,
+        max_epochs=1 if options.quick else pieces.MAX_EPOCHS,
+    )
+    read = [(part.texts, part.labels) for part in data.sources]
+    source = pieces.Pieces(task, read, data.num_classes, options.preset)
+
+    def model() -> keras.Model:
+        backbone = source.language_model().backbone
+        return models.BackboneClassifier(backbone, data.num_classes, pooling="first")
+
+    return tasks.run(model, source, seed, task.max_epochs)
+
+
 def rows(dataset: str) -> dict[str, float | None]:
     """The rows of the table with the paper's figure."""
     published = PAPER.get(dataset, {})
     if dataset == "r8":
         published = {row: paper for row, (paper, *_) in ROWS.items() if paper is not None}
-    return {row: published.get(row) for row in (*floors.ROWS, *ROWS)}
+        published[TUNED] = 0.97
+    return {row: published.get(row) for row in (*floors.ROWS, *ROWS, TUNED)}
 
 
 HEADER: dict[str, Any] = {
@@ -232,6 +270,7 @@ HEADER: dict[str, Any] = {
         ("LAMA+ctx", "CNN", "LAMA with context beats convolutions", None),
         ("LAMA+ctx", "TE", "LAMA with context beats a Transformer encoder", None),
         ("LAMA+ctx", "AVG", "LAMA with context beats the mean of the word embeddings", None),
+        ("LAMA+ctx", TUNED, "LAMA with context beats a fine-tuned language model", None),
         ("LAMA+ctx", "LAMA Encoder", "the BiGRU helps", None),
         ("LAMA+ctx", "LAMA+ctx+d_p", "the penalty on attention weights hurts", None),
         ("LAMA+ctx", "LAMA+ctx+d_e", "the penalty on the heads' vectors hurts", None),
@@ -248,6 +287,9 @@ HEADER: dict[str, Any] = {
         "length_boundaries": BOUNDARIES,
         "min_frequency": 5,
         "embeddings": "skip-gram word2vec on the training part, fine-tuned",
+        "language_model": "all-MiniLM-L6-v2 of 22.7 million weights, AdamW, "
+        f"{pieces.RECIPE['learning_rate']:g}, {pieces.MAX_EPOCHS} epochs at most (the paper: BERT "
+        "of 110 million, Adam, 5e-6, 2 epochs)",
         "of_the_paper": "best of a 3-fold cross-validation",
     },
 }

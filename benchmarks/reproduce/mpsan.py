@@ -6,7 +6,6 @@ vectors of `benchmarks/reproduce/vectors.py`, which are not trained on.
 
 import dataclasses
 import functools
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import keras
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.devices import clock, suffix
 from benchmarks.reproduce import floors, tasks
 from benchmarks.reproduce.engine import Options
 from benchmarks.reproduce.results import Results
@@ -268,7 +268,7 @@ def epoch_times(results: Results, dataset: str, options: Options) -> None:
 
 
 def _time_epochs(results: Results, data: Data, rounds: int) -> None:
-    """Trains the timed rows in turns on the same batches; process time relative to MPSAN."""
+    """Trains the timed rows in turns on the same batches; their time relative to MPSAN."""
     # 40 batches tell the ratio as well as all 134.
     columns, targets = data.parts[0]
     data.parts[0] = ({name: ids[:2560] for name, ids in columns.items()}, targets[:2560])
@@ -282,13 +282,13 @@ def _time_epochs(results: Results, data: Data, rounds: int) -> None:
     seconds: dict[str, list[float]] = {row: [] for row in TIMED}
     for index in range(rounds):
         for row, model in compiled.items():
-            start = time.process_time()
+            start = clock()
             model.fit(data.batches(0, 0), verbose=0, shuffle=False)
-            seconds[row].append(time.process_time() - start)
+            seconds[row].append(clock() - start)
         print(index, {row: round(values[-1], 1) for row, values in seconds.items()}, flush=True)
     first = np.array(seconds["MPSAN"])
     results.note(
-        "epoch_times",
+        f"epoch_times{suffix()}",
         {
             row: {
                 "paper": round(TIMED[row] / TIMED["MPSAN"], 3),

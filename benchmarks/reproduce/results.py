@@ -80,6 +80,11 @@ class Results:
         """Adds one run to a row and renews the row's summary."""
         with self._locked():
             data = self._read()
+            others = (
+                versions().items() - {**data["versions"], "backend": versions()["backend"]}.items()
+            )
+            if others:
+                run = {**run, "versions": dict(sorted(others))}
             entry = data["rows"].setdefault(row, {"config": config, **facts, "runs": []})
             entry["runs"] = sorted([*entry["runs"], run], key=lambda r: r["seed"])
             entry["summary"] = {

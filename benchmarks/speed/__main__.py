@@ -4,7 +4,6 @@ import argparse
 import dataclasses
 import json
 import os
-import re
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {ONE_THREAD}".stri
 
 import keras  # noqa: E402
 
+from benchmarks import devices  # noqa: E402
 from benchmarks.speed import grid, measure  # noqa: E402
 
 RESULTS = Path(__file__).resolve().parent.parent / "results" / "speed"
@@ -41,8 +41,7 @@ def main() -> None:
     arguments = parser.parse_args()
     chosen = "quick" if arguments.quick else "full" if arguments.full else "usual"
     kind = "memory" if arguments.memory else "targets" if arguments.targets else "speed"
-    place = re.sub(r"\W+", "_", measure.device().lower())
-    path = RESULTS / f"{kind}_{keras.backend.backend()}_{place}.json"
+    path = RESULTS / f"{kind}_{keras.backend.backend()}{devices.suffix() or '_cpu'}.json"
     keep = not arguments.quick and not arguments.only
     data = json.loads(path.read_text()) if keep and path.exists() else _header()
     if arguments.memory:
@@ -65,7 +64,7 @@ def main() -> None:
 def _header() -> dict[str, Any]:
     return {
         "backend": keras.backend.backend(),
-        "device": measure.device(),
+        "device": devices.device(),
         "versions": measure.versions(),
         "rates": measure.machine_rates(),
         "unit": f"a product of two float32 matrices ({measure.UNIT}, {measure.UNIT})",
@@ -113,7 +112,7 @@ def _memory(data: dict[str, Any], path: Path | None, only: list[str] | None) -> 
             if any(case.items() <= found.items() for found in data["cases"]):
                 continue
             pairs = variant.pairs(512, 5) if variant.pairs else 0
-            if batch * words**2 * pairs > 8 * grid.MOST:
+            if batch * words**2 * pairs > 8 * grid.most():
                 case["left_out"] = f"would hold {batch * words**2 * pairs * 4 / 2**30:.0f} GiB"
             else:
                 case |= measure.peak_memory(

@@ -8,11 +8,14 @@ from typing import Any
 import keras
 import numpy as np
 
+from benchmarks.devices import device
 from benchmarks.speed import measure
 from benchmarks.speed.variants import FORMS, LAYERS, PEERS, Variant, variants
 
-# Numbers that a variant may hold at once for pairs of words.
+# Numbers that a variant may hold at once for pairs of words, and how many times as many words a GPU
+# is given: on a CPU's batches it would wait for the next call.
 MOST = 2**28
+ON_GPU = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,11 +28,17 @@ class Setting:
     mode: str
     precision: str = "float32"
     gradient: bool = False
+    batch: int = 0
 
-    @property
-    def batch(self) -> int:
-        """Texts: about as many words in each setting of one width."""
-        return max(1, (8192 if self.dim <= 128 else 4096) // self.time)
+    def __post_init__(self) -> None:
+        """Fills in the texts: about as many words in each setting of one width."""
+        words = (8192 if self.dim <= 128 else 4096) * (1 if device() == "cpu" else ON_GPU)
+        object.__setattr__(self, "batch", self.batch or max(1, words // self.time))
+
+
+def most() -> int:
+    """Numbers for pairs of words on this device."""
+    return MOST * (1 if device() == "cpu" else ON_GPU)
 
 
 def settings(size: str) -> Iterator[Setting]:
@@ -96,7 +105,7 @@ def reason_to_leave_out(variant: Variant, setting: Setting) -> str | None:
         return None
     pairs = variant.pairs(setting.dim, setting.heads)
     numbers = setting.batch * setting.time**2 * pairs
-    if numbers <= MOST:
+    if numbers <= most():
         return None
     return f"would hold {numbers * 4 / 2**30:.1f} GiB for pairs of words"
 
@@ -128,7 +137,6 @@ def measured(setting: Setting, rounds: int, only: list[str] | None = None) -> di
     others = [name for name in costs if name not in LAYERS]
     return {
         **dataclasses.asdict(setting),
-        "batch": setting.batch,
         "left_out": left_out,
         "differences": {
             name: _difference(runs, name, variant)

@@ -6,12 +6,13 @@ import os
 import platform
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
 import keras
 import numpy as np
+
+from benchmarks.devices import clock, device
 
 Run = Callable[[], Any]
 # The unit of cost: a product of two square matrices of this size.
@@ -21,26 +22,6 @@ MODES = {
     "tensorflow": ("graph", "compiled", "eager"),
     "torch": ("eager", "compiled"),
 }
-
-
-def device() -> str:
-    """`"cpu"` or the name of the GPU that the backend uses."""
-    backend = keras.backend.backend()
-    if backend == "jax":
-        import jax
-
-        kind = jax.devices()[0]
-        return "cpu" if kind.platform == "cpu" else str(kind.device_kind)
-    if backend == "torch":
-        import torch
-
-        return torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
-    import tensorflow as tf
-
-    found = tf.config.list_physical_devices("GPU")
-    if not found:
-        return "cpu"
-    return str(tf.config.experimental.get_device_details(found[0])["device_name"])
 
 
 def finish(value: Any) -> None:
@@ -140,7 +121,6 @@ def in_turns(runs: dict[str, Run], rounds: int, least: float = 0.02) -> dict[str
     square = keras.ops.convert_to_tensor(
         np.random.default_rng(0).normal(size=(UNIT, UNIT)).astype("float32")
     )
-    clock = time.process_time if device() == "cpu" else time.perf_counter
     runs = {"": lambda: keras.ops.matmul(square, square), **runs}
     repeats = {}
     for name, run in runs.items():
@@ -168,7 +148,6 @@ def machine_rates() -> dict[str, float]:
     """
     square = keras.ops.ones((2048, 2048))
     long = keras.ops.ones((8192 * 128,))
-    clock = time.process_time if device() == "cpu" else time.perf_counter
 
     def best(run: Run) -> float:
         finish(run())

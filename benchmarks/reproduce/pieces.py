@@ -1,0 +1,58 @@
+"""Texts as a language model reads them, for rows that fine-tune it."""
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.reproduce.tasks import Task
+from keras_attnpool import text
+
+# What is usual for it; a language model needs few epochs.
+RECIPE: dict[str, Any] = {
+    "optimizer": "adamw",
+    "learning_rate": 5e-5,
+    "clip_norm": 1.0,
+    "weight_decay": 1e-2,
+    "batch_size": 32,
+}
+MAX_EPOCHS = 6
+PATIENCE = 2
+NAMES = {"minilm": "all-MiniLM-L6-v2"}
+
+
+class Pieces:
+    """The word pieces of a task's three parts, as `benchmarks.reproduce.tasks.run` reads them.
+
+    Args:
+        task: Its recipe, lengths and patience.
+        parts: Three parts, each texts and labels.
+        num_classes: Number of classes.
+        preset: Language model of KerasHub.
+    """
+
+    def __init__(
+        self, task: Task, parts: list[tuple[Any, Any]], num_classes: int, preset: str
+    ) -> None:
+        self.task, self.preset, self.num_classes = task, preset, num_classes
+        model = self.language_model()
+        # The mask as numbers, which batches pad with 0 like the pieces.
+        self.inputs = [
+            {name: array.astype("int32") for name, array in model.encode(texts).items()}
+            for texts, _ in parts
+        ]
+        self.parts = [(None, np.asarray(labels)) for _, labels in parts]
+
+    def language_model(self) -> text.LanguageModel:
+        """The language model as it was trained."""
+        return text.LanguageModel.from_preset(self.preset, sequence_length=self.task.max_length)
+
+    def batches(self, part: int, seed: int | None = None) -> text.BucketedBatches:
+        """Batches of texts of similar length; shuffled when there is a seed."""
+        return text.BucketedBatches(
+            self.inputs[part],
+            self.parts[part][1],
+            self.task.recipe["batch_size"],
+            self.task.boundaries,
+            shuffle=seed is not None,
+            seed=seed or 0,
+        )
