@@ -7,6 +7,34 @@ import keras
 import numpy as np
 
 
+def on_gpu() -> bool:
+    """Whether the tests run on a GPU."""
+    backend = keras.backend.backend()
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        return bool(tf.config.list_physical_devices("GPU"))
+    if backend == "torch":
+        import torch
+
+        return torch.cuda.is_available()
+    import jax
+
+    return jax.default_backend() == "gpu"
+
+
+# cuDNN's recurrent kernels approximate tanh and sigmoid, and choose their order by the shape.
+RECURRENT = 2e-5 if on_gpu() else 1e-6
+
+
+def assert_same(value: np.ndarray, target: np.ndarray) -> None:
+    """Bit for bit on a CPU. A GPU adds in an order of its own, from call to call."""
+    if on_gpu():
+        np.testing.assert_allclose(value, target, atol=2e-6, rtol=2e-6)
+    else:
+        np.testing.assert_array_equal(value, target)
+
+
 def numpy(x: Any) -> np.ndarray:
     """A tensor as NumPy array; half precision as float32."""
     x = keras.ops.stop_gradient(keras.ops.convert_to_tensor(x))
@@ -36,7 +64,8 @@ def gradients(layer: Any, x: np.ndarray, loss: Callable[[Any], Any]) -> tuple[np
     elif backend == "torch":
         import torch
 
-        x = torch.tensor(x, requires_grad=True)
+        # Where Keras computes, which may be a GPU.
+        x = keras.ops.convert_to_tensor(x).detach().clone().requires_grad_()
         values = [v.value for v in variables]
         found = torch.autograd.grad(loss(x), [x, *values], allow_unused=True)
         found = [
@@ -113,7 +142,7 @@ def largest_tensor(function: Callable[[Any], Any], x: np.ndarray) -> int:
                 return out
 
         with Record():
-            x = torch.tensor(x, requires_grad=True)
+            x = keras.ops.convert_to_tensor(x).detach().clone().requires_grad_()
             torch.autograd.grad(function(x).sum(), x)
     else:
         import jax

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 import pytest
-from backend_functions import numpy
+from backend_functions import RECURRENT, numpy
 from layer_contract import DIM, EquationContract, SeededContract, SequenceContract, batch
 from reference import gru as reference
 
@@ -18,6 +18,8 @@ def direction(weights, name, bias=True):
 
 
 class TestBidirectionalGRU(SequenceContract, SeededContract):
+    atol = RECURRENT
+
     def make(self, **kwargs):
         return BidirectionalGRU(3, **kwargs)
 
@@ -44,7 +46,7 @@ def test_worked_by_hand():
     layer.set_weights([np.zeros((1, 3)), np.zeros((1, 3)), bias] * 2)
     # h_1 = 1/4, h_2 = 1/8 + 1/4; the middle step is a hole.
     output = numpy(layer(np.ones((1, 3, 1), "float32"), mask=np.array([[1, 0, 1]])))
-    np.testing.assert_allclose(output, [[[0.25, 0.375], [0, 0], [0.375, 0.25]]], atol=1e-6)
+    np.testing.assert_allclose(output, [[[0.25, 0.375], [0, 0], [0.375, 0.25]]], atol=RECURRENT)
 
 
 def test_the_reset_gate_meets_the_product_with_the_state():
@@ -54,7 +56,7 @@ def test_the_reset_gate_meets_the_product_with_the_state():
     bias = np.array([[-50.0, 0, 0], [0, np.log(3), 0.8]])
     layer.set_weights([np.zeros((1, 3)), np.zeros((1, 3)), bias] * 2)
     output = numpy(layer(np.ones((1, 1, 1), "float32")))
-    np.testing.assert_allclose(output, np.full((1, 1, 2), np.tanh(0.75 * 0.8)), atol=1e-6)
+    np.testing.assert_allclose(output, np.full((1, 1, 2), np.tanh(0.75 * 0.8)), atol=RECURRENT)
 
 
 def test_it_is_kerass_bidirectional_gru_on_padded_rows():
@@ -67,8 +69,8 @@ def test_it_is_kerass_bidirectional_gru_on_padded_rows():
     ours.set_weights([w + 0.1 for w in theirs.get_weights()])
     theirs.set_weights(ours.get_weights())
     target = numpy(theirs(x, mask=mask))
-    np.testing.assert_allclose(numpy(ours(x, mask=mask))[mask], target[mask], atol=1e-6)
-    np.testing.assert_allclose(numpy(ours(x)), numpy(theirs(x)), atol=1e-6)
+    np.testing.assert_allclose(numpy(ours(x, mask=mask))[mask], target[mask], atol=RECURRENT)
+    np.testing.assert_allclose(numpy(ours(x)), numpy(theirs(x)), atol=RECURRENT)
 
 
 @pytest.mark.parametrize(("units", "dim", "count"), [(50, 100, 45_600), (256, 100, 549_888)])
@@ -99,7 +101,7 @@ def test_the_directions_can_be_added():
     added.set_weights(joined.get_weights())
     states = numpy(joined(x, mask=mask))
     found = added(x, mask=mask)
-    np.testing.assert_allclose(numpy(found), states[..., :3] + states[..., 3:], atol=1e-6)
+    np.testing.assert_allclose(numpy(found), states[..., :3] + states[..., 3:], atol=RECURRENT)
     assert added.compute_output_shape(x.shape) == tuple(found.shape) == (4, 5, 3)
 
 

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 import pytest
-from backend_functions import numpy
+from backend_functions import RECURRENT, numpy
 from layer_contract import DIM, EquationContract, SeededContract, SequenceContract, batch
 from reference import generalized_pooling_encoder as reference
 
@@ -27,6 +27,8 @@ def stacked(weights, num_layers, bias=True):
 
 class TestShortcutStackedBiLSTM(SequenceContract, SeededContract):
     """The whole contract on one layer: every LSTM costs a compilation on some backends."""
+
+    atol = RECURRENT
 
     def make(self, **kwargs):
         return ShortcutStackedBiLSTM(units=2, num_layers=1, **kwargs)
@@ -80,7 +82,7 @@ def test_worked_by_hand():
     first, second = np.tanh(0.25) / 2, np.tanh(0.375) / 2
     output = numpy(layer(np.ones((1, 3, 1), "float32"), mask=np.array([[1, 0, 1]])))
     target = [[[first, second], [0, 0], [second, first]]]
-    np.testing.assert_allclose(output, target, atol=1e-6)
+    np.testing.assert_allclose(output, target, atol=RECURRENT)
 
 
 def test_one_layer_is_kerass_bidirectional_lstm_on_padded_rows():
@@ -91,8 +93,8 @@ def test_one_layer_is_kerass_bidirectional_lstm_on_padded_rows():
     ours.build((None, None, DIM))
     target = numpy(theirs(x, mask=mask))
     ours.set_weights(theirs.get_weights())
-    np.testing.assert_allclose(numpy(ours(x, mask=mask))[mask], target[mask], atol=1e-6)
-    np.testing.assert_allclose(numpy(ours(x)), numpy(theirs(x)), atol=1e-6)
+    np.testing.assert_allclose(numpy(ours(x, mask=mask))[mask], target[mask], atol=RECURRENT)
+    np.testing.assert_allclose(numpy(ours(x)), numpy(theirs(x)), atol=RECURRENT)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +192,7 @@ def test_the_directions_can_be_added():
     added.set_weights(joined.get_weights())
     states = numpy(joined(x, mask=mask))
     found = added(x, mask=mask)
-    np.testing.assert_allclose(numpy(found), states[..., :3] + states[..., 3:], atol=1e-6)
+    np.testing.assert_allclose(numpy(found), states[..., :3] + states[..., 3:], atol=RECURRENT)
     assert added.compute_output_shape(x.shape) == tuple(found.shape) == (4, 5, 3)
     with pytest.raises(ValueError, match="`merge_mode` of ShortcutStackedBiLSTM.*'mean'"):
         ShortcutStackedBiLSTM(3, merge_mode="mean")
