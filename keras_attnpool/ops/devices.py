@@ -10,11 +10,14 @@ import keras
 from keras_attnpool.types import Tensor
 
 
+def on_torch_cpu(x: Tensor) -> bool:
+    """Whether PyTorch computes with this tensor on a CPU."""
+    return bool(keras.backend.backend() == "torch" and x.device.type == "cpu")
+
+
 def eager_on_torch_cpu(x: Tensor) -> bool:
     """Whether PyTorch computes with this tensor on a CPU, operation after operation."""
-    if keras.backend.backend() != "torch":
-        return False
-    return bool(x.device.type == "cpu" and not sys.modules["torch"].compiler.is_compiling())
+    return on_torch_cpu(x) and not sys.modules["torch"].compiler.is_compiling()
 
 
 def torch_traces() -> bool:

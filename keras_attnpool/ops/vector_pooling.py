@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import keras
 from keras import ops
 
+from keras_attnpool.ops.devices import on_torch_cpu
 from keras_attnpool.ops.masking import (
     _append_axes,
     _lowest,
@@ -41,8 +42,9 @@ def softmax_terms(logits: Tensor, mask: Tensor | None = None) -> tuple[Tensor, T
     kept = None if mask is None else _append_axes(mask, logits)
     if kept is not None:
         logits = ops.where(kept, logits, _lowest(logits))
-    if keras.backend.backend() == "torch":
-        # One operation instead of four passes; elsewhere the gradient of `softmax` is the slower.
+    if on_torch_cpu(logits):
+        # One operation instead of four passes. On a GPU it goes through a text's steps one after
+        # the other, and on other backends the gradient of `softmax` is the slower.
         exps = _softmax(logits, axis=1)
         total = ops.ones_like(exps[:1, 0])
         if mask is not None:

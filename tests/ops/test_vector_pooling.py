@@ -2,8 +2,10 @@
 
 import keras
 import numpy as np
-from backend_functions import numpy
+import pytest
+from backend_functions import gradients, numpy
 
+from keras_attnpool.ops import vector_pooling
 from keras_attnpool.ops.masking import masked_softmax
 from keras_attnpool.ops.vector_pooling import chunked_softmax_pooling, softmax_terms
 
@@ -16,6 +18,16 @@ def example():
     return x, mask
 
 
+@pytest.fixture(params=["as it is", "as on a GPU"])
+def device(request, monkeypatch):
+    """Both ways on PyTorch, whatever the tests run on; elsewhere there is one."""
+    if request.param == "as on a GPU":
+        if keras.backend.backend() != "torch":
+            pytest.skip("only PyTorch has another way on its CPU")
+        monkeypatch.setattr(vector_pooling, "on_torch_cpu", lambda x: False)
+
+
+@pytest.mark.usefixtures("device")
 def test_the_terms_make_the_softmax():
     x, mask = example()
     for kept in (None, mask):
@@ -26,6 +38,24 @@ def test_the_terms_make_the_softmax():
         np.testing.assert_allclose(weights, target, atol=1e-6)
     # Also in the row that keeps nothing.
     np.testing.assert_array_equal(weights[~mask], 0)
+
+
+@pytest.mark.usefixtures("device")
+def test_the_gradient_of_the_terms_is_that_of_the_softmax():
+    x, mask = example()
+    layer = keras.layers.Identity()
+    probe = keras.ops.convert_to_tensor(np.random.default_rng(1).normal(size=x.shape), "float32")
+
+    def ours(t):
+        exps, total = softmax_terms(t * 3, mask)
+        return keras.ops.sum(exps / keras.ops.expand_dims(total, 1) * probe)
+
+    def theirs(t):
+        return keras.ops.sum(masked_softmax(t * 3, mask[..., None], axis=1) * probe)
+
+    found, target = (gradients(layer, x, loss)[0] for loss in (ours, theirs))
+    assert np.abs(target).max() > 1e-2
+    np.testing.assert_allclose(found, target, atol=1e-5)
 
 
 def test_chunks_of_any_size_give_the_whole():
