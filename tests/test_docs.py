@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import yaml
 
+from benchmarks.reproduce import lama as lama_table
 from keras_attnpool import layers, models, regularizers
 
 REPOSITORY = Path(__file__).parent.parent
@@ -601,6 +602,15 @@ def test_the_words_on_the_comparison_agree_with_the_figures():
     assert set(ranked[:4]) <= {*free, "ConvMultiHeadAttention"}
     assert "Without an encoder the mean is eight points behind" in text
     assert round(100 * lead(trec, "mean of words, no encoder")) == -8
+    path = RESULTS / "comparison_sst5.json"
+    sst5 = json.loads(path.read_text(encoding="utf-8"))
+    assert "On SST-5 two poolings are ahead of the mean by more than their interval" in text
+    ahead = [n for n in sst5["rows"] if n != results.BASE and interval(sst5, n)[0] > 0]
+    assert sorted(ahead) == ["AttentionPooling", "ConvAttentionPooling"]
+    assert "both by two points**" in text
+    assert all(round(100 * lead(sst5, name)) == 2 for name in ahead)
+    assert "Without an encoder the mean is three points behind" in text
+    assert round(100 * lead(sst5, "mean of words, no encoder")) == -3
     assert "nearly all trainings used all of their 15 epochs" in text
     runs = [r for e in reviews["rows"].values() if "optimizer" in e["config"] for r in e["runs"]]
     assert sum(run["epochs"] == 15 for run in runs) > 0.9 * len(runs)
@@ -648,6 +658,41 @@ def test_the_words_on_lama_agree_with_the_figures():
     assert "LAMA's encoder alone does as well as the model with a context**" in text
     assert here["LAMA Encoder"] >= here[lama]
     assert 0.03 < paper[lama] - paper["LAMA Encoder"] < 0.035
+    tuned = "language model, fine-tuned"
+    assert "A fine-tuned language model is as good as TF-IDF**, and a point and a half" in text
+    assert abs(here[tuned] - here["TF-IDF, linear"]) < 0.003
+    assert 0.0125 < here[tuned] - here[lama] < 0.0175
+    assert abs(paper[tuned] - paper[lama]) < 0.005
+
+
+def test_the_words_on_lama_and_reviews_agree_with_the_figures():
+    measured = json.loads((RESULTS / "lama_imdb_4000.json").read_text(encoding="utf-8"))
+    here = {name: results.mean(measured, name) for name in measured["rows"]}
+    paper = lama_table.PAPER["imdb"]
+    text = " ".join(source("papers/lama.md").split())
+    lama, penalties = "LAMA+ctx", ("LAMA+ctx+d_e", "LAMA+ctx+d_p")
+    assert "ahead of the mean of the words by more than five points" in text
+    assert here[lama] - here["AVG"] > 0.05
+    assert "a point behind structured self-attention and two behind convolutions" in text
+    assert [round(100 * (here[row] - here[lama])) for row in ("SAN", "CNN")] == [1, 2]
+    assert "which the paper has seven and two and a half points behind it" in text
+    assert [round(200 * (paper[lama] - paper[row])) for row in ("SAN", "CNN")] == [14, 5]
+    assert "with a learned scale it is level with both" in text
+    for row in ("SAN", "CNN"):
+        assert abs(here["LAMA+ctx, learned scale from 5"] - here[row]) < 0.006
+    runs = {n: e["runs"][0] for n, e in measured["rows"].items() if "optimizer" in e["config"]}
+    assert "All rows were cut off by the epoch limit, AVG and the convolutions while" in text
+    assert all(run["stopped_by_the_epoch_limit"] for run in runs.values())
+    assert {n for n, run in runs.items() if run["best_epoch"] == run["epochs"]} == {"AVG", "CNN"}
+    assert "hurts**, by five and four points; the paper has seven and nine and a half" in text
+    for row, ours, theirs in (("LAMA Encoder", 5, 14), (penalties[0], 4, 19)):
+        assert round(100 * (here[lama] - here[row])) == ours
+        assert round(200 * (paper[lama] - paper[row])) == theirs
+    assert "The penalty on weights does nothing" in text
+    assert abs(here[lama] - here[penalties[1]]) < 0.005
+    assert "A linear classifier is three points ahead of all of them" in text
+    best = max(here[row] for row in runs)
+    assert round(100 * (here["TF-IDF, linear"] - best)) == 3
 
 
 def test_the_words_on_generalized_pooling_agree_with_the_figures():
@@ -758,6 +803,12 @@ def test_the_words_on_mpsan_agree_with_the_figures():
     times = json.loads((RESULTS / "mpsan_sst5.json").read_text(encoding="utf-8"))["epoch_times"]
     assert "cost three times\n  MPSAN's epoch on a CPU and more" in text
     assert 3 < times["DiSAN"]["relative"][0] < 4
+    gpu = json.loads((RESULTS / "mpsan_sst5.json").read_text(encoding="utf-8"))
+    gpu = gpu["epoch_times_nvidia_h100_80gb_hbm3"]
+    assert "On a GPU\n  of today DiSAN is the faster one**, by a third" in text
+    assert abs(gpu["DiSAN"]["relative"][0] - 2 / 3) < 0.05
+    assert "Bi-BloSAN is a third slower\n  than MPSAN" in text
+    assert abs(gpu["Bi-BloSAN"]["relative"][0] - 4 / 3) < 0.05
 
 
 def test_the_words_on_sam_agree_with_the_figures():
@@ -808,6 +859,9 @@ def test_the_words_on_sam_agree_with_the_figures():
     times = {row: t["relative"][0] for row, t in measured["subj"]["epoch_times"].items()}
     assert "SAM costs what the BiLSTMs cost**, to a tenth, and DiSAN twice that" in text
     assert 1 < times["SAM"] < 1.1 and 1.9 < times["DiSAN"] < 2.3
+    gpu = measured["subj"]["epoch_times_nvidia_h100_80gb_hbm3"]
+    assert "SAM takes a fifth more than the BiLSTMs, and DiSAN as long as they do" in text
+    assert 1.15 < gpu["SAM"]["relative"][0] < 1.25 and 0.95 < gpu["DiSAN"]["relative"][0] < 1.05
     assert "on SUBJ four points behind" in text
     for row, entry in measured["trec"]["rows"].items():
         assert row == first or entry["paper"] is None or trec[row] > entry["paper"] - 0.001
@@ -932,6 +986,15 @@ def test_the_words_on_hcan_agree_with_the_figures():
     assert 2.6 < tensorflow[padded]["relative"][0] < 3
     assert "takes about four times as long" in flat
     assert round(torch[one]["relative"][0]) == round(tensorflow[one]["relative"][0]) == 4
+    gpu = measured["imdb_4000"]["times_torch_nvidia_h100_80gb_hbm3"]
+    assert "on a GPU, one document at a time, five sixths" in flat
+    assert abs(gpu["HAN, one document at a time"]["relative"][0] - 5 / 6) < 0.04
+    assert "What TextCNN takes is the paper's" in flat
+    cnn = gpu["TextCNN, one document at a time"]
+    assert abs(cnn["relative"][0] - cnn["paper"]) < 0.03
+    assert "fifteen times as fast as one document at a time when packed, and thirty" in flat
+    assert abs(1 / gpu["HCAN"]["relative"][0] - 15) < 2
+    assert abs(1 / gpu[padded]["relative"][0] - 30) < 3
     assert "with PyTorch it takes two thirds of HCAN's time, with TensorFlow the same" in flat
     assert abs(torch["HAN"]["relative"][0] - 2 / 3) < 0.05
     assert abs(tensorflow["HAN"]["relative"][0] - 1) < 0.05
@@ -1044,6 +1107,34 @@ def test_the_words_on_memory_agree_with_the_figures(backend):
 )
 def test_memory_that_was_not_measured_has_its_reason(case, shown):
     assert speed.memory_text(case) == shown
+
+
+def test_the_words_on_the_speed_of_a_gpu_agree_with_the_figures():
+    text = " ".join(source("speed.md").partition("## GPU")[2].split())
+    path = RESULTS / "speed" / "speed_torch_nvidia_h100_80gb_hbm3.json"
+    gpu = json.loads(path.read_text(encoding="utf-8"))
+    by_length = {case["time"]: case for case in speed.series(gpu)}
+    lama = {
+        time: case["ratios"]["LowRankAttentionPooling"].get(speed.ATTENTION)
+        for time, case in by_length.items()
+    }
+    assert "is not as far ahead of self-attention as on a CPU" in text
+    assert lama[256][0] < 2
+    assert "cost a quarter of self-attention at 1,024 words, and a tenth at 4,096" in text
+    assert round(lama[1024][0]) == 4 and 9 < lama[4096][0] < 11
+    assert "their cost grows faster than the text" in text
+    for layer in ("GeneralizedPooling", "MultiDimAttentionPooling"):
+        costs = [speed.cost_of_a_word(by_length[time], layer) for time in (256, 16384)]
+        assert costs[1] > 5 * costs[0]
+    assert "in chunks of 256 takes twice as long" in text
+    costs = by_length[16384]["costs"]
+    chunks = costs["GeneralizedPooling, chunks"][0] / costs["GeneralizedPooling"][0]
+    assert 1.8 < chunks < 2.2
+    assert "eight times as many texts as on the CPU" in text
+    cpu = {case["time"]: case["batch"] for case in speed.series(measured_costs("speed", "torch"))}
+    assert {time: 8 * batch for time, batch in cpu.items() if time < 16384} == {
+        time: case["batch"] for time, case in by_length.items() if time < 16384
+    }
 
 
 def test_one_text_alone_is_dear_on_jax():

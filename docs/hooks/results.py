@@ -450,14 +450,13 @@ def recipes_table(results):
         recipe = []
         if "optimizer" in config:
             recipe += [config["optimizer"], f"{config['learning_rate']:g}"]
-        # What differs from the rest of the file: precision, and the backend of the runs.
+        # What differs from the rest of the file: precision, the backend of the runs, a GPU.
         recipe += [config["dtype_policy"]] if "dtype_policy" in config else []
-        others = {run.get("backend", "") for run in row["runs"]} - {
-            "",
-            results["versions"]["backend"],
-        }
-        recipe += sorted(others)
-        seconds = sum(run["seconds_per_epoch"] for run in row["runs"]) / len(row["runs"])
+        others = {run[key] for run in row["runs"] for key in ("backend", "device") if key in run}
+        recipe += sorted(others - {results["versions"]["backend"]})
+        # Of a GPU's runs only where there are no others.
+        timed = [run for run in row["runs"] if "device" not in run] or row["runs"]
+        seconds = sum(run["seconds_per_epoch"] for run in timed) / len(timed)
         cells = [
             name,
             "<br>".join(f"`{part}`" for part in call),
@@ -473,7 +472,11 @@ def protocol_list(results):
     """How it was measured, and with which versions."""
     protocol = {k: v for k, v in results["protocol"].items() if k != "of_the_paper"}
     lines = [f"- **{key.replace('_', ' ')}**: {value}" for key, value in protocol.items()]
-    versions = ", ".join(f"{name} {value}" for name, value in results["versions"].items())
+    found = {name: {value} for name, value in results["versions"].items()}
+    for run in (run for row in results["rows"].values() for run in row["runs"]):
+        for name, value in run.get("versions", {}).items():
+            found.setdefault(name, set()).add(value)
+    versions = ", ".join(f"{name} {' and '.join(sorted(each))}" for name, each in found.items())
     return "\n".join([*lines, f"- **versions**: {versions}"])
 
 
@@ -566,10 +569,6 @@ VIEWS = {
     "protocol": protocol_list,
     "state": state_note,
     "times": times_table,
-    **{
-        f"times_{backend}": functools.partial(times_table, name=f"times_{backend}")
-        for backend in ("torch", "tensorflow", "jax")
-    },
     "padding": padding_table,
 }
 
@@ -597,7 +596,11 @@ def fill(markdown, folder):
             results = {each["dataset"]: each for each in files}
         else:
             results = json.loads((folder / f"{match['file']}.json").read_text(encoding="utf-8"))
-        return textwrap.indent(VIEWS[match["view"]](results), match["indent"])
+        view = match["view"]
+        # What was timed on another backend or a GPU: "times_torch", "epoch_times_nvidia_h200".
+        timed = functools.partial(times_table, name=view)
+        write = timed if "times_" in view else VIEWS[view]
+        return textwrap.indent(write(results), match["indent"])
 
     return MARKER.sub(table, markdown)
 

@@ -1,5 +1,6 @@
 """The engine of the reproductions: its list, its files, its floors, its matrix."""
 
+import dataclasses
 import json
 import os
 import types
@@ -8,10 +9,11 @@ import numpy as np
 import pytest
 
 from benchmarks.reproduce import __main__ as command
-from benchmarks.reproduce import book, comparison, engine, floors
+from benchmarks.reproduce import book, comparison, engine, floors, pieces, sam
+from benchmarks.reproduce import results as kept
 from benchmarks.reproduce.engine import Options, Row, reproduce, results_of, rows_of
 from benchmarks.reproduce.results import packed, unpacked
-from keras_attnpool import datasets
+from keras_attnpool import datasets, text
 
 PAPERS = list(command.PAPERS.values())
 ROWS = rows_of(PAPERS)
@@ -147,6 +149,38 @@ def test_what_an_older_file_says_of_its_data_is_renewed(tmp_path):
     assert after["folded"] and after["noted"] == 1 and after["test_examples"] == 3
     assert after["rows"]["drawn"]["runs"][0] == before["rows"]["drawn"]["runs"][0]
     assert after["versions"] == before["versions"]
+
+
+def test_a_run_on_a_gpu_says_so_and_tells_nothing_of_the_processor(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "device", lambda: "NVIDIA H200")
+    reproduce(rows_of([paper([])])[:1], Options(), [0], tmp_path)
+    (run,) = json.loads((tmp_path / "invented_toy.json").read_text())["rows"]["drawn"]["runs"]
+    assert run["device"] == "NVIDIA H200" and "seconds" in run
+    assert not {"cpu_seconds", "process_memory_mb"} & set(run)
+
+
+def test_a_run_keeps_the_versions_that_the_file_does_not_have(tmp_path, monkeypatch):
+    rows = rows_of([paper([])])[:1]
+    reproduce(rows, Options(), [0], tmp_path)
+    there = kept.versions()
+    monkeypatch.setattr(kept, "versions", lambda: {**there, "numpy": "9.9", "backend": "other"})
+    reproduce(rows, Options(), [1], tmp_path)
+    found = json.loads((tmp_path / "invented_toy.json").read_text())
+    first, second = found["rows"]["drawn"]["runs"]
+    assert "versions" not in first and second["versions"] == {"numpy": "9.9"}
+    assert found["versions"] == there
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_what_takes_a_gpu_is_left_out_without_one_unless_it_is_named(named, monkeypatch, capsys):
+    found = []
+    monkeypatch.setattr(command, "reproduce", lambda rows, *rest: found.extend(rows))
+    monkeypatch.setattr(command.devices, "device", lambda: "cpu")
+    tuned = "language model, fine-tuned"
+    command.main(["lama", "--dataset", "r8", *(["--rows", tuned, "SAN"] if named else [])])
+    assert (tuned in {row.name for row in found}) == named
+    assert "SAN" in {row.name for row in found}
+    assert ("left out: lama/r8/language model, fine-tuned" in capsys.readouterr().out) != named
 
 
 def test_quick_and_full_have_files_of_their_own(tmp_path):
@@ -292,6 +326,67 @@ def test_attention_is_scored_on_the_words_that_decide(toy, row):
     assert -1 < result["test_deletion_gap"] < 1
     assert len(unpacked(result["correct"], 24)) == 24
     assert facts["parameters_without_embeddings"] < facts["parameters"]
+
+
+# --- fine-tuned language models ----------------------------------------------------------------
+
+
+@pytest.fixture
+def language_model(monkeypatch):
+    """A tiny one with random weights in the place of MiniLM."""
+    hub = pytest.importorskip("keras_hub")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "good", "bad", "film", "very"]
+
+    def load(preset, sequence_length):
+        backbone = hub.models.BertBackbone(
+            vocabulary_size=len(words),
+            num_layers=1,
+            num_heads=2,
+            hidden_dim=8,
+            intermediate_dim=8,
+            max_sequence_length=sequence_length,
+        )
+        pieces_of = hub.models.BertTextClassifierPreprocessor(
+            hub.models.BertTokenizer(words, lowercase=True), sequence_length=sequence_length
+        )
+        return text.LanguageModel(backbone, pieces_of)
+
+    monkeypatch.setattr(text.LanguageModel, "from_preset", load)
+
+
+@pytest.mark.usefixtures("language_model")
+def test_texts_of_a_language_model_come_in_batches_of_similar_length():
+    task = dataclasses.replace(
+        sam.TASKS["sst5"], recipe=pieces.RECIPE, max_length=12, boundaries=(4, 12)
+    )
+    texts = ["good film", "very " * 20, "bad"]
+    data = pieces.Pieces(task, [(texts, [1, 0, 0])] * 3, 2, "tiny")
+    (short, _), (long, labels) = sorted(data.batches(0), key=lambda b: b[0]["token_ids"].shape[1])
+    assert short["token_ids"].shape == (2, 4) and long["token_ids"].shape == (1, 12)
+    # Cut, between the special tokens; padding is told by the mask.
+    np.testing.assert_array_equal(long["token_ids"][0], [2, *[8] * 10, 3])
+    np.testing.assert_array_equal(short["padding_mask"].sum(axis=1), [4, 3])
+    assert labels.tolist() == [0]
+
+
+@pytest.mark.usefixtures("language_model")
+@pytest.mark.parametrize(
+    "row",
+    # One is enough where each is a program to compile.
+    [pytest.param(row, marks=[pytest.mark.slow] * (row[:3] != "SAM")) for row in sam.TUNED],
+)
+def test_fine_tuning_trains_the_language_model(row):
+    task = dataclasses.replace(
+        sam.TASKS["sst5"], recipe=pieces.RECIPE, max_length=6, boundaries=(6,)
+    )
+    data = pieces.Pieces(task, [(["good film", "bad film"], [1, 0])] * 3, 2, "tiny")
+    model = sam.build(row, data, units=2)
+    inputs, labels = data.batches(0)[0]
+    (backbone,) = [each for each in model.layers if each.name.startswith("bert")]
+    before = backbone.get_weights()[0]
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    model.fit(inputs, labels, verbose=0)
+    assert np.abs(backbone.get_weights()[0] - before).max() > 0
 
 
 # --- the matrix --------------------------------------------------------------------------------
