@@ -164,7 +164,7 @@ def run(
         with peak_memory() as peak:
             result, facts = row.module.run(row.dataset, row.name, data, seed, options)
     result["seconds"] = round(time.perf_counter() - start, 1)
-    if device() != "cpu":
+    if device() != "cpu" and row.drawn:
         # A process that waits for a GPU tells neither the work nor the memory.
         return {**result, "device": device()}, facts
     result["cpu_seconds"] = round(time.process_time() - cpu, 1)
