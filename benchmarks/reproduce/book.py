@@ -101,7 +101,7 @@ PLACES = (
         f"8 ratings, {YELP}, 4,000 of them",
         reason="hours",
     ),
-    Place("hcan", "Table 2", "a sentiment set, all reviews", "imdb", YELP, reason=DAYS),
+    Place("hcan", "Table 2", "a sentiment set, all reviews", "imdb", YELP, reason="hours"),
     Place("hcan", "Table 2", "a topic set", "r8", "newswire for products and abstracts"),
     Place("hcan", "Table 2", "time a document", note=("hcan_imdb_4000", "times_torch")),
     Place(
