@@ -847,15 +847,17 @@ def test_the_words_on_sam_agree_with_the_figures():
     text = " ".join(source("papers/sam.md").split())
     mean, first, attention = "language model, mean", "language model", "AttentionPooling"
 
-    assert "On TREC it is level with RB, the BiLSTMs it stands on, and a point ahead" in text
+    assert (
+        "On TREC it is level with RB, the BiLSTMs it stands on, and more than half a point" in text
+    )
     assert abs(trec["SAM"] - trec["RB"]) < 0.005
     for row in ("RBA", "DiSAN"):
         assert 0.005 < trec["SAM"] - trec[row] < 0.015
     assert "on SUBJ it is within half a point of RB and RBA" in text
     three = [subj[row] for row in ("SAM", "RB", "RBA")]
     assert max(three) - min(three) < 0.005
-    assert "the mean is 19 points better on TREC" in text
-    assert round(100 * (trec[mean] - trec[first])) == 19
+    assert "the mean is 18 points better on TREC" in text
+    assert round(100 * (trec[mean] - trec[first])) == 18
     assert "SAM gains five points on TREC and nothing on SUBJ" in text
     assert round(100 * (trec["SAM"] - trec[mean])) == 5 and abs(subj["SAM"] - subj[mean]) < 0.005
     assert "come within two points of the best on both sets" in text
@@ -939,9 +941,9 @@ def test_the_words_on_sam_agree_with_the_figures():
     assert min(right, key=lambda row: results.mean(controversy, row)) == "RB"
     assert right["RB"] >= sorted(right.values())[-3]
     assert "**Few folds so far**" in text and "best after the first epoch" in text
-    assert "Of the five folds of TREC at least two are measured, of SUBJ one" in text
+    assert "Of the five folds of TREC at least three are measured, of SUBJ one" in text
     folds = {n: {len(e["runs"]) for e in drawn_rows(m)} for n, m in measured.items()}
-    assert min(folds["trec"]) >= 2 and folds["subj"] == {1}
+    assert min(folds["trec"]) >= 3 and folds["subj"] == {1}
     tuned = "language model, fine-tuned"
     assert "gains twelve and a half points by it and is four and a half ahead of SAM" in text
     assert abs(shares[tuned] - shares[first] - 0.125) < 0.003
