@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import functools
 import json
 import os
 import platform
@@ -80,9 +81,8 @@ class Results:
         """Adds one run to a row and renews the row's summary."""
         with self._locked():
             data = self._read()
-            others = (
-                versions().items() - {**data["versions"], "backend": versions()["backend"]}.items()
-            )
+            here = versions()
+            others = here.items() - {**data["versions"], "backend": here["backend"]}.items()
             if others:
                 run = {**run, "versions": dict(sorted(others))}
             entry = data["rows"].setdefault(row, {"config": config, **facts, "runs": []})
@@ -127,6 +127,7 @@ class Results:
             lock.unlink()
 
 
+@functools.cache
 def versions() -> dict[str, str]:
     """The backend and the versions of what a result depends on."""
     found = {"backend": keras.config.backend(), "python": platform.python_version()}
