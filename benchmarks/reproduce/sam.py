@@ -1,8 +1,9 @@
-"""SAM's tables 2-5 on frozen features of MiniLM: TREC, SST-5, SUBJ, HaHackathon.
+"""SAM's tables 2-5 on features of MiniLM: TREC, SST-5, SUBJ, HaHackathon.
 
 The paper has RoBERTa, fine-tuned in its tables 2 and 3 and frozen in table 5. Here the language
 model is all-MiniLM-L6-v2, frozen: the states of its last layer are computed once and kept in
-`--cache`. Another preset of KerasHub is taken with `--preset`.
+`--cache`. Rows called fine-tuned train it with what stands on it, which wants a GPU. Another preset
+of KerasHub is taken with `--preset`.
 """
 
 import dataclasses
