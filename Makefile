@@ -42,7 +42,10 @@ $(error BACKEND must be one of: $(BACKENDS). Received: BACKEND=$(BACKEND))
 endif
 
 .DEFAULT_GOAL := help
+# Targets share .venv, so that -j is no use; `test` alone asks for checks side by side.
+ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
+endif
 .PHONY: help demo test lint format types examples wheel env constraints clean distclean docs audit \
 	docs-serve test-lower-bound test-browser test-slow test-extras release-check $(BACKENDS:%=test-extra-%) \
 	$(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) $(BACKENDS:%=notebooks-%)
@@ -96,7 +99,12 @@ demo: $(DEMO_ENV)  ## train a small classifier, then predict and explain (BACKEN
 	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool explain $(DEMO_EXPLAIN)
 
 # --- tests -----------------------------------------------------------------------------------
-test: lint types wheel docs $(BACKENDS:%=notebooks-%) $(BACKENDS:%=test-%)  ## everything that must be green
+# The long checks come before the short ones, which fill up what a process has left to do. The
+# tests themselves share out by pytest.
+test: $(TEST_ENV)  ## everything that must be green
+	@$(MAKE) --no-print-directory $(if $(WORKERS),-j$(WORKERS) -O SIDE_BY_SIDE=1 WORKERS=) \
+		lint types $(BACKENDS:%=notebooks-%) wheel docs
+	@$(MAKE) --no-print-directory $(BACKENDS:%=test-%)
 
 lint: $(TEST_ENV)  ## style and format
 	$(PY) -m ruff check .
@@ -141,7 +149,7 @@ test-browser: docs $(BROWSER_ENV)  ## the built site and the HTML reports in Chr
 	@for program in chromium chromedriver; do command -v $$program >/dev/null || { \
 		echo "make test-browser needs $$program. On Debian: apt-get install chromium chromium-driver" >&2; \
 		exit 1; }; done
-	KERAS_BACKEND=jax $(PY) -m pytest -m browser tests/browser $(ARGS)
+	KERAS_BACKEND=jax $(PY) -m pytest -m browser $(if $(WORKERS),-n $(WORKERS) --dist worksteal) tests/browser $(ARGS)
 
 # The oldest versions that pyproject.toml declares, in an environment of their own. No cache of
 # compiled code: the oldest JAX computes other last digits with it than without.
