@@ -86,8 +86,15 @@ def pytest_report_header():
 
 @pytest.fixture(autouse=True, scope="module")
 def _memory_given_back():
-    """What the tests of a file freed goes back to the system: glibc would keep gigabytes of it."""
+    """What the tests of a file freed goes back to the system: glibc would keep gigabytes of it.
+
+    So do JAX's compiled functions, of which hardly one is called by another file.
+    """
     yield
+    if BACKEND == "jax":
+        import jax
+
+        jax.clear_caches()
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:
