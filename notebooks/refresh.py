@@ -1,13 +1,17 @@
 """Executes the notebooks in place and keeps of their outputs what belongs into the repository.
 
     KERAS_BACKEND=jax python notebooks/refresh.py [NOTEBOOK ...]
+    python notebooks/refresh.py --results [NOTEBOOK ...]
 
-Printed text stays, messages on stderr, the times of execution and the machine's details go.
-Pictures get a palette, which makes plots three times smaller.
+The second does so with the cells alone that print the files of benchmarks/results; it takes no
+time and needs no backend. Printed text stays, messages on stderr, the times of execution and the
+machine's details go. Pictures get a palette, which makes plots three times smaller.
 """
 
 import base64
+import contextlib
 import io
+import json
 import pathlib
 import sys
 
@@ -16,6 +20,7 @@ from nbclient import NotebookClient
 from PIL import Image
 
 FOLDER = pathlib.Path(__file__).resolve().parent
+RESULTS = '"benchmarks", "results"'
 
 
 def smaller(png):
@@ -62,6 +67,21 @@ def refresh(path):
     print(f"{path.name}: {path.stat().st_size / 1024:.0f} KiB")
 
 
+def refresh_results(path):
+    """Executes the cells that print measured results: they ask for nothing but these files."""
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and RESULTS in cell.source:
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed), contextlib.chdir(FOLDER):
+                exec(cell.source, {"json": json, "pathlib": pathlib})
+            cell.outputs = [nbformat.v4.new_output("stream", text=printed.getvalue())]
+    nbformat.write(notebook, path)
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:] or sorted(FOLDER.glob("*.ipynb")):
-        refresh(pathlib.Path(name))
+    arguments = sys.argv[1:]
+    only_results = "--results" in arguments
+    names = [name for name in arguments if name != "--results"]
+    for name in names or sorted(FOLDER.glob("*.ipynb")):
+        (refresh_results if only_results else refresh)(pathlib.Path(name).resolve())

@@ -172,6 +172,17 @@ def test_notebook_ends_with_exercises_and_folded_solutions(path):
             compile(code, path.name, "exec")
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS[1:], ids=lambda path: path.stem)
+def test_measured_results_are_those_of_the_files(path, monkeypatch, capsys):
+    """`python notebooks/refresh.py --results` stores what the files say now."""
+    monkeypatch.chdir(FOLDER)
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    (cell,) = [c for c in cells if '"benchmarks", "results"' in "".join(c["source"])]
+    exec("".join(cell["source"]), {"json": json, "pathlib": pathlib})
+    stored = "".join(text for output in cell["outputs"] for text in output["text"])
+    assert capsys.readouterr().out == stored
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_code_is_python(path):
     for cell in code_cells(read(path)):
