@@ -847,19 +847,22 @@ def test_the_words_on_sam_agree_with_the_figures():
     text = " ".join(source("papers/sam.md").split())
     mean, first, attention = "language model, mean", "language model", "AttentionPooling"
 
-    assert (
-        "On TREC it is level with RB, the BiLSTMs it stands on, and more than half a point" in text
-    )
-    assert abs(trec["SAM"] - trec["RB"]) < 0.005
+    assert "On TREC it is level with RBA and DiSAN and less than a point ahead of RB" in text
+    assert 0 < trec["SAM"] - trec["RB"] < 0.01
     for row in ("RBA", "DiSAN"):
-        assert 0.005 < trec["SAM"] - trec[row] < 0.015
+        assert abs(trec["SAM"] - trec[row]) < 0.005
+    assert "All that is within the error" in text
+    for m in measured.values():
+        for row in ("RB", "RBA", "DiSAN"):
+            assert re.search(rf"\(SAM − {row}\).*too close to call", results.claims_table(m))
     assert "on SUBJ it is within half a point of RB and RBA" in text
     three = [subj[row] for row in ("SAM", "RB", "RBA")]
     assert max(three) - min(three) < 0.005
     assert "the mean is 18 points better on TREC" in text
     assert round(100 * (trec[mean] - trec[first])) == 18
-    assert "SAM gains five points on TREC and nothing on SUBJ" in text
-    assert round(100 * (trec["SAM"] - trec[mean])) == 5 and abs(subj["SAM"] - subj[mean]) < 0.005
+    assert "SAM gains four and a half points on TREC and one on SUBJ" in text
+    assert abs(trec["SAM"] - trec[mean] - 0.045) < 0.003
+    assert round(100 * (subj["SAM"] - subj[mean])) == 1
     assert "come within two points of the best on both sets" in text
     for rows in (trec, subj):
         for row in (attention, "SAM, no BiLSTM"):
@@ -872,20 +875,19 @@ def test_the_words_on_sam_agree_with_the_figures():
             sizes = [entries[r]["parameters_without_embeddings"] for r in (row, "RB")]
             assert sizes[0] < 0.06 * sizes[1] and seconds[row] * 7 < seconds["RB"]
     assert "each have the paper's sign on SST-5" in text
-    assert "On TREC none of them makes a difference of more than a point" in text
-    assert (
-        "On SUBJ none of them helps, and SAM without the features' weights is the best of them"
-        in text
-    )
-    assert max((row for row in subj if row.startswith("SAM")), key=subj.get) == "SAM -FAM"
+    assert "with five folds, none of them makes a difference of more than half a point" in text
     for other in ("SAM -FAM", "SAM -TAM", "SAM TAM+FAM", "SAM 0.1"):
-        assert abs(trec["SAM"] - trec[other]) < 0.012 and subj["SAM"] < subj[other]
+        for rows in (trec, subj):
+            assert abs(rows["SAM"] - rows[other]) < 0.005
         for m in measured.values():
             verdict = rf"\(SAM − {re.escape(other)}\).*too close to call"
             assert re.search(verdict, results.claims_table(m))
-    assert "At 0.8 the weights of the features start below it" in text
-    assert trec["SAM 0.8"] < 0.25
-    assert "no better at 0.1 than at 0.6" in text and trec["SAM 0.1"] <= trec["SAM 0.6"]
+    assert "on TREC 0.1, 0.2 and 0.4 are level with none" in text
+    assert all(abs(trec[f"SAM {delta}"] - trec["SAM"]) < 0.005 for delta in (0.1, 0.2, 0.4))
+    assert "At 0.6 one fold of five learns nothing, at 0.8 none does" in text
+    for delta, expected in ((0.6, 1), (0.8, 5)):
+        runs = measured["trec"]["rows"][f"SAM {delta}"]["runs"]
+        assert sum(run["test_accuracy"] < 0.25 for run in runs) == expected
     times = {row: t["relative"][0] for row, t in measured["subj"]["epoch_times"].items()}
     assert "SAM costs what the BiLSTMs cost**, to a tenth, and DiSAN twice that" in text
     assert 1 < times["SAM"] < 1.1 and 1.9 < times["DiSAN"] < 2.3
@@ -940,18 +942,18 @@ def test_the_words_on_sam_agree_with_the_figures():
     assert "RB has the lowest F1 and one of the three best accuracies" in text
     assert min(right, key=lambda row: results.mean(controversy, row)) == "RB"
     assert right["RB"] >= sorted(right.values())[-3]
-    assert "**Few folds so far**" in text and "best after the first epoch" in text
-    assert "Of the five folds of TREC at least three are measured, of SUBJ one" in text
-    folds = {n: {len(e["runs"]) for e in drawn_rows(m)} for n, m in measured.items()}
-    assert min(folds["trec"]) >= 3 and folds["subj"] == {1}
+    assert "TREC and SUBJ have the paper's five folds" in text
+    for m in measured.values():
+        assert {len(entry["runs"]) for entry in drawn_rows(m)} == {5}
     tuned = "language model, fine-tuned"
     assert "gains twelve and a half points by it and is four and a half ahead of SAM" in text
     assert abs(shares[tuned] - shares[first] - 0.125) < 0.003
     assert abs(shares[tuned] - shares["SAM"] - 0.045) < 0.003
     assert "One run, and ten points behind the paper's RoBERTa" in text
     assert round(100 * (sst5["rows"][tuned]["paper"] - shares[tuned])) == 10
-    for row in ("SAM", "RB", "RBA"):
-        assert measured["subj"]["rows"][row]["runs"][0]["best_epoch"] == 1
+    assert "most of the BiLSTMs were best after the first or second epoch" in text
+    runs = [run for row in ("SAM", "RB", "RBA") for run in measured["subj"]["rows"][row]["runs"]]
+    assert sum(run["best_epoch"] <= 2 for run in runs) > 0.75 * len(runs)
 
 
 def test_the_words_on_hcan_agree_with_the_figures():
