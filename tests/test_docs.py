@@ -748,6 +748,9 @@ def test_the_words_on_generalized_pooling_agree_with_the_figures():
     )
     assert "The penalty on the attention gives the best row on entailment" in text
     assert max(entailment, key=entailment.get) == "+ attention"
+    assert "On relatedness it and the penalty on the sentence vectors are a point ahead" in text
+    for row in ("+ attention", "+ sentence vectors"):
+        assert round(100 * (relatedness[row] - relatedness["generalized"])) == 1
     assert "It comes out four tenths of a point apart" in text
     assert round(1000 * abs(entailment["+ parameter matrices"] - entailment["generalized"])) == 4
     same = [
