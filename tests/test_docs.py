@@ -612,6 +612,23 @@ def test_the_words_on_the_comparison_agree_with_the_figures():
     assert all(round(100 * lead(sst5, name)) == 2 for name in ahead)
     assert "Without an encoder the mean is three points behind" in text
     assert round(100 * lead(sst5, "mean of words, no encoder")) == -3
+    path = RESULTS / "comparison_r8.json"
+    r8 = json.loads(path.read_text(encoding="utf-8"))
+    assert "On R8 four poolings are ahead of the mean by more than their interval" in text
+    assert "by one to two points**" in text
+    assert "`GeneralizedPooling` with either kind of weights, `StructuredSelfAttentionPool" in text
+    assert "and `ConvAttentionPooling`, all with five heads and among those that lead" in text
+    ahead = [n for n in r8["rows"] if n != results.BASE and interval(r8, n)[0] > 0]
+    layers = {"GeneralizedPooling", "GeneralizedPooling, scalar", "StructuredSelfAttentionPooling"}
+    layers |= {"ConvAttentionPooling"}
+    assert set(ahead) == {*layers, "TF-IDF, linear"}
+    assert all(0.01 < lead(r8, name) < 0.02 for name in layers)
+    assert all(lead(reviews, name) > 0.19 for name in layers)
+    assert "without an encoder the mean is level with it" in text
+    low, high = interval(r8, "mean of words, no encoder")
+    assert low < 0 < high
+    assert "the linear classifier on TF-IDF is ahead of them all" in text
+    assert max(r8["rows"], key=lambda n: results.mean(r8, n)) == "TF-IDF, linear"
     assert "nearly all trainings used all of their 15 epochs" in text
     runs = [r for e in reviews["rows"].values() if "optimizer" in e["config"] for r in e["runs"]]
     assert sum(run["epochs"] == 15 for run in runs) > 0.9 * len(runs)
