@@ -756,6 +756,12 @@ def test_the_words_on_generalized_pooling_agree_with_the_figures():
     assert abs(imdb["generalized"] - imdb["max"]) < 0.005
     assert min(imdb["generalized"], imdb["max"]) - imdb["mean"] > 0.01
     assert imdb["mean"] - imdb["last"] > 0.04
+    assert "On reviews no penalty can be told from chance**: that on the attention" in text
+    assert "a point and a half ahead of the model\n  without" in text
+    assert "and so is self-attention; but the row whose penalty is exactly zero\n  is more" in text
+    for row in ("+ attention", "self-attention"):
+        assert 1.25 < 100 * (imdb[row] - imdb["generalized"]) < 1.75
+    assert 0.01 < imdb["+ parameter matrices"] - imdb["generalized"]
     assert "do not beat scalar attention** on any set but entailment" in text
     assert entailment["generalized"] > entailment["scalar"]
     assert all(
