@@ -739,10 +739,10 @@ def test_the_words_on_generalized_pooling_agree_with_the_figures():
     claims = results.claims_table(json.loads(path.read_text(encoding="utf-8"))).split("\n")[2:]
     assert [c for c in claims if "| holds" in c] == [c for c in claims if "− last" in c]
     tfidf, words = "TF-IDF, linear", "mean of words"
-    assert "all rows with a BiLSTM but the last state lie within half a point" in text
+    assert "but the last state, penalties and all, lie\n  within a point" in text
     rest = [v for row, v in here["sst5"].items() if row not in ("last", tfidf, words)]
-    assert max(rest) - min(rest) < 0.005 and here["sst5"]["last"] < min(rest)
-    assert "The mean of the words without a BiLSTM is four points behind" in text
+    assert max(rest) - min(rest) < 0.01 and here["sst5"]["last"] < min(rest)
+    assert "The mean of the words without a BiLSTM is\n  four points behind" in text
     assert round(100 * (min(rest) - here["sst5"][words])) in (3, 4)
     assert "TF-IDF is level on entailment and far ahead on reviews" in text
     assert abs(entailment[tfidf] - entailment["generalized"]) < 0.02
