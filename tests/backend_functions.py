@@ -79,7 +79,8 @@ def gradients(layer: Any, x: np.ndarray, loss: Callable[[Any], Any]) -> tuple[np
             with keras.StatelessScope(state_mapping=list(zip(variables, values, strict=True))):
                 return loss(x)
 
-        on_x, on_values = jax.grad(pure, argnums=(0, 1))(
+        # One program: op by op each would be compiled by itself.
+        on_x, on_values = jax.jit(jax.grad(pure, argnums=(0, 1)))(
             jax.numpy.asarray(x), [v.value for v in variables]
         )
         found = [on_x, *on_values]
