@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -170,6 +171,9 @@ def peak_memory(arguments: list[str]) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
     with contextlib.suppress(json.JSONDecodeError, IndexError):
         return dict(json.loads(done.stdout.strip().splitlines()[-1]))
+    # Keras puts a layer's arguments behind the backend's words.
+    if re.search(r"out of memory|RESOURCE_EXHAUSTED", done.stderr, re.IGNORECASE):
+        return {"failed": ["out of memory"]}
     return {"failed": done.stderr.strip().splitlines()[-1:] or [f"exit {done.returncode}"]}
 
 

@@ -387,9 +387,20 @@ def parameters_chart(results):
 def time_chart(results):
     """HCAN's figure 3 in one number a row: accuracy against the time of the whole training."""
 
+    def timed(name):
+        """The runs on a CPU by seed."""
+        runs = results["rows"][name]["runs"]
+        return {run["seed"]: run["cpu_seconds"] for run in runs if "cpu_seconds" in run}
+
+    # Over seeds that all rows have, for other seeds may be from another machine.
+    known = {name: times for name in results["rows"] if (times := timed(name))}
+    drawn = [known[name] for name in known if "optimizer" in results["rows"][name]["config"]]
+    seeds = set.intersection(*map(set, drawn)) if drawn else set()
+
     def seconds(data, name):
-        runs = data["rows"][name]["runs"]
-        return sum(run["cpu_seconds"] for run in runs) / len(runs)
+        times = known.get(name, {})
+        shared = [times[seed] for seed in seeds & set(times)] or list(times.values())
+        return sum(shared) / len(shared) if shared else None
 
     return scatter(
         results,

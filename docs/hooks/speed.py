@@ -218,8 +218,10 @@ def memory_text(case):
         return case["left_out"]
     if "failed" in case:
         reason = case["failed"][-1]
-        # The system ends a process that asks for more than there is.
-        return "more than there was" if reason == "exit -9" else reason.rpartition(": ")[2]
+        # The system ends a process that asks for more than there is, a GPU refuses.
+        if reason in ("exit -9", "out of memory"):
+            return "more than there was"
+        return reason.rpartition(": ")[2]
     return f"{case['bytes'] / 2**20:,.0f} MB"
 
 

@@ -1,5 +1,7 @@
 """What the speed benchmark compares computes the same."""
 
+import subprocess
+
 import keras
 import numpy as np
 import pytest
@@ -49,3 +51,18 @@ def test_a_pair_table_that_would_not_fit_is_left_out():
 def test_settings_are_different_from_each_other(size):
     found = list(grid.settings(size))
     assert len(set(found)) == len(found) > 1
+
+
+@pytest.mark.parametrize(
+    ("stderr", "found"),
+    [
+        ("torch.OutOfMemoryError: CUDA out of memory.\n  • mask=None", "out of memory"),
+        ("XlaRuntimeError: RESOURCE_EXHAUSTED: 8 GiB\nsee above", "out of memory"),
+        ("Traceback\nValueError: a peer: 5 heads", "ValueError: a peer: 5 heads"),
+        ("", "exit -9"),
+    ],
+)
+def test_a_variant_without_memory_says_so(monkeypatch, stderr, found):
+    ended = subprocess.CompletedProcess([], -9, stdout="", stderr=stderr)
+    monkeypatch.setattr(subprocess, "run", lambda *args, **kwargs: ended)
+    assert measure.peak_memory(["AttentionPooling"]) == {"failed": [found]}
