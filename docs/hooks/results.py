@@ -450,7 +450,7 @@ def arguments_text(given):
 def recipes_table(results):
     """How every row was trained, and how long it took."""
     lines = [
-        "| model | builder and arguments | optimizer | selected epoch | seconds an epoch |",
+        "| model | builder and arguments | optimizer | selected epoch | seconds an epoch, at best |",
         "|---|---|---|---|--:|",
     ]
     for name, row in results["rows"].items():
@@ -465,9 +465,9 @@ def recipes_table(results):
         recipe += [config["dtype_policy"]] if "dtype_policy" in config else []
         others = {run[key] for run in row["runs"] for key in ("backend", "device") if key in run}
         recipe += sorted(others - {results["versions"]["backend"]})
-        # Of a GPU's runs only where there are no others.
+        # Of a GPU's runs only where there are no others; what else a machine did only adds.
         timed = [run for run in row["runs"] if "device" not in run] or row["runs"]
-        seconds = sum(run["seconds_per_epoch"] for run in timed) / len(timed)
+        seconds = min(run["seconds_per_epoch"] for run in timed)
         cells = [
             name,
             "<br>".join(f"`{part}`" for part in call),
