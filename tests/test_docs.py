@@ -541,6 +541,28 @@ def test_charts_of_the_comparison_are_sound(view):
         assert 0 <= float(text.get("x")) <= width and 0 <= float(text.get("y")) <= height
 
 
+def test_rows_by_heads_are_side_by_side():
+    def heads(count, *accuracies):
+        entry = row(accuracies[1], None)
+        entry["config"]["arguments"] = {"num_heads": count}
+        entry["summary"]["validation_accuracy"] = {"mean": accuracies[0]}
+        return entry
+
+    rows = {
+        "wide": heads(5, 0.7, 0.6),
+        "wide, 1 head": heads(1, 0.5, 0.4),
+        "narrow, 12 heads": heads(12, 0.3, 0.2),
+        "other": row(0.9, None),
+    }
+    measured = {"measure": "accuracy", "rows": rows}
+    assert results.heads_table(measured).split("\n")[2:] == [
+        "| 1 | 50.0 | 40.0 | 1 | – | – | – |",
+        "| 5 | 70.0 | 60.0 | 1 | – | – | – |",
+        "| 12 | – | – | – | 30.0 | 20.0 | 1 |",
+    ]
+    assert "Not measured" in results.heads_table({**measured, "rows": {"other": rows["other"]}})
+
+
 def test_the_chart_of_times_compares_what_was_timed_alike():
     """A run on a GPU has no time of a CPU, and each row is given the seeds that all have."""
     measured = compared({results.BASE: 0.5, "AttentionPooling": 0.6, "on a GPU": 0.7})

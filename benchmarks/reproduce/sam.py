@@ -27,6 +27,8 @@ UNITS = 128
 FULL_UNITS = 256
 DROPOUT = 0.2
 FOLDS = 5
+# Sets without a development part of their own.
+FOLDED = ("trec", "subj", "cr")
 
 ROWS: dict[str, tuple[str, dict[str, Any]]] = {
     "language model": ("BackboneClassifier", {"pooling": "first"}),
@@ -269,8 +271,8 @@ def needs(dataset: str) -> str | None:
 
 
 def seeds(dataset: str, full: bool) -> int:
-    """Planned runs: the paper's five folds, or five runs."""
-    return FOLDS
+    """Planned runs: the paper's five folds where there are folds."""
+    return FOLDS if dataset in FOLDED else 3
 
 
 def config(dataset: str, row: str, options: Options) -> dict[str, Any]:
@@ -433,7 +435,7 @@ def _distance(dataset: str, better: str, worse: str) -> float | None:
 def header(dataset: str) -> dict[str, Any]:
     """What stands at the head of a data set's results file."""
     task = TASKS[dataset]
-    folded = dataset in ("trec", "subj", "cr")
+    folded = dataset in FOLDED
     values = (pieces.PATIENCE, pieces.MAX_EPOCHS, f"{pieces.RECIPE['learning_rate']:g}")
     tuned = [f"; fine-tuned: {v}" if dataset in FINE_TUNED_SETS else "" for v in values]
     return {

@@ -384,6 +384,39 @@ def parameters_chart(results):
     )
 
 
+def heads_table(results):
+    """Rows that differ in the number of heads alone: "X, 3 heads" and X itself."""
+    named = re.compile(r"(.+), \d+ heads?$")
+    rows = results["rows"]
+    bases = dict.fromkeys(match[1] for name in rows if (match := named.match(name)))
+    if not bases:
+        return "*Not measured yet.*"
+    measure = MEASURES[f"test_{results['measure']}"][0]
+    series = {
+        base: {
+            row["config"]["arguments"]["num_heads"]: name
+            for name, row in rows.items()
+            if name == base or (match := named.match(name)) and match[1] == base
+        }
+        for base in bases
+    }
+    head = [
+        f"{base}: {cell}" for base in bases for cell in (f"validation {measure}", "test", "runs")
+    ]
+    lines = ["| heads | " + " | ".join(head) + " |", "|--:" * (len(head) + 1) + "|"]
+    for heads in sorted(set().union(*series.values())):
+        cells = [str(heads)]
+        for base in bases:
+            name = series[base].get(heads)
+            if name is None:
+                cells += ["–"] * 3
+                continue
+            chosen = rows[name]["summary"][f"validation_{results['measure']}"]["mean"]
+            cells += [percent(chosen), percent(mean(results, name)), str(len(rows[name]["runs"]))]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def time_chart(results):
     """HCAN's figure 3 in one number a row: accuracy against the time of the whole training."""
 
@@ -450,7 +483,7 @@ def arguments_text(given):
 def recipes_table(results):
     """How every row was trained, and how long it took."""
     lines = [
-        "| model | builder and arguments | optimizer | selected epoch | seconds an epoch, at best |",
+        "| model | builder and arguments | optimizer | selected epoch | seconds an epoch, best |",
         "|---|---|---|---|--:|",
     ]
     for name, row in results["rows"].items():
@@ -581,6 +614,7 @@ VIEWS = {
     "state": state_note,
     "times": times_table,
     "padding": padding_table,
+    "heads": heads_table,
 }
 
 

@@ -440,6 +440,9 @@ def test_a_place_cannot_claim_what_is_not_there(tmp_path):
     place = book.Place("lama", "Figure 9", "a dream", notebook=("01_lama", "Figure 9: a dream"))
     with pytest.raises(ValueError, match="no section"):
         book.state(place, {}, tmp_path)
+    place = book.Place("lama", "Figure 9", "a dream", drawn=("speed.md", "speed: a dream"))
+    with pytest.raises(ValueError, match="no marker"):
+        book.state(place, {}, tmp_path)
     lines = book.matrix(command.PAPERS).splitlines()
     assert len(lines) == 2 + len(book.PLACES)
     assert all(line.count("|") == lines[0].count("|") for line in lines)
