@@ -721,28 +721,41 @@ def test_the_words_on_lama_and_reviews_agree_with_the_figures():
     paper = lama_table.PAPER["imdb"]
     text = " ".join(source("papers/lama.md").split())
     lama, penalties = "LAMA+ctx", ("LAMA+ctx+d_e", "LAMA+ctx+d_p")
-    assert "ahead of the mean of the words by more than five points" in text
-    assert here[lama] - here["AVG"] > 0.05
-    assert "a point behind structured self-attention and two behind convolutions" in text
-    assert [round(100 * (here[row] - here[lama])) for row in ("SAN", "CNN")] == [1, 2]
-    assert "which the paper has seven and two and a half points behind it" in text
-    assert [round(200 * (paper[lama] - paper[row])) for row in ("SAN", "CNN")] == [14, 5]
-    assert "with a learned scale it is level with both" in text
-    for row in ("SAN", "CNN"):
-        assert abs(here["LAMA+ctx, learned scale from 5"] - here[row]) < 0.006
-    runs = {n: e["runs"][0] for n, e in measured["rows"].items() if "optimizer" in e["config"]}
-    assert "All rows were cut off by the epoch limit, AVG and the convolutions while" in text
-    assert all(run["stopped_by_the_epoch_limit"] for run in runs.values())
-    assert {n for n, run in runs.items() if run["best_epoch"] == run["epochs"]} == {"AVG", "CNN"}
-    assert "hurts**, by five and four points; the paper has seven and nine and a half" in text
-    for row, ours, theirs in (("LAMA Encoder", 5, 14), (penalties[0], 4, 19)):
-        assert round(100 * (here[lama] - here[row])) == ours
+    scaled, tuned = "LAMA+ctx, learned scale from 5", "language model, fine-tuned"
+    verdicts = {
+        tuple(c.split("(")[-1].split(")")[0].split(" − ")): c
+        for c in results.claims_table(measured).split("\n")[2:]
+    }
+    assert "ahead of the mean of the words by four points" in text
+    assert round(100 * (here[lama] - here["AVG"])) == 4
+    assert "holds" in verdicts[lama, "AVG"]
+    assert "where the paper has them seven, two and a half and eight behind" in text
+    rivals = ("SAN", "CNN", "TE")
+    assert [round(200 * (paper[lama] - paper[row])) for row in rivals] == [14, 5, 17]
+    for row in rivals:
+        assert round(100 * (here[row] - here[lama])) == 2
+        assert "**reversed**" in verdicts[lama, row]
+        assert abs(here[scaled] - here[row]) < 0.005
+    assert "a learned scale gains two points, beyond the error, and is level with the three" in text
+    assert round(100 * (here[scaled] - here[lama])) == 2 and "holds" in verdicts[scaled, lama]
+    assert "cut off all rows but the Transformer and the language model" in text
+    drawn = {n: e["runs"] for n, e in measured["rows"].items() if "optimizer" in e["config"]}
+    for row, runs in drawn.items():
+        whole = all(run["stopped_by_the_epoch_limit"] for run in runs)
+        assert whole == (row not in ("TE", tuned)), row
+    assert "hurts**, by six and four points; the paper has seven and nine and a half" in text
+    for row, ours, theirs in (("LAMA Encoder", 6, 14), (penalties[0], 4, 19)):
+        assert round(100 * (here[lama] - here[row])) == ours and "holds" in verdicts[lama, row]
         assert round(200 * (paper[lama] - paper[row])) == theirs
     assert "The penalty on weights does nothing" in text
     assert abs(here[lama] - here[penalties[1]]) < 0.005
-    assert "A linear classifier is three points ahead of all of them" in text
-    best = max(here[row] for row in runs)
-    assert round(100 * (here["TF-IDF, linear"] - best)) == 3
+    assert "level there**, three and a half points ahead of all others" in text
+    floor = here["TF-IDF, linear"]
+    assert abs(here[tuned] - floor) < 0.005
+    best = max(here[row] for row in drawn if row != tuned)
+    assert round(200 * (floor - best)) == 7
+    assert "LAMA with context half a point ahead of BERT" in text
+    assert 0.004 < paper[lama] - paper[tuned] < 0.008
 
 
 def test_the_words_on_generalized_pooling_agree_with_the_figures():
