@@ -777,6 +777,22 @@ def test_the_words_on_generalized_pooling_agree_with_the_figures():
     entailed = json.loads(path.read_text(encoding="utf-8"))
     claims = results.claims_table(entailed).split("\n")[2:]
     assert all("too close to call" in claim for claim in claims)
+    by_heads = {
+        kind: [
+            entailment[kind],
+            *(v for row, v in entailment.items() if row.startswith(f"{kind},")),
+        ]
+        for kind in ("generalized", "scalar")
+    }
+    assert [len(values) for values in by_heads.values()] == [5, 5]
+    every = sum(by_heads.values(), [])
+    assert "moves within a point and a half and follows no trend" in text
+    assert 0.01 < max(every) - min(every) < 0.015
+    assert "as good as\n  five, with less than a third of the parameters" in text
+    alone = entailed["rows"]["generalized, 1 head"]
+    assert entailment["generalized, 1 head"] > entailment["generalized"] - 0.003
+    sizes = [e["parameters_without_embeddings"] for e in (alone, entailed["rows"]["generalized"])]
+    assert 3 * sizes[0] < sizes[1]
     assert "generalized pooling and max pooling are level**, and mean pooling is behind" in text
     assert abs(relatedness["generalized"] - relatedness["max"]) < 0.005
     assert min(relatedness["generalized"], relatedness["max"]) > relatedness["mean"]
