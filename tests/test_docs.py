@@ -751,6 +751,13 @@ def test_the_words_on_lama_and_reviews_agree_with_the_figures():
         assert round(200 * (paper[lama] - paper[row])) == theirs
     assert "The penalty on weights does nothing" in text
     assert abs(here[lama] - here[penalties[1]]) < 0.005
+    assert (
+        "one head, for which the layer leaves the l2 step out, is a point ahead of fifteen" in text
+    )
+    one, many = "LAMA+ctx, 1 head", "LAMA+ctx, 15 heads"
+    assert round(100 * (here[one] - here[many])) == 1
+    assert "too close to call" in verdicts[many, one]
+    assert "in one run each" in text and {len(drawn[row]) for row in (one, many)} == {1}
     assert "level there**, three and a half points ahead of all others" in text
     floor = here["TF-IDF, linear"]
     assert abs(here[tuned] - floor) < 0.005
