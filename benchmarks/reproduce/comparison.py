@@ -179,7 +179,8 @@ def load(dataset: str, options: Options, seed: int) -> Data:
 
 def described(data: Data) -> dict[str, Any]:
     """What the results file says of the data."""
-    return {"test_examples": len(data.parts[2][1])}
+    sizes = [len(labels) for _, labels in data.parts]
+    return {"examples": sizes, "test_examples": sizes[2]}
 
 
 def build(row: str, data: Data) -> keras.Model:

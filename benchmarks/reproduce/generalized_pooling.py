@@ -194,23 +194,22 @@ HEAD_ROWS = {
     for heads in (1, 3, 7, 9)
 }
 
-# A floor below the encoders: the mean of the word vectors. Not for pairs.
+# A floor below the encoders: the mean of the word vectors.
 WORDS = "mean of words"
 
 
 def rows(dataset: str) -> dict[str, float | None]:
     """The rows of a data set's table with the paper's figure, as shares."""
     paper = TASKS[dataset].paper
-    pairs = dataset.startswith("sick") or dataset in ("snli", "multinli")
     heads = HEAD_ROWS if dataset in ("sick_entailment", "snli") else ()
-    names = (*floors.ROWS, *([] if pairs else [WORDS]), *ROWS, *heads)
+    names = (*floors.ROWS, WORDS, *ROWS, *heads)
     return {row: paper[row] / 100 if row in paper else None for row in names}
 
 
 def build(row: str, data: Data, sizes: dict[str, Any]) -> keras.Model:
     """The model of a row."""
     if row == WORDS:
-        return models.AverageEmbedding(
+        model = models.AverageEmbedding(
             data.tokenizer.vocabulary_size,
             data.num_classes,
             embeddings=data.vectors,
@@ -218,6 +217,8 @@ def build(row: str, data: Data, sizes: dict[str, Any]) -> keras.Model:
             hidden_units=sizes["hidden_units"],
             dropout=sizes["dropout"],
         )
+        hidden = sizes["hidden_units"]
+        return tasks.pair_of(model, data.num_classes, hidden) if data.pairs else model
     pooling, given = {**ROWS, **HEAD_ROWS}[row]
     arguments = {
         name: getattr(regularizers, value[0])(**value[1]) if isinstance(value, tuple) else value
@@ -286,7 +287,8 @@ def load(dataset: str, options: Options, seed: int) -> Data:
 
 def described(data: Data) -> dict[str, Any]:
     """What the results file says of the data."""
-    return {"test_examples": len(data.parts[2][1])}
+    sizes = [len(labels) for _, labels in data.parts]
+    return {"examples": sizes, "test_examples": sizes[2]}
 
 
 def run(
@@ -331,7 +333,9 @@ CLAIMS = (
 def header(dataset: str) -> dict[str, Any]:
     """What stands at the head of a data set's results file."""
     task = TASKS[dataset]
+    # A correlation has no points to set beside the paper's.
     stand_in = {"1 (stand-in)": 3, "3, Yelp (stand-in)": 4}.get(task.table)
+    stand_in = None if task.graded else stand_in
     return {
         "paper": "Generalized Pooling",
         "table": task.table,

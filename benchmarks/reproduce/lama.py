@@ -194,7 +194,8 @@ def load(dataset: str, options: Options, seed: int) -> Texts:
 
 def described(data: Texts) -> dict[str, Any]:
     """What the results file says of the data."""
-    return {"test_examples": len(data.parts[2][1])}
+    sizes = [len(labels) for _, labels in data.parts]
+    return {"examples": sizes, "test_examples": sizes[2]}
 
 
 def config(dataset: str, row: str, options: Options) -> dict[str, Any]:
@@ -310,8 +311,16 @@ def header(dataset: str) -> dict[str, Any]:
     protocol = {**HEADER["protocol"], "max_epochs": epochs}
     if limit is not None:
         protocol["training_examples"] = limit
+    # A part of a set stands in for it: its figures are not the paper's, their order may be.
+    paper = PAPER["imdb"] if dataset == "imdb_4000" else {}
     return {
         **{key: value for key, value in HEADER.items() if key != "test_examples"},
+        "claims": [
+            (better, worse, words, round(paper[better] - paper[worse], 5))
+            if better in paper and worse in paper
+            else (better, worse, words, None)
+            for better, worse, words, _ in HEADER["claims"]
+        ],
         "table": f"4, column {column}",
         "dataset": dataset,
         "protocol": protocol,

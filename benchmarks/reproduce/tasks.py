@@ -13,7 +13,7 @@ from sklearn.metrics import f1_score
 from benchmarks.reproduce.results import packed
 from benchmarks.reproduce.training import BestEpoch, compile_model, embedding_size
 from benchmarks.reproduce.vectors import word_vectors
-from keras_attnpool import datasets, ops, text
+from keras_attnpool import datasets, layers, ops, text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,6 +118,23 @@ class Data:
             shuffle=seed is not None,
             seed=seed or 0,
         )
+
+
+def pair_of(classifier: keras.Model, num_classes: int, hidden_units: int) -> keras.Model:
+    """Turns a classifier of texts into one of pairs: its encoder for both sentences, a new head.
+
+    The encoder is all up to the layer "pooling". The head is `MPSANPair`'s.
+    """
+    encoder = keras.Model(
+        classifier.inputs, classifier.get_layer("pooling").output, name="sentence_encoder"
+    )
+    pair = [keras.Input((None,), dtype="int32", name=f"tokens_{side}") for side in "ab"]
+    sentences = keras.Model(pair, [encoder(sentence) for sentence in pair], name="sentences")
+    x = layers.PairMatching(name="matching")(sentences(pair))
+    x = keras.layers.Dense(hidden_units, activation="elu", name="classifier_hidden")(x)
+    x = keras.layers.Dropout(0.3, name="classifier_dropout")(x)
+    outputs = keras.layers.Dense(num_classes, activation="softmax", name="classifier")(x)
+    return keras.Model(pair, outputs, name=f"{classifier.name}_pair")
 
 
 def run(

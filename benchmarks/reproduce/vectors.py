@@ -1,8 +1,9 @@
 """Word vectors of the reproductions: the user's GloVe file, or the word table of MiniLM.
 
-The papers use GloVe of 300 dimensions (840 billion tokens). Where it is not at hand, words get the
-vectors of a small pre-trained language model's word-piece table: the mean over a word's pieces, the
-table's mean removed, turned onto its first principal axes, and scaled to unit variance.
+The papers use GloVe of 300 dimensions: Generalized Pooling the vectors of 840 billion tokens, MPSAN
+those of 6 billion. Where no file is at hand, words get the vectors of a small pre-trained language
+model's word-piece table: the mean over a word's pieces, the table's mean removed, turned onto its
+first principal axes, and scaled to unit variance.
 """
 
 from pathlib import Path

@@ -49,14 +49,22 @@ def spread(summary, runs):
     return f"{percent(summary['min'])} – {percent(summary['max'])}" if runs > 1 else "–"
 
 
+def beside(measure, value, paper):
+    """A figure, and the paper's in brackets, where it has one."""
+    write = MEASURES[measure][1]
+    return write(value) if paper is None else f"{write(value)} ({write(paper)})"
+
+
 def accuracy_table(results):
     """What every row reached beside the paper's figure, the best of ours first."""
     measure = f"test_{results['measure']}"
     ranked = sorted(results["rows"].items(), key=lambda item: -mean(results, item[0]))
     others = [m for m in MEASURES if m != measure and all(m in row["summary"] for _, row in ranked)]
     with_paper = any(row["paper"] is not None for _, row in ranked)
+    published = results.get("published", {})
     head = ["model", *["paper"] * with_paper, "here, mean", "lowest – highest"]
-    head += [*[MEASURES[m][0] for m in others], "runs", "parameters"]
+    names = [MEASURES[m][0] + " (paper)" * (m in published) for m in others]
+    head += [*names, "runs", "parameters"]
     lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
     for name, row in ranked:
         paper, runs = row["paper"], len(row["runs"])
@@ -65,7 +73,7 @@ def accuracy_table(results):
             *["–" if paper is None else percent(paper)] * with_paper,
             percent(mean(results, name)),
             spread(row["summary"][measure], runs),
-            *[MEASURES[m][1](row["summary"][m]["mean"]) for m in others],
+            *[beside(m, row["summary"][m]["mean"], published.get(m, {}).get(name)) for m in others],
             str(runs),
             f"{row['parameters_without_embeddings']:,}",
         ]
@@ -106,53 +114,78 @@ def paired_interval(results, better, worse, draws=2000):
 
     Test items are drawn anew, each with both models' answers, and so are the runs of either model:
     a difference that another seed would turn around is none. Folds have items of their own and are
-    drawn in pairs. `None` too where some runs kept no answers or folds are missing, for the
-    difference that is shown beside the interval is that of all runs.
+    drawn in pairs. A run that kept no answers takes part by its accuracy; `None` where a row has no
+    run that kept them, or folds are missing.
     """
     found = [rights(results, row) for row in (better, worse)]
-    kept = all(
-        len(each) == len(results["rows"][row]["runs"])
-        for each, row in zip(found, (better, worse), strict=True)
-    )
-    if results["measure"] != "accuracy" or not kept:
+    if results["measure"] != "accuracy" or not all(found):
         return None
+    reached = [
+        {run["seed"]: run["test_accuracy"] for run in results["rows"][row]["runs"]}
+        for row in (better, worse)
+    ]
     rng = np.random.default_rng(0)
     if results.get("folded"):
-        if set(found[0]) != set(found[1]):
+        kept = [fold for fold in found[0] if fold in found[1]]
+        if set(reached[0]) != set(reached[1]) or not kept:
             return None
-        shares = [
-            _drawn(rng, (answers - found[1][fold])[None], draws)
-            for fold, answers in found[0].items()
-        ]
-        differences = _average(rng, np.concatenate(shares, axis=1))
+        noise = sum(
+            _drawn(rng, (found[0][fold] - found[1][fold])[None], draws)[:, 0] for fold in kept
+        ) / math.sqrt(len(kept) * len(reached[0]))
+        leads = [reached[0][fold] - reached[1][fold] for fold in reached[0]]
+        differences = _average(rng, leads, draws) + noise
     else:
         runs = np.stack([*found[0].values(), *found[1].values()])
-        shares = _drawn(rng, runs, draws)
+        noise = _drawn(rng, runs, draws)
         first = len(found[0])
-        differences = _average(rng, shares[:, :first]) - _average(rng, shares[:, first:])
+        differences = noise[:, :first].mean(axis=1) - noise[:, first:].mean(axis=1)
+        differences += _average(rng, list(reached[0].values()), draws)
+        differences -= _average(rng, list(reached[1].values()), draws)
     return tuple(float(each) for each in np.quantile(differences, (0.025, 0.975)))
 
 
 def _drawn(rng, runs, draws):
-    """The mean of each run over items that are drawn anew: `(draws, runs)`."""
+    """How far the mean of each run moves when its items are drawn anew: `(draws, runs)`."""
     # Few patterns of answers occur: how often each is drawn is all that counts.
     patterns, counts = np.unique(runs, axis=1, return_counts=True)
     total = counts.sum()
-    return rng.multinomial(total, counts / total, size=draws) @ patterns.T / total
+    drawn = rng.multinomial(total, counts / total, size=draws) @ patterns.T / total
+    return drawn - runs.mean(axis=1)
 
 
-def _average(rng, shares):
-    """The mean over runs that are drawn anew, for each draw of items."""
-    draws, runs = shares.shape
-    return (rng.multinomial(runs, [1 / runs] * runs, size=draws) * shares).sum(axis=1) / runs
+def _average(rng, values, draws):
+    """The mean of the runs, drawn anew: `(draws,)`.
+
+    Three values drawn from themselves spread too little; the factor makes up for it.
+    """
+    runs = len(values)
+    if runs == 1:
+        return np.full(draws, values[0])
+    mean = np.mean(values)
+    moves = rng.multinomial(runs, [1 / runs] * runs, size=draws) @ (values - mean) / runs
+    return mean + math.sqrt(runs / (runs - 1)) * moves
 
 
-def verdict(difference, error, paper):
-    """What a difference says of the claim that it is positive, and of the paper's difference."""
-    if difference < -2 * error:
+def interval_of(results, better, worse):
+    """The 95 % interval of a difference, and whether it is paired.
+
+    Where it cannot be, it is the difference and twice its standard error to either side.
+    """
+    interval = paired_interval(results, better, worse)
+    if interval is not None:
+        return interval, True
+    difference = mean(results, better) - mean(results, worse)
+    error = math.hypot(standard_error(results, better), standard_error(results, worse))
+    return (difference - 2 * error, difference + 2 * error), False
+
+
+def verdict(interval, paper):
+    """What an interval says of the claim that a difference is positive, and of the paper's."""
+    low, high = interval
+    if high < 0:
         return "**reversed**"
-    words = "holds" if difference > 2 * error else "too close to call"
-    if paper is not None and paper - difference > 2 * error:
+    words = "holds" if low > 0 else "too close to call"
+    if paper is not None and paper > high:
         return f"{words}, but not by the paper's distance"
     return words
 
@@ -160,13 +193,13 @@ def verdict(difference, error, paper):
 def claims_table(results, about=""):
     """The paper's order of models, pair by pair, against ours; our own questions come last.
 
-    A claim is `[better, worse, words, distance]`; the distance is the paper's on its own data, or
-    `None` for the difference of the paper's figures of the two rows. With `about`, only claims
-    whose words have it in them.
+    A claim is `[better, worse, words, distance]`; the distance is the paper's on its own data,
+    `None` for the difference of the paper's figures of the two rows, `False` where the paper has
+    none although both rows have figures. With `about`, only claims whose words have it in them.
     """
     lines = [
-        "| finding | paper | here | twice the standard error | paired, 95 % | verdict |",
-        "|---|--:|--:|--:|--:|---|",
+        "| finding | paper | here | 95 % interval | verdict |",
+        "|---|--:|--:|--:|---|",
     ]
     rows = results["rows"]
     for better, worse, words, distance in results["claims"]:
@@ -175,16 +208,18 @@ def claims_table(results, about=""):
         papers = [rows[name]["paper"] for name in (better, worse)]
         if distance is None and None not in papers:
             distance = papers[0] - papers[1]
-        difference = mean(results, better) - mean(results, worse)
-        error = math.hypot(standard_error(results, better), standard_error(results, worse))
-        interval = paired_interval(results, better, worse)
+        elif distance is False:
+            distance = None
+        interval, paired = interval_of(results, better, worse)
+        # What another seed would do is not in the interval of a single run.
+        entries = [rows[name] for name in (better, worse)]
+        once = any(len(row["runs"]) == 1 and "optimizer" in row["config"] for row in entries)
         cells = [
             f"{words} ({better} − {worse})",
             "–" if distance is None else points(distance),
-            points(difference),
-            f"{200 * error:.1f}",
-            "–" if interval is None else " to ".join(map(points, interval)),
-            verdict(difference, error, distance),
+            points(mean(results, better) - mean(results, worse)),
+            " to ".join(map(points, interval)) + ", unpaired" * (not paired),
+            verdict(interval, distance) + ", by one run" * once,
         ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -201,23 +236,56 @@ def relative_time(results, name, base):
 
 
 BASE = "MaskedAveragePooling1D"
+# What a mechanism is called where the memory of layers is measured.
+IN_MEMORY = {
+    "LowRankAttentionPooling, learned scale": "LowRankAttentionPooling",
+    "PositionalSelfAttention, backward": "PositionalSelfAttention, all words",
+    "DirectionalSelfAttention, backward": "DirectionalSelfAttention",
+    "keras.layers.MultiHeadAttention": "MultiHeadAttention, average",
+}
+
+
+def memory_of(folder, backend):
+    """Bytes of every layer in training, by name; a text for what was left out for its size."""
+    path = folder / "speed" / f"memory_{backend}_cpu.json"
+    cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
+    return {
+        case["variant"]: case.get("bytes", case.get("left_out"))
+        for case in cases
+        if case["gradient"]
+    }
+
+
+def relative_memory(results, name):
+    """Memory of a layer in units of the mean's."""
+    memory = results.get("memory", {})
+    held = memory.get(IN_MEMORY.get(name, name))
+    if held is None:
+        return "–"
+    return (
+        held.removeprefix("would hold ") if isinstance(held, str) else f"{held / memory[BASE]:.1f}"
+    )
+
+
+def mechanism(name, row):
+    """A row's name, as code where it is one."""
+    drawn = "optimizer" in row["config"]
+    return f"`{name}`" if drawn and "," not in name and " " not in name else name
 
 
 def comparison_table(results):
     """Every mechanism on one encoder, the best first; differences to the mean of the states."""
     rows = results["rows"]
     ranked = sorted(rows, key=lambda name: -mean(results, name))
-    scored = any("test_rationale_auc" in row["summary"] for row in rows.values())
     head = ["mechanism", "accuracy", "macro-F1", "against the mean, 95 % interval", "parameters"]
-    head += ["time"]
-    head += ["mass", "AUC", "deletion"] * scored
+    head += ["time", "memory"]
     lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
     for name in ranked:
         row = rows[name]
         drawn = "optimizer" in row["config"]
         interval = None if name == BASE else paired_interval(results, name, BASE)
         cells = [
-            f"`{name}`" if drawn and "," not in name and " " not in name else name,
+            mechanism(name, row),
             percent(mean(results, name)),
             percent(row["summary"]["test_macro_f1"]["mean"]),
             "–"
@@ -226,12 +294,23 @@ def comparison_table(results):
             f"({points(interval[0])} to {points(interval[1])})",
             f"{row['parameters_without_embeddings']:,}",
             f"{relative_time(results, name, BASE):.1f}" if drawn else "–",
+            relative_memory(results, name),
         ]
-        if scored:
-            for key in ("rationale_mass", "rationale_auc", "deletion_gap"):
-                summary = row["summary"].get(f"test_{key}")
-                shown = "–" if summary is None else f"{summary['mean']:.2f}".replace("-", "−")
-                cells.append(shown)
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def attention_table(results):
+    """How well the attention of the mechanisms finds the words that decide, by mean and range."""
+    keys = ("test_rationale_auc", "test_rationale_mass", "test_deletion_gap")
+    scored = {name: row for name, row in results["rows"].items() if keys[0] in row["summary"]}
+    lines = ["| mechanism | AUC | mass | deletion |", "|---|--:|--:|--:|"]
+    for name in sorted(scored, key=lambda name: -scored[name]["summary"][keys[0]]["mean"]):
+        cells = [mechanism(name, scored[name])]
+        for key in keys:
+            found = scored[name]["summary"][key]
+            shown = f"{found['mean']:.2f} ({found['min']:.2f} – {found['max']:.2f})"
+            cells.append(shown.replace("-", "−"))
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -384,15 +463,11 @@ def parameters_chart(results):
     )
 
 
-def heads_table(results):
-    """Rows that differ in the number of heads alone: "X, 3 heads" and X itself."""
+def heads_of(rows):
+    """Rows that differ in the number of heads alone, "X, 3 heads" and X itself: X's by number."""
     named = re.compile(r"(.+), \d+ heads?$")
-    rows = results["rows"]
     bases = dict.fromkeys(match[1] for name in rows if (match := named.match(name)))
-    if not bases:
-        return "*Not measured yet.*"
-    measure = MEASURES[f"test_{results['measure']}"][0]
-    series = {
+    return {
         base: {
             row["config"]["arguments"]["num_heads"]: name
             for name, row in rows.items()
@@ -400,13 +475,21 @@ def heads_table(results):
         }
         for base in bases
     }
+
+
+def heads_table(results):
+    """The rows by the number of heads."""
+    rows, series = results["rows"], heads_of(results["rows"])
+    if not series:
+        return "*Not measured yet.*"
+    measure = MEASURES[f"test_{results['measure']}"][0]
     head = [
-        f"{base}: {cell}" for base in bases for cell in (f"validation {measure}", "test", "runs")
+        f"{base}: {cell}" for base in series for cell in (f"validation {measure}", "test", "runs")
     ]
     lines = ["| heads | " + " | ".join(head) + " |", "|--:" * (len(head) + 1) + "|"]
     for heads in sorted(set().union(*series.values())):
         cells = [str(heads)]
-        for base in bases:
+        for base in series:
             name = series[base].get(heads)
             if name is None:
                 cells += ["–"] * 3
@@ -415,6 +498,96 @@ def heads_table(results):
             cells += [percent(chosen), percent(mean(results, name)), str(len(rows[name]["runs"]))]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def line_chart(results, across, words, series, part="validation"):
+    """A line for each series of `{name: {x: share}}`."""
+    measure = MEASURES[f"test_{results['measure']}"][0]
+    measure = f"{part} {measure}"
+    points_of = {
+        name: sorted((at, 100 * share) for at, share in each.items())
+        for name, each in series.items()
+    }
+    every = [place for each in points_of.values() for place in each]
+    right, bottom, ceiling = (
+        max(at for at, _ in every),
+        math.floor(min(share for _, share in every)),
+        math.ceil(max(share for _, share in every)),
+    )
+    left, top, width, height = 50, 16, 420, 200
+
+    def x(at):
+        return left + width * at / right
+
+    def y(share):
+        return top + height * (ceiling - share) / max(ceiling - bottom, 1)
+
+    def label(at, down, content, anchor="middle"):
+        return (
+            f'<text x="{at:.0f}" y="{down:.0f}" font-size="13" text-anchor="{anchor}">'
+            f"{html.escape(content)}</text>"
+        )
+
+    parts = []
+    for level in range(bottom, ceiling + 1, max(1, (ceiling - bottom) // 6)):
+        parts.append(
+            f'<line x1="{left}" x2="{left + width}" y1="{y(level):.0f}" y2="{y(level):.0f}" '
+            'stroke-opacity="0.2"/>'
+        )
+        parts.append(label(left - 8, y(level) + 4, str(level), "end"))
+    last = -math.inf
+    for at in sorted({at for at, _ in every}):
+        if x(at) - last >= 24:
+            last = x(at)
+            parts.append(label(last, top + height + 20, f"{at:g}"))
+    parts.append(label(left + width / 2, top + height + 42, f"{across} (up: {measure}, %)"))
+    ranked = sorted(points_of, key=lambda name: -points_of[name][-1][1])
+    place = -math.inf
+    for index, name in enumerate(ranked):
+        line = " ".join(f"{x(at):.0f},{y(share):.0f}" for at, share in points_of[name])
+        dashes = ' stroke-dasharray="6 4"' * (index % 2)
+        parts.append(f'<polyline points="{line}" fill="none" stroke-width="1.5"{dashes}/>')
+        parts += [
+            f'<circle cx="{x(at):.0f}" cy="{y(share):.0f}" r="4"/>' for at, share in points_of[name]
+        ]
+        place = max(y(points_of[name][-1][1]), place + 16)
+        parts.append(label(left + width + 12, place + 4, name, "start"))
+    spoken = f"{measure} against {across}: " + "; ".join(
+        f"{name}: " + ", ".join(f"{share:.1f} % at {at:g}" for at, share in each)
+        for name, each in points_of.items()
+    )
+    body = "\n".join(parts)
+    return (
+        f'<figure class="drawn">\n<svg viewBox="0 0 740 {top + height + 52}" '
+        f'style="max-width: 740px" role="img" aria-label="{html.escape(spoken)}">\n{body}\n</svg>\n'
+        f"<figcaption>{html.escape(words)}</figcaption>\n</figure>"
+    )
+
+
+def heads_chart(results):
+    """Validation accuracy by the number of heads."""
+    rows = results["rows"]
+    series = {
+        base: {
+            heads: rows[name]["summary"][f"validation_{results['measure']}"]["mean"]
+            for heads, name in named.items()
+        }
+        for base, named in heads_of(rows).items()
+    }
+    words = "Mean of the runs by the number of heads, at the epoch that the same part chose."
+    return line_chart(results, "heads", words, series)
+
+
+def thresholds_chart(results):
+    """SAM's figure 3: test accuracy by the threshold of the features' weights."""
+    named = re.compile(r"SAM(?: 0\.\d+)?$")
+    series = {
+        row["config"]["arguments"].get("threshold", 0): mean(results, name)
+        for name, row in results["rows"].items()
+        if named.match(name)
+    }
+    words = "Mean of the folds by the threshold under which a feature's weight is zero."
+    return line_chart(results, "threshold", words, {"SAM": series}, "test")
 
 
 def time_chart(results):
@@ -480,36 +653,46 @@ def arguments_text(given):
     return ", ".join(f"{name}={value_text(value)}" for name, value in given.items())
 
 
+def folded(title, body):
+    """A part of a page that opens on demand."""
+    return f'??? abstract "{title}"\n\n' + textwrap.indent(body, "    ")
+
+
 def recipes_table(results):
-    """How every row was trained, and how long it took."""
-    lines = [
-        "| model | builder and arguments | optimizer | selected epoch | seconds an epoch, best |",
-        "|---|---|---|---|--:|",
-    ]
+    """How every row was trained, where, and how long it took."""
+    head = ("model", "builder and arguments", "optimizer", "ran on", "selected epoch")
+    lines = ["| " + " | ".join(head) + " | seconds an epoch |", "|---" * len(head) + "|--:|"]
     for name, row in results["rows"].items():
         config = row["config"]
         call = [config["model"]]
-        call += [f"{key}={value_text(value)}" for key, value in config["arguments"].items()]
+        for key, value in config["arguments"].items():
+            # What is given by its place: without a name.
+            call += (
+                list(map(value_text, value)) if key == "args" else [f"{key}={value_text(value)}"]
+            )
         # A linear classifier of scikit-learn has no optimizer of ours.
         recipe = []
         if "optimizer" in config:
             recipe += [config["optimizer"], f"{config['learning_rate']:g}"]
-        # What differs from the rest of the file: precision, the backend of the runs, a GPU.
         recipe += [config["dtype_policy"]] if "dtype_policy" in config else []
-        others = {run[key] for run in row["runs"] for key in ("backend", "device") if key in run}
-        recipe += sorted(others - {results["versions"]["backend"]})
+        backend = results["versions"]["backend"]
+        places = {
+            (run.get("device", "CPU"), run.get("backend", backend)) if recipe else ("CPU", "")
+            for run in row["runs"]
+        }
         # Of a GPU's runs only where there are no others; what else a machine did only adds.
-        timed = [run for run in row["runs"] if "device" not in run] or row["runs"]
-        seconds = min(run["seconds_per_epoch"] for run in timed)
+        timed = [run for run in row["runs"] if "device" not in run]
+        seconds = min(run["seconds_per_epoch"] for run in timed or row["runs"])
         cells = [
             name,
             "<br>".join(f"`{part}`" for part in call),
             ", ".join(recipe),
+            "; ".join(" ".join(place).strip() for place in sorted(places)),
             best_epochs(row),
-            f"{seconds:.1f}",
+            f"{seconds:.1f}" + " (GPU)" * (not timed),
         ]
         lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    return folded("How each row was trained", "\n".join(lines))
 
 
 def protocol_list(results):
@@ -521,7 +704,12 @@ def protocol_list(results):
         for name, value in run.get("versions", {}).items():
             found.setdefault(name, set()).add(value)
     versions = ", ".join(f"{name} {' and '.join(sorted(each))}" for name, each in found.items())
-    return "\n".join([*lines, f"- **versions**: {versions}"])
+    sizes = results.get("examples")
+    if sizes:
+        train, validation, test = (f"{size:,}" for size in sizes)
+        size = f"{train} to train on, {validation} to choose the epoch by, {test} to test"
+        lines.insert(0, f"- **examples**: {size}")
+    return folded("Protocol and versions", "\n".join([*lines, f"- **versions**: {versions}"]))
 
 
 def times_table(results, name="epoch_times"):
@@ -602,6 +790,7 @@ def floors_table(files):
 VIEWS = {
     "floors": floors_table,
     "comparison": comparison_table,
+    "attention": attention_table,
     "which": which_table,
     "needs": needs_table,
     "parameters": parameters_chart,
@@ -615,6 +804,8 @@ VIEWS = {
     "times": times_table,
     "padding": padding_table,
     "heads": heads_table,
+    "heads_chart": heads_chart,
+    "thresholds_chart": thresholds_chart,
 }
 
 
@@ -641,6 +832,8 @@ def fill(markdown, folder):
             results = {each["dataset"]: each for each in files}
         else:
             results = json.loads((folder / f"{match['file']}.json").read_text(encoding="utf-8"))
+        if match["view"] == "comparison":
+            results["memory"] = memory_of(folder, results["versions"]["backend"])
         view = match["view"]
         # What was timed on another backend or a GPU: "times_torch", "epoch_times_nvidia_h200".
         timed = functools.partial(times_table, name=view)
