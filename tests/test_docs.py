@@ -11,7 +11,6 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-import numpy as np
 import pytest
 import yaml
 
@@ -336,73 +335,16 @@ def test_accuracy_table():
 
 def test_claims_table():
     text = results.claims_table(EXAMPLE)
-    assert "(LAMA+ctx − AVG) | +17.8 | +26.0 | 2.6 | – | holds |" in text
-    assert "(LAMA+ctx − SAN) | +3.1 | −3.0 | 1.7 | – | **reversed** |" in text
-    distance = "too close to call, but not by the paper's distance"
-    assert f"(LAMA+ctx − BiGRU) | +10.6 | +0.1 | 1.8 | – | {distance} |" in text
-    assert "(LAMA+ctx − LAMA) | +0.8 | +1.0 | 1.9 | – | too close to call |" in text
-    assert "(LAMA+ctx, no l2 − LAMA+ctx) | – | +0.1 | 1.8 | – | too close to call |" in text
-    assert (
-        "(BiGRU − AVG) | +50.0 | +25.9 | 2.1 | – | holds, but not by the paper's distance |" in text
-    )
+    once = "unpaired |"
+    assert f"(LAMA+ctx − AVG) | +17.8 | +26.0 | +23.4 to +28.6, {once} holds, by one run |" in text
+    assert f"(LAMA+ctx − SAN) | +3.1 | −3.0 | −4.7 to −1.3, {once} **reversed**, by" in text
+    far = "too close to call, but not by the paper's distance"
+    assert f"(LAMA+ctx − BiGRU) | +10.6 | +0.1 | −1.7 to +1.9, {once} {far}, by one run |" in text
+    assert f"(LAMA+ctx − LAMA) | +0.8 | +1.0 | −0.9 to +2.9, {once} too close to call" in text
+    assert f"(LAMA+ctx, no l2 − LAMA+ctx) | – | +0.1 | −1.7 to +1.9, {once} too close" in text
+    far = "holds, but not by the paper's distance"
+    assert f"(BiGRU − AVG) | +50.0 | +25.9 | +23.8 to +28.0, {once} {far}, by one run |" in text
     assert "CNN" not in text  # not measured
-
-
-def paired(first, second):
-    """Two rows of one run each, and which of eight test items they had right."""
-    entries = {}
-    for name, right in (("a", first), ("b", second)):
-        entry = row(sum(right) / 8, None)
-        entry["runs"][0] |= {"seed": 0, "correct": packed(right)}
-        entries[name] = entry
-    return {"measure": "accuracy", "test_examples": 8, "rows": entries}
-
-
-def test_paired_intervals():
-    same = [1, 1, 0, 1, 0, 1, 1, 0]
-    assert results.paired_interval(paired(same, same), "a", "b") == (0, 0)
-    better = paired([1] * 8, [0] * 8)
-    assert results.paired_interval(better, "a", "b") == (1, 1)
-    assert results.paired_interval(better, "b", "a") == (-1, -1)
-    # One item of eight, right in one of two models alone: drawn once in 1 - (7/8)^8 = 0.66.
-    low, high = results.paired_interval(paired([1] * 8, [1] * 7 + [0]), "a", "b")
-    assert low == 0 and 0.25 <= high <= 0.5
-    # Equal means, other items: the pairs tell what the means cannot.
-    low, high = results.paired_interval(paired([1, 0] * 4, [0, 1] * 4), "a", "b")
-    assert low < -0.5 and high > 0.5
-    assert results.paired_interval(EXAMPLE, "LAMA", "AVG") is None  # Nothing was kept.
-
-
-def test_runs_of_folds_are_put_side_by_side():
-    measured = paired([1] * 8, [0] * 8)
-    for name, entry in measured["rows"].items():
-        right = [0] * 8 if name == "a" else [1] * 8
-        entry["runs"].append({**entry["runs"][0], "seed": 1, "correct": packed(right)})
-    # Averaged over seeds the models are equal on every item, but either may draw the other seed.
-    low, high = results.paired_interval(measured, "a", "b")
-    assert low == -1 and high == 1
-    low, high = results.paired_interval({**measured, "folded": True}, "a", "b")
-    assert low <= -0.25 and high >= 0.25
-    # One fold more in one of them: their means are not of the same items.
-    measured["rows"]["a"]["runs"].append({**measured["rows"]["a"]["runs"][0], "seed": 2})
-    assert results.paired_interval({**measured, "folded": True}, "a", "b") is None
-
-
-def test_another_seed_that_turns_a_difference_around_is_in_the_interval():
-    items = [1, 0] * 500
-    measured = {**paired(items, [1, 1, 0, 0] * 250), "test_examples": 1000}
-    low, high = results.paired_interval(measured, "a", "b")
-    assert low < 0 < high
-    (run,) = measured["rows"]["a"]["runs"]
-    more = [
-        {**run, "seed": seed, "correct": packed([right] * 1000)} for seed, right in ((1, 1), (2, 0))
-    ]
-    measured["rows"]["a"]["runs"] += more
-    wider = results.paired_interval(measured, "a", "b")
-    assert wider[0] < low - 0.2 and wider[1] > high + 0.2
-    # A run that kept no answers: the rest would not be the mean that stands in the table.
-    del more[0]["correct"]
-    assert results.paired_interval(measured, "a", "b") is None
 
 
 def test_tables_of_another_measure():
@@ -420,25 +362,9 @@ def test_tables_of_another_measure():
         "| model | here, mean | lowest – highest | squared error | runs | parameters |"
     )
     assert lines[2] == "| max | 80.0 | – | 0.346 | 1 | 12,345 |"
-    assert abs(results.standard_error(measured, "max") - (1 - 0.64) / 20) < 1e-12
-
-
-def test_folds_have_test_items_of_their_own():
-    entry = {"summary": {"test_accuracy": {"mean": 0.5, "std": 0.0}}, "runs": [{}] * 4}
-    measured = {"measure": "accuracy", "test_examples": 100, "rows": {"a": entry}}
-    assert results.standard_error(measured, "a") == 0.05
-    assert results.standard_error({**measured, "folded": True}, "a") == 0.025
-
-
-@pytest.mark.parametrize(("found", "errors"), [(0.55, 0.12), (0.16, 0.47)])
-def test_standard_error_of_f1_is_that_of_drawn_test_sets(found, errors):
-    f1 = 2 * found / (2 * found + errors)
-    summary = {"test_f1": {"mean": f1, "std": 0.0}, "test_accuracy": {"mean": 1 - errors}}
-    entry = {"summary": summary, "runs": [{}]}
-    measured = {"measure": "f1", "test_examples": 600, "rows": {"a": entry}}
-    drawn = np.random.default_rng(0).multinomial(600, [found, errors, 1 - found - errors], 20000)
-    spread = (2 * drawn[:, 0] / (2 * drawn[:, 0] + drawn[:, 1])).std()
-    assert abs(results.standard_error(measured, "a") / spread - 1) < 0.03
+    measured["published"] = {"test_mse": {"max": 0.25}}
+    lines = results.accuracy_table(measured).split("\n")
+    assert "| squared error (paper) |" in lines[0] and "| 0.346 (0.250) |" in lines[2]
 
 
 def test_other_tables():
@@ -454,13 +380,23 @@ def test_other_tables():
     EXAMPLE["rows"]["BiGRU"]["config"]["dtype_policy"] = "mixed_bfloat16"
     EXAMPLE["rows"]["BiGRU"]["runs"][0]["backend"] = "torch"
     recipe = results.recipes_table(EXAMPLE)
-    assert "| sgd, 0.05, mixed_bfloat16, torch |" in recipe
+    assert "| sgd, 0.05, mixed_bfloat16 | CPU torch |" in recipe
     assert (
         "`num_heads=10`<br>`penalty=AttentionOrthogonality(0.2)`<br>`scale=Constant(5.0)`" in recipe
     )
-    assert "| `LAMA`<br>`num_heads=10` | sgd, 0.05 | 3 of 5, 3 of 5 (limit) | 2.0 |" in recipe
-    assert results.protocol_list(EXAMPLE) == (
-        "- **batch size**: 32\n- **versions**: keras 3.15, backend jax"
+    best = "CPU jax | 3 of 5, 3 of 5 (limit) | 2.0 |"
+    assert f"| `LAMA`<br>`num_heads=10` | sgd, 0.05 | {best}" in recipe
+    EXAMPLE["rows"]["LAMA"]["runs"][0]["device"] = "a GPU"
+    EXAMPLE["rows"]["LAMA"]["config"]["arguments"] = {"args": [7], "scale": 2}
+    recipe = results.recipes_table(EXAMPLE)
+    assert (
+        "| LAMA | `LAMA`<br>`7`<br>`scale=2` | sgd, 0.05 | a GPU jax | 3 of 5 | 2.0 (GPU)" in recipe
+    )
+    assert recipe.startswith('??? abstract "How each row was trained"\n\n    | model |')
+    assert results.protocol_list({**EXAMPLE, "examples": [1000, 20, 300]}) == (
+        '??? abstract "Protocol and versions"\n\n'
+        "    - **examples**: 1,000 to train on, 20 to choose the epoch by, 300 to test\n"
+        "    - **batch size**: 32\n    - **versions**: keras 3.15, backend jax"
     )
 
 
@@ -513,9 +449,18 @@ def compared(names, **more):
 def test_comparison_tables():
     mean_ = results.BASE
     measured = compared({mean_: 0.5, "AttentionPooling": 0.75, "other, wide": 0.25})
-    measured["rows"]["AttentionPooling"]["summary"]["test_rationale_auc"] = {"mean": 0.9}
+    for key, values in (("rationale_auc", (0.9, 0.8, 1)), ("rationale_mass", (0.5, 0.4, 0.6))):
+        found = dict(zip(("mean", "min", "max"), values, strict=True))
+        measured["rows"]["AttentionPooling"]["summary"][f"test_{key}"] = found
+    found = {"mean": -0.1, "min": -0.3, "max": 0.2}
+    measured["rows"]["AttentionPooling"]["summary"]["test_deletion_gap"] = found
+    assert results.attention_table(measured).split("\n")[2:] == [
+        "| `AttentionPooling` | 0.90 (0.80 – 1.00) | 0.50 (0.40 – 0.60) | −0.10 (−0.30 – 0.20) |"
+    ]
+    measured["memory"] = {mean_: 200, "AttentionPooling": 500, "other, wide": "would hold 9 GiB"}
     lines = results.comparison_table(measured).split("\n")
-    best = "| `AttentionPooling` | 75.0 | 90.0 | – | 12,345 | 1.5 | – | 0.90 | – |"
+    assert "| 0.5 | 9 GiB |" in lines[-1]
+    best = "| `AttentionPooling` | 75.0 | 90.0 | – | 12,345 | 1.5 | 2.5 |"
     assert lines[2] == best
     assert lines[-1].startswith("| other, wide | 25.0 |")
     (floor,) = [line for line in lines if line.startswith("| TF-IDF")]
@@ -665,6 +610,27 @@ def test_the_words_on_the_comparison_agree_with_the_figures():
     assert "nearly all trainings used all of their 15 epochs" in text
     runs = [r for e in reviews["rows"].values() if "optimizer" in e["config"] for r in e["runs"]]
     assert sum(run["epochs"] == 15 for run in runs) > 0.9 * len(runs)
+
+
+def test_charts_of_lines_are_sound():
+    series = {"wide": {1: 0.81, 3: 0.815, 9: 0.802}, "narrow": {1: 0.79, 9: 0.8}}
+    words = results.line_chart({"measure": "accuracy"}, "heads", "By heads.", series)
+    picture = ElementTree.fromstring(words).find("svg")
+    assert len(picture.findall("circle")) == 5 and len(picture.findall("polyline")) == 2
+    assert "narrow: 79.0 % at 1, 80.0 % at 9" in picture.get("aria-label")
+    width, height = (float(number) for number in picture.get("viewBox").split()[2:])
+    shown = {text.text: text for text in picture.iter("text")}
+    assert {"wide", "narrow", "1", "3", "9"} <= set(shown)
+    assert float(shown["narrow"].get("y")) - float(shown["wide"].get("y")) >= 15
+    for text in shown.values():
+        assert 0 <= float(text.get("x")) <= width and 0 <= float(text.get("y")) <= height
+    for file, view in (
+        ("generalized_pooling_sick_entailment", "heads_chart"),
+        ("lama_imdb_4000", "heads_chart"),
+        ("sam_trec", "thresholds_chart"),
+    ):
+        measured = json.loads((RESULTS / f"{file}.json").read_text(encoding="utf-8"))
+        assert ElementTree.fromstring(results.VIEWS[view](measured)).findall("svg/polyline")
 
 
 def test_every_need_is_answered_by_what_was_measured():

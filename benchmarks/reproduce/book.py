@@ -10,8 +10,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reproduce import generalized_pooling, lama
+from benchmarks.reproduce import generalized_pooling, lama, sam
 from benchmarks.reproduce.engine import RESULTS, Row, rows_of
+from benchmarks.reproduce.significance import judged
 
 NOTEBOOKS = RESULTS.parents[1] / "notebooks"
 PAGES = RESULTS.parents[1] / "docs"
@@ -38,6 +39,7 @@ class Place:
         notebook: File and heading of the section that shows it on generated texts.
         note: Entry of the results file that holds it beside the rows, as (file, entry).
         drawn: Page of the documentation and marker of the chart or table there.
+        section: Section of the paper's page in the documentation that shows it.
         reason: Why it is not run, or what is left out.
     """
 
@@ -50,17 +52,38 @@ class Place:
     notebook: tuple[str, str] | None = None
     note: tuple[str, str] | None = None
     drawn: tuple[str, str] | None = None
+    section: str = "what-we-found"
     reason: str = ""
+
+    @property
+    def link(self) -> str:
+        """The page that shows it, from the documentation's root."""
+        if self.drawn is not None:
+            return self.drawn[0]
+        if self.notebook is not None:
+            return f"notebooks/{self.notebook[0]}.ipynb"
+        return f"papers/{self.paper.replace('_', '-')}.md#{self.section}"
 
 
 LICENCE = "the set may not be passed on"
+SUBSET = "reviews of a public subset"
 YELP = "reviews of films for reviews of shops"
 DAYS = "days on two cores"
 BOTH = "the notebook has it too"
+FROZEN = "frozen MiniLM for frozen RoBERTa"
+THIRD = "a third run of three fine-tuned rows wants a GPU"
 PLACES = (
     Place("lama", "Table 4", "Reuters", "r8", reason="MiniLM stands in for BERT"),
-    Place("lama", "Table 4", "IMDB", "imdb_4000", "4,000 reviews", reason="hours"),
-    Place("lama", "Table 4", "IMDB, all reviews", "imdb", reason=DAYS),
+    Place("lama", "Table 4", "IMDB", "imdb_4000", f"4,000 {SUBSET}", section="imdb"),
+    Place(
+        "lama",
+        "Table 4",
+        "IMDB, all reviews",
+        "imdb",
+        f"9,000 {SUBSET}",
+        section="imdb-all",
+        reason=f"{DAYS}: one run a row",
+    ),
     Place("lama", "Table 4", "News", "news", reason=LICENCE),
     Place("lama", "Table 4", "Yelp", "yelp", reason=LICENCE),
     Place("lama", "Table 4", "Yelp-L", "yelp_l", reason=LICENCE),
@@ -78,6 +101,7 @@ PLACES = (
         "lama",
         "Figure 2",
         "time against length",
+        stands_in="layers alone, other lengths, for whole models on IMDB and Reuters",
         drawn=("speed.md", "speed: jax growth"),
         reason=BOTH,
     ),
@@ -100,26 +124,51 @@ PLACES = (
         "Figure 5",
         "number of heads, IMDB",
         "imdb_4000",
-        "4,000 reviews",
+        f"4,000 {SUBSET}",
         rows=("LAMA+ctx", *lama.HEAD_ROWS),
+        section="heads",
     ),
     Place("lama", "Figure 5", "number of heads, Yelp-L", "yelp_l", reason=LICENCE),
     Place("hcan", "Table 2", "Yelp 2016", "yelp", reason=LICENCE),
     Place("hcan", "Table 2", "Amazon sentiment", "amazon_sentiment", reason=LICENCE),
     Place("hcan", "Table 2", "Amazon category", "amazon_category", reason=LICENCE),
     Place("hcan", "Table 2", "PubMed", "pubmed", reason="not collected"),
-    Place("hcan", "Table 2", "a sentiment set", "imdb_4000", f"{YELP}, 4,000 of them"),
+    Place(
+        "hcan",
+        "Table 2",
+        "a sentiment set",
+        "imdb_4000",
+        f"{YELP}, 4,000 of them",
+        section="imdb",
+    ),
     Place(
         "hcan",
         "Table 2",
         "a sentiment set, ratings",
         "imdb_stars",
         f"8 ratings, {YELP}, 4,000 of them",
-        reason="hours",
+        section="stars",
     ),
-    Place("hcan", "Table 2", "a sentiment set, all reviews", "imdb", YELP, reason="hours"),
-    Place("hcan", "Table 2", "a topic set", "r8", "newswire for products and abstracts"),
-    Place("hcan", "Table 2", "time a document", note=("hcan_imdb_4000", "times_torch")),
+    Place(
+        "hcan",
+        "Table 2",
+        "a sentiment set, all reviews",
+        "imdb",
+        f"{YELP}, 9,000 of them",
+        section="imdb",
+    ),
+    Place(
+        "hcan", "Table 2", "a topic set", "r8", "newswire for products and abstracts", section="r8"
+    ),
+    Place(
+        "hcan",
+        "Table 2",
+        "time a document",
+        stands_in=YELP,
+        note=("hcan_imdb_4000", "times_torch"),
+        section="time",
+        reason="HCAN, HAN and the CNN; no total time of training",
+    ),
     Place(
         "hcan",
         "Figure 3",
@@ -131,24 +180,44 @@ PLACES = (
     Place(
         "hcan",
         "Figure 4",
-        "target attention",
+        "target attention of words and sentences, self-attention of a word",
         notebook=("02_hcan", "Figure 4: words and sentences under target attention"),
+        reason="the lower half, self-attention, is shown with figure 5",
     ),
     Place(
         "hcan",
         "Figure 5",
-        "self-attention",
+        "one self-attention and two",
         notebook=("02_hcan", "Figure 5: what one word looks at"),
     ),
-    Place("mpsan", "Tables 1 to 5", "SST-5", "sst5"),
-    Place("mpsan", "Tables 1 to 5", "seconds an epoch", note=("mpsan_sst5", "epoch_times")),
-    Place("mpsan", "Table 6", "TREC", "trec"),
-    Place("mpsan", "Table 6", "SUBJ", "subj"),
+    Place("mpsan", "Tables 1 to 5", "SST-5", "sst5", section="sst5"),
+    Place(
+        "mpsan",
+        "Tables 1 to 5",
+        "seconds an epoch",
+        note=("mpsan_sst5", "epoch_times"),
+        section="time",
+    ),
+    Place("mpsan", "Table 6", "TREC", "trec", section="trec"),
+    Place("mpsan", "Table 6", "SUBJ", "subj", section="subj"),
     Place("mpsan", "Table 6", "CR", "cr", reason="not collected"),
     Place("mpsan", "Table 6", "MPQA", "mpqa", reason=LICENCE),
-    Place("mpsan", "Table 7", "SICK, relatedness", "sick"),
+    Place(
+        "mpsan",
+        "Table 7",
+        "SICK, relatedness",
+        "sick",
+        section="sick",
+        reason="without the hierarchical CNN",
+    ),
     Place("generalized_pooling", "Tables 1 and 4", "SNLI", "snli", reason="not collected"),
-    Place("generalized_pooling", "Tables 2 and 4", "MultiNLI", "multinli", reason="not collected"),
+    Place(
+        "generalized_pooling",
+        "Tables 2 and 4",
+        "MultiNLI",
+        "multinli",
+        reason="not collected; of its two columns the cross-domain one",
+    ),
     Place("generalized_pooling", "Tables 3 and 4", "Yelp", "yelp", reason=LICENCE),
     Place("generalized_pooling", "Tables 3 and 4", "Age", "age", reason="not collected"),
     Place(
@@ -157,6 +226,7 @@ PLACES = (
         "pairs, three classes",
         "sick_entailment",
         "SICK's 4,500 pairs for SNLI's 550,000",
+        section="sick",
     ),
     Place(
         "generalized_pooling",
@@ -164,9 +234,24 @@ PLACES = (
         "pairs, graded",
         "sick_relatedness",
         "SICK's relatedness",
+        section="relatedness",
     ),
-    Place("generalized_pooling", "Tables 3 and 4", "stars of a sentence", "sst5", "SST-5 for Yelp"),
-    Place("generalized_pooling", "Tables 3 and 4", "reviews", "imdb", f"{YELP}, 2,000 of them"),
+    Place(
+        "generalized_pooling",
+        "Tables 3 and 4",
+        "stars of a sentence",
+        "sst5",
+        "SST-5 for Yelp",
+        section="sst5",
+    ),
+    Place(
+        "generalized_pooling",
+        "Tables 3 and 4",
+        "reviews",
+        "imdb",
+        f"{YELP}, 2,000 of them",
+        section="imdb",
+    ),
     Place(
         "generalized_pooling",
         "Figure 1",
@@ -174,6 +259,7 @@ PLACES = (
         "sick_entailment",
         "SICK's 4,500 pairs for SNLI's 550,000",
         rows=("generalized", "scalar", *generalized_pooling.HEAD_ROWS),
+        section="heads",
     ),
     Place(
         "generalized_pooling",
@@ -187,6 +273,8 @@ PLACES = (
         "Humor.",
         "humor",
         "MiniLM, frozen and fine-tuned, for fine-tuned RoBERTa",
+        section="humor",
+        reason=THIRD,
     ),
     Place(
         "sam",
@@ -194,6 +282,8 @@ PLACES = (
         "Contro.",
         "controversy",
         "MiniLM, frozen and fine-tuned, for fine-tuned RoBERTa",
+        section="controversy",
+        reason=THIRD,
     ),
     Place(
         "sam",
@@ -201,11 +291,20 @@ PLACES = (
         "SST",
         "sst5",
         "MiniLM, frozen and fine-tuned, for fine-tuned RoBERTa",
+        section="sst5",
+        reason=THIRD,
     ),
-    Place("sam", "Tables 4 and 5", "SUBJ", "subj", "frozen MiniLM for frozen RoBERTa"),
-    Place("sam", "Tables 4 and 5", "TREC", "trec", "frozen MiniLM for frozen RoBERTa"),
+    Place("sam", "Tables 4 and 5", "SUBJ", "subj", FROZEN, section="subj"),
+    Place("sam", "Tables 4 and 5", "TREC", "trec", FROZEN, section="trec"),
     Place("sam", "Tables 4 and 5", "CR", "cr", reason="not collected"),
-    Place("sam", "Table 5", "seconds an epoch", note=("sam_subj", "epoch_times")),
+    Place(
+        "sam",
+        "Tables 4 and 5",
+        "seconds an epoch, SUBJ",
+        stands_in="what stands on the language model, without it",
+        note=("sam_subj", "epoch_times"),
+        section="time",
+    ),
     Place(
         "sam",
         "Figure 2",
@@ -217,8 +316,10 @@ PLACES = (
         "Figure 3",
         "the threshold, TREC",
         "trec",
-        "frozen MiniLM for frozen RoBERTa",
-        rows=("SAM", "SAM 0.1", "SAM 0.2", "SAM 0.4", "SAM 0.6", "SAM 0.8"),
+        FROZEN,
+        rows=("SAM", "SAM 0.1", *sam.THRESHOLDS),
+        section="trec",
+        reason="7 of the 17 thresholds, the paper's best among them",
     ),
 )
 
@@ -234,6 +335,7 @@ class State:
     runs: tuple[int, int] = (0, 0)
     planned: int = 0
     needs: str = ""
+    orders: str = ""
 
 
 def states(modules: dict[str, Any], folder: Path = RESULTS) -> list[State]:
@@ -247,19 +349,20 @@ def state(place: Place, modules: dict[str, Any], folder: Path = RESULTS) -> Stat
         page, marker = place.drawn
         if f"<!-- {marker} -->" not in (PAGES / page).read_text(encoding="utf-8"):
             raise ValueError(f"{place.paper}, {place.name}: {page} has no marker {marker!r}")
-        return State(place, "measured")
+        return State(place, "reproduced")
     if place.notebook is not None:
         file, heading = place.notebook
         if heading not in headings(NOTEBOOKS / f"{file}.ipynb"):
             raise ValueError(f"{place.paper}, {place.name}: {file} has no section {heading!r}")
-        return State(place, "in the notebook, on generated texts")
+        return State(place, "reproduced")
     if place.note is not None:
         file, entry = place.note
         measured = _read(folder / f"{file}.json")
-        return State(place, "measured" if entry in measured else "not run")
+        return State(place, "reproduced" if entry in measured else "not run")
     module = modules[place.paper]
     rows = [row for row in rows_of([module], [str(place.dataset)]) if _belongs(row, place)]
-    measured = _read(folder / f"{place.paper}_{place.dataset}.json").get("rows", {})
+    results = _read(folder / f"{place.paper}_{place.dataset}.json")
+    measured = results.get("rows", {})
     runs = [len(measured[row.name]["runs"]) for row in rows if row.name in measured]
     drawn = [row for row in rows if row.drawn and row.name in measured]
     counts = [len(measured[row.name]["runs"]) for row in drawn] or runs or [0]
@@ -270,8 +373,18 @@ def state(place: Place, modules: dict[str, Any], folder: Path = RESULTS) -> Stat
     elif len(runs) < len(rows) or min(counts) < planned:
         word = "in part"
     else:
-        word = "measured"
-    return State(place, word, len(runs), len(rows), (min(counts), max(counts)), planned, needs)
+        word = "reproduced"
+    orders = orders_of(results) if runs and place.rows is None else ""
+    ran = (min(counts), max(counts))
+    return State(place, word, len(runs), len(rows), ran, planned, needs, orders)
+
+
+def orders_of(results: dict[str, Any]) -> str:
+    """What became of the pairs of rows whose order the paper gives."""
+    found = [claim.verdict for claim in judged(results) if claim.paper]
+    words = {"hold": "holds", "open": "too close", "reversed": "**reversed"}
+    counts = {word: sum(v.startswith(start) for v in found) for word, start in words.items()}
+    return ", ".join(f"{count} {word}" for word, count in counts.items() if count)
 
 
 def _belongs(row: Row, place: Place) -> bool:
@@ -295,29 +408,31 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def matrix(modules: dict[str, Any], folder: Path = RESULTS) -> str:
-    """The places as a Markdown table."""
+    """The places as a Markdown table, with links from the documentation's root."""
     lines = [
-        "| paper | place | what | where it stands | rows | runs a row | why not all |",
-        "|---|---|---|---|--:|--:|---|",
+        "| paper | place | what | data | where it stands | rows | runs | its orders here | why |",
+        "|---|---|---|---|---|--:|--:|---|---|",
     ]
     for each in states(modules, folder):
         place = each.place
-        stands = each.state
-        if each.state != "not run" and place.stands_in:
-            stands += f", on a stand-in: {place.stands_in}"
-        why = place.reason if each.state != "measured" or place.reason else ""
+        stands = "**reproduced**" if each.state == "reproduced" else each.state
+        stand_in = "generated texts, in the notebook" if place.notebook else place.stands_in
+        if each.state != "not run" and stand_in:
+            stands = f"{each.state} on a stand-in: {stand_in}"
+        why = place.reason
         if each.needs and each.state == "not run":
             why += f"; runs with {each.needs}"
         least, most = each.runs
+        runs = str(least) if least == most else f"{least} – {most}"
         cells = [
             PAPERS[place.paper],
-            place.name,
+            place.name if each.state == "not run" else f"[{place.name}]({place.link})",
             place.what,
-            f"**{stands}**" if each.state == "measured" and not place.stands_in else stands,
+            f"`{place.dataset}`" if place.dataset else "–",
+            stands,
             f"{each.done} of {each.rows}" if each.rows else "–",
-            "–"
-            if not each.done
-            else f"{least if least == most else f'{least} – {most}'} of {each.planned}",
+            f"{runs} of {each.planned}" if each.done else "–",
+            each.orders or "–",
             why,
         ]
         lines.append("| " + " | ".join(cells) + " |")

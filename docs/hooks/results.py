@@ -5,16 +5,18 @@ A line `<!-- results: lama_r8 table -->` of a page becomes the table named `tabl
 stands on.
 """
 
-import base64
 import functools
 import html
 import json
 import math
 import re
+import sys
 import textwrap
 from pathlib import Path
 
-import numpy as np
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.reproduce.significance import judged, mean, paired_interval
 
 MARKER = re.compile(r"^(?P<indent> *)<!-- results: (?P<file>\w+) (?P<view>\w+) -->$", re.M)
 
@@ -37,11 +39,6 @@ def percent(value):
 def points(value):
     """A difference of shares in points, with its sign."""
     return f"{100 * value:+.1f}".replace("-", "−")
-
-
-def mean(results, name):
-    """The mean over a row's runs of what the file measures, as a share."""
-    return results["rows"][name]["summary"][f"test_{results['measure']}"]["mean"]
 
 
 def spread(summary, runs):
@@ -81,147 +78,25 @@ def accuracy_table(results):
     return "\n".join(lines)
 
 
-def standard_error(results, name):
-    """Standard error of a row's mean: of the test sample, and of the runs.
-
-    Of an accuracy p it is that of a share; of a correlation r about (1 - r^2) / sqrt(n). F1 is
-    2 t / (2 t + e), with the shares t of the positives found and e of the errors: its variance is
-    4 t e (t + e) / (n (2 t + e)^4), by the delta method. Each fold has test items of its own.
-    """
-    row, value, measure = results["rows"][name], mean(results, name), results["measure"]
-    variance = (1 - value**2) ** 2 if measure == "pearson" else value * (1 - value)
-    errors = 1 - row["summary"]["test_accuracy"]["mean"] if measure == "f1" else 0
-    if errors and value < 1:
-        found = errors * value / (2 * (1 - value))
-        variance = 4 * found * errors * (found + errors) / (2 * found + errors) ** 4
-    spread_of_runs, runs = row["summary"][f"test_{measure}"]["std"], len(row["runs"])
-    items = results["test_examples"] * (runs if results.get("folded") else 1)
-    return math.sqrt(variance / items + spread_of_runs**2 / runs)
-
-
-def rights(results, row):
-    """Which test items each run of a row had right, by seed; runs that did not keep it are out."""
-    found = {}
-    for run in results["rows"][row]["runs"]:
-        if "correct" in run:
-            bits = np.unpackbits(np.frombuffer(base64.b64decode(run["correct"]), np.uint8))
-            found[run["seed"]] = bits[: results["test_examples"]].astype(float)
-    return found
-
-
-def paired_interval(results, better, worse, draws=2000):
-    """The 95 % interval of a difference of accuracies, or `None`; by paired bootstrap.
-
-    Test items are drawn anew, each with both models' answers, and so are the runs of either model:
-    a difference that another seed would turn around is none. Folds have items of their own and are
-    drawn in pairs. A run that kept no answers takes part by its accuracy; `None` where a row has no
-    run that kept them, or folds are missing.
-    """
-    found = [rights(results, row) for row in (better, worse)]
-    if results["measure"] != "accuracy" or not all(found):
-        return None
-    reached = [
-        {run["seed"]: run["test_accuracy"] for run in results["rows"][row]["runs"]}
-        for row in (better, worse)
-    ]
-    rng = np.random.default_rng(0)
-    if results.get("folded"):
-        kept = [fold for fold in found[0] if fold in found[1]]
-        if set(reached[0]) != set(reached[1]) or not kept:
-            return None
-        noise = sum(
-            _drawn(rng, (found[0][fold] - found[1][fold])[None], draws)[:, 0] for fold in kept
-        ) / math.sqrt(len(kept) * len(reached[0]))
-        leads = [reached[0][fold] - reached[1][fold] for fold in reached[0]]
-        differences = _average(rng, leads, draws) + noise
-    else:
-        runs = np.stack([*found[0].values(), *found[1].values()])
-        noise = _drawn(rng, runs, draws)
-        first = len(found[0])
-        differences = noise[:, :first].mean(axis=1) - noise[:, first:].mean(axis=1)
-        differences += _average(rng, list(reached[0].values()), draws)
-        differences -= _average(rng, list(reached[1].values()), draws)
-    return tuple(float(each) for each in np.quantile(differences, (0.025, 0.975)))
-
-
-def _drawn(rng, runs, draws):
-    """How far the mean of each run moves when its items are drawn anew: `(draws, runs)`."""
-    # Few patterns of answers occur: how often each is drawn is all that counts.
-    patterns, counts = np.unique(runs, axis=1, return_counts=True)
-    total = counts.sum()
-    drawn = rng.multinomial(total, counts / total, size=draws) @ patterns.T / total
-    return drawn - runs.mean(axis=1)
-
-
-def _average(rng, values, draws):
-    """The mean of the runs, drawn anew: `(draws,)`.
-
-    Three values drawn from themselves spread too little; the factor makes up for it.
-    """
-    runs = len(values)
-    if runs == 1:
-        return np.full(draws, values[0])
-    mean = np.mean(values)
-    moves = rng.multinomial(runs, [1 / runs] * runs, size=draws) @ (values - mean) / runs
-    return mean + math.sqrt(runs / (runs - 1)) * moves
-
-
-def interval_of(results, better, worse):
-    """The 95 % interval of a difference, and whether it is paired.
-
-    Where it cannot be, it is the difference and twice its standard error to either side.
-    """
-    interval = paired_interval(results, better, worse)
-    if interval is not None:
-        return interval, True
-    difference = mean(results, better) - mean(results, worse)
-    error = math.hypot(standard_error(results, better), standard_error(results, worse))
-    return (difference - 2 * error, difference + 2 * error), False
-
-
-def verdict(interval, paper):
-    """What an interval says of the claim that a difference is positive, and of the paper's."""
-    low, high = interval
-    if high < 0:
-        return "**reversed**"
-    words = "holds" if low > 0 else "too close to call"
-    if paper is not None and paper > high:
-        return f"{words}, but not by the paper's distance"
-    return words
-
-
 def claims_table(results, about=""):
     """The paper's order of models, pair by pair, against ours; our own questions come last.
 
-    A claim is `[better, worse, words, distance]`; the distance is the paper's on its own data,
-    `None` for the difference of the paper's figures of the two rows, `False` where the paper has
-    none although both rows have figures. With `about`, only claims whose words have it in them.
+    With `about`, only claims whose words have it in them.
     """
     lines = [
         "| finding | paper | here | 95 % interval | verdict |",
         "|---|--:|--:|--:|---|",
     ]
-    rows = results["rows"]
-    for better, worse, words, distance in results["claims"]:
-        if better not in rows or worse not in rows or about not in words:
-            continue
-        papers = [rows[name]["paper"] for name in (better, worse)]
-        if distance is None and None not in papers:
-            distance = papers[0] - papers[1]
-        elif distance is False:
-            distance = None
-        interval, paired = interval_of(results, better, worse)
-        # What another seed would do is not in the interval of a single run.
-        entries = [rows[name] for name in (better, worse)]
-        once = any(len(row["runs"]) == 1 and "optimizer" in row["config"] for row in entries)
-        cells = [
-            f"{words} ({better} − {worse})",
-            "–" if distance is None else points(distance),
-            points(mean(results, better) - mean(results, worse)),
-            " to ".join(map(points, interval)) + ", unpaired" * (not paired),
-            verdict(interval, distance) + ", by one run" * once,
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
+    for claim in judged(results):
+        if about in claim.words:
+            cells = [
+                f"{claim.words} ({claim.better} − {claim.worse})",
+                "–" if claim.paper is None else points(claim.paper),
+                points(claim.difference),
+                " to ".join(map(points, claim.interval)) + ", unpaired" * (not claim.paired),
+                claim.verdict,
+            ]
+            lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
@@ -351,8 +226,18 @@ def which_table(files):
 # By need: the results file, what answers the need, and what stands beside it.
 NEEDS = (
     ("topics of newswire", "lama_r8", "LAMA+ctx", ("AVG", "BiGRU", "TF-IDF, linear")),
-    ("word order in short questions", "mpsan_trec", "MPSAN", ("no positions", "w/o attention")),
-    ("pairs of sentences", "generalized_pooling_sick_entailment", "generalized", ("max", "mean")),
+    (
+        "word order in short questions",
+        "mpsan_trec",
+        "MPSAN",
+        ("no positions", "w/o attention", "TF-IDF, linear"),
+    ),
+    (
+        "pairs of sentences",
+        "generalized_pooling_sick_entailment",
+        "generalized",
+        ("max", "mean", "mean of words", "TF-IDF, linear"),
+    ),
     (
         "long reviews, sentence by sentence",
         "hcan_imdb_4000",
@@ -365,13 +250,18 @@ NEEDS = (
         "AttentionPooling",
         ("language model, mean", "language model", "SAM", "TF-IDF, linear"),
     ),
-    ("the same, few weights", "sam_trec", "SAM, no BiLSTM", ("language model, mean", "SAM")),
+    (
+        "the same, few weights",
+        "sam_trec",
+        "SAM, no BiLSTM",
+        ("language model, mean", "SAM", "TF-IDF, linear"),
+    ),
 )
 
 
 def needs_table(files):
-    """What answers a need, and what it is measured against, with the parameters of each."""
-    lines = ["| need | data | measured | beside it |", "|---|---|---|---|"]
+    """What is made for a need, and what it is measured against, with the parameters of each."""
+    lines = ["| need | data | made for it | beside it | best row |", "|---|---|---|---|---|"]
     for need, file, answer, beside in NEEDS:
         results = files[file]
 
@@ -380,7 +270,9 @@ def needs_table(files):
             return f"{name} {percent(mean(results, name))} ({count:,})"
 
         others = ", ".join(shown(name) for name in beside if name in results["rows"])
-        lines.append(f"| {need} | {results['dataset']} | **{shown(answer)}** | {others} |")
+        best = max(results["rows"], key=lambda name, results=results: mean(results, name))
+        best = "–" if best in (answer, *beside) else shown(best)
+        lines.append(f"| {need} | {results['dataset']} | **{shown(answer)}** | {others} | {best} |")
     return "\n".join(lines)
 
 
