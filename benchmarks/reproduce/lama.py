@@ -284,6 +284,7 @@ HEADER: dict[str, Any] = {
         ("LAMA+ctx, no l2", "LAMA+ctx", "leaving the l2 step out helps", None),
         ("LAMA+ctx, learned scale from 5", "LAMA+ctx", "learned scales help", None),
         ("LAMA+ctx, 15 heads", "LAMA+ctx, 1 head", "fifteen heads beat one (figure 5)", None),
+        ("LAMA+ctx, 20 heads", "LAMA+ctx, 1 head", "twenty heads beat one (figure 5)", None),
     ],
     "protocol": {
         "validation": "a tenth of the training documents, stratified, split seed 0",
