@@ -1,18 +1,42 @@
-"""Writes the matrix of the reproductions into the pages: where every table and figure stands.
+"""Writes the matrix of the reproductions into the pages, and the figures of the papers.
 
-A line `<!-- book: matrix -->` becomes what `python -m benchmarks.reproduce --matrix` prints.
+A line `<!-- book: matrix -->` becomes what `python -m benchmarks.reproduce --matrix` prints, a line
+`<!-- book: published sam -->` the figures that a paper gives for the rows of its experiments.
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
-MARKER = "<!-- book: matrix -->"
+MATRIX = "<!-- book: matrix -->"
+PUBLISHED = re.compile(r"<!-- book: published (\w+) -->")
+
+
+def published(module):
+    """A paper's figures, in percent: a row for each model, a column for each data set."""
+    columns = {dataset: module.rows(dataset) for dataset in module.DATASETS}
+    columns = {name: rows for name, rows in columns.items() if any(rows.values())}
+    lines = ["| model | " + " | ".join(f"`{name}`" for name in columns) + " |"]
+    lines.append("|---" + "|--:" * len(columns) + "|")
+    seen = {}
+    for row in dict.fromkeys(row for rows in columns.values() for row in rows):
+        figures = [rows.get(row) for rows in columns.values()]
+        # Two rows of ours may stand beside one of the paper's.
+        twin = seen.get(row.removesuffix(", fine-tuned"), [])
+        again = any(twin) and all(f is None or f == t for f, t in zip(figures, twin, strict=True))
+        if any(figures) and not again:
+            seen[row] = figures
+            # At most as many digits as the papers have.
+            cells = ["–" if f is None else f"{round(100 * f, 2):.10g}" for f in figures]
+            lines.append(f"| {row} | " + " | ".join(cells) + " |")
+    body = "\n".join(f"    {line}" for line in lines)
+    return f'??? abstract "The figures of the paper, on its own data"\n\n{body}'
 
 
 def fill(markdown, repository):
-    """Replaces the marker by the matrix of the results that are there."""
-    if MARKER not in markdown:
+    """Replaces the markers by the matrix of the results that are there, and the papers' figures."""
+    if MATRIX not in markdown and not PUBLISHED.search(markdown):
         return markdown
     # The list of the experiments is code that imports Keras; any backend will do.
     os.environ.setdefault("KERAS_BACKEND", "jax")
@@ -20,9 +44,11 @@ def fill(markdown, repository):
         sys.path.insert(0, str(repository))
     from benchmarks.reproduce import __main__, book
 
-    return markdown.replace(MARKER, book.matrix(__main__.PAPERS))
+    if MATRIX in markdown:
+        markdown = markdown.replace(MATRIX, book.matrix(__main__.PAPERS))
+    return PUBLISHED.sub(lambda match: published(__main__.PAPERS[match[1]]), markdown)
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Fills the matrix of every page."""
+    """Fills the markers of every page."""
     return fill(markdown, Path(config.config_file_path).parent)
