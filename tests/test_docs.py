@@ -618,6 +618,32 @@ def test_the_words_on_the_comparison_agree_with_the_figures():
     assert sum(run["epochs"] == 15 for run in runs) > 0.9 * len(runs)
 
 
+def test_the_words_on_gaps_agree_with_the_figures():
+    text = " ".join(source("results.md").split())
+    topics, reviews, documents = (
+        json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+        for name in ("lama_r8", "lama_imdb_4000", "hcan_imdb_4000")
+    )
+    lama = "LAMA+ctx"
+    assert (
+        "the word embeddings 18 points behind LAMA and max pooling over the same BiGRU more" in text
+    )
+    paper = {row: entry["paper"] for row, entry in topics["rows"].items()}
+    assert round(100 * (paper[lama] - paper["AVG"])) == 18 and paper[lama] - paper["BiGRU"] > 0.1
+    assert "trained with LAMA's own recipe both are within two points of it" in text
+    for row in ("AVG", "BiGRU"):
+        assert abs(results.mean(topics, lama) - results.mean(topics, row)) < 0.02
+    assert "ahead of the mean by four points where the paper has two and a half" in text
+    (claim,) = [c for c in judged(reviews) if (c.better, c.worse) == (lama, "AVG")]
+    assert round(100 * claim.difference) == 4 and round(200 * claim.paper) == 5
+    assert claim.verdict == "holds"
+    assert "ahead of logistic regression by four where it has three" in text
+    pair = ("HCAN 2 target", "logistic regression, L1")
+    (claim,) = [c for c in judged(documents) if (c.better, c.worse) == pair]
+    assert round(100 * claim.difference) == 4 and round(100 * claim.paper) == 3
+    assert claim.verdict == "holds"
+
+
 def test_charts_of_lines_are_sound():
     series = {"wide": {1: 0.81, 3: 0.815, 9: 0.802}, "narrow": {1: 0.79, 9: 0.8}}
     words = results.line_chart({"measure": "accuracy"}, "heads", "By heads.", series)
