@@ -408,32 +408,40 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def matrix(modules: dict[str, Any], folder: Path = RESULTS) -> str:
-    """The places as a Markdown table, with links from the documentation's root."""
+    """The places as a Markdown table for each paper, with links from the documentation's root."""
+    found = states(modules, folder)
+    return "\n\n".join(
+        f"**{name}**\n\n" + _table([each for each in found if each.place.paper == paper])
+        for paper, name in PAPERS.items()
+    )
+
+
+def _table(found: list[State]) -> str:
     lines = [
-        "| paper | place | what | data | where it stands | rows | runs | its orders here | why |",
-        "|---|---|---|---|---|--:|--:|---|---|",
+        "| place | what, `data` | where it stands | rows and runs | its orders here |",
+        "|---|---|---|---|---|",
     ]
-    for each in states(modules, folder):
+    for each in found:
         place = each.place
-        stands = "**reproduced**" if each.state == "reproduced" else each.state
         stand_in = "generated texts, in the notebook" if place.notebook else place.stands_in
-        if each.state != "not run" and stand_in:
+        stands = "**reproduced**" if each.state == "reproduced" else each.state
+        reasons = [place.reason] if place.reason else []
+        if each.state == "not run":
+            reasons += [f"runs with {each.needs}"] if each.needs else []
+        elif stand_in:
             stands = f"{each.state} on a stand-in: {stand_in}"
-        why = place.reason
-        if each.needs and each.state == "not run":
-            why += f"; runs with {each.needs}"
         least, most = each.runs
         runs = str(least) if least == most else f"{least} – {most}"
         cells = [
-            PAPERS[place.paper],
             place.name if each.state == "not run" else f"[{place.name}]({place.link})",
-            place.what,
-            f"`{place.dataset}`" if place.dataset else "–",
-            stands,
-            f"{each.done} of {each.rows}" if each.rows else "–",
-            f"{runs} of {each.planned}" if each.done else "–",
+            place.what + (f", `{place.dataset}`" if place.dataset else ""),
+            "; ".join([stands, *reasons]),
+            f"{each.done} of {each.rows} rows, {runs} of {each.planned} runs"
+            if each.done
+            else f"0 of {each.rows} rows"
+            if each.rows
+            else "–",
             each.orders or "–",
-            why,
         ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
