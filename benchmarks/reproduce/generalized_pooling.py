@@ -240,9 +240,9 @@ def build(row: str, data: Data, sizes: dict[str, Any]) -> keras.Model:
 def needs(dataset: str) -> str | None:
     """What the user has to bring, if anything."""
     if dataset in ("snli", "multinli"):
-        return "the set's three .jsonl files in the folder that --data names"
+        return "the set's three .jsonl files in the folder that `--data` names"
     if dataset in ("yelp", "age"):
-        return "train.tsv, dev.tsv and test.tsv in the folder that --data names"
+        return "train.tsv, dev.tsv and test.tsv in the folder that `--data` names"
     return None
 
 

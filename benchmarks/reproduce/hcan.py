@@ -248,7 +248,7 @@ def build(row: str, data: Documents, packed: int = PACKED) -> keras.Model:
 def needs(dataset: str) -> str | None:
     """What the user has to bring, if anything."""
     if dataset in COLUMNS:
-        return f"{dataset}.tsv, a line `label<TAB>text` each, in the folder that --data names"
+        return f"{dataset}.tsv, a line `label<TAB>text` each, in the folder that `--data` names"
     return None
 
 

@@ -111,7 +111,7 @@ SETS: dict[str, tuple[str, int | None, int]] = {
     "yelp_p": ("Yelp-P", None, 10),
 }
 DATASETS = tuple(SETS)
-FILES = "train.tsv and test.tsv in the folder that --data names"
+FILES = "train.tsv and test.tsv in the folder that `--data` names"
 
 
 def needs(dataset: str) -> str | None:

@@ -253,7 +253,7 @@ def build(dataset: str, row: str, data: Data) -> keras.Model:
 def needs(dataset: str) -> str | None:
     """What the user has to bring, if anything."""
     if dataset in ("cr", "mpqa"):
-        return f"{dataset}.tsv, a line `label<TAB>text` each, in the folder that --data names"
+        return f"{dataset}.tsv, a line `label<TAB>text` each, in the folder that `--data` names"
     return None
 
 

@@ -277,7 +277,7 @@ def build(row: str, data: Features | pieces.Pieces, units: int = UNITS) -> keras
 def needs(dataset: str) -> str | None:
     """What the user has to bring, if anything."""
     if dataset == "cr":
-        return "cr.tsv, a line `label<TAB>text` each, in the folder that --data names"
+        return "cr.tsv, a line `label<TAB>text` each, in the folder that `--data` names"
     return None
 
 
