@@ -197,6 +197,7 @@ PLACES = (
         "seconds an epoch",
         note=("mpsan_sst5", "epoch_times"),
         section="time",
+        reason="three of its models so far",
     ),
     Place("mpsan", "Table 6", "TREC", "trec", section="trec"),
     Place("mpsan", "Table 6", "SUBJ", "subj", section="subj"),
@@ -304,6 +305,7 @@ PLACES = (
         stands_in="what stands on the language model, without it",
         note=("sam_subj", "epoch_times"),
         section="time",
+        reason="without the ablations so far",
     ),
     Place(
         "sam",

@@ -87,10 +87,12 @@ class Results:
                 run = {**run, "versions": dict(sorted(others))}
             entry = data["rows"].setdefault(row, {"config": config, **facts, "runs": []})
             entry["runs"] = sorted([*entry["runs"], run], key=lambda r: r["seed"])
+            # Of runs of an older version fewer metrics may be known.
             entry["summary"] = {
                 metric: _summary([r[metric] for r in entry["runs"]])
                 for metric in run
                 if metric.startswith(("test_", "validation_"))
+                and all(metric in r for r in entry["runs"])
             }
             self._write(data)
 

@@ -171,6 +171,18 @@ def test_a_run_keeps_the_versions_that_the_file_does_not_have(tmp_path, monkeypa
     assert found["versions"] == there
 
 
+def test_a_run_may_join_older_ones_that_know_less(tmp_path):
+    module = paper([])
+    first = rows_of([module])[:1]
+    reproduce(first, Options(), [0], tmp_path)
+    run = module.run
+    module.run = lambda *given: (run(*given)[0] | {"validation_accuracy": 0.9}, {})
+    reproduce(first, Options(), [1], tmp_path)
+    entry = json.loads((tmp_path / "invented_toy.json").read_text())["rows"]["drawn"]
+    assert entry["runs"][1]["validation_accuracy"] == 0.9
+    assert set(entry["summary"]) == {"test_accuracy"}  # The mean of all runs, or none.
+
+
 @pytest.mark.parametrize("named", [False, True])
 def test_what_takes_a_gpu_is_left_out_without_one_unless_it_is_named(named, monkeypatch, capsys):
     found = []
