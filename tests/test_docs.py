@@ -828,6 +828,9 @@ def test_the_words_on_generalized_pooling_agree_with_the_figures():
     networks = [v for row, v in here["imdb"].items() if row not in (tfidf, words)]
     assert here["imdb"][tfidf] - max(networks) > 0.05
     assert "On relatedness and SST-5 it is behind" in text
+    assert "two points behind generalized pooling on entailment and four on relatedness" in text
+    assert round(100 * (entailment["generalized"] - entailment[words])) == 2
+    assert round(100 * (relatedness["generalized"] - relatedness[words])) == 4
     assert relatedness[tfidf] < min(v for row, v in relatedness.items() if row != tfidf)
     assert here["sst5"][tfidf] < min(rest)
     imdb = here["imdb"]
