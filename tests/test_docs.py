@@ -963,6 +963,15 @@ def test_the_words_on_mpsan_agree_with_the_figures():
         pearson[row] < entry["paper"] for row, entry in sick["rows"].items() if entry["paper"]
     )
     times = json.loads((RESULTS / "mpsan_sst5.json").read_text(encoding="utf-8"))["epoch_times"]
+    relative = {row: each["relative"][0] for row, each in times.items()}
+    assert set(times) == set(mpsan_table.TIMED)
+    assert "the Bi-LSTM takes half of MPSAN's epoch, where the paper has nearly five" in flat
+    assert 0.4 < relative["Bi-LSTM"] < 0.6 and 4.5 < times["Bi-LSTM"]["paper"] < 5
+    assert "cost as much again with two masks and more with four, where the paper has" in flat
+    for gates, weights in (("B&F + FG", "model 1"), ("mul + FG", "MPSAN")):
+        assert times[gates]["paper"] / times[weights]["paper"] < 1.4
+    assert 1.5 < relative["B&F + FG"] / relative["model 1"] < 2.2
+    assert relative["mul + FG"] > 2.2
     assert "cost three times MPSAN's epoch there and more" in flat
     assert 3 < times["DiSAN"]["relative"][0] < 4
     gpu = json.loads((RESULTS / "mpsan_sst5.json").read_text(encoding="utf-8"))

@@ -197,7 +197,6 @@ PLACES = (
         "seconds an epoch",
         note=("mpsan_sst5", "epoch_times"),
         section="time",
-        reason="three of its models so far",
     ),
     Place("mpsan", "Table 6", "TREC", "trec", section="trec"),
     Place("mpsan", "Table 6", "SUBJ", "subj", section="subj"),
