@@ -276,6 +276,24 @@ def needs_table(files):
     return "\n".join(lines)
 
 
+def label(at, down, content, anchor="middle"):
+    """Text in a chart."""
+    return (
+        f'<text x="{at:.0f}" y="{down:.0f}" font-size="13" text-anchor="{anchor}">'
+        f"{html.escape(content)}</text>"
+    )
+
+
+def figure(parts, height, spoken, words):
+    """A chart from its parts, with what it says for those who cannot see it."""
+    body = "\n".join(parts)
+    return (
+        f'<figure class="drawn">\n<svg viewBox="0 0 740 {height}" '
+        f'style="max-width: 740px" role="img" aria-label="{html.escape(spoken)}">\n{body}\n</svg>\n'
+        f"<figcaption>{html.escape(words)}</figcaption>\n</figure>"
+    )
+
+
 def scatter(results, across, words, value):
     """Accuracy against something that `value` tells of a row, on a logarithmic axis."""
     measure = MEASURES[f"test_{results['measure']}"][0]
@@ -297,12 +315,6 @@ def scatter(results, across, words, value):
 
     def y(share):
         return top + height * (ceiling - share) / (ceiling - bottom)
-
-    def label(at, down, content, anchor="middle"):
-        return (
-            f'<text x="{at:.0f}" y="{down:.0f}" font-size="13" text-anchor="{anchor}">'
-            f"{html.escape(content)}</text>"
-        )
 
     parts = []
     step = max(1, (ceiling - bottom) // 6)
@@ -337,12 +349,7 @@ def scatter(results, across, words, value):
     spoken = f"{measure} against {across}: " + "; ".join(
         f"{name} {share:.1f} % at {at:,.6g}" for name, (at, share) in known.items()
     )
-    body = "\n".join(parts)
-    return (
-        f'<figure class="drawn">\n<svg viewBox="0 0 740 {top + height + 52}" '
-        f'style="max-width: 740px" role="img" aria-label="{html.escape(spoken)}">\n{body}\n</svg>\n'
-        f"<figcaption>{html.escape(words)}</figcaption>\n</figure>"
-    )
+    return figure(parts, top + height + 52, spoken, words)
 
 
 def parameters_chart(results):
@@ -414,12 +421,6 @@ def line_chart(results, across, words, series, part="validation"):
     def y(share):
         return top + height * (ceiling - share) / max(ceiling - bottom, 1)
 
-    def label(at, down, content, anchor="middle"):
-        return (
-            f'<text x="{at:.0f}" y="{down:.0f}" font-size="13" text-anchor="{anchor}">'
-            f"{html.escape(content)}</text>"
-        )
-
     parts = []
     for level in range(bottom, ceiling + 1, max(1, (ceiling - bottom) // 6)):
         parts.append(
@@ -448,12 +449,7 @@ def line_chart(results, across, words, series, part="validation"):
         f"{name}: " + ", ".join(f"{share:.1f} % at {at:g}" for at, share in each)
         for name, each in points_of.items()
     )
-    body = "\n".join(parts)
-    return (
-        f'<figure class="drawn">\n<svg viewBox="0 0 740 {top + height + 52}" '
-        f'style="max-width: 740px" role="img" aria-label="{html.escape(spoken)}">\n{body}\n</svg>\n'
-        f"<figcaption>{html.escape(words)}</figcaption>\n</figure>"
-    )
+    return figure(parts, top + height + 52, spoken, words)
 
 
 def heads_chart(results):
