@@ -304,7 +304,6 @@ PLACES = (
         stands_in="what stands on the language model, without it",
         note=("sam_subj", "epoch_times"),
         section="time",
-        reason="without the ablations so far",
     ),
     Place(
         "sam",
