@@ -1,0 +1,55 @@
+"""Writes measured figures into sentences, from `benchmarks/results/*.json`.
+
+`{{ lama_r8: AVG }}` becomes the mean of a row in percent, `{{ lama_r8: LAMA - AVG }}` the
+difference of two rows in points; with `lama_r8 paper:` both are those of the paper. A figure of a
+paper that no file holds stands as typed: `{{ printed: 62.89 }}`. A missing file or row stops the
+build.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.reproduce.significance import mean
+
+MARKER = re.compile(r"\{\{ (?P<file>\w+)(?P<paper> paper)?: (?P<rows>[^{}]+) \}\}")
+
+
+def of_the_paper(results, rows):
+    """The paper's figure of a row, or its distance between two; a claim may state its own."""
+    claims = {(better, worse): distance for better, worse, _, distance in results["claims"]}
+    values = [results["rows"][name]["paper"] for name in rows]
+    if None in values and not claims.get(tuple(rows)):
+        raise KeyError(" - ".join(rows))
+    return claims.get(tuple(rows)) or values[0] - sum(values[1:])
+
+
+def fill(markdown, folder):
+    """Replaces the markers of a page by figures of the results in `folder`."""
+
+    def figure(match):
+        if match["file"] == "printed":
+            return match["rows"]
+        rows = match["rows"].split(" - ")
+        try:
+            text = (folder / f"{match['file']}.json").read_text(encoding="utf-8")
+            results = json.loads(text)
+            value = (
+                of_the_paper(results, rows)
+                if match["paper"]
+                else mean(results, rows[0]) - sum(mean(results, name) for name in rows[1:])
+            )
+        except (KeyError, OSError) as error:
+            raise ValueError(f"{match[0]}: no such figure in the results: {error}") from error
+        number = f"{100 * value:.1f}".replace("-", "−")
+        return f"{number}\u00a0{'points' if len(rows) > 1 else '%'}"
+
+    return MARKER.sub(figure, markdown)
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Fills the figures of every page."""
+    return fill(markdown, Path(config.config_file_path).parent / "benchmarks" / "results")

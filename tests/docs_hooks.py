@@ -1,0 +1,27 @@
+"""The hooks of the documentation, for its tests."""
+
+import importlib.util
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parent.parent
+DOCS = REPOSITORY / "docs"
+RESULTS = REPOSITORY / "benchmarks" / "results"
+
+
+def hook(name):
+    """A module of docs/hooks."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / "hooks" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def drawn(figure):
+    """The picture of a figure, which has words for the blind and no text outside its frame."""
+    picture = ElementTree.fromstring(figure).find("svg")
+    assert picture.get("role") == "img" and len(picture.get("aria-label")) > 40
+    width, height = (float(number) for number in picture.get("viewBox").split()[2:])
+    for text in picture.iter("text"):
+        assert 0 <= float(text.get("x")) <= width and 0 <= float(text.get("y")) <= height
+    return picture

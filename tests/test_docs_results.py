@@ -1,0 +1,292 @@
+"""What the documentation makes of the results: tables, charts and figures in sentences."""
+
+import json
+import re
+
+import pytest
+from docs_hooks import RESULTS, drawn, hook
+
+results, figures = hook("results"), hook("figures")
+
+
+def row(mean, paper, std=0.0, runs=1):
+    numbers = {"mean": mean, "std": std, "min": mean - std, "max": mean + std}
+    return {
+        "config": {
+            "model": "LAMA",
+            "arguments": {"num_heads": 10},
+            "optimizer": "sgd",
+            "learning_rate": 0.05,
+        },
+        "paper": paper,
+        "parameters_without_embeddings": 12345,
+        "runs": [
+            {
+                "seed": seed,
+                "best_epoch": 3,
+                "epochs": 5,
+                "stopped_by_the_epoch_limit": seed > 0,
+                "seconds_per_epoch": 2.0,
+            }
+            for seed in range(runs)
+        ],
+        "summary": {"test_accuracy": numbers, "test_macro_f1": {"mean": 0.9}},
+    }
+
+
+EXAMPLE = {
+    "measure": "accuracy",
+    "test_examples": 2189,
+    "claims": [
+        ["LAMA+ctx", "AVG", "it beats the mean", None],
+        ["LAMA+ctx", "SAN", "it beats Lin et al.", None],
+        ["LAMA+ctx", "BiGRU", "it beats max pooling", None],
+        ["LAMA+ctx", "LAMA", "its own context helps", None],
+        ["LAMA+ctx", "CNN", "it beats convolutions", None],
+        ["LAMA+ctx, no l2", "LAMA+ctx", "no l2 helps", None],
+        ["BiGRU", "AVG", "on data of the paper's own", 0.5],
+    ],
+    "protocol": {"batch_size": 32, "of_the_paper": "something else"},
+    "versions": {"keras": "3.15", "backend": "jax"},
+    "rows": {
+        "LAMA+ctx": row(0.96, 0.973, std=0.01, runs=2),
+        "LAMA": row(0.95, 0.965),
+        "AVG": row(0.7, 0.795),
+        "SAN": row(0.99, 0.942),
+        "BiGRU": row(0.959, 0.867),
+        "LAMA+ctx, no l2": row(0.961, None),
+    },
+}
+
+
+def test_accuracy_table():
+    lines = results.accuracy_table(EXAMPLE).split("\n")
+    assert lines[2] == "| SAN | 94.2 | 99.0 | – | 90.0 | 1 | 12,345 |"
+    assert "| LAMA+ctx | 97.3 | 96.0 | 95.0 – 97.0 | 90.0 | 2 | 12,345 |" in lines
+    assert "| LAMA+ctx, no l2 | – | 96.1 | – | 90.0 | 1 | 12,345 |" in lines
+
+
+def test_claims_table():
+    text = results.claims_table(EXAMPLE)
+    once = "unpaired |"
+    assert f"(LAMA+ctx − AVG) | +17.8 | +26.0 | +23.4 to +28.6, {once} holds, by one run |" in text
+    assert f"(LAMA+ctx − SAN) | +3.1 | −3.0 | −4.7 to −1.3, {once} **reversed**, by" in text
+    far = "too close to call, but not by the paper's distance"
+    assert f"(LAMA+ctx − BiGRU) | +10.6 | +0.1 | −1.7 to +1.9, {once} {far}, by one run |" in text
+    assert f"(LAMA+ctx − LAMA) | +0.8 | +1.0 | −0.9 to +2.9, {once} too close to call" in text
+    assert f"(LAMA+ctx, no l2 − LAMA+ctx) | – | +0.1 | −1.7 to +1.9, {once} too close" in text
+    far = "holds, but not by the paper's distance"
+    assert f"(BiGRU − AVG) | +50.0 | +25.9 | +23.8 to +28.0, {once} {far}, by one run |" in text
+    assert "CNN" not in text  # not measured
+
+
+def test_tables_of_another_measure():
+    correlation = {"mean": 0.8, "std": 0.0, "min": 0.8, "max": 0.8}
+    measured = {
+        "measure": "pearson",
+        "test_examples": 400,
+        "rows": {
+            "max": row(0.9, None)
+            | {"summary": {"test_pearson": correlation, "test_mse": {"mean": 0.3456}}}
+        },
+    }
+    lines = results.accuracy_table(measured).split("\n")
+    assert lines[0] == (
+        "| model | here, mean | lowest – highest | squared error | runs | parameters |"
+    )
+    assert lines[2] == "| max | 80.0 | – | 0.346 | 1 | 12,345 |"
+    measured["published"] = {"test_mse": {"max": 0.25}}
+    lines = results.accuracy_table(measured).split("\n")
+    assert "| squared error (paper) |" in lines[0] and "| 0.346 (0.250) |" in lines[2]
+
+
+def test_other_tables():
+    assert "one run" in results.state_note(EXAMPLE)
+    whole = {"rows": {"LAMA": row(0.95, 0.965, runs=3)}}
+    assert results.state_note(whole) == ""
+    EXAMPLE["rows"]["SAN"]["config"]["arguments"] |= {
+        "penalty": ["AttentionOrthogonality", 0.2],
+        "scale": {"class_name": "Constant", "config": {"value": 5.0}},
+    }
+    EXAMPLE["rows"]["AVG"]["config"]["arguments"] |= {"positions": [["backward", "distance"], []]}
+    assert '`positions=(("backward", "distance"), ())`' in results.recipes_table(EXAMPLE)
+    EXAMPLE["rows"]["BiGRU"]["config"]["dtype_policy"] = "mixed_bfloat16"
+    EXAMPLE["rows"]["BiGRU"]["runs"][0]["backend"] = "torch"
+    recipe = results.recipes_table(EXAMPLE)
+    assert "| sgd, 0.05, mixed_bfloat16 | CPU torch |" in recipe
+    assert (
+        "`num_heads=10`<br>`penalty=AttentionOrthogonality(0.2)`<br>`scale=Constant(5.0)`" in recipe
+    )
+    best = "CPU jax | 3 of 5, 3 of 5 (limit) | 2.0 |"
+    assert f"| `LAMA`<br>`num_heads=10` | sgd, 0.05 | {best}" in recipe
+    EXAMPLE["rows"]["LAMA"]["runs"][0]["device"] = "a GPU"
+    EXAMPLE["rows"]["LAMA"]["config"]["arguments"] = {"args": [7], "scale": 2}
+    recipe = results.recipes_table(EXAMPLE)
+    assert (
+        "| LAMA | `LAMA`<br>`7`<br>`scale=2` | sgd, 0.05 | a GPU jax | 3 of 5 | 2.0 (GPU)" in recipe
+    )
+    assert recipe.startswith('??? abstract "How each row was trained"\n\n    | model |')
+    assert results.protocol_list({**EXAMPLE, "examples": [1000, 20, 300]}) == (
+        '??? abstract "Protocol and versions"\n\n'
+        "    - **examples**: 1,000 to train on, 20 to choose the epoch by, 300 to test\n"
+        "    - **batch size**: 32\n    - **versions**: keras 3.15, backend jax"
+    )
+
+
+def test_padding_table():
+    assert results.padding_table({"padding": {"packed 3": 0.5, "padded": 0.8}}).split("\n")[2:] == [
+        "| padded | 80.0 % | 5.0 |",
+        "| packed 3 | 50.0 % | 2.0 |",
+    ]
+
+
+def test_times_table():
+    measured = {
+        "epoch_times": {
+            "slow": {"paper": 1.35, "parameters": 1800, "relative": [2.5, 2.25, 3.0]},
+            "first": {"paper": 1.0, "parameters": 1090, "relative": [1.0, 1.0, 1.0]},
+        }
+    }
+    assert results.times_table(measured).split("\n")[2:] == [
+        "| first | 1,090 | 1.00 | 1.00 | – |",
+        "| slow | 1,800 | 1.35 | 2.50 | 2.25 – 3.00 |",
+    ]
+
+
+def test_the_tables_hold_every_measured_row():
+    for path in RESULTS.glob("*.json"):
+        measured = json.loads(path.read_text(encoding="utf-8"))
+        table = results.accuracy_table(measured)
+        for name, entry in measured["rows"].items():
+            mean = 100 * entry["summary"][f"test_{measured['measure']}"]["mean"]
+            assert re.search(rf"^\| {re.escape(name)} \|( \S+ \|)? {mean:.1f} \|", table, re.M)
+
+
+def compared(names, **more):
+    """A file of the comparison with three mechanisms and the linear floor."""
+    entries = {}
+    for name, accuracy in names.items():
+        entry = row(accuracy, None)
+        entry["runs"][0] |= {"cpu_seconds": 50.0 * accuracy}
+        entries[name] = entry
+    entries["TF-IDF, linear"] = row(0.5, None)
+    del entries["TF-IDF, linear"]["config"]["optimizer"]
+    return {"measure": "accuracy", "dataset": "toys", "test_examples": 8, "rows": entries, **more}
+
+
+def test_comparison_tables():
+    mean_ = results.BASE
+    measured = compared({mean_: 0.5, "AttentionPooling": 0.75, "other, wide": 0.25})
+    for key, values in (("rationale_auc", (0.9, 0.8, 1)), ("rationale_mass", (0.5, 0.4, 0.6))):
+        found = dict(zip(("mean", "min", "max"), values, strict=True))
+        measured["rows"]["AttentionPooling"]["summary"][f"test_{key}"] = found
+    found = {"mean": -0.1, "min": -0.3, "max": 0.2}
+    measured["rows"]["AttentionPooling"]["summary"]["test_deletion_gap"] = found
+    assert results.attention_table(measured).split("\n")[2:] == [
+        "| `AttentionPooling` | 0.90 (0.80 – 1.00) | 0.50 (0.40 – 0.60) | −0.10 (−0.30 – 0.20) |"
+    ]
+    measured["memory"] = {mean_: 200, "AttentionPooling": 500, "other, wide": "would hold 9 GiB"}
+    lines = results.comparison_table(measured).split("\n")
+    assert "| 0.5 | 9 GiB |" in lines[-1]
+    best = "| `AttentionPooling` | 75.0 | 90.0 | – | 12,345 | 1.5 | 2.5 |"
+    assert lines[2] == best
+    assert lines[-1].startswith("| other, wide | 25.0 |")
+    (floor,) = [line for line in lines if line.startswith("| TF-IDF")]
+    assert floor.count("| – ") >= 3
+    files = {"reviews": measured, "toys": compared({mean_: 0.5})}
+    lines = results.which_table(files).split("\n")
+    assert lines[0].startswith("| mechanism | reviews | toys | parameters | time |")
+    assert "| AttentionPooling | 75.0 | – | 12,345 | 1.5 | 0.90 |" in lines
+    assert {line.split(" | ")[0] for line in lines[2:]} == {f"| {n}" for n in measured["rows"]}
+
+
+@pytest.mark.parametrize("view", ["parameters", "time"])
+def test_charts_of_the_comparison_are_sound(view):
+    names = {results.BASE: 0.5, "AttentionPooling": 0.505, "other": 0.51, "last": 0.9}
+    picture = drawn(results.VIEWS[view](compared(names)))
+    assert len(picture.findall("circle")) == 4
+    shown = {text.text: text for text in picture.iter("text")}
+    assert set(names) <= set(shown)
+    heights = sorted(float(shown[name].get("y")) for name in names)
+    assert all(b - a >= 15 for a, b in zip(heights, heights[1:], strict=False))
+
+
+def test_rows_by_heads_are_side_by_side():
+    def heads(count, *accuracies):
+        entry = row(accuracies[1], None)
+        entry["config"]["arguments"] = {"num_heads": count}
+        entry["summary"]["validation_accuracy"] = {"mean": accuracies[0]}
+        return entry
+
+    rows = {
+        "wide": heads(5, 0.7, 0.6),
+        "wide, 1 head": heads(1, 0.5, 0.4),
+        "narrow, 12 heads": heads(12, 0.3, 0.2),
+        "other": row(0.9, None),
+    }
+    measured = {"measure": "accuracy", "rows": rows}
+    assert results.heads_table(measured).split("\n")[2:] == [
+        "| 1 | 50.0 | 40.0 | 1 | – | – | – |",
+        "| 5 | 70.0 | 60.0 | 1 | – | – | – |",
+        "| 12 | – | – | – | 30.0 | 20.0 | 1 |",
+    ]
+    assert "Not measured" in results.heads_table({**measured, "rows": {"other": rows["other"]}})
+
+
+def test_the_chart_of_times_compares_what_was_timed_alike():
+    """A run on a GPU has no time of a CPU, and each row is given the seeds that all have."""
+    measured = compared({results.BASE: 0.5, "AttentionPooling": 0.6, "on a GPU": 0.7})
+    other = {"seed": 1, "cpu_seconds": 900.0, "test_accuracy": 0.6}
+    measured["rows"]["AttentionPooling"]["runs"].append(other)
+    del measured["rows"]["on a GPU"]["runs"][0]["cpu_seconds"]
+    spoken = drawn(results.time_chart(measured)).get("aria-label")
+    assert "AttentionPooling 60.0 % at 30;" in spoken + ";" and "on a GPU" not in spoken
+
+
+def test_charts_of_lines_are_sound():
+    series = {"wide": {1: 0.81, 3: 0.815, 9: 0.802}, "narrow": {1: 0.79, 9: 0.8}}
+    words = results.line_chart({"measure": "accuracy"}, "heads", "By heads.", series)
+    picture = drawn(words)
+    assert len(picture.findall("circle")) == 5 and len(picture.findall("polyline")) == 2
+    assert "narrow: 79.0 % at 1, 80.0 % at 9" in picture.get("aria-label")
+    shown = {text.text: text for text in picture.iter("text")}
+    assert {"wide", "narrow", "1", "3", "9"} <= set(shown)
+    assert float(shown["narrow"].get("y")) - float(shown["wide"].get("y")) >= 15
+    for file, view in (
+        ("generalized_pooling_sick_entailment", "heads_chart"),
+        ("lama_imdb_4000", "heads_chart"),
+        ("sam_trec", "thresholds_chart"),
+    ):
+        measured = json.loads((RESULTS / f"{file}.json").read_text(encoding="utf-8"))
+        assert drawn(results.VIEWS[view](measured)).findall("polyline")
+
+
+def test_every_need_is_answered_by_what_was_measured():
+    files = {p.stem: json.loads(p.read_text(encoding="utf-8")) for p in RESULTS.glob("*.json")}
+    for _, file, answer, beside in results.NEEDS:
+        assert {answer, *beside} <= set(files[file]["rows"])
+    assert results.needs_table(files).count("\n") == len(results.NEEDS) + 1
+
+
+def test_figures_of_sentences_come_from_the_results(tmp_path):
+    rows = {
+        name: {"paper": paper, "summary": {"test_accuracy": {"mean": mean}}}
+        for name, paper, mean in (("a +b", 0.8, 0.9), ("c", 0.7, 0.9213), ("d", None, 0.5))
+    }
+    claims = [["a +b", "c", "", None], ["c", "d", "", 0.123]]
+    measured = {"measure": "accuracy", "rows": rows, "claims": claims}
+    (tmp_path / "x.json").write_text(json.dumps(measured), encoding="utf-8")
+    for marker, figure in {
+        "{{ x: a +b }}": "90.0\u00a0%",
+        "{{ x: a +b - c }}": "−2.1\u00a0points",
+        "{{ x paper: a +b }}": "80.0\u00a0%",
+        "{{ x paper: a +b - c }}": "10.0\u00a0points",
+        "{{ x paper: c - d }}": "12.3\u00a0points",  # the claim's own
+        "{{ printed: 62.89 }}": "62.89",
+    }.items():
+        assert figures.fill(f"by {marker}.", tmp_path) == f"by {figure}."
+    for marker in ("{{ x: e }}", "{{ y: c }}", "{{ x paper: d }}", "{{ x paper: a +b - d }}"):
+        with pytest.raises(ValueError, match="no such figure") as error:
+            figures.fill(f"by {marker}.", tmp_path)
+        assert marker in str(error.value)
+    assert figures.fill("{{x}} {x: y}", tmp_path) == "{{x}} {x: y}"
