@@ -112,9 +112,10 @@ test: $(TEST_ENV) $(if $(findstring browser,$(ALSO)),$(BROWSER_ENV))  ## everyth
 	@$(MAKE) --no-print-directory $(if $(WORKERS),-j$(WORKERS) -O SIDE_BY_SIDE=1 WORKERS=) lint types \
 		$(BACKENDS:%=test-%) $(BACKENDS:%=notebooks-%) $(ALSO) wheel docs
 
-lint: $(TEST_ENV)  ## style and format
+lint: $(TEST_ENV)  ## style and format, and the syntax of the workflows
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+	$(PY) -m check_jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 types: $(TEST_ENV)  ## mypy --strict
 	$(PY) -m mypy

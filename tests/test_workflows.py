@@ -1,0 +1,38 @@
+"""The workflows of GitHub: what they may do, what they run, and whose code."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+REPOSITORY = Path(__file__).parent.parent
+WORKFLOWS = sorted((REPOSITORY / ".github" / "workflows").glob("*.yml"))
+PINNED = re.compile(r"uses: (?:[\w-]+/[\w-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+|\./\S+)$")
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_can_read_and_runs_what_is_known(path):
+    text = path.read_text(encoding="utf-8")
+    workflow = yaml.safe_load(text)
+    assert workflow["permissions"] == {"contents": "read"} and "concurrency" in workflow
+    granted = [job["permissions"] for job in workflow["jobs"].values() if "permissions" in job]
+    assert granted in ([], [{"id-token": "write"}])
+    for line in text.splitlines():
+        assert "uses:" not in line or PINNED.search(line), line
+    steps = [step for job in workflow["jobs"].values() for step in job.get("steps", ())]
+    commands = [step["run"] for step in steps if "run" in step]
+    # A value that others choose must not become a part of a script.
+    assert not [command for command in commands if "${{" in command]
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"make \"?([\w$-]+)", "\n".join(commands)):
+        names = [target.replace("$BACKEND", name) for name in ("tensorflow", "torch", "jax")]
+        assert all(re.search(rf"^[^\t#\n]*\b{name}\b[^=]*:", makefile, re.M) for name in names)
+
+
+def test_the_workflows_know_every_backend_and_python():
+    tests = yaml.safe_load((REPOSITORY / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
+    matrix = tests["jobs"]["python"]["strategy"]["matrix"]
+    assert sorted(matrix["backend"]) == ["jax", "tensorflow", "torch"]
+    project = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    assert re.findall(r"Python :: (3\.\d+)", project) == ["3.11", *matrix["python"]]
