@@ -1,8 +1,26 @@
 """Attention and pooling layers for text on Keras 3: TensorFlow, PyTorch and JAX."""
 
+import importlib
+from typing import Any
+
+# At once: they register what `keras.models.load_model` looks for.
 from keras_attnpool import layers as layers
 from keras_attnpool import models as models
 from keras_attnpool import ops as ops
 from keras_attnpool import regularizers as regularizers
 
 __version__ = "0.1.0"
+
+# `__init__.pyi` lists the same names for editors and type checkers.
+__all__ = ["analysis", "datasets", "layers", "models", "ops", "regularizers", "text"]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports one of the other rooms, when it is first used."""
+    if name in __all__:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -100,7 +100,7 @@ def docstrings():
         module = importlib.import_module(name)
         for where, value in members(module, name):
             doc = inspect.cleandoc(value.__doc__ or "")
-            yield Page(where, docstring_blocks(doc), dict(vars(module)))
+            yield Page(where, docstring_blocks(doc), {"__name__": "__main__"})
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ def plot_accuracy_against_parameters(
     Example:
 
     ```python
+    from keras_attnpool.analysis import plot_accuracy_against_parameters
+
     ax = plot_accuracy_against_parameters({"mean": (1e5, 0.5), "LAMA": (2e5, 0.7)})
     assert ax.get_xscale() == "log"
     ```

@@ -29,6 +29,8 @@ class DeletionCurve(NamedTuple):
 
     Example:
 
+    >>> import numpy as np
+    >>> from keras_attnpool.analysis import DeletionCurve
     >>> shares = np.array([0, 0.5])
     >>> curve = DeletionCurve(shares, np.array([0.9, 0.3]), np.array([0.9, 0.7]), 0.6, 0.8, 10)
     >>> curve.attended_area < curve.random_area
@@ -155,6 +157,7 @@ def plot_deletion_curve(
 
     ```python
     import numpy as np
+    from keras_attnpool.analysis import DeletionCurve, plot_deletion_curve
 
     shares = np.array([0, 0.5])
     curve = DeletionCurve(shares, np.array([0.9, 0.3]), np.array([0.9, 0.7]), 0.6, 0.8, 10)

@@ -33,6 +33,7 @@ def head_similarity(
 
     Example:
 
+    >>> from keras_attnpool.analysis import head_similarity
     >>> scores = [[[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]]
     >>> head_similarity(scores, measure="overlap").tolist()
     [[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.5, 0.5, 1.0]]
@@ -90,6 +91,7 @@ def head_redundancy(similarity: Any) -> float:
 
     Example:
 
+    >>> from keras_attnpool.analysis import head_redundancy
     >>> head_redundancy([[1.0, 0.2], [0.2, 1.0]])
     0.2
     """
@@ -118,6 +120,8 @@ def plot_head_similarity(similarity: Any, ax: Any = None, *, title: str | None =
     Example:
 
     ```python
+    from keras_attnpool.analysis import plot_head_similarity
+
     ax = plot_head_similarity([[1.0, 0.2], [0.2, 1.0]])
     assert ax.get_xlabel() == "head"
     ```

@@ -86,6 +86,8 @@ def heatmap_html(
     Example:
 
     ```python
+    from keras_attnpool.analysis import heatmap_html
+
     piece = heatmap_html(["not", "bad"], [0.7, 0.3], label="predicted: 4 stars")
     assert ">not</i>" in piece and 'title="0.7"' in piece
     ```
@@ -140,6 +142,8 @@ def heatmap_page(
     Example:
 
     ```python
+    from keras_attnpool.analysis import heatmap_html, heatmap_page
+
     path = heatmap_page([heatmap_html(["not", "bad"], [0.7, 0.3])], "attention.html")
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
     ```

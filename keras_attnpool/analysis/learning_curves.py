@@ -34,6 +34,8 @@ def plot_learning_curves(
     Example:
 
     ```python
+    from keras_attnpool.analysis import plot_learning_curves
+
     runs = {"1 head": [0.4, 0.5, 0.52], "4 heads": {"val_accuracy": [0.45, 0.6, 0.63]}}
     ax = plot_learning_curves(runs)
     assert ax.get_ylabel() == "validation accuracy"

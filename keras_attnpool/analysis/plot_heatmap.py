@@ -43,6 +43,8 @@ def plot_heatmap(
     Example:
 
     ```python
+    from keras_attnpool.analysis import plot_heatmap
+
     ax = plot_heatmap(["not", "bad"], [[0.9, 0.1], [0.3, 0.7]])
     assert ax.get_ylabel() == "head"
     ```

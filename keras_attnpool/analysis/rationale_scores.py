@@ -22,6 +22,7 @@ class RationaleScore(NamedTuple):
 
     Example:
 
+    >>> from keras_attnpool.analysis import RationaleScore, rationale_mass
     >>> score = rationale_mass([[0.2, 0.8], [0.5, 0.5]], [[False, True], [False, False]])
     >>> score.mean, score.uniform, score.num_scored, score.num_left_out
     (0.8, 0.5, 1, 1)
@@ -55,6 +56,7 @@ def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) ->
 
     Example:
 
+    >>> from keras_attnpool.analysis import rationale_mass
     >>> rationale_mass([[0.1, 0.9], [0.5, 0.5]], [[False, True], [True, False]]).mean
     0.7
     """
@@ -94,6 +96,7 @@ def rationale_auc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> 
 
     Example:
 
+    >>> from keras_attnpool.analysis import rationale_auc
     >>> rationale_auc([[0.1, 0.6, 0.3]], [[False, True, False]]).mean
     1.0
     """

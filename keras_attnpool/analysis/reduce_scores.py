@@ -42,6 +42,7 @@ def reduce_scores(
 
     Example:
 
+    >>> from keras_attnpool.analysis import reduce_scores
     >>> weights = reduce_scores([[[0.5, 0.5, 0.0], [0.1, 0.9, 0.0]]])
     >>> weights.round(2).tolist()
     [[0.30000001192092896, 0.699999988079071, 0.0]]

@@ -42,6 +42,7 @@ def top_attended_words(
 
     Example:
 
+    >>> from keras_attnpool.analysis import top_attended_words
     >>> texts = [["so", "good"], ["so", "bad"]]
     >>> weights = [[0.1, 0.9], [0.4, 0.6]]
     >>> words = top_attended_words(texts, weights, [1, 0], ["neg", "pos"], k=1, min_count=1)

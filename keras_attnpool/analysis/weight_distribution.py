@@ -42,6 +42,7 @@ def weight_distribution(
 
     Example:
 
+    >>> from keras_attnpool.analysis import weight_distribution
     >>> texts = [["so", "good"], ["good"]]
     >>> found = weight_distribution(texts, [[0.2, 0.8], [1.0]], ["good"], [0, 1], ["no", "yes"])
     >>> {name: weights.tolist() for name, weights in found["good"].items()}
@@ -95,6 +96,7 @@ def plot_weight_distribution(
 
     ```python
     import numpy as np
+    from keras_attnpool.analysis import plot_weight_distribution
 
     rng = np.random.default_rng(0)
     by_class = {"1 star": rng.gamma(1, size=30), "5 stars": rng.gamma(4, size=30)}

@@ -174,6 +174,8 @@ class LabeledTexts:
             ValueError: If `fraction` is not in (0, 1), or a part would be empty.
 
         Example:
+            >>> import numpy as np
+            >>> from keras_attnpool.datasets import LabeledTexts
             >>> data = LabeledTexts(tuple("abcdefgh"), np.arange(8) % 2, ("no", "yes"))
             >>> train, validation = data.split(0.25, seed=1)
             >>> len(train), np.bincount(validation.labels).tolist()

@@ -53,6 +53,7 @@ def additive_attention(
     Example:
 
     >>> import numpy as np
+    >>> from keras_attnpool.ops.additive_attention import additive_attention
     >>> x = np.array([[[1.0], [3.0], [9.0]]], "float32")
     >>> before = np.tril(np.ones((3, 3), bool), -1)
     >>> output, _ = additive_attention(0 * x, 0 * x, x, lambda s: s, allowed=before)
@@ -103,6 +104,7 @@ def banded_attention(
     Example:
 
     >>> import numpy as np
+    >>> from keras_attnpool.ops.additive_attention import banded_attention
     >>> x = np.array([[[1.0], [3.0], [9.0]]], "float32")
     >>> output, _ = banded_attention(0 * x, 0 * x, x, lambda s: s, offsets=(-1, 1))
     >>> [float(v) for v in output[0, :, 0]]

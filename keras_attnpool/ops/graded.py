@@ -41,7 +41,8 @@ def score_distribution(scores: Tensor, num_scores: int) -> Tensor:
 
     Example:
 
-    >>> [[float(p) for p in row] for row in score_distribution([3.25, 5.0], 5)]
+    >>> from keras_attnpool import ops
+    >>> [[float(p) for p in row] for row in ops.score_distribution([3.25, 5.0], 5)]
     [[0.0, 0.0, 0.75, 0.25, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0]]
 
     Reference:
@@ -73,7 +74,8 @@ def expected_score(probabilities: Tensor) -> Tensor:
 
     Example:
 
-    >>> float(expected_score([0.0, 0.0, 0.75, 0.25, 0.0]))
+    >>> from keras_attnpool import ops
+    >>> float(ops.expected_score([0.0, 0.0, 0.75, 0.25, 0.0]))
     3.25
 
     Reference:

@@ -24,7 +24,9 @@ def at_least_float32(x: Tensor) -> Tensor:
     Example:
 
     >>> import numpy as np
-    >>> keras.backend.standardize_dtype(at_least_float32(np.ones(2, "float16")).dtype)
+    >>> import keras
+    >>> from keras_attnpool import ops
+    >>> keras.backend.standardize_dtype(ops.at_least_float32(np.ones(2, "float16")).dtype)
     'float32'
     """
     x = ops.convert_to_tensor(x)
@@ -47,7 +49,11 @@ def check_mask_shape(mask_shape: Shape, inputs_shape: Shape, name: str) -> None:
 
     Example:
 
-    >>> check_mask_shape((2, 7), (2, 7, 16), "my_layer")
+    >>> from keras_attnpool import ops
+    >>> ops.check_mask_shape((2, 7), (2, 7, 16), "my_layer")
+    >>> ops.check_mask_shape((2, 7, 16), (2, 7, 16), "my_layer")
+    Traceback (most recent call last):
+    ValueError: `mask` of layer 'my_layer' must have shape (batch, time) = (2, 7), ...
     """
     expected = tuple(inputs_shape)[:2]
     received = tuple(mask_shape)
@@ -79,7 +85,8 @@ def as_bool_mask(mask: Tensor | None, inputs: Tensor, name: str = "masking") -> 
     Example:
 
     >>> import numpy as np
-    >>> as_bool_mask([[1, 0]], np.zeros((1, 2, 3))).shape == (1, 2)
+    >>> from keras_attnpool import ops
+    >>> ops.as_bool_mask([[1, 0]], np.zeros((1, 2, 3))).shape == (1, 2)
     True
     """
     if mask is None:
@@ -104,7 +111,8 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
 
     Example:
 
-    >>> lengths_to_mask([2, 0], max_length=3).shape == (2, 3)
+    >>> from keras_attnpool import ops
+    >>> ops.lengths_to_mask([2, 0], max_length=3).shape == (2, 3)
     True
     """
     lengths = ops.convert_to_tensor(lengths)
@@ -127,8 +135,10 @@ def zero_masked(x: Tensor, mask: Tensor | None) -> Tensor:
     Example:
 
     >>> import numpy as np
+    >>> import keras
+    >>> from keras_attnpool import ops
     >>> x = np.array([[[1.0], [np.nan]]], "float32")
-    >>> float(ops.sum(zero_masked(x, np.array([[True, False]]))))
+    >>> float(keras.ops.sum(ops.zero_masked(x, np.array([[True, False]]))))
     1.0
     """
     if mask is None:
@@ -155,7 +165,8 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
     Example:
 
     >>> import numpy as np
-    >>> weights = masked_softmax(np.zeros((1, 3)), np.array([[True, True, False]]))
+    >>> from keras_attnpool import ops
+    >>> weights = ops.masked_softmax(np.zeros((1, 3)), np.array([[True, True, False]]))
     >>> [float(w) for w in weights[0]]
     [0.5, 0.5, 0.0]
     """
@@ -182,7 +193,8 @@ def masked_sum(x: Tensor, mask: Tensor | None = None) -> Tensor:
     Example:
 
     >>> import numpy as np
-    >>> masked_sum(np.ones((2, 5, 3))).shape == (2, 3)
+    >>> from keras_attnpool import ops
+    >>> ops.masked_sum(np.ones((2, 5, 3))).shape == (2, 3)
     True
     """
     return ops.sum(at_least_float32(zero_masked(x, mask)), axis=1)
@@ -201,8 +213,9 @@ def masked_mean(x: Tensor, mask: Tensor | None = None) -> Tensor:
     Example:
 
     >>> import numpy as np
+    >>> from keras_attnpool import ops
     >>> x = np.array([[[2.0], [4.0], [99.0]]], "float32")
-    >>> float(masked_mean(x, np.array([[True, True, False]]))[0, 0])
+    >>> float(ops.masked_mean(x, np.array([[True, True, False]]))[0, 0])
     3.0
     """
     return mean_of_zeroed(zero_masked(x, mask), mask)
@@ -230,8 +243,9 @@ def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
     Example:
 
     >>> import numpy as np
+    >>> from keras_attnpool import ops
     >>> x = np.array([[[-2.0], [-4.0], [0.0]]], "float32")
-    >>> float(masked_max(x, np.array([[True, True, False]]))[0, 0])
+    >>> float(ops.masked_max(x, np.array([[True, True, False]]))[0, 0])
     -2.0
     """
     x = ops.convert_to_tensor(x)
@@ -250,12 +264,6 @@ def highest_along(x: Tensor, axis: int) -> Tensor:
 
     Returns:
         `x` without the axis.
-
-    Example:
-
-    >>> import numpy as np
-    >>> highest_along(np.zeros((0, 5, 3)), 1).shape == (0, 3)
-    True
     """
     # On TensorFlow, run eagerly, Keras refuses the maximum of a tensor without elements.
     if keras.config.backend() == "tensorflow" and x.shape[0] == 0:
@@ -276,8 +284,9 @@ def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:
     Example:
 
     >>> import numpy as np
+    >>> from keras_attnpool import ops
     >>> mask = np.array([[False, False], [True, False]])
-    >>> [float(v) for v in zero_masked_rows(np.array([5.0, 7.0], "float32"), mask)]
+    >>> [float(v) for v in ops.zero_masked_rows(np.array([5.0, 7.0], "float32"), mask)]
     [0.0, 7.0]
     """
     if mask is None:

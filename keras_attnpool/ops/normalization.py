@@ -25,7 +25,8 @@ def l2_normalize(x: Tensor, axis: int = -1) -> Tensor:
     Example:
 
     >>> import numpy as np
-    >>> [round(float(v), 4) for v in l2_normalize(np.array([3.0, 4.0], "float32"))]
+    >>> from keras_attnpool import ops
+    >>> [round(float(v), 4) for v in ops.l2_normalize(np.array([3.0, 4.0], "float32"))]
     [0.6, 0.8]
     """
     x = at_least_float32(x)
@@ -51,6 +52,7 @@ def layer_normalize(x: Tensor, gamma: Tensor, beta: Tensor, epsilon: float = 1e-
     Example:
 
     >>> import numpy as np
+    >>> from keras_attnpool.ops.normalization import layer_normalize
     >>> x = np.array([[1.0, 3.0]], "float32")
     >>> [round(float(v), 3) for v in layer_normalize(x, np.ones(2), np.zeros(2))[0]]
     [-1.0, 1.0]

@@ -28,7 +28,8 @@ def faraway(time: Tensor, width: int) -> Tensor:
 
     Example:
 
-    >>> [[float(v) for v in row] for row in faraway(3, 1)]
+    >>> from keras_attnpool import ops
+    >>> [[float(v) for v in row] for row in ops.faraway(3, 1)]
     [[-inf, 0.0, -inf], [0.0, -inf, 0.0], [-inf, 0.0, -inf]]
 
     Reference:
@@ -51,7 +52,8 @@ def forward(time: Tensor) -> Tensor:
 
     Example:
 
-    >>> [[float(v) for v in row] for row in forward(3)]
+    >>> from keras_attnpool import ops
+    >>> [[float(v) for v in row] for row in ops.forward(3)]
     [[-inf, 0.0, 0.0], [-inf, -inf, 0.0], [-inf, -inf, -inf]]
 
     Reference:
@@ -73,7 +75,8 @@ def backward(time: Tensor) -> Tensor:
 
     Example:
 
-    >>> [[float(v) for v in row] for row in backward(3)]
+    >>> from keras_attnpool import ops
+    >>> [[float(v) for v in row] for row in ops.backward(3)]
     [[-inf, -inf, -inf], [0.0, -inf, -inf], [0.0, 0.0, -inf]]
 
     Reference:
@@ -93,7 +96,8 @@ def distance(time: Tensor) -> Tensor:
 
     Example:
 
-    >>> [[float(v) for v in row] for row in distance(3)]
+    >>> from keras_attnpool import ops
+    >>> [[float(v) for v in row] for row in ops.distance(3)]
     [[0.0, -1.0, -2.0], [-1.0, 0.0, -1.0], [-2.0, -1.0, 0.0]]
 
     Reference:
@@ -113,7 +117,8 @@ def scaled_distance(time: Tensor) -> Tensor:
 
     Example:
 
-    >>> [round(float(v), 3) for v in scaled_distance(4)[0]]
+    >>> from keras_attnpool import ops
+    >>> [round(float(v), 3) for v in ops.scaled_distance(4)[0]]
     [0.0, 0.0, -0.693, -1.099]
 
     Reference:
@@ -192,6 +197,7 @@ def parse_positions(positions: Sequence[str], owner: str) -> Relation:
 
     Example:
 
+    >>> from keras_attnpool.ops.positions import parse_positions
     >>> parse_positions(["faraway_2", "backward"], "me").offsets
     (-2, -1)
     """

@@ -23,13 +23,6 @@ def rows_at_hand(keep: Tensor) -> npt.NDArray[Any] | None:
     Returns:
         Integer array of the kept rows in order, or `None` on JAX and inside a compiled or traced
         function.
-
-    Example:
-
-    >>> import numpy as np
-    >>> found = rows_at_hand(keras.ops.convert_to_tensor([True, False, True]))
-    >>> found is None or [int(row) for row in found] == [0, 2]
-    True
     """
     if keras.config.backend() == "jax" or torch_traces():
         return None

@@ -19,6 +19,7 @@ def take_steps(x: Tensor, steps: Tensor) -> Tensor:
     Example:
 
     >>> import numpy as np
+    >>> from keras_attnpool.ops.steps import take_steps
     >>> taken = take_steps(np.array([[5.0, 6.0, 7.0]]), np.array([[2, 0]]))
     >>> [float(v) for v in taken[0]]
     [7.0, 5.0]

@@ -34,6 +34,7 @@ def softmax_terms(logits: Tensor, mask: Tensor | None = None) -> tuple[Tensor, T
     Example:
 
     >>> import numpy as np
+    >>> from keras_attnpool.ops.vector_pooling import softmax_terms
     >>> exps, total = softmax_terms(np.zeros((1, 3, 2)), np.array([[True, True, False]]))
     >>> [float(v) for v in (exps / total)[0, :, 0]]
     [0.5, 0.5, 0.0]
@@ -87,6 +88,7 @@ def chunked_softmax_pooling(
     Example:
 
     >>> import numpy as np
+    >>> from keras_attnpool.ops.vector_pooling import chunked_softmax_pooling
     >>> x = np.arange(10, dtype="float32").reshape(1, 5, 2)
     >>> mean = chunked_softmax_pooling(lambda chunk: 0 * chunk, [], x, None, 2, (2,))
     >>> [float(v) for v in mean[0]]

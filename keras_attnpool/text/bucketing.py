@@ -33,6 +33,7 @@ def length_buckets(lengths: npt.ArrayLike, num_buckets: int = 3) -> tuple[int, .
 
     Example:
 
+    >>> from keras_attnpool.text import length_buckets
     >>> length_buckets([3, 5, 9, 11, 30, 61], num_buckets=3)
     (16, 32, 61)
     """
@@ -270,6 +271,8 @@ class BucketedBatches(ArrangedBatches):
 
     Example:
 
+    >>> import numpy as np
+    >>> from keras_attnpool.text import BucketedBatches
     >>> batches = BucketedBatches([[5], [6, 7], [8] * 9], boundaries=(4, 9), shuffle=False)
     >>> [batch.shape for batch in batches]
     [(2, 4), (1, 9)]

@@ -41,6 +41,7 @@ class CharacterTokenizer:
 
     Example:
 
+    >>> from keras_attnpool.text import CharacterTokenizer
     >>> tokenizer = CharacterTokenizer.train(["an apple"])
     >>> tokenizer.vocabulary
     ('[PAD]', '[UNK]', 'a', 'p', 'e', 'l', 'n')
@@ -86,6 +87,7 @@ class CharacterTokenizer:
 
         Example:
 
+        >>> from keras_attnpool.text import CharacterTokenizer
         >>> CharacterTokenizer.train(["to be or not to be"], min_frequency=3).vocabulary
         ('[PAD]', '[UNK]', 'o', 't')
         """
@@ -152,6 +154,7 @@ class CharacterTokenizer:
 
         Example:
 
+        >>> from keras_attnpool.text import CharacterTokenizer
         >>> tokenizer = CharacterTokenizer.train(["ab"])
         >>> tokenizer.encode(["a b", "bac"], max_length=1, max_word_length=3)
         array([[[2, 0, 0]],

@@ -80,6 +80,7 @@ class DocumentBatches(ArrangedBatches):
 
     Example:
 
+    >>> from keras_attnpool.text import DocumentBatches
     >>> documents = [[[5, 6], [7]], [[8]]]
     >>> DocumentBatches(documents, shuffle=False, num_buckets=1)[0]
     array([[[5, 6],

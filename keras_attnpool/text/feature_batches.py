@@ -32,6 +32,8 @@ class FeatureBatches(keras.utils.PyDataset):  # type: ignore[misc]
 
     Example:
 
+    >>> import numpy as np
+    >>> from keras_attnpool.text import FeatureBatches
     >>> mask = np.ones((3, 4), bool)
     >>> features = {"features": np.ones((3, 4, 2), "float16"), "padding_mask": mask}
     >>> batches = FeatureBatches(features, [0, 1, 1], batch_size=2, shuffle=False, scale=0.5)

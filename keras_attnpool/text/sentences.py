@@ -32,6 +32,7 @@ def split_sentences(text: str) -> list[str]:
 
     Example:
 
+    >>> from keras_attnpool.text import split_sentences
     >>> split_sentences("It cost 3.5 euros. Worth it?! I think so ...")
     ['It cost 3.5 euros.', 'Worth it?!', 'I think so ...']
     """

@@ -253,6 +253,7 @@ class WordTokenizer:
 
     Example:
 
+    >>> from keras_attnpool.text import WordTokenizer
     >>> tokenizer = WordTokenizer.train(["A good film.", "Not a good film!"])
     >>> tokenizer.vocabulary
     ('[PAD]', '[UNK]', 'a', 'film', 'good', '!', '.', 'not')
@@ -295,6 +296,7 @@ class WordTokenizer:
 
         Example:
 
+        >>> from keras_attnpool.text import WordTokenizer
         >>> WordTokenizer.train(["to be or not to be"], min_frequency=2).vocabulary
         ('[PAD]', '[UNK]', 'be', 'to')
         """
@@ -353,6 +355,7 @@ class WordTokenizer:
 
         Example:
 
+        >>> from keras_attnpool.text import WordTokenizer
         >>> WordTokenizer.train([]).tokenize("Don't stop...")
         ['don', "'", 't', 'stop', '...']
         """
@@ -386,6 +389,7 @@ class WordTokenizer:
 
         Example:
 
+        >>> from keras_attnpool.text import WordTokenizer
         >>> tokenizer = WordTokenizer.train(["a b c d"])
         >>> tokenizer.encode(["a b c d", ""], max_length=3, truncate="middle")
         array([[2, 3, 5],
@@ -425,6 +429,7 @@ class WordTokenizer:
 
         Example:
 
+        >>> from keras_attnpool.text import WordTokenizer
         >>> tokenizer = WordTokenizer.train(["a b . c"])
         >>> tokenizer.encode_sentences(["a b. c", "c."])
         array([[[3, 4, 2],
@@ -462,6 +467,7 @@ class WordTokenizer:
 
         Example:
 
+        >>> from keras_attnpool.text import WordTokenizer
         >>> tokenizer = WordTokenizer.train(["a good film"])
         >>> tokenizer.decode([3, 4, 1, 0, 0])
         ['film', 'good', '[UNK]']

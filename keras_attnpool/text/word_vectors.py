@@ -67,6 +67,7 @@ def word2vec(
 
     Example:
 
+    >>> from keras_attnpool.text import WordTokenizer, word2vec
     >>> texts = ["a good film", "a bad film"] * 10
     >>> vectors = word2vec(texts, WordTokenizer.train(texts), dim=8)
     >>> vectors.shape, vectors.dtype
@@ -144,7 +145,9 @@ def load_word_vectors(
 
     Example:
 
-    >>> _ = pathlib.Path("vectors.txt").write_text("good 0.5 -1\nfilm 2 0.25\n")
+    >>> from pathlib import Path
+    >>> from keras_attnpool.text import load_word_vectors
+    >>> _ = Path("vectors.txt").write_text("good 0.5 -1\nfilm 2 0.25\n")
     >>> vectors, coverage = load_word_vectors("vectors.txt", ["[PAD]", "[UNK]", "good", "odd"])
     >>> vectors[2], coverage
     (array([ 0.5, -1. ], dtype=float32), 0.5)
