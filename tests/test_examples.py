@@ -1,7 +1,7 @@
 """Runs the examples: Python blocks of README and docs, and the examples of the docstrings.
 
-The blocks of a page, or of a docstring, run in order and share their names and a working folder
-that is thrown away.
+The blocks of a page, or of a docstring, run in order from an empty namespace, as they are copied,
+and share their names and a working folder that is thrown away.
 """
 
 import doctest
@@ -56,10 +56,10 @@ def run_block(code, names, where, line):
 class Page:
     """Blocks that share their names. Running one first runs those before it that have not run."""
 
-    def __init__(self, where, blocks, names):
+    def __init__(self, where, blocks):
         self.where = where
         self.blocks = list(blocks)
-        self.names = names
+        self.names = {"__name__": "__main__"}
         self.folder = None
         self.done = 0
 
@@ -74,8 +74,7 @@ def pages():
     """README and the documentation."""
     for path in [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]:
         where = path.relative_to(REPOSITORY).as_posix()
-        names = {"__name__": "__main__"}
-        yield Page(where, fenced_blocks(path.read_text(encoding="utf-8")), names)
+        yield Page(where, fenced_blocks(path.read_text(encoding="utf-8")))
 
 
 def members(value, prefix):
@@ -94,13 +93,13 @@ def members(value, prefix):
 
 
 def docstrings():
-    """The docstrings of the package; an example sees the names of its module."""
+    """The docstrings of the package."""
     names = [i.name for i in pkgutil.walk_packages(keras_attnpool.__path__, "keras_attnpool.")]
     for name in ["keras_attnpool", *(n for n in names if not n.endswith("__main__"))]:
         module = importlib.import_module(name)
         for where, value in members(module, name):
             doc = inspect.cleandoc(value.__doc__ or "")
-            yield Page(where, docstring_blocks(doc), {"__name__": "__main__"})
+            yield Page(where, docstring_blocks(doc))
 
 
 @pytest.mark.parametrize(
@@ -117,16 +116,32 @@ def test_example(page, index, tmp_path_factory, monkeypatch):
     page.run(index)
 
 
+def modules_not_imported(blocks):
+    """The parts of the package that blocks name, neither public rooms nor imported by them.
+
+    An example that needs them would run here, where something else has imported them.
+    """
+    code = "\n".join(code for _, code in blocks)
+    named = set(re.findall(r"\bkeras_attnpool\.(\w+)", code))
+    imported = set(re.findall(r"\b(?:import|from) keras_attnpool\.(\w+)", code))
+    return named - imported - {*keras_attnpool.__all__, "__version__"}
+
+
+def test_examples_import_the_modules_they_name():
+    planted = "import keras_attnpool\nkeras_attnpool.text\nkeras_attnpool.cli.main([])"
+    assert modules_not_imported([(1, planted)]) == {"cli"}
+    assert not modules_not_imported([(1, f"import keras_attnpool.cli\n{planted}")])
+    for page in [*pages(), *docstrings()]:
+        assert not modules_not_imported(page.blocks), page.where
+
+
 def test_readme_has_examples():
     assert next(pages()).blocks
 
 
-PUBLIC = ("layers", "models", "regularizers", "ops", "datasets", "text", "analysis")
-
-
 def public_names():
     """Yields `(module, name)` of all classes and functions that the public modules offer."""
-    for part in PUBLIC:
+    for part in keras_attnpool.__all__:
         module = importlib.import_module(f"keras_attnpool.{part}")
         for name, value in vars(module).items():
             is_code = inspect.isclass(value) or inspect.isfunction(value)
@@ -173,14 +188,14 @@ make demo
 
 
 def test_blocks_share_names_and_run_in_order():
-    page = Page("page", fenced_blocks(PAGE), {})
+    page = Page("page", fenced_blocks(PAGE))
     assert [line for line, _ in page.blocks] == [5, 11]
     page.run(1)
     assert page.names["y"] == 2
 
 
 def test_failing_block_is_seen_with_its_line():
-    page = Page("page.md", fenced_blocks("# Title\n\n```python\nok = 1\n1 / 0\n```\n"), {})
+    page = Page("page.md", fenced_blocks("# Title\n\n```python\nok = 1\n1 / 0\n```\n"))
     with pytest.raises(ZeroDivisionError) as error:
         page.run(0)
     assert error.traceback[-1].lineno + 1 == 5

@@ -321,6 +321,25 @@ def test_documentation_check_sees_gaps():
     assert not is_documented(prose)
 
 
-@pytest.mark.parametrize("name", ["layers", "regularizers", "models", "ops", "__version__"])
-def test_top_level_name(name):
-    assert hasattr(keras_attnpool, name)
+def test_a_bare_import_offers_every_room():
+    """It loads only those that register what `load_model` looks for; no room needs an extra."""
+    statements = [
+        "import keras_attnpool",
+        "later = {f'keras_attnpool.{room}' for room in ('analysis', 'datasets', 'text')}",
+        "assert not later & set(sys.modules)",
+        "assert set(keras_attnpool.__all__) <= set(dir(keras_attnpool))",
+        "assert all(getattr(keras_attnpool, room).__doc__ for room in keras_attnpool.__all__)",
+        "assert later <= set(sys.modules)",
+    ]
+    added = added_modules("; ".join(statements))
+    assert added - set(sys.stdlib_module_names) == {"keras_attnpool"}
+
+
+def test_rooms_are_listed():
+    """In `__all__` and, for editors and type checkers, in the stub."""
+    rooms = sorted({room_of(module) for module in MODULES} & set(ROOMS) - {"__init__", "types"})
+    assert keras_attnpool.__all__ == rooms
+    stub = ast.parse((ROOT / "__init__.pyi").read_text(encoding="utf-8"))
+    assert [name.split(".")[1] for name, _ in imported_names("__init__.py", stub)] == rooms
+    with pytest.raises(AttributeError, match="'keras_attnpool' has no attribute 'rooms'"):
+        _ = keras_attnpool.rooms
