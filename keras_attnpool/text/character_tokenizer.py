@@ -1,27 +1,24 @@
 """The characters of every word to ids, word for word beside `WordTokenizer`."""
 
 import collections
-import os
 import reprlib
 from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 
-from keras_attnpool.text.word_tokenizer import (
+from keras_attnpool.text._vocabulary import (
     PADDING,
     UNKNOWN,
-    WordTokenizer,
+    Vocabulary,
     check_positive,
     checked_texts,
-    checked_vocabulary,
     cut_rows,
-    load_vocabulary,
-    save_vocabulary,
 )
+from keras_attnpool.text.word_tokenizer import WordTokenizer
 
 
-class CharacterTokenizer:
+class CharacterTokenizer(Vocabulary):
     """Numbers the characters of every word, for an embedding of words by their spelling.
 
     The words are those of `WordTokenizer`, whatever the letter case of either: row t of a text's
@@ -53,8 +50,10 @@ class CharacterTokenizer:
             [5, 2, 3, 0]]], dtype=int32)
     """
 
+    _owner = "CharacterTokenizer"
+
     def __init__(self, vocabulary: Iterable[str], lowercase: bool = False) -> None:
-        self._vocabulary = checked_vocabulary("CharacterTokenizer", vocabulary)
+        super().__init__(vocabulary, lowercase)
         for index, character in enumerate(self._vocabulary[2:], start=2):
             if len(character) != 1:
                 raise ValueError(
@@ -62,7 +61,6 @@ class CharacterTokenizer:
                     f"Received: {reprlib.repr(character)} at index {index}"
                 )
         self._ids = {character: index for index, character in enumerate(self._vocabulary)}
-        self._lowercase = bool(lowercase)
         self._words = WordTokenizer((PADDING, UNKNOWN), lowercase)
 
     @classmethod
@@ -104,27 +102,6 @@ class CharacterTokenizer:
         frequent = [character for character in counts if counts[character] >= min_frequency]
         frequent.sort(key=lambda character: (-counts[character], character))
         return cls([PADDING, UNKNOWN, *frequent], lowercase)
-
-    @property
-    def vocabulary(self) -> tuple[str, ...]:
-        """The characters; the index of a character is its id."""
-        return self._vocabulary
-
-    @property
-    def vocabulary_size(self) -> int:
-        """Number of ids, padding included: the `num_characters` of a `CharacterEmbedding`."""
-        return len(self._vocabulary)
-
-    @property
-    def lowercase(self) -> bool:
-        """Whether text is lower-cased first."""
-        return self._lowercase
-
-    def __repr__(self) -> str:
-        return (
-            f"CharacterTokenizer(vocabulary_size={self.vocabulary_size}, "
-            f"lowercase={self.lowercase})"
-        )
 
     def encode(
         self,
@@ -178,34 +155,3 @@ class CharacterTokenizer:
             kept = word[:max_word_length]
             spelled[place, : len(kept)] = [self._ids.get(c, 1) for c in kept]
         return spelled[chosen]
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the tokenizer as one JSON file, whole or not at all.
-
-        Args:
-            path: The file; one that exists is replaced.
-
-        Raises:
-            FileNotFoundError: If its folder does not exist.
-        """
-        save_vocabulary("CharacterTokenizer", path, self._vocabulary, self._lowercase)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "CharacterTokenizer":
-        """Reads a tokenizer that `save` wrote.
-
-        Args:
-            path: The file.
-
-        Returns:
-            The tokenizer.
-
-        Raises:
-            FileNotFoundError: If there is no such file.
-            ValueError: If the file is damaged or something else.
-        """
-        vocabulary, lowercase = load_vocabulary("CharacterTokenizer", path)
-        try:
-            return cls(vocabulary, lowercase)
-        except ValueError as error:
-            raise ValueError(f"CharacterTokenizer.load({str(path)!r}): {error}") from error

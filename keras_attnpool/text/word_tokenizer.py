@@ -1,9 +1,5 @@
 """Words and punctuation marks to ids and back, over the `tokenizers` library."""
 
-import json
-import os
-import pathlib
-import reprlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -11,12 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keras_attnpool.text._vocabulary import (
+    PADDING,
+    UNKNOWN,
+    Vocabulary,
+    check_positive,
+    checked_texts,
+    cut_rows,
+)
 from keras_attnpool.text.sentences import split_sentences
 
-PADDING = "[PAD]"
-UNKNOWN = "[UNK]"
-
-_VERSION = 1
 # The Rust side keeps about a hundred bytes per token of a batch: bounded this way.
 _TEXTS_AT_ONCE = 1024
 
@@ -43,198 +43,7 @@ def _rust_tokenizer(vocabulary: Sequence[str], lowercase: bool) -> Any:
     return rust
 
 
-def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
-    """Returns texts as a list, or raises.
-
-    Args:
-        owner: Name for the error message.
-        texts: What should be a sequence of strings.
-
-    Returns:
-        The texts, all of them strings and valid Unicode.
-
-    Raises:
-        TypeError: If `texts` is one string or holds something else than strings.
-        ValueError: If a text is not valid Unicode.
-    """
-    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
-        raise TypeError(
-            f"{owner} expects `texts` to be a sequence of strings. Received: {type(texts).__name__}"
-        )
-    texts = list(texts)
-    for index, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise TypeError(
-                f"{owner} expects every text to be a string. "
-                f"Received: {type(text).__name__} at index {index}"
-            )
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise ValueError(
-                f"{owner} expects valid Unicode. Received: a lone surrogate at character "
-                f"{error.start} of the text at index {index}"
-            ) from None
-    return texts
-
-
-def check_positive(owner: str, **limits: int | None) -> None:
-    """Raises unless every limit is `None` or a positive integer.
-
-    Args:
-        owner: Name for the error message.
-        **limits: The limits by the names of their arguments.
-
-    Raises:
-        ValueError: If a limit is something else.
-    """
-    for name, limit in limits.items():
-        if limit is None:
-            continue
-        if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 1:
-            raise ValueError(
-                f"{owner} expects `{name}` to be None or a positive integer. "
-                f"Received: {name}={limit!r}"
-            )
-
-
-def checked_vocabulary(owner: str, vocabulary: Iterable[str]) -> tuple[str, ...]:
-    """Returns a vocabulary as a tuple, or raises.
-
-    Args:
-        owner: Name for the error message.
-        vocabulary: Words, index = id.
-
-    Returns:
-        The words: distinct non-empty strings, the first two `[PAD]` and `[UNK]`.
-
-    Raises:
-        ValueError: If that does not hold.
-    """
-    words = () if isinstance(vocabulary, str | bytes) else tuple(vocabulary)
-    if words[:2] != (PADDING, UNKNOWN):
-        found = vocabulary if isinstance(vocabulary, str | bytes) else words[:2]
-        raise ValueError(
-            f"{owner} expects a vocabulary that starts with {PADDING!r}, {UNKNOWN!r}. "
-            f"Received: {reprlib.repr(found)}"
-        )
-    seen: set[str] = set()
-    for index, word in enumerate(words):
-        if not isinstance(word, str) or not word or word in seen:
-            raise ValueError(
-                f"{owner} expects distinct non-empty words. "
-                f"Received: {reprlib.repr(word)} at index {index}"
-            )
-        seen.add(word)
-    return words
-
-
-def cut_rows(
-    owner: str,
-    rows: Iterable[list[Any]],
-    max_length: int | None,
-    pad_to: int | None,
-    truncate: str,
-) -> tuple[list[list[Any]], int]:
-    """Cuts rows as `encode` is asked to, and says how long they become with padding.
-
-    Args:
-        owner: Name for the error message.
-        rows: One list per text.
-        max_length: Longest length that is kept, or `None`.
-        pad_to: Fixed length, which also cuts, or `None`.
-        truncate: Which part is dropped: `"end"`, `"start"` or `"middle"`.
-
-    Returns:
-        The rows and the length T, at least 1, that none of them exceeds.
-
-    Raises:
-        ValueError: If a length is below 1 or `truncate` is unknown.
-    """
-    check_positive(owner, max_length=max_length, pad_to=pad_to)
-    if truncate not in ("end", "start", "middle"):
-        raise ValueError(
-            f"{owner} expects `truncate` to be 'end', 'start' or 'middle'. "
-            f"Received: truncate={truncate!r}"
-        )
-    limit = min(max_length or sys.maxsize, pad_to or sys.maxsize)
-    kept = [_cut(row, limit, truncate) for row in rows]
-    return kept, pad_to or max((len(row) for row in kept), default=1) or 1
-
-
-def save_vocabulary(
-    owner: str, path: str | os.PathLike[str], vocabulary: Sequence[str], lowercase: bool
-) -> None:
-    """Writes what a tokenizer is made of as one JSON file, whole or not at all.
-
-    Args:
-        owner: Name of the tokenizer's class, for the file and the error message.
-        path: The file; one that exists is replaced.
-        vocabulary: Words or characters, index = id.
-        lowercase: Whether the tokenizer lower-cases.
-
-    Raises:
-        FileNotFoundError: If its folder does not exist.
-    """
-    path = pathlib.Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"{owner}.save expects an existing folder. Received: path={str(path)!r}"
-        )
-    content = {
-        "format": f"keras_attnpool.{owner}",
-        "version": _VERSION,
-        "lowercase": lowercase,
-        "vocabulary": vocabulary,
-    }
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        text = json.dumps(content, ensure_ascii=False, indent=0)
-        temporary.write_text(text + "\n", encoding="utf-8", newline="\n")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def load_vocabulary(owner: str, path: str | os.PathLike[str]) -> tuple[tuple[str, ...], bool]:
-    """Reads what `save_vocabulary` wrote for the same owner.
-
-    Args:
-        owner: Name of the tokenizer's class.
-        path: The file.
-
-    Returns:
-        The vocabulary and whether the tokenizer lower-cases.
-
-    Raises:
-        FileNotFoundError: If there is no such file.
-        ValueError: If the file is damaged or something else.
-    """
-    caller = f"{owner}.load({str(path)!r})"
-    try:
-        content = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"{caller} expects a file written by {owner}.save. Received: no JSON ({error})"
-        ) from error
-    found = content.get("format") if isinstance(content, dict) else None
-    if found != f"keras_attnpool.{owner}":
-        raise ValueError(f"{caller} expects a file written by {owner}.save. Received: other JSON")
-    if content.get("version") != _VERSION:
-        raise ValueError(
-            f"{caller} expects version {_VERSION} of the format. "
-            f"Received: version={content.get('version')!r}"
-        )
-    vocabulary, lowercase = content.get("vocabulary"), content.get("lowercase")
-    if not isinstance(vocabulary, list) or not isinstance(lowercase, bool):
-        raise ValueError(
-            f"{caller} expects a list `vocabulary` and a boolean `lowercase`. Received: "
-            f"{type(vocabulary).__name__} and {type(lowercase).__name__}"
-        )
-    return checked_vocabulary(caller, vocabulary), lowercase
-
-
-class WordTokenizer:
+class WordTokenizer(Vocabulary):
     """Splits text into words and punctuation and numbers them; id 0 is padding only.
 
     A token is a run of letters, digits and underscores or a run of other characters that are not
@@ -262,9 +71,10 @@ class WordTokenizer:
            [2, 1, 4, 3, 6]], dtype=int32)
     """
 
+    _owner = "WordTokenizer"
+
     def __init__(self, vocabulary: Iterable[str], lowercase: bool = True) -> None:
-        self._vocabulary = checked_vocabulary("WordTokenizer", vocabulary)
-        self._lowercase = bool(lowercase)
+        super().__init__(vocabulary, lowercase)
         self._rust = _rust_tokenizer(self._vocabulary, self._lowercase)
 
     @classmethod
@@ -321,24 +131,6 @@ class WordTokenizer:
         # The trained object also looks for "[PAD]" inside texts; the one built here does not.
         ids = rust.get_vocab()
         return cls(sorted(ids, key=ids.__getitem__), lowercase)
-
-    @property
-    def vocabulary(self) -> tuple[str, ...]:
-        """The words; the index of a word is its id."""
-        return self._vocabulary
-
-    @property
-    def vocabulary_size(self) -> int:
-        """Number of ids, padding included: the `input_dim` of an embedding."""
-        return len(self._vocabulary)
-
-    @property
-    def lowercase(self) -> bool:
-        """Whether text is lower-cased first."""
-        return self._lowercase
-
-    def __repr__(self) -> str:
-        return f"WordTokenizer(vocabulary_size={self.vocabulary_size}, lowercase={self.lowercase})"
 
     def tokenize(self, text: str) -> list[str]:
         """Splits one text into its normalized tokens, known or not.
@@ -487,47 +279,9 @@ class WordTokenizer:
             )
         return [self._vocabulary[index] for index in row[row != 0]]
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the tokenizer as one JSON file, whole or not at all.
-
-        Args:
-            path: The file; one that exists is replaced.
-
-        Raises:
-            FileNotFoundError: If its folder does not exist.
-        """
-        save_vocabulary("WordTokenizer", path, self._vocabulary, self._lowercase)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "WordTokenizer":
-        """Reads a tokenizer that `save` wrote.
-
-        Args:
-            path: The file.
-
-        Returns:
-            The tokenizer.
-
-        Raises:
-            FileNotFoundError: If there is no such file.
-            ValueError: If the file is damaged or something else.
-        """
-        return cls(*load_vocabulary("WordTokenizer", path))
-
     def _ids(self, texts: Sequence[str]) -> Iterator[list[int]]:
         """Yields the ids of each text, neither cut nor padded."""
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
             batch = texts[start : start + _TEXTS_AT_ONCE]
             for encoding in self._rust.encode_batch_fast(batch, add_special_tokens=False):
                 yield encoding.ids
-
-
-def _cut(row: list[int], limit: int, truncate: str) -> list[int]:
-    if len(row) <= limit:
-        return row
-    if truncate == "end":
-        return row[:limit]
-    if truncate == "start":
-        return row[-limit:]
-    tail = limit // 2
-    return row[: limit - tail] + row[len(row) - tail :]

@@ -10,12 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keras_attnpool.text.word_tokenizer import (
-    UNKNOWN,
-    WordTokenizer,
-    checked_texts,
-    checked_vocabulary,
-)
+from keras_attnpool.text._vocabulary import UNKNOWN, checked_texts, checked_vocabulary
+from keras_attnpool.text.word_tokenizer import WordTokenizer
 
 # gensim silently drops what follows in a longer "sentence".
 _LONGEST_FOR_GENSIM = 10_000

@@ -1,0 +1,255 @@
+"""What the tokenizers share: their vocabulary, its file, and the checks of texts and lengths."""
+
+import json
+import os
+import pathlib
+import reprlib
+import sys
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+
+PADDING = "[PAD]"
+UNKNOWN = "[UNK]"
+
+_VERSION = 1
+
+
+def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
+    """Returns texts as a list, or raises.
+
+    Args:
+        owner: Name for the error message.
+        texts: What should be a sequence of strings.
+
+    Returns:
+        The texts, all of them strings and valid Unicode.
+
+    Raises:
+        TypeError: If `texts` is one string or holds something else than strings.
+        ValueError: If a text is not valid Unicode.
+    """
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+        raise TypeError(
+            f"{owner} expects `texts` to be a sequence of strings. Received: {type(texts).__name__}"
+        )
+    texts = list(texts)
+    for index, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(
+                f"{owner} expects every text to be a string. "
+                f"Received: {type(text).__name__} at index {index}"
+            )
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"{owner} expects valid Unicode. Received: a lone surrogate at character "
+                f"{error.start} of the text at index {index}"
+            ) from None
+    return texts
+
+
+def check_positive(owner: str, **limits: int | None) -> None:
+    """Raises unless every limit is `None` or a positive integer.
+
+    Args:
+        owner: Name for the error message.
+        **limits: The limits by the names of their arguments.
+
+    Raises:
+        ValueError: If a limit is something else.
+    """
+    for name, limit in limits.items():
+        if limit is None:
+            continue
+        if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 1:
+            raise ValueError(
+                f"{owner} expects `{name}` to be None or a positive integer. "
+                f"Received: {name}={limit!r}"
+            )
+
+
+def checked_vocabulary(owner: str, vocabulary: Iterable[str]) -> tuple[str, ...]:
+    """Returns a vocabulary as a tuple, or raises.
+
+    Args:
+        owner: Name for the error message.
+        vocabulary: Words, index = id.
+
+    Returns:
+        The words: distinct non-empty strings, the first two `[PAD]` and `[UNK]`.
+
+    Raises:
+        ValueError: If that does not hold.
+    """
+    words = () if isinstance(vocabulary, str | bytes) else tuple(vocabulary)
+    if words[:2] != (PADDING, UNKNOWN):
+        found = vocabulary if isinstance(vocabulary, str | bytes) else words[:2]
+        raise ValueError(
+            f"{owner} expects a vocabulary that starts with {PADDING!r}, {UNKNOWN!r}. "
+            f"Received: {reprlib.repr(found)}"
+        )
+    seen: set[str] = set()
+    for index, word in enumerate(words):
+        if not isinstance(word, str) or not word or word in seen:
+            raise ValueError(
+                f"{owner} expects distinct non-empty words. "
+                f"Received: {reprlib.repr(word)} at index {index}"
+            )
+        seen.add(word)
+    return words
+
+
+def cut_rows(
+    owner: str,
+    rows: Iterable[list[Any]],
+    max_length: int | None,
+    pad_to: int | None,
+    truncate: str,
+) -> tuple[list[list[Any]], int]:
+    """Cuts rows as `encode` is asked to, and says how long they become with padding.
+
+    Args:
+        owner: Name for the error message.
+        rows: One list per text.
+        max_length: Longest length that is kept, or `None`.
+        pad_to: Fixed length, which also cuts, or `None`.
+        truncate: Which part is dropped: `"end"`, `"start"` or `"middle"`.
+
+    Returns:
+        The rows and the length T, at least 1, that none of them exceeds.
+
+    Raises:
+        ValueError: If a length is below 1 or `truncate` is unknown.
+    """
+    check_positive(owner, max_length=max_length, pad_to=pad_to)
+    if truncate not in ("end", "start", "middle"):
+        raise ValueError(
+            f"{owner} expects `truncate` to be 'end', 'start' or 'middle'. "
+            f"Received: truncate={truncate!r}"
+        )
+    limit = min(max_length or sys.maxsize, pad_to or sys.maxsize)
+    kept = [_cut(row, limit, truncate) for row in rows]
+    return kept, pad_to or max((len(row) for row in kept), default=1) or 1
+
+
+def _cut(row: list[int], limit: int, truncate: str) -> list[int]:
+    if len(row) <= limit:
+        return row
+    if truncate == "end":
+        return row[:limit]
+    if truncate == "start":
+        return row[-limit:]
+    tail = limit // 2
+    return row[: limit - tail] + row[len(row) - tail :]
+
+
+class Vocabulary:
+    """Base class of the tokenizers: what they are made of, kept in one JSON file.
+
+    Args:
+        vocabulary: Distinct non-empty strings, index = id, the first two `"[PAD]"` and `"[UNK]"`.
+        lowercase: Whether the tokenizer lower-cases.
+
+    Raises:
+        ValueError: If `vocabulary` is not of that form.
+    """
+
+    # The public class, for files and error messages; a user's subclass writes its files too.
+    _owner: str
+
+    def __init__(self, vocabulary: Iterable[str], lowercase: bool) -> None:
+        self._vocabulary = checked_vocabulary(self._owner, vocabulary)
+        self._lowercase = bool(lowercase)
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The words, or the characters; the index of each is its id."""
+        return self._vocabulary
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of ids, padding included: the size that their embedding needs."""
+        return len(self._vocabulary)
+
+    @property
+    def lowercase(self) -> bool:
+        """Whether text is lower-cased first."""
+        return self._lowercase
+
+    def __repr__(self) -> str:
+        return f"{self._owner}(vocabulary_size={self.vocabulary_size}, lowercase={self.lowercase})"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the tokenizer as one JSON file, whole or not at all.
+
+        Args:
+            path: The file; one that exists is replaced.
+
+        Raises:
+            FileNotFoundError: If its folder does not exist.
+        """
+        path = pathlib.Path(path)
+        if not path.parent.is_dir():
+            raise FileNotFoundError(
+                f"{self._owner}.save expects an existing folder. Received: path={str(path)!r}"
+            )
+        content = {
+            "format": f"keras_attnpool.{self._owner}",
+            "version": _VERSION,
+            "lowercase": self._lowercase,
+            "vocabulary": self._vocabulary,
+        }
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            text = json.dumps(content, ensure_ascii=False, indent=0)
+            temporary.write_text(text + "\n", encoding="utf-8", newline="\n")
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Reads a tokenizer that `save` wrote.
+
+        Args:
+            path: The file.
+
+        Returns:
+            The tokenizer.
+
+        Raises:
+            FileNotFoundError: If there is no such file.
+            ValueError: If the file is damaged or something else.
+        """
+        owner = cls._owner
+        caller = f"{owner}.load({str(path)!r})"
+        try:
+            content = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise ValueError(
+                f"{caller} expects a file written by {owner}.save. Received: no JSON ({error})"
+            ) from error
+        found = content.get("format") if isinstance(content, dict) else None
+        if found != f"keras_attnpool.{owner}":
+            raise ValueError(
+                f"{caller} expects a file written by {owner}.save. Received: other JSON"
+            )
+        if content.get("version") != _VERSION:
+            raise ValueError(
+                f"{caller} expects version {_VERSION} of the format. "
+                f"Received: version={content.get('version')!r}"
+            )
+        vocabulary, lowercase = content.get("vocabulary"), content.get("lowercase")
+        if not isinstance(vocabulary, list) or not isinstance(lowercase, bool):
+            raise ValueError(
+                f"{caller} expects a list `vocabulary` and a boolean `lowercase`. Received: "
+                f"{type(vocabulary).__name__} and {type(lowercase).__name__}"
+            )
+        vocabulary = checked_vocabulary(caller, vocabulary)
+        try:
+            return cls(vocabulary, lowercase)
+        except ValueError as error:
+            raise ValueError(f"{caller}: {error}") from error
