@@ -106,6 +106,15 @@ class HierarchicalEncoder(keras.layers.Layer):  # type: ignore[misc]
 
     def build(self, input_shape: Any) -> None:
         """Builds the encoder for one batch of sentences."""
+        # Before the encoder does, which would speak of inputs that the user never made.
+        packed = isinstance(input_shape, dict)
+        for shape, _ in self._pairs(input_shape, None):
+            self._check(shape, None, packed)
+        if packed and len(input_shape[DOCUMENTS]) != 2:
+            raise ValueError(
+                f"The 'documents' of layer '{self.name}' (HierarchicalEncoder) must have shape "
+                f"(batch, sentences). Received: shape {tuple(input_shape[DOCUMENTS])}"
+            )
         if not self.encoder.built:
             self.encoder.build(self._rows_shape(input_shape))
 

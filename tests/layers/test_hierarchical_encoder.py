@@ -537,6 +537,27 @@ def test_inputs_that_do_not_fit_are_errors(inputs, mask, message):
     assert "'the_name' (HierarchicalEncoder)" in str(error.value)
 
 
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ((5,), r"sentences of layer 'the_name'.*\(batch, sentences, words"),
+        ((5, 4, 3, 2), r"sentences of layer 'the_name'.*\(batch, sentences, words"),
+        ({"sentences_0": (), "documents": (2,)}, r"sentences of layer 'the_name'.*\(rows, words"),
+        ({"sentences_0": (4, 3), "documents": ()}, r"documents.*'the_name'.*\(batch, sentences"),
+        ([(5, 4, 3)], r"sentences of layer 'the_name'.*\(batch, sentences, words"),
+    ],
+)
+def test_the_encoder_does_not_speak_of_inputs_that_the_user_never_made(shapes, message, symbolic):
+    """It is built by the first call: what does not fit is refused before."""
+    layer = layers.HierarchicalEncoder(pooling(), name="the_name")
+    inputs = keras.tree.map_shape_structure(
+        lambda shape: keras.Input(shape) if symbolic else np.ones((2, *shape), "float32"), shapes
+    )
+    with pytest.raises(ValueError, match=message):
+        layer(inputs)
+
+
 def test_symbolic_inputs_that_do_not_fit_are_errors_too():
     layer = layers.HierarchicalEncoder(pooling(), name="the_name")
     layer.build((None, None, None, 3))
