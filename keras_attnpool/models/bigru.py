@@ -1,5 +1,9 @@
 """A bidirectional GRU with plain pooling."""
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
 import keras
 import numpy as np
 
@@ -12,7 +16,11 @@ from keras_attnpool.layers import (
 from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
 from keras_attnpool.types import ActivationLike
 
-POOLINGS = {"max": MaskedMaxPooling1D, "mean": MaskedAveragePooling1D, "last": LastPooling1D}
+POOLINGS: dict[str, Callable[..., Any]] = {
+    "max": MaskedMaxPooling1D,
+    "mean": MaskedAveragePooling1D,
+    "last": functools.partial(LastPooling1D, bidirectional=True),
+}
 
 
 def BiGRU(
@@ -34,8 +42,8 @@ def BiGRU(
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
         num_classes: Number of classes.
-        pooling: `"max"` (the paper's), `"mean"` or `"last"`. `"last"` is the states of both
-            directions at the last kept token.
+        pooling: `"max"` (the paper's), `"mean"` or `"last"`. `"last"` is each direction's final
+            state: the forward one's at the last kept token, the backward one's at the first.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.

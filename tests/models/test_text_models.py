@@ -244,6 +244,22 @@ class TestBaselines:
         found, vectors = numpy(states(ids())), numpy(pooled(ids()))
         np.testing.assert_allclose(vectors[1], np.r_[found[1, 2, :3], found[1, 0, 3:]], atol=1e-6)
 
+    def test_bigru_last_is_the_final_state_of_each_direction(self):
+        """The first word reaches both halves of the vector, and the backward GRU learns."""
+        model = build("BiGRU, last")
+        pooled = keras.Model(model.input, model.get_layer("pooling").output)
+        states = keras.Model(model.input, model.get_layer("encoder").output)
+        found, vectors = numpy(states(ids())), numpy(pooled(ids()))
+        np.testing.assert_allclose(vectors[1], np.r_[found[1, 2, :4], found[1, 0, 4:]], atol=1e-6)
+        other = numpy(pooled(np.array([[9, 2, 3]])))[0]
+        assert np.abs(other - vectors[1])[:4].max() > 1e-6
+        assert np.abs(other - vectors[1])[4:].max() > 1e-6
+        backward = model.get_layer("encoder").backward_gru
+        before = numpy(backward.cell.recurrent_kernel).copy()
+        model.compile(keras.optimizers.SGD(0.1), "sparse_categorical_crossentropy")
+        model.train_on_batch(ids(), np.array([0, 1, 2, 0]))
+        assert np.abs(numpy(backward.cell.recurrent_kernel) - before).max() > 0
+
     def test_bigru_pooling_is_checked(self):
         with pytest.raises(ValueError, match="'max', 'mean', 'last'"):
             build("BiGRU", pooling="first")
