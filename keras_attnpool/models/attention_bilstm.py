@@ -3,11 +3,10 @@
 import keras
 import numpy as np
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import AttentionPooling, ShortcutStackedBiLSTM
 from keras_attnpool.models.blocks import (
-    check_shares,
     classify,
-    load_embeddings,
     model_on_backbone,
     tokens_or_backbone,
     with_mask,
@@ -15,6 +14,7 @@ from keras_attnpool.models.blocks import (
 from keras_attnpool.types import ActivationLike
 
 
+@checked(merge_mode=("concat", "sum"))
 def AttentionBiLSTM(
     vocabulary_size: int | None,
     num_classes: int,
@@ -78,9 +78,7 @@ def AttentionBiLSTM(
           Classification
         - Zhou et al., Sequential Attention Module for Natural Language Processing, section 4.2
     """
-    check_shares(dropout=dropout)
-    inputs, x, mask, embedding = tokens_or_backbone(
-        "AttentionBiLSTM",
+    inputs, x, mask = tokens_or_backbone(
         vocabulary_size,
         embedding_dim,
         embeddings,
@@ -98,6 +96,4 @@ def AttentionBiLSTM(
     pooling = AttentionPooling(output_activation="tanh", name="pooling")
     vector = with_mask(pooling, x, mask)
     outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
-    model = model_on_backbone("AttentionBiLSTM", inputs, outputs, name)
-    load_embeddings(embedding, embeddings)
-    return model
+    return model_on_backbone(inputs, outputs, name)

@@ -3,11 +3,13 @@
 import keras
 import numpy as np
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import MaskedAveragePooling1D
-from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
+from keras_attnpool.models.blocks import classify, embed_tokens
 from keras_attnpool.types import ActivationLike
 
 
+@checked()
 def AverageEmbedding(
     vocabulary_size: int,
     num_classes: int,
@@ -53,11 +55,9 @@ def AverageEmbedding(
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, section 4.2
     """
-    tokens, embedded, embedding = embed_tokens(
+    tokens, embedded = embed_tokens(
         vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
     vector = MaskedAveragePooling1D(name="pooling")(embedded)
     outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
-    model = keras.Model(tokens, outputs, name=name)
-    load_embeddings(embedding, embeddings)
-    return model
+    return keras.Model(tokens, outputs, name=name)

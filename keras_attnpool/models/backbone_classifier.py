@@ -5,13 +5,32 @@ from typing import Any
 
 import keras
 
+from keras_attnpool._checks import Kind, Refused, checked
 from keras_attnpool.layers import MaskedAveragePooling1D, MaskedMaxPooling1D
 from keras_attnpool.models.blocks import classify, encode_tokens, model_on_backbone, with_mask
 from keras_attnpool.types import ActivationLike, Tensor
 
-POOLINGS = ("first", "mean", "max")
+POOLINGS = {"mean": MaskedAveragePooling1D, "max": MaskedMaxPooling1D}
+NAMES = ("first", *POOLINGS)
 
 
+def _is_layer(value: Any) -> bool:
+    return isinstance(value, keras.layers.Layer)
+
+
+POOLING = Kind(
+    f"one of {NAMES} or a keras layer",
+    lambda value: _is_layer(value) or (isinstance(value, str) and value in NAMES),
+)
+ENCODER = Kind(
+    "a keras layer or a list of layers",
+    lambda value: (
+        _is_layer(value) or (isinstance(value, list | tuple) and all(map(_is_layer, value)))
+    ),
+)
+
+
+@checked(pooling=POOLING, encoder=ENCODER)
 def BackboneClassifier(
     backbone: keras.Model | int,
     num_classes: int,
@@ -74,22 +93,22 @@ def BackboneClassifier(
     assert model.output_shape == (None, 3)
     ```
     """
-    inputs, x, mask = encode_tokens(
-        "BackboneClassifier", backbone, sequence_length, trainable_backbone
-    )
-    for stage in _stages(encoder):
+    inputs, x, mask = encode_tokens(backbone, sequence_length, trainable_backbone)
+    for stage in [encoder] if isinstance(encoder, keras.layers.Layer) else encoder:
         x = with_mask(stage, x, mask)
     if pooling == "first":
         vector = _first(x, mask)
     else:
-        vector = with_mask(_pooling_layer(pooling), x, mask)
+        layer = POOLINGS[pooling](name="pooling") if isinstance(pooling, str) else pooling
+        vector = with_mask(layer, x, mask)
     if len(vector.shape) != 2:
-        raise ValueError(
-            "`pooling` of BackboneClassifier must return one vector a text, (batch, dim). "
-            f"Received: {pooling!r}, which returns the shape {vector.shape}"
+        raise Refused(
+            "pooling",
+            "return one vector a text, (batch, dim)",
+            f"{pooling!r}, which returns the shape {vector.shape}",
         )
     outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
-    return model_on_backbone("BackboneClassifier", inputs, outputs, name)
+    return model_on_backbone(inputs, outputs, name)
 
 
 def _first(x: Tensor, mask: Tensor | None) -> Tensor:
@@ -101,25 +120,3 @@ def _first(x: Tensor, mask: Tensor | None) -> Tensor:
     steps = ops.take_along_axis(x, ops.expand_dims(first, axis=-1), axis=1)
     some = ops.expand_dims(ops.any(mask, axis=1), axis=-1)
     return ops.where(some, ops.squeeze(steps, axis=1), 0.0)
-
-
-def _stages(encoder: Any) -> list[Any]:
-    """The encoder's layers, in order."""
-    stages = list(encoder) if isinstance(encoder, list | tuple) else [encoder]
-    if not all(isinstance(stage, keras.layers.Layer) for stage in stages):
-        raise ValueError(
-            "`encoder` of BackboneClassifier must be a keras layer or a list of layers. "
-            f"Received: encoder={encoder!r}"
-        )
-    return stages
-
-
-def _pooling_layer(pooling: Any) -> Any:
-    if isinstance(pooling, keras.layers.Layer):
-        return pooling
-    if pooling not in POOLINGS:
-        raise ValueError(
-            f"`pooling` of BackboneClassifier must be one of {POOLINGS} or a layer. "
-            f"Received: pooling={pooling!r}"
-        )
-    return {"mean": MaskedAveragePooling1D, "max": MaskedMaxPooling1D}[pooling](name="pooling")

@@ -7,13 +7,14 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import (
     BidirectionalGRU,
     LastPooling1D,
     MaskedAveragePooling1D,
     MaskedMaxPooling1D,
 )
-from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
+from keras_attnpool.models.blocks import classify, embed_tokens
 from keras_attnpool.types import ActivationLike
 
 POOLINGS: dict[str, Callable[..., Any]] = {
@@ -23,6 +24,7 @@ POOLINGS: dict[str, Callable[..., Any]] = {
 }
 
 
+@checked(pooling=POOLINGS)
 def BiGRU(
     vocabulary_size: int,
     num_classes: int,
@@ -74,16 +76,10 @@ def BiGRU(
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, section 4.2
     """
-    if pooling not in POOLINGS:
-        raise ValueError(
-            f"`pooling` of BiGRU must be one of {tuple(POOLINGS)}. Received: pooling={pooling!r}"
-        )
-    tokens, embedded, embedding = embed_tokens(
+    tokens, embedded = embed_tokens(
         vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
     states = BidirectionalGRU(gru_units, name="encoder")(embedded)
     vector = POOLINGS[pooling](name="pooling")(states)
     outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
-    model = keras.Model(tokens, outputs, name=name)
-    load_embeddings(embedding, embeddings)
-    return model
+    return keras.Model(tokens, outputs, name=name)

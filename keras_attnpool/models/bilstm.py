@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import keras
 import numpy as np
 
+from keras_attnpool._checks import Refused, checked
 from keras_attnpool.layers import (
     LastPooling1D,
     MaskedAveragePooling1D,
@@ -12,12 +13,12 @@ from keras_attnpool.layers import (
     MultiDimAttentionPooling,
     StructuredSelfAttentionPooling,
 )
+from keras_attnpool.layers.shortcut_stacked_bilstm import SHORTCUTS
 from keras_attnpool.models.blocks import (
     classify_with_shortcut,
     embed_characters,
     embed_tokens,
     encode_states,
-    load_embeddings,
 )
 from keras_attnpool.types import ActivationLike, RegularizerLike
 
@@ -33,9 +34,10 @@ def plain_pooling(
             num_heads, attention_dim, attention_regularizer=attention_regularizer, name="pooling"
         )
     if attention_regularizer is not None:
-        raise ValueError(
-            "An `attention_regularizer` needs a pooling with attention. "
-            f"Received: pooling={pooling!r}, attention_regularizer={attention_regularizer!r}"
+        raise Refused(
+            "attention_regularizer",
+            "be left out with a pooling that does not use it",
+            f"pooling={pooling!r}, attention_regularizer={attention_regularizer!r}",
         )
     if pooling == "last":
         return LastPooling1D(bidirectional=True, name="pooling")
@@ -44,6 +46,7 @@ def plain_pooling(
     return {"max": MaskedMaxPooling1D, "mean": MaskedAveragePooling1D}[pooling](name="pooling")
 
 
+@checked(pooling=POOLINGS, shortcut=SHORTCUTS)
 def BiLSTM(
     vocabulary_size: int,
     num_classes: int,
@@ -123,11 +126,7 @@ def BiLSTM(
         - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
           table 1
     """
-    if pooling not in POOLINGS:
-        raise ValueError(
-            f"`pooling` of BiLSTM must be one of {POOLINGS}. Received: pooling={pooling!r}"
-        )
-    tokens, embedded, embedding = embed_tokens(
+    tokens, embedded = embed_tokens(
         vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
     characters, embedded = embed_characters(
@@ -139,6 +138,4 @@ def BiLSTM(
         layer(states), num_classes, hidden_units, dropout, classifier_activation
     )
     inputs = tokens if characters is None else [tokens, characters]
-    model = keras.Model(inputs, outputs, name=name)
-    load_embeddings(embedding, embeddings)
-    return model
+    return keras.Model(inputs, outputs, name=name)

@@ -1,13 +1,13 @@
 """What the models share: token ids to embeddings, embeddings to states, a vector to scores."""
 
 import inspect
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
 import keras
 import numpy as np
 
+from keras_attnpool._checks import Refused
 from keras_attnpool.layers import CharacterEmbedding, ShortcutStackedBiLSTM
 from keras_attnpool.types import ActivationLike, Tensor
 
@@ -51,104 +51,73 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
         return cls(**{**config, "encoder": encoder})
 
 
-def check_sizes(least: int = 1, **sizes: int | None) -> None:
-    """Raises unless every size is an integer that an axis can have.
-
-    Args:
-        least: The least size.
-        **sizes: Sizes by the names of their arguments.
-
-    Raises:
-        ValueError: If one is something else.
-    """
-    for name, size in sizes.items():
-        integer = isinstance(size, numbers.Integral) and not isinstance(size, bool)
-        if not integer or not least <= size < 2**31:  # type: ignore[operator]
-            raise ValueError(
-                f"`{name}` must be an integer >= {least} (and < 2**31). Received: {name}={size!r}"
-            )
-
-
-def check_shares(**shares: float) -> None:
-    """Raises unless every share, as of dropout, is a number in [0, 1).
-
-    Args:
-        **shares: Shares by the names of their arguments.
-
-    Raises:
-        ValueError: If one is something else.
-    """
-    for name, share in shares.items():
-        number = isinstance(share, numbers.Real) and not isinstance(share, bool)
-        if not number or not 0 <= share < 1:
-            raise ValueError(f"`{name}` must be a number in [0, 1). Received: {name}={share!r}")
-
-
 def embed_tokens(
     vocabulary_size: int,
     embedding_dim: int,
     embeddings: np.ndarray | None,
     trainable: bool,
     mask_zero: bool = True,
-) -> tuple[Tensor, Tensor, keras.layers.Embedding]:
-    """Token ids `(batch, time)`, 0 = padding, their embeddings and the embedding layer.
+) -> tuple[Tensor, Tensor]:
+    """Token ids `(batch, time)`, 0 = padding, and their embeddings.
 
     Args:
         vocabulary_size: Number of ids, padding included.
         embedding_dim: Size of an embedding; `embeddings` overrides it.
         embeddings: Pre-trained matrix `(vocabulary_size, dim)`, or `None` to start at random. It is
-            set by `load_embeddings` once the model stands, so that it is not part of the config.
+            set once the layer is built, so that it is not part of the config.
         trainable: Whether the embeddings are trained (fine-tuned).
         mask_zero: Whether the embeddings carry the Keras mask "id is not 0".
 
     Returns:
-        The symbolic ids, the symbolic embeddings `(batch, time, dim)` and the layer.
+        The symbolic ids and the symbolic embeddings `(batch, time, dim)`.
 
     Raises:
-        ValueError: If the matrix does not have `vocabulary_size` rows, or for impossible sizes.
+        ValueError: If the matrix does not have `vocabulary_size` rows.
     """
-    check_sizes(vocabulary_size=vocabulary_size)
-    if not isinstance(trainable, bool):
-        raise ValueError(
-            "`trainable_embeddings` must be True or False. "
-            f"Received: trainable_embeddings={trainable!r}"
-        )
     if embeddings is not None:
-        shape = np.shape(embeddings)
-        if len(shape) != 2 or shape[0] != vocabulary_size:
-            raise ValueError(
-                f"`embeddings` must have shape (vocabulary_size, dim) = ({vocabulary_size}, dim). "
-                f"Received: an array of shape {shape}"
+        if len(embeddings) != vocabulary_size:
+            raise Refused(
+                "embeddings",
+                f"have shape (vocabulary_size, dim) = ({vocabulary_size}, dim)",
+                f"an array of shape {embeddings.shape}",
             )
-        embedding_dim = shape[1]
-    check_sizes(embedding_dim=embedding_dim)
+        embedding_dim = embeddings.shape[1]
     tokens = keras.Input((None,), dtype="int32", name="tokens")
     layer = keras.layers.Embedding(
         vocabulary_size, embedding_dim, mask_zero=mask_zero, trainable=trainable, name="embedding"
     )
-    return tokens, layer(tokens), layer
+    embedded = layer(tokens)
+    if embeddings is not None:
+        layer.set_weights([embeddings])
+    return tokens, embedded
 
 
-def document_inputs(owner: str, packed: int) -> Any:
+def embed_and_mask(
+    vocabulary_size: int, embedding_dim: int, embeddings: np.ndarray | None, trainable: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`embed_tokens` for layers that know no Keras mask.
+
+    Returns:
+        The ids; their embeddings, zeros at padding whatever row 0 of the matrix holds; and the mask
+        "id is not 0".
+    """
+    tokens, embedded = embed_tokens(
+        vocabulary_size, embedding_dim, embeddings, trainable, mask_zero=False
+    )
+    mask = keras.ops.not_equal(tokens, 0)
+    return tokens, keras.ops.where(keras.ops.expand_dims(mask, -1), embedded, 0.0), mask
+
+
+def document_inputs(packed: int) -> Any:
     """The symbolic ids of documents, padded or packed.
 
     Args:
-        owner: The model that is built, for the message.
         packed: 0, or the number of arrays of sentences that `text.DocumentBatches` serves.
 
     Returns:
         Ids `(batch, sentences, words)`, or a dictionary of `"sentences_0"` `(rows, words)` ... and
         `"documents"` `(batch, sentences)`.
-
-    Raises:
-        ValueError: If `packed` is not an integer from 0, or beyond what an array can count.
     """
-    integer = isinstance(packed, numbers.Integral) and not isinstance(packed, bool)
-    if not integer or not 0 <= packed < 2**31:
-        raise ValueError(
-            f"`packed` of {owner} must be an integer from 0 (and < 2**31). "
-            f"Received: packed={packed!r}"
-        )
     if not packed:
         return keras.Input((None, None), dtype="int32", name="tokens")
     names = [*(f"sentences_{group}" for group in range(packed)), "documents"]
@@ -156,12 +125,11 @@ def document_inputs(owner: str, packed: int) -> Any:
 
 
 def encode_tokens(
-    owner: str, backbone: Any, sequence_length: int | None, trainable: bool
+    backbone: keras.Model | int, sequence_length: int | None, trainable: bool
 ) -> tuple[Any, Tensor, Tensor | None]:
     """Symbolic inputs of a token encoder, the states that it makes of them, and their mask.
 
     Args:
-        owner: The model that is built, for the messages.
         backbone: A `keras.Model` to `(batch, time, dim)`, or to a dictionary that holds this as
             `"sequence_output"`, as KerasHub's backbones are; or an integer, the `dim` of token
             features that come precomputed.
@@ -177,18 +145,12 @@ def encode_tokens(
         the states may carry a Keras mask.
 
     Raises:
-        ValueError: If the backbone is none of these, or nothing tells which ids are padding.
+        ValueError: If the backbone returns no states, or nothing tells which ids are padding.
     """
-    if isinstance(backbone, int) and not isinstance(backbone, bool) and backbone >= 1:
+    if isinstance(backbone, int):
         features = keras.Input((sequence_length, backbone), name="features")
         mask = keras.Input((sequence_length,), dtype="bool", name="padding_mask")
         return {"features": features, "padding_mask": mask}, features, mask
-    if not isinstance(backbone, keras.Model) or getattr(backbone, "inputs", None) is None:
-        raise ValueError(
-            f"`backbone` of {owner} must be a built functional or Sequential keras.Model, such as "
-            "a backbone of KerasHub, or an integer, the size of precomputed token features. "
-            f"Received: backbone={backbone!r}"
-        )
     backbone.trainable = trainable
     structure = backbone.inputs[0] if isinstance(backbone, keras.Sequential) else backbone.input
     inputs = keras.tree.map_structure(lambda x: _same_input(x, sequence_length), structure)
@@ -196,14 +158,16 @@ def encode_tokens(
     if isinstance(states, dict) and "sequence_output" in states:
         states = states["sequence_output"]
     if not isinstance(states, keras.KerasTensor) or len(states.shape) != 3:
-        raise ValueError(
-            f"`backbone` of {owner} must return states (batch, time, dim), or a dictionary that "
-            f"holds them as 'sequence_output'. Received: {backbone.name!r} with the output {states}"
+        raise Refused(
+            "backbone",
+            "return states (batch, time, dim), or a dictionary that holds them as "
+            "'sequence_output'",
+            f"{backbone.name!r} with the output {states}",
         )
-    return inputs, states, _padding_mask(owner, backbone, inputs, states)
+    return inputs, states, _padding_mask(backbone, inputs, states)
 
 
-def _padding_mask(owner: str, backbone: keras.Model, inputs: Any, states: Tensor) -> Tensor | None:
+def _padding_mask(backbone: keras.Model, inputs: Any, states: Tensor) -> Tensor | None:
     """The mask of a backbone's tokens, from its inputs; `None` if the states carry their own."""
     for name in ("padding_mask", "attention_mask"):
         if isinstance(inputs, dict) and name in inputs:
@@ -213,50 +177,48 @@ def _padding_mask(owner: str, backbone: keras.Model, inputs: Any, states: Tensor
     if len(flat) == 1 and ids:
         return keras.ops.not_equal(flat[0], 0)
     if ids and getattr(states, "_keras_mask", None) is None:
-        raise ValueError(
-            f"`backbone` of {owner} must tell padding from tokens: by an input 'padding_mask' or "
-            "'attention_mask', by a Keras mask, or by a single input of ids where 0 is padding. "
-            f"Received: {backbone.name!r} with the inputs {[x.name for x in flat]}"
+        raise Refused(
+            "backbone",
+            "tell padding from tokens: by an input 'padding_mask' or 'attention_mask', by a Keras "
+            "mask, or by a single input of ids where 0 is padding",
+            f"{backbone.name!r} with the inputs {[x.name for x in flat]}",
         )
     return None
 
 
 def tokens_or_backbone(
-    owner: str,
     vocabulary_size: int | None,
     embedding_dim: int,
     embeddings: np.ndarray | None,
     trainable_embeddings: bool,
-    backbone: Any,
+    backbone: keras.Model | int | None,
     sequence_length: int | None,
     trainable_backbone: bool,
-) -> tuple[Any, Tensor, Tensor | None, keras.layers.Embedding | None]:
+) -> tuple[Any, Tensor, Tensor | None]:
     """Inputs, states and mask of embedded tokens or of a backbone, whichever is asked for.
 
     Returns:
-        Those of `encode_tokens`, or the ids, their embeddings and the mask "id is not 0"; and the
-        embedding layer, `None` on a backbone.
+        Those of `encode_tokens`, or those of `embed_and_mask`.
 
     Raises:
         ValueError: Unless exactly one of `vocabulary_size` and `backbone` is given, and no
             `embeddings` beside a backbone.
     """
-    if (vocabulary_size is None) == (backbone is None):
-        raise ValueError(
-            f"{owner} needs `vocabulary_size` or `backbone`, and one of them must be None. "
-            f"Received: vocabulary_size={vocabulary_size!r}, backbone={backbone!r}"
+    if backbone is None and vocabulary_size is not None:
+        return embed_and_mask(vocabulary_size, embedding_dim, embeddings, trainable_embeddings)
+    if backbone is None or vocabulary_size is not None:
+        raise Refused(
+            "vocabulary_size",
+            "be given where there is no `backbone`, and be None where there is one",
+            f"vocabulary_size={vocabulary_size!r}, backbone={backbone!r}",
         )
-    if vocabulary_size is None:
-        if embeddings is not None:
-            raise ValueError(
-                f"{owner} has no use for `embeddings` on a `backbone`. Received: embeddings of "
-                f"shape {np.shape(embeddings)}, backbone={backbone!r}"
-            )
-        return *encode_tokens(owner, backbone, sequence_length, trainable_backbone), None
-    tokens, embedded, embedding = embed_tokens(
-        vocabulary_size, embedding_dim, embeddings, trainable_embeddings, mask_zero=False
-    )
-    return tokens, embedded, keras.ops.not_equal(tokens, 0), embedding
+    if embeddings is not None:
+        raise Refused(
+            "embeddings",
+            "be None on a `backbone`",
+            f"embeddings of shape {embeddings.shape}, backbone={backbone!r}",
+        )
+    return encode_tokens(backbone, sequence_length, trainable_backbone)
 
 
 def with_mask(layer: Any, x: Tensor, mask: Tensor | None) -> Tensor:
@@ -265,7 +227,7 @@ def with_mask(layer: Any, x: Tensor, mask: Tensor | None) -> Tensor:
     return layer(x, mask=mask) if reads else layer(x)
 
 
-def model_on_backbone(owner: str, inputs: Any, outputs: Tensor, name: str) -> keras.Model:
+def model_on_backbone(inputs: Any, outputs: Tensor, name: str) -> keras.Model:
     """The model, once no two of its weights have one path.
 
     Keras keeps PyTorch's parameters by the paths of weights: of two with one path, the optimizer
@@ -278,9 +240,10 @@ def model_on_backbone(owner: str, inputs: Any, outputs: Tensor, name: str) -> ke
     paths = [weight.path for weight in model.weights]
     twice = sorted({path for path in paths if paths.count(path) > 1})
     if twice:
-        raise ValueError(
-            f"The layers of the `backbone` of {owner} must not be called like those behind it: "
-            f"two weights would have one path. Received: a backbone with the weights {twice}"
+        raise Refused(
+            "backbone",
+            "have no layers that are called like those behind it: two weights would have one path",
+            f"a backbone with the weights {twice}",
         )
     return model
 
@@ -291,12 +254,6 @@ def _same_input(x: Tensor, sequence_length: int | None) -> Tensor:
     if shape and sequence_length:
         shape = (sequence_length, *shape[1:])
     return keras.Input(shape, dtype=x.dtype, name=x.name)
-
-
-def load_embeddings(layer: keras.layers.Embedding | None, embeddings: np.ndarray | None) -> None:
-    """Sets the pre-trained matrix, if there is one."""
-    if layer is not None and embeddings is not None:
-        layer.set_weights([np.asarray(embeddings)])
 
 
 def classify(
@@ -319,21 +276,8 @@ def classify(
 
     Returns:
         Symbolic `(batch, num_classes)`.
-
-    Raises:
-        ValueError: If there are fewer than 2 classes.
     """
-    check_sizes(2, num_classes=num_classes)
-    check_shares(dropout=dropout)
-    try:
-        keras.activations.get(activation)
-    except (ValueError, TypeError) as error:
-        raise ValueError(
-            "`classifier_activation` must be something that keras.activations knows. "
-            f"Received: classifier_activation={activation!r}"
-        ) from error
     if hidden_units is not None:
-        check_sizes(hidden_units=hidden_units)
         vector = keras.layers.Dense(
             hidden_units, activation=hidden_activation, name="classifier_hidden"
         )(vector)
@@ -378,7 +322,6 @@ def encode_states(
     embedded: Tensor, lstm_units: int, num_layers: int, shortcut: str, embedding_dropout: float
 ) -> Tensor:
     """Stacked BiLSTMs with shortcuts over the embeddings: `(batch, time, 2 * lstm_units)`."""
-    check_shares(embedding_dropout=embedding_dropout)
     if embedding_dropout:
         embedded = keras.layers.Dropout(embedding_dropout, name="embedding_dropout")(embedded)
     encoder = ShortcutStackedBiLSTM(lstm_units, num_layers, shortcut=shortcut, name="encoder")
@@ -406,12 +349,7 @@ def classify_with_shortcut(
 
     Returns:
         Symbolic `(batch, num_classes)`.
-
-    Raises:
-        ValueError: If there are fewer than 2 classes.
     """
-    check_sizes(hidden_units=hidden_units)
-    check_shares(dropout=dropout)
     first = keras.layers.Dense(hidden_units, activation="relu", name="classifier_hidden_0")(vector)
     if dropout:
         first = keras.layers.Dropout(dropout, name="classifier_dropout_0")(first)

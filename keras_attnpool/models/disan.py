@@ -1,10 +1,12 @@
 """DiSAN and Bi-BloSAN: directional self-attention of both directions, whole or in blocks."""
 
 from collections.abc import Callable
+from typing import Any
 
 import keras
 import numpy as np
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import (
     BlockSelfAttention,
     DirectionalSelfAttention,
@@ -12,14 +14,14 @@ from keras_attnpool.layers import (
 )
 from keras_attnpool.models.blocks import (
     classify,
-    load_embeddings,
     model_on_backbone,
     tokens_or_backbone,
     with_mask,
 )
-from keras_attnpool.types import ActivationLike, RegularizerLike
+from keras_attnpool.types import ActivationLike, RegularizerLike, Tensor
 
 
+@checked()
 def DiSAN(
     vocabulary_size: int | None,
     num_classes: int,
@@ -82,8 +84,15 @@ def DiSAN(
           Understanding
     """
     return _bidirectional(
-        "DiSAN",
-        vocabulary_size,
+        tokens_or_backbone(
+            vocabulary_size,
+            embedding_dim,
+            embeddings,
+            trainable_embeddings,
+            backbone,
+            sequence_length,
+            trainable_backbone,
+        ),
         num_classes,
         lambda direction: DirectionalSelfAttention(
             units,
@@ -94,10 +103,6 @@ def DiSAN(
             name=direction,
         ),
         activation,
-        embedding_dim,
-        embeddings,
-        trainable_embeddings,
-        (backbone, sequence_length, trainable_backbone),
         hidden_units,
         dropout,
         kernel_regularizer,
@@ -106,6 +111,7 @@ def DiSAN(
     )
 
 
+@checked()
 def BiBloSAN(
     vocabulary_size: int | None,
     num_classes: int,
@@ -170,8 +176,15 @@ def BiBloSAN(
           Sequence Modeling
     """
     return _bidirectional(
-        "BiBloSAN",
-        vocabulary_size,
+        tokens_or_backbone(
+            vocabulary_size,
+            embedding_dim,
+            embeddings,
+            trainable_embeddings,
+            backbone,
+            sequence_length,
+            trainable_backbone,
+        ),
         num_classes,
         lambda direction: BlockSelfAttention(
             units,
@@ -183,10 +196,6 @@ def BiBloSAN(
             name=direction,
         ),
         activation,
-        embedding_dim,
-        embeddings,
-        trainable_embeddings,
-        (backbone, sequence_length, trainable_backbone),
         hidden_units,
         dropout,
         kernel_regularizer,
@@ -196,25 +205,18 @@ def BiBloSAN(
 
 
 def _bidirectional(
-    owner: str,
-    vocabulary_size: int | None,
+    tokens: tuple[Any, Tensor, Tensor | None],
     num_classes: int,
     attention: Callable[[str], keras.layers.Layer],
     activation: ActivationLike,
-    embedding_dim: int,
-    embeddings: np.ndarray | None,
-    trainable_embeddings: bool,
-    backbone: tuple[keras.Model | int | None, int | None, bool],
     hidden_units: int | None,
     dropout: float,
     kernel_regularizer: RegularizerLike,
     classifier_activation: ActivationLike,
     name: str,
 ) -> keras.Model:
-    """Embeddings or backbone, an attention of each direction, pooling, classifier."""
-    inputs, x, mask, embedding = tokens_or_backbone(
-        owner, vocabulary_size, embedding_dim, embeddings, trainable_embeddings, *backbone
-    )
+    """Attention of both directions to what `tokens_or_backbone` returns, pooling, classifier."""
+    inputs, x, mask = tokens
     both = [with_mask(attention(direction), x, mask) for direction in ("forward", "backward")]
     pooling = MultiDimAttentionPooling(
         activation=activation, kernel_regularizer=kernel_regularizer, name="pooling"
@@ -223,6 +225,4 @@ def _bidirectional(
     if dropout and hidden_units is not None:
         vector = keras.layers.Dropout(dropout, name="pooled_dropout")(vector)
     outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation, "elu")
-    model = model_on_backbone(owner, inputs, outputs, name)
-    load_embeddings(embedding, embeddings)
-    return model
+    return model_on_backbone(inputs, outputs, name)

@@ -5,18 +5,20 @@ from collections.abc import Sequence
 import keras
 import numpy as np
 
+from keras_attnpool._checks import Refused, checked
 from keras_attnpool.layers import GeneralizedPooling, PairMatching
+from keras_attnpool.layers.shortcut_stacked_bilstm import SHORTCUTS
 from keras_attnpool.models.bilstm import POOLINGS, plain_pooling
 from keras_attnpool.models.blocks import (
     classify_with_shortcut,
     embed_characters,
     embed_tokens,
     encode_states,
-    load_embeddings,
 )
 from keras_attnpool.types import ActivationLike, RegularizerLike
 
 
+@checked(shortcut=SHORTCUTS)
 def GeneralizedPoolingClassifier(
     vocabulary_size: int,
     num_classes: int,
@@ -103,7 +105,7 @@ def GeneralizedPoolingClassifier(
     Reference:
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 1-9
     """
-    tokens, embedded, embedding = embed_tokens(
+    tokens, embedded = embed_tokens(
         vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
     characters, embedded = embed_characters(
@@ -124,11 +126,10 @@ def GeneralizedPoolingClassifier(
         vector, num_classes, hidden_units, dropout, classifier_activation
     )
     inputs = tokens if characters is None else [tokens, characters]
-    model = keras.Model(inputs, outputs, name=name)
-    load_embeddings(embedding, embeddings)
-    return model
+    return keras.Model(inputs, outputs, name=name)
 
 
+@checked(pooling=("generalized", *POOLINGS), shortcut=SHORTCUTS)
 def GeneralizedPoolingPair(
     vocabulary_size: int,
     num_classes: int = 3,
@@ -238,7 +239,7 @@ def GeneralizedPoolingPair(
             embedding_regularizer=embedding_regularizer,
             name="pooling",
         )
-    elif pooling in POOLINGS:
+    else:
         unused = {
             "scalar": scalar,
             "attention_dropout": attention_dropout,
@@ -247,17 +248,13 @@ def GeneralizedPoolingPair(
         }
         for option, value in unused.items():
             if value:
-                raise ValueError(
-                    f"`{option}` of GeneralizedPoolingPair needs pooling='generalized'. "
-                    f"Received: pooling={pooling!r}, {option}={value!r}"
+                raise Refused(
+                    option,
+                    "be left out with a pooling that does not use it",
+                    f"pooling={pooling!r}, {option}={value!r}",
                 )
         layer = plain_pooling(pooling, num_heads, attention_dim, attention_regularizer)
-    else:
-        raise ValueError(
-            f"`pooling` of GeneralizedPoolingPair must be one of {('generalized', *POOLINGS)}. "
-            f"Received: pooling={pooling!r}"
-        )
-    tokens, embedded, embedding = embed_tokens(
+    tokens, embedded = embed_tokens(
         vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
     characters, embedded = embed_characters(
@@ -266,7 +263,6 @@ def GeneralizedPoolingPair(
     states = encode_states(embedded, lstm_units, num_layers, shortcut, embedding_dropout)
     inputs = tokens if characters is None else [tokens, characters]
     encoder = keras.Model(inputs, layer(states), name="sentence_encoder")
-    load_embeddings(embedding, embeddings)
 
     pair = [keras.Input((None,), dtype="int32", name=f"tokens_{side}") for side in "ab"]
     if characters is None:

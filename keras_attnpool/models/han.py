@@ -3,17 +3,13 @@
 import keras
 import numpy as np
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import AttentionPooling, BidirectionalGRU, HierarchicalEncoder
-from keras_attnpool.models.blocks import (
-    check_shares,
-    classify,
-    document_inputs,
-    embed_tokens,
-    load_embeddings,
-)
+from keras_attnpool.models.blocks import classify, document_inputs, embed_tokens
 from keras_attnpool.types import ActivationLike, Tensor
 
 
+@checked()
 def HAN(
     vocabulary_size: int,
     num_classes: int,
@@ -72,23 +68,19 @@ def HAN(
           Classification, section 4.2
     """
 
-    check_shares(dropout=dropout)
-
     def level(x: Tensor, prefix: str = "") -> Tensor:
         states = BidirectionalGRU(gru_units, name=f"{prefix}encoder")(x)
         if dropout:
             states = keras.layers.Dropout(dropout, name=f"{prefix}dropout")(states)
         return AttentionPooling(attention_dim, name=f"{prefix}pooling")(states)
 
-    tokens, embedded, embedding = embed_tokens(
+    tokens, embedded = embed_tokens(
         vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
     # Each level has names of its own: Keras keeps PyTorch's parameters by the paths of weights, and
     # of two with one path the optimizer would never clear the gradients of one.
     sentence_encoder = keras.Model(tokens, level(embedded, "word_"), name="sentence_encoder")
-    inputs = document_inputs("HAN", packed)
+    inputs = document_inputs(packed)
     sentences = HierarchicalEncoder(sentence_encoder, name="sentences")(inputs)
     outputs = classify(level(sentences), num_classes, hidden_units, 0.0, classifier_activation)
-    model = keras.Model(inputs, outputs, name=name)
-    load_embeddings(embedding, embeddings)
-    return model
+    return keras.Model(inputs, outputs, name=name)

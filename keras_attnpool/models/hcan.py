@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 
+from keras_attnpool._checks import Refused, checked
 from keras_attnpool.layers import (
     AddPositionEmbedding,
     ConvAttentionPooling,
@@ -10,18 +11,11 @@ from keras_attnpool.layers import (
     HierarchicalEncoder,
     MaskedMaxPooling1D,
 )
-from keras_attnpool.models.blocks import (
-    check_shares,
-    classify,
-    document_inputs,
-    embed_tokens,
-    load_embeddings,
-)
+from keras_attnpool.models.blocks import classify, document_inputs, embed_tokens
 from keras_attnpool.types import ActivationLike, Tensor
 
-POOLINGS = ("target", "max")
 
-
+@checked(pooling=("target", "max"))
 def HCAN(
     vocabulary_size: int,
     num_classes: int,
@@ -110,15 +104,17 @@ def HCAN(
         - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text
           Classification
     """
-    check_shares(dropout=dropout)
-    if pooling not in POOLINGS:
-        raise ValueError(
-            f"`pooling` of HCAN must be one of {POOLINGS}. Received: pooling={pooling!r}"
-        )
     if packed and not hierarchical:
-        raise ValueError(
-            "`packed` inputs of HCAN are sentences, of which hierarchical=False has none. "
-            f"Received: packed={packed}"
+        raise Refused(
+            "packed",
+            "be 0 with hierarchical=False: packed inputs are sentences",
+            f"packed={packed}",
+        )
+    if filters % num_heads:
+        raise Refused(
+            "filters",
+            "be a multiple of `num_heads`",
+            f"filters={filters}, num_heads={num_heads}",
         )
 
     def level(x: Tensor, max_length: int, prefix: str = "") -> Tensor:
@@ -134,7 +130,7 @@ def HCAN(
             num_heads, filters, kernel_size, value_conv, dropout=dropout, name=f"{prefix}pooling"
         )(x)
 
-    tokens, embedded, embedding = embed_tokens(
+    tokens, embedded = embed_tokens(
         vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
     # Each level has names of its own: Keras keeps PyTorch's parameters by the paths of weights, and
@@ -142,10 +138,8 @@ def HCAN(
     inputs, vector = tokens, level(embedded, max_words, "word_" if hierarchical else "")
     if hierarchical:
         sentence_encoder = keras.Model(tokens, vector, name="sentence_encoder")
-        inputs = document_inputs("HCAN", packed)
+        inputs = document_inputs(packed)
         sentences = HierarchicalEncoder(sentence_encoder, name="sentences")(inputs)
         vector = level(sentences, max_sentences)
     outputs = classify(vector, num_classes, hidden_units, classifier_dropout, classifier_activation)
-    model = keras.Model(inputs, outputs, name=name)
-    load_embeddings(embedding, embeddings)
-    return model
+    return keras.Model(inputs, outputs, name=name)

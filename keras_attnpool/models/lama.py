@@ -1,19 +1,23 @@
 """LAMA: a BiGRU pooled by low-rank multi-head attention, and its variant without a GRU."""
 
+import inspect
+
 import keras
 import numpy as np
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import (
     BidirectionalGRU,
     LowRankAttentionPooling,
     MaskedAveragePooling1D,
 )
-from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
+from keras_attnpool.models.blocks import classify, embed_tokens
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike
 
 CONTEXTS = ("embeddings", "mean", "learned")
 
 
+@checked(context=CONTEXTS)
 def LAMA(
     vocabulary_size: int,
     num_classes: int,
@@ -91,11 +95,7 @@ def LAMA(
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, eq. 1-19 and section 3.5
     """
-    if context not in CONTEXTS:
-        raise ValueError(
-            f"`context` of LAMA must be one of {CONTEXTS}. Received: context={context!r}"
-        )
-    tokens, embedded, embedding = embed_tokens(
+    tokens, embedded = embed_tokens(
         vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
     states = embedded
@@ -119,11 +119,10 @@ def LAMA(
     else:
         vector = pooling(states)
     outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
-    model = keras.Model(tokens, outputs, name=name)
-    load_embeddings(embedding, embeddings)
-    return model
+    return keras.Model(tokens, outputs, name=name)
 
 
+@checked(context=CONTEXTS)
 def LAMAEncoder(
     vocabulary_size: int,
     num_classes: int,
@@ -192,7 +191,8 @@ def LAMAEncoder(
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, section 5.2
     """
-    return LAMA(
+    # The arguments are checked; an error inside is this builder's.
+    return inspect.unwrap(LAMA)(
         vocabulary_size,
         num_classes,
         num_heads=num_heads,

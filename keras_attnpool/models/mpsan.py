@@ -6,6 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_attnpool._checks import Kind, checked
 from keras_attnpool.layers import (
     FusionGate,
     MaskedAveragePooling1D,
@@ -14,7 +15,8 @@ from keras_attnpool.layers import (
     PositionalSelfAttention,
     PositionFusion,
 )
-from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
+from keras_attnpool.models.blocks import classify, embed_tokens
+from keras_attnpool.ops.positions import NAMES, parse_positions
 from keras_attnpool.types import ActivationLike, RegularizerLike, Tensor
 
 POSITIONS = (
@@ -23,10 +25,25 @@ POSITIONS = (
     ("backward", "scaled_distance"),
     ("forward", "scaled_distance"),
 )
-FUSIONS = ("position", "gate", None)
+FUSIONS = ("position", "gate")
 POOLINGS = ("multi_dim", "mean")
 
 
+def _are_positions(value: Any) -> bool:
+    try:
+        return isinstance(value, list | tuple) and all(parse_positions(v, "") for v in value)
+    except ValueError:
+        return False
+
+
+POSITION_LISTS = Kind(
+    f"a list of lists of names, one for each attention, such as [['backward'], ['faraway_2']]; "
+    f"the names are {NAMES}, m is 1 or more, and those of one list allow some pair of steps",
+    _are_positions,
+)
+
+
+@checked(positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS)
 def MPSAN(
     vocabulary_size: int,
     num_classes: int,
@@ -108,7 +125,7 @@ def MPSAN(
     Reference:
         - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification
     """
-    tokens, embedded, embedding = embed_tokens(
+    tokens, embedded = embed_tokens(
         vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
     vector = _encode(
@@ -126,11 +143,10 @@ def MPSAN(
     if dropout and hidden_units is not None:
         vector = keras.layers.Dropout(dropout, name="pooled_dropout")(vector)
     outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation, "elu")
-    model = keras.Model(tokens, outputs, name=name)
-    load_embeddings(embedding, embeddings)
-    return model
+    return keras.Model(tokens, outputs, name=name)
 
 
+@checked(positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS)
 def MPSANPair(
     vocabulary_size: int,
     num_classes: int = 5,
@@ -199,7 +215,7 @@ def MPSANPair(
         - Tai, Socher and Manning, 2015, Improved Semantic Representations From Tree-Structured Long
           Short-Term Memory Networks, section 4.2 (graded relatedness)
     """
-    tokens, embedded, embedding = embed_tokens(
+    tokens, embedded = embed_tokens(
         vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
     vector = _encode(
@@ -212,7 +228,6 @@ def MPSANPair(
         kernel_regularizer=kernel_regularizer,
     )
     encoder = keras.Model(tokens, vector, name="sentence_encoder")
-    load_embeddings(embedding, embeddings)
     pair = [keras.Input((None,), dtype="int32", name=f"tokens_{side}") for side in "ab"]
     # One layer makes both calls: see GeneralizedPoolingPair.
     sentences = keras.Model(pair, [encoder(sentence) for sentence in pair], name="sentences")
@@ -235,11 +250,6 @@ def _encode(
     rescale_scores: bool = False,
 ) -> Tensor:
     """Symbolic embeddings `(batch, time, dim)` to one vector a text."""
-    for option, value, known in (("fusion", fusion, FUSIONS), ("pooling", pooling, POOLINGS)):
-        if value not in known:
-            raise ValueError(
-                f"`{option}` of MPSAN must be one of {known}. Received: {option}={value!r}"
-            )
     attentions = [
         PositionalSelfAttention(
             embedded.shape[-1],

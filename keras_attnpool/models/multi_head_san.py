@@ -4,11 +4,13 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import MultiDimAttentionPooling
-from keras_attnpool.models.blocks import check_shares, classify, embed_tokens, load_embeddings
+from keras_attnpool.models.blocks import classify, embed_and_mask
 from keras_attnpool.types import ActivationLike
 
 
+@checked()
 def MultiHeadSAN(
     vocabulary_size: int,
     num_classes: int,
@@ -65,17 +67,15 @@ def MultiHeadSAN(
         - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
           table 1
     """
-    check_shares(dropout=dropout)
     try:
         from keras_hub.layers import SinePositionEncoding
     except ImportError as error:
         raise ImportError(
             "MultiHeadSAN has KerasHub's SinePositionEncoding: pip install keras_attnpool[nlp]"
         ) from error
-    tokens, embedded, embedding = embed_tokens(
-        vocabulary_size, embedding_dim, embeddings, trainable_embeddings, mask_zero=False
+    tokens, embedded, mask = embed_and_mask(
+        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
-    mask = ops.not_equal(tokens, 0)
     x = embedded + SinePositionEncoding(name="positions")(embedded)
     if dropout:
         x = keras.layers.Dropout(dropout, name="attention_dropout")(x)
@@ -86,6 +86,4 @@ def MultiHeadSAN(
     if dropout and hidden_units is not None:
         vector = keras.layers.Dropout(dropout, name="pooled_dropout")(vector)
     outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation, "elu")
-    model = keras.Model(tokens, outputs, name=name)
-    load_embeddings(embedding, embeddings)
-    return model
+    return keras.Model(tokens, outputs, name=name)

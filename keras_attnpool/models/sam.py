@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 import keras
 
+from keras_attnpool._checks import Kind, Refused, checked, integer
 from keras_attnpool.layers import (
     MaskedAveragePooling1D,
     SequentialAttention,
     ShortcutStackedBiLSTM,
 )
+from keras_attnpool.layers.sequential_attention import PARTS
+from keras_attnpool.layers.token_wise_attention import MODES
 from keras_attnpool.models.blocks import (
-    check_shares,
     classify,
     encode_tokens,
     model_on_backbone,
@@ -18,7 +20,17 @@ from keras_attnpool.models.blocks import (
 )
 from keras_attnpool.types import ActivationLike
 
+ORDER = Kind(
+    f"a list of {PARTS}, each once at most",
+    lambda value: (
+        isinstance(value, list | tuple)
+        and all(isinstance(part, str) and part in PARTS for part in value)
+        and len(set(value)) == len(value)
+    ),
+)
 
+
+@checked(order=ORDER, mode=MODES, num_layers=integer(0))
 def SAM(
     backbone: keras.Model | int,
     num_classes: int,
@@ -86,20 +98,20 @@ def SAM(
     Reference:
         - Zhou et al., Sequential Attention Module for Natural Language Processing
     """
-    check_shares(dropout=dropout)
-    inputs, x, mask = encode_tokens("SAM", backbone, sequence_length, trainable_backbone)
-    if mode == "dense" and x.shape[1] is None and "token" in (order or ()):
-        raise ValueError(
-            '`sequence_length` of SAM must be given with mode="dense", which has weights for each '
-            'position; mode="pointwise" takes any length. Received: sequence_length=None'
+    inputs, x, mask = encode_tokens(backbone, sequence_length, trainable_backbone)
+    if mode == "dense" and x.shape[1] is None and "token" in order:
+        raise Refused(
+            "sequence_length",
+            'be given with mode="dense", which has weights for each position; mode="pointwise" '
+            "takes any length",
+            "sequence_length=None",
         )
     if num_layers:
         encoder = ShortcutStackedBiLSTM(lstm_units, num_layers, shortcut="none", name="encoder")
         x = with_mask(encoder, x, mask)
     if dropout:
         x = keras.layers.Dropout(dropout, name="states_dropout")(x)
-    # What is no order at all is refused by the layer.
-    if not isinstance(order, list | tuple) or order:
+    if order:
         attention = SequentialAttention(
             order, reduction, threshold, mode, hidden_dim, name="attention"
         )
@@ -110,4 +122,4 @@ def SAM(
     elif len(x.shape) == 3:
         x = with_mask(MaskedAveragePooling1D(name="pooling"), x, mask)
     outputs = classify(x, num_classes, hidden_units, dropout, classifier_activation)
-    return model_on_backbone("SAM", inputs, outputs, name)
+    return model_on_backbone(inputs, outputs, name)

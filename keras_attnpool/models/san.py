@@ -3,11 +3,13 @@
 import keras
 import numpy as np
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import BidirectionalGRU, StructuredSelfAttentionPooling
-from keras_attnpool.models.blocks import classify, embed_tokens, load_embeddings
+from keras_attnpool.models.blocks import classify, embed_tokens
 from keras_attnpool.types import ActivationLike, RegularizerLike
 
 
+@checked()
 def SAN(
     vocabulary_size: int,
     num_classes: int,
@@ -67,7 +69,7 @@ def SAN(
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, section 4.2
     """
-    tokens, embedded, embedding = embed_tokens(
+    tokens, embedded = embed_tokens(
         vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
     states = BidirectionalGRU(gru_units, name="encoder")(embedded)
@@ -79,6 +81,4 @@ def SAN(
         name="pooling",
     )(states)
     outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
-    model = keras.Model(tokens, outputs, name=name)
-    load_embeddings(embedding, embeddings)
-    return model
+    return keras.Model(tokens, outputs, name=name)

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import keras
 import numpy as np
-from keras import ops
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import MaskedMaxPooling1D
-from keras_attnpool.models.blocks import check_sizes, classify, embed_tokens, load_embeddings
+from keras_attnpool.models.blocks import classify, embed_and_mask
 from keras_attnpool.types import ActivationLike
 
 
+@checked()
 def TextCNN(
     vocabulary_size: int,
     num_classes: int,
@@ -65,26 +66,21 @@ def TextCNN(
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, section 4.2
     """
-    check_sizes(filters=filters)
-    if isinstance(kernel_sizes, str) or not kernel_sizes:
-        raise ValueError(
-            f"`kernel_sizes` of TextCNN must name at least one width. Received: {kernel_sizes!r}"
-        )
-    # Convolutions know no masks: what they see at padding is zeroed here, the pooling is told.
-    tokens, embedded, embedding = embed_tokens(
-        vocabulary_size, embedding_dim, embeddings, trainable_embeddings, mask_zero=False
+    # Convolutions know no masks: they see zeros at padding, the pooling is told.
+    tokens, embedded, mask = embed_and_mask(
+        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
-    mask = ops.not_equal(tokens, 0)
-    embedded = embedded * ops.cast(ops.expand_dims(mask, -1), embedded.dtype)
     pooled = []
     for size in kernel_sizes:
-        check_sizes(kernel_sizes=size)
         conv = keras.layers.Conv1D(
-            filters, size, padding="same", activation="relu", name=f"conv_{size}"
+            filters,
+            size,
+            padding="same",
+            data_format="channels_last",
+            activation="relu",
+            name=f"conv_{size}",
         )
         pooled.append(MaskedMaxPooling1D(name=f"pooling_{size}")(conv(embedded), mask=mask))
     vector = keras.layers.Concatenate(name="pooling")(pooled) if len(pooled) > 1 else pooled[0]
     outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
-    model = keras.Model(tokens, outputs, name=name)
-    load_embeddings(embedding, embeddings)
-    return model
+    return keras.Model(tokens, outputs, name=name)

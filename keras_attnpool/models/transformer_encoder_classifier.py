@@ -2,19 +2,14 @@
 
 import keras
 import numpy as np
-from keras import ops
 
+from keras_attnpool._checks import Refused, checked, integer
 from keras_attnpool.layers import MaskedAveragePooling1D
-from keras_attnpool.models.blocks import (
-    check_shares,
-    check_sizes,
-    classify,
-    embed_tokens,
-    load_embeddings,
-)
+from keras_attnpool.models.blocks import classify, embed_and_mask
 from keras_attnpool.types import ActivationLike
 
 
+@checked(num_layers=integer(0))
 def TransformerEncoderClassifier(
     vocabulary_size: int,
     num_classes: int,
@@ -88,22 +83,15 @@ def TransformerEncoderClassifier(
             "pip install keras_attnpool[nlp]"
         ) from error
     # KerasHub reads an explicit padding mask; its position embedding knows no masks.
-    tokens, embedded, embedding = embed_tokens(
-        vocabulary_size, embedding_dim, embeddings, trainable_embeddings, mask_zero=False
+    tokens, embedded, mask = embed_and_mask(
+        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
     )
-    check_sizes(
-        max_length=max_length,
-        num_heads=num_heads,
-        feedforward_dim=feedforward_dim,
-    )
-    check_sizes(0, num_layers=num_layers)
-    check_shares(attention_dropout=attention_dropout)
     if embedded.shape[-1] % num_heads:
-        raise ValueError(
-            f"`num_heads` of TransformerEncoderClassifier must divide the embeddings' size "
-            f"{embedded.shape[-1]}. Received: num_heads={num_heads}"
+        raise Refused(
+            "num_heads",
+            f"divide the embeddings' size {embedded.shape[-1]}",
+            f"num_heads={num_heads}",
         )
-    mask = ops.not_equal(tokens, 0)
     x = embedded + PositionEmbedding(max_length, name="positions")(embedded)
     for index in range(num_layers):
         x = TransformerEncoder(
@@ -111,6 +99,4 @@ def TransformerEncoderClassifier(
         )(x, padding_mask=mask)
     vector = MaskedAveragePooling1D(name="pooling")(x, mask=mask)
     outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
-    model = keras.Model(tokens, outputs, name=name)
-    load_embeddings(embedding, embeddings)
-    return model
+    return keras.Model(tokens, outputs, name=name)

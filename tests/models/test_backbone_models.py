@@ -342,12 +342,12 @@ def test_a_backbone_without_states_is_an_error():
 
 def test_a_vocabulary_or_a_backbone_but_not_both():
     for builder in (models.AttentionBiLSTM, models.DiSAN, models.BiBloSAN):
-        message = f"{builder.__name__} needs `vocabulary_size` or `backbone`"
+        message = f"`vocabulary_size` of {builder.__name__} must be given where"
         with pytest.raises(ValueError, match=message):
             builder(None, 3)
         with pytest.raises(ValueError, match=message):
             builder(20, 3, backbone=DIM)
-        with pytest.raises(ValueError, match="no use for `embeddings`"):
+        with pytest.raises(ValueError, match=f"`embeddings` of {builder.__name__} must be None on"):
             builder(None, 3, backbone=DIM, embeddings=np.zeros((20, 4)))
 
 
@@ -361,13 +361,13 @@ def test_layers_of_the_backbone_called_like_those_behind_it_are_an_error():
 def test_unknown_options_are_errors():
     with pytest.raises(ValueError, match="`pooling` of BackboneClassifier.*'sum'"):
         models.BackboneClassifier(DIM, 3, pooling="sum")
-    with pytest.raises(ValueError, match="`merge_mode` of ShortcutStackedBiLSTM.*'mul'"):
+    with pytest.raises(ValueError, match="`merge_mode` of AttentionBiLSTM.*'mul'"):
         models.AttentionBiLSTM(20, 3, merge_mode="mul")
     for encoder in (None, "lstm", [layers.BidirectionalGRU(3), "lstm"]):
         with pytest.raises(ValueError, match="`encoder` of BackboneClassifier.*a list of layers"):
             models.BackboneClassifier(DIM, 3, encoder=encoder)
     for order in (("head",), None, "feature"):
-        with pytest.raises(ValueError, match="`order` of SequentialAttention"):
+        with pytest.raises(ValueError, match="`order` of SAM"):
             models.SAM(DIM, 3, order=order)
     for pooling in (
         layers.FeatureWiseAttention(),

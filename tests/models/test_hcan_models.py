@@ -178,12 +178,15 @@ def test_longer_documents_than_positions_are_errors():
     ("options", "message"),
     [
         ({"pooling": "mean"}, "`pooling` of HCAN"),
-        ({"packed": 1, "hierarchical": False}, "`packed` inputs of HCAN"),
+        (
+            {"packed": 1, "hierarchical": False},
+            "`packed` of HCAN must be 0 with hierarchical",
+        ),
         ({"packed": -1}, "`packed` of HCAN"),
         ({"packed": True}, "`packed` of HCAN"),
         ({"packed": 10**30}, "`packed` of HCAN"),
-        ({"filters": 7}, "`filters` of ConvMultiHeadAttention must be a multiple of `num_heads`"),
-        ({"max_words": 0}, "`max_length` of AddPositionEmbedding"),
+        ({"filters": 7}, "`filters` of HCAN must be a multiple of `num_heads`"),
+        ({"max_words": 0}, "`max_words` of HCAN"),
     ],
 )
 def test_errors(options, message):

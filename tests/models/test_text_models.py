@@ -98,6 +98,10 @@ class TestEveryRow:
         longer = np.pad(tokens, ((0, 0), (0, 6)))
         np.testing.assert_allclose(numpy(model(longer)), scores, atol=1e-6)
         np.testing.assert_allclose(numpy(model(tokens[2:3, :1])), scores[2:3], atol=1e-6)
+        # Nor does what the embeddings hold for padding.
+        embeddings = model.get_layer("embedding").embeddings
+        embeddings.assign(np.vstack([np.full((1, 8), np.nan), numpy(embeddings)[1:]]))
+        np.testing.assert_allclose(numpy(model(tokens)), scores, atol=1e-6)
 
     def test_it_trains_saves_and_reloads(self, row, tmp_path):
         model = build(row)
@@ -233,7 +237,7 @@ class TestBaselines:
     def test_bilstm_pooling_is_checked(self):
         with pytest.raises(ValueError, match="'last', 'self_attention', 'multi_dim'"):
             build("BiLSTM", pooling="first")
-        with pytest.raises(ValueError, match="`attention_regularizer` needs"):
+        with pytest.raises(ValueError, match="`attention_regularizer` of BiLSTM must be left out"):
             build("BiLSTM", attention_regularizer=regularizers.HeadDistance())
 
     def test_bilstm_last_is_the_final_state_of_each_direction(self):

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 from backend_functions import numpy
-from catalogue import CASES, DIM, IDS, LAYERS, MASK, STEPS, randomized
+from catalogue import CASES, DIM, IDS, LAYERS, MASK, STEPS, randomized, together
 
 from keras_attnpool import layers
 from keras_attnpool.regularizers import AttentionOrthogonality
@@ -87,6 +87,25 @@ def test_a_pooling_layer_shared_by_two_inputs():
     first, second = model.predict([STEPS, STEPS[:, :2]], verbose=0)
     np.testing.assert_allclose(first, numpy(pooling(STEPS)), atol=1e-6)
     np.testing.assert_allclose(second, numpy(pooling(STEPS[:, :2])), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["layers", "models"])
+def test_the_layout_of_images_means_nothing_to_texts(kind):
+    """`image_data_format` is a global setting of Keras, which its convolutions read."""
+    names = [name for name, case in CASES.items() if case.is_layer == (kind == "layers")]
+    found = []
+    before = keras.config.image_data_format()
+    try:
+        for layout in ("channels_last", "channels_first"):
+            keras.config.set_image_data_format(layout)
+            outputs = {}
+            for model, arrays in together(names):
+                outputs |= randomized(model)(arrays if len(arrays) > 1 else arrays[0])
+            found.append(keras.tree.map_structure(numpy, outputs))
+    finally:
+        keras.config.set_image_data_format(before)
+    assert set(found[0]) == set(names)
+    keras.tree.map_structure(np.testing.assert_array_equal, *found)
 
 
 # --- training ------------------------------------------------------------------------------------

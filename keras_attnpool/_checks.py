@@ -1,0 +1,225 @@
+"""What an argument may be, and the one sentence that refuses it; below all rooms.
+
+`LAMA(20, 3, gru_units=-1)` ends in: "`gru_units` of LAMA must be None or an integer >= 1 (and <
+2**31). Received: gru_units=-1". What an argument may be follows from its name, which means the same
+wherever it stands; whether it may be `None` follows from its annotation.
+"""
+
+import functools
+import inspect
+import numbers
+import sys
+import typing
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+import keras
+import numpy as np
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Kind(NamedTuple):
+    """What an argument may be, and what it is turned into for the code behind."""
+
+    wanted: str
+    fits: Callable[[Any], bool]
+    kept: Callable[[Any], Any] = lambda value: value
+
+
+class Refused(ValueError):
+    """An argument that does not fit, raised where it is not known whose argument it is.
+
+    `checked` turns it into the error that names the function which the user called.
+
+    Args:
+        name: The argument.
+        must: What is wanted of it, behind "must".
+        received: What came.
+    """
+
+    def __init__(self, name: str, must: str, received: str) -> None:
+        super().__init__(f"`{name}` must {must}. Received: {received}")
+        self.name, self.must, self.received = name, must, received
+
+    def by(self, owner: str) -> ValueError:
+        """The error for the user."""
+        return ValueError(f"`{self.name}` of {owner} must {self.must}. Received: {self.received}")
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def integer(least: int) -> Kind:
+    """A size, from this one on."""
+    # From 2**31 on no backend has room for an axis; the error would come late and say little.
+    return Kind(
+        f"an integer >= {least} (and < 2**31)",
+        lambda value: _is_integer(value) and least <= value < 2**31,
+        int,
+    )
+
+
+def one_of(names: Collection[str]) -> Kind:
+    """One of a few names."""
+    return Kind(f"one of {tuple(names)}", lambda value: isinstance(value, str) and value in names)
+
+
+def _known_to_keras(module: Any) -> Kind:
+    """Whatever `keras.initializers.get` and its like take."""
+
+    def fits(value: Any) -> bool:
+        try:
+            found = module.get(value)
+        except (ValueError, TypeError):
+            return False
+        # Keras takes a number for a weight without axes, which no layer has. It makes an instance
+        # of a class, but not of one that is given as an activation.
+        number = getattr(value, "shape", None) == ()
+        return not number and value is not None and callable(found) and not inspect.isclass(found)
+
+    return Kind(f"something that keras.{module.__name__.rpartition('.')[2]} knows", fits)
+
+
+def _is_matrix(value: Any) -> bool:
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError, RuntimeError):
+        return False
+    real = array.dtype.kind in "iuf" or array.dtype.name == "bfloat16"
+    return real and array.ndim == 2 and array.size > 0
+
+
+def _is_backbone(value: Any) -> bool:
+    built = isinstance(value, keras.Model) and getattr(value, "inputs", None) is not None
+    return built or SIZE.fits(value)
+
+
+SIZE = integer(1)
+# Not bool(value): that would take "no" and NaN for True.
+FLAG = Kind("True or False", lambda value: isinstance(value, bool | np.bool_), bool)
+SHARE = Kind("a number in [0, 1)", lambda value: _is_number(value) and 0 <= value < 1, float)
+UNIT = Kind("a number in [0, 1]", lambda value: _is_number(value) and 0 <= value <= 1, float)
+POSITIVE = Kind(
+    "a finite number > 0",
+    lambda value: _is_number(value) and 0 < value <= sys.float_info.max,
+    float,
+)
+SIZES = Kind(
+    "a list of different integers >= 1 (and < 2**31)",
+    lambda value: (
+        isinstance(value, list | tuple)
+        and all(map(SIZE.fits, value))
+        and len(set(value)) == len(value) > 0
+    ),
+    lambda value: tuple(map(int, value)),
+)
+MATRIX = Kind("a matrix of numbers, (vocabulary_size, dim)", _is_matrix, np.asarray)
+BACKBONE = Kind(
+    "a built functional or Sequential keras.Model, such as a backbone of KerasHub, or an integer "
+    ">= 1, the size of precomputed token features",
+    _is_backbone,
+    lambda value: value if isinstance(value, keras.Model) else int(value),
+)
+# Keras's own rule for the names of models.
+NAME = Kind(
+    "a string that is not empty and has no '/'",
+    lambda value: isinstance(value, str) and value != "" and "/" not in value,
+)
+
+KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("vocabulary_size", "embedding_dim", "num_characters", "char_dim"), SIZE),
+    **dict.fromkeys(("num_heads", "rank", "key_dim", "attention_dim", "hidden_dim"), SIZE),
+    **dict.fromkeys(("units", "gru_units", "lstm_units", "hidden_units", "feedforward_dim"), SIZE),
+    **dict.fromkeys(("filters", "char_filters", "kernel_size", "num_layers", "reduction"), SIZE),
+    **dict.fromkeys(("max_length", "max_words", "max_sentences", "sequence_length"), SIZE),
+    **dict.fromkeys(("block_length",), SIZE),
+    **dict.fromkeys(("trainable_embeddings", "trainable_backbone", "hierarchical"), FLAG),
+    **dict.fromkeys(("parallel", "value_conv", "use_hidden", "l2_normalize", "scalar"), FLAG),
+    **dict.fromkeys(("learn_scale", "multi_dim", "rescale_scores"), FLAG),
+    **dict.fromkeys(("dropout", "attention_dropout", "embedding_dropout"), SHARE),
+    **dict.fromkeys(("classifier_dropout",), SHARE),
+    **dict.fromkeys(("kernel_sizes", "char_kernel_sizes"), SIZES),
+    "num_classes": integer(2),
+    "packed": integer(0),
+    "threshold": UNIT,
+    "scale": POSITIVE,
+    "embeddings": MATRIX,
+    "backbone": BACKBONE,
+    "name": NAME,
+}
+OF_KERAS = {
+    kind: _known_to_keras(getattr(keras, f"{kind}s"))
+    for kind in ("initializer", "regularizer", "constraint", "activation")
+}
+
+
+def checked(**special: Kind | Collection[str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Checks every argument of a function before its body runs; errors name the function.
+
+    Args:
+        **special: The arguments whose name alone does not tell what they may be: a kind, or the
+            names of which it is one.
+
+    Returns:
+        The decorator.
+
+    Raises:
+        KeyError: If nothing tells what an argument may be.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function, eval_str=True)
+        kinds = {
+            name: _kind(name, special.get(name), parameter.annotation)
+            for name, parameter in signature.parameters.items()
+        }
+        owner = function.__name__
+
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                given = signature.bind(*args, **kwargs)
+            except TypeError:
+                # Python's own sentence names the function.
+                return function(*args, **kwargs)
+            try:
+                for name, value in given.arguments.items():
+                    given.arguments[name] = _fit(name, value, kinds[name])
+                return function(*given.args, **given.kwargs)
+            except Refused as refused:
+                raise refused.by(owner) from None
+
+        return call
+
+    return decorate
+
+
+def _kind(name: str, special: Kind | Collection[str] | None, annotation: Any) -> Kind:
+    """What an argument may be."""
+    if isinstance(special, Kind):
+        kind = special
+    elif special is not None:
+        kind = one_of(special)
+    else:
+        kind = OF_KERAS.get(name.rpartition("_")[2]) or KINDS[name]
+    if type(None) not in typing.get_args(annotation):
+        return kind
+    return Kind(
+        f"None or {kind.wanted}",
+        lambda value: value is None or kind.fits(value),
+        lambda value: None if value is None else kind.kept(value),
+    )
+
+
+def _fit(name: str, value: Any, kind: Kind) -> Any:
+    """The argument as the function gets it."""
+    if not kind.fits(value):
+        raise Refused(name, f"be {kind.wanted}", f"{name}={value!r}")
+    return kind.kept(value)

@@ -1,0 +1,39 @@
+"""What all builders promise, beside what each is made of."""
+
+import catalogue
+import keras
+import numpy as np
+import pytest
+from backend_functions import gradients, numpy
+
+BUILDERS = [*catalogue.MODELS, *catalogue.HIERARCHICAL, *catalogue.PAIRS]
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_what_the_embeddings_hold_for_padding_is_not_seen(name):
+    """NaN in row 0 changes no score and reaches no gradient."""
+    case = catalogue.CASES[name]
+    model = catalogue.randomized(case.model())
+    target = numpy(model(case.fed))
+    tables = [
+        weight
+        for weight in model.weights
+        if weight.path.endswith("embeddings") and "positions" not in weight.path
+    ]
+    for table in tables:
+        table.assign(np.vstack([np.full((1, table.shape[1]), np.nan), numpy(table)[1:]]))
+    np.testing.assert_allclose(numpy(model(case.fed)), target, atol=1e-6)
+    _, found = gradients(
+        model, np.ones(1, "float32"), lambda one: keras.ops.sum(model(case.fed) * one)
+    )
+    assert tables and found
+    for path, gradient in found.items():
+        assert np.isfinite(numpy(gradient)).all(), path
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_a_batch_without_rows(name):
+    case = catalogue.CASES[name]
+    model = case.model()
+    none = [x[:0] for x in case.inputs]
+    assert numpy(model(none if len(none) > 1 else none[0])).shape == (0, *model.output_shape[1:])
