@@ -77,11 +77,11 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
 
     Call arguments:
         inputs: Float tensor `(batch, time, dim)`.
-        context: Float tensor `(batch, context_dim)`, the mean of the word embeddings, say; not with
-            `context="learned"`. Defaults to what the constructor says. `context_dim` is fixed by
-            the first call.
         mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
             mask.
+        context: By name only. Float tensor `(batch, context_dim)`, the mean of the word embeddings,
+            say; not with `context="learned"`. Defaults to what the constructor says. `context_dim`
+            is fixed by the first call.
         training: Whether dropout is on.
         return_attention_scores: Whether to return `(output, scores)`.
 
@@ -98,8 +98,8 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, a context that is not `(batch, context_dim)`, or a mask that is not
-            `(batch, time)`.
+            `dim`, a context that is not floats `(batch, context_dim)`, or a mask that is not
+            `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 
@@ -190,7 +190,8 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     def build(self, inputs_shape: Shape, context_shape: Shape | None = None) -> None:
         """Creates W, P, Q and what the options add."""
         dim = self._feature_dim(inputs_shape)
-        self._check_context(inputs_shape, context_shape)
+        self._check_context_shape(inputs_shape, context_shape)
+        self._built_with_context = context_shape is not None
         context_dim = dim if context_shape is None else self._feature_dim(context_shape, "context")
         size = self.num_heads * self.rank
         self.context_kernel = self._add_kernel("context_kernel", (context_dim, size))
@@ -209,8 +210,9 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     def call(
         self,
         inputs: Tensor,
-        context: Tensor | None = None,
         mask: Tensor | None = None,
+        *,
+        context: Tensor | None = None,
         training: bool | None = None,
         return_attention_scores: bool = False,
         inputs_mask: Tensor | None = None,
@@ -218,8 +220,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         """Pools `(batch, time, dim)` to `(batch, num_heads * dim)`."""
         # With a second tensor argument Keras hands the inputs' own mask over as `inputs_mask`.
         inputs, mask = self._read(inputs, inputs_mask if mask is None else mask)
-        if context is not None:
-            self._check_context(inputs.shape, context.shape)
+        self._check_context(inputs.shape, context, mask)
         logits = ops.transpose(self._scores(inputs, context, mask), (0, 2, 1))
         vectors, weights = self._attend(inputs, logits, mask, training)
         return self._output(self._lay_out(vectors), weights, return_attention_scores)
@@ -233,14 +234,15 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     def compute_output_spec(  # type: ignore[override]
         self,
         inputs: Tensor,
-        context: Tensor | None = None,
         mask: Tensor | None = None,
+        *,
+        context: Tensor | None = None,
         training: bool | None = None,
         return_attention_scores: bool = False,
         inputs_mask: Tensor | None = None,
     ) -> Any:
         """Returns the symbolic output, or the pair of output and scores."""
-        self._check_context(inputs.shape, None if context is None else context.shape)
+        self._check_context(inputs.shape, context, mask)
         mask = inputs_mask if mask is None else mask
         return super().compute_output_spec(inputs, mask, training, return_attention_scores)
 
@@ -258,7 +260,32 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             "scale_initializer": keras.initializers.serialize(self.scale_initializer),
         }
 
-    def _check_context(self, inputs_shape: Shape, context_shape: Shape | None) -> None:
+    def _check_context(
+        self, inputs_shape: Shape, context: Tensor | None, mask: Tensor | None
+    ) -> None:
+        """Refuses a mask in place of the context, and a context in place of the mask."""
+        if context is None:
+            # A model saved by an earlier version may hold the context as second argument.
+            floats = isinstance(mask, keras.KerasTensor) and mask.dtype.startswith("float")
+            other_size = self.context_kernel.shape[0] != inputs_shape[-1]
+            if self._built_with_context and (floats or other_size):
+                raise ValueError(
+                    f"Layer '{self.name}' (LowRankAttentionPooling) was built with a context, but "
+                    f"got none. Pass it as `context=`; the second argument is the mask. If this "
+                    f"comes from a file, build the model anew with `context=` and read the file by "
+                    f"`load_weights`. Received: context=None, mask={mask!r}"
+                )
+            return
+        dtype = keras.backend.standardize_dtype(context.dtype)
+        if "float" not in dtype:
+            raise ValueError(
+                f"`context` of layer '{self.name}' (LowRankAttentionPooling) must be floats, one "
+                f"vector a row; pass a mask as `mask=`. Received: context of dtype {dtype} and "
+                f"shape {tuple(context.shape)}"
+            )
+        self._check_context_shape(inputs_shape, tuple(context.shape))
+
+    def _check_context_shape(self, inputs_shape: Shape, context_shape: Shape | None) -> None:
         if context_shape is None:
             return
         if self.context == "learned":
@@ -274,8 +301,9 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         if not fits:
             raise ValueError(
                 f"`context` of layer '{self.name}' (LowRankAttentionPooling) must have shape "
-                f"(batch, context_dim) = {expected}, one vector a row. Received: context of shape "
-                f"{tuple(context_shape)} for inputs of shape {tuple(inputs_shape)}"
+                f"(batch, context_dim) = {expected}, one vector a row; pass a mask as `mask=`. "
+                f"Received: context of shape {tuple(context_shape)} for inputs of shape "
+                f"{tuple(inputs_shape)}"
             )
 
     def _scores(self, inputs: Tensor, context: Tensor | None, mask: Tensor | None) -> Tensor:

@@ -242,6 +242,86 @@ class TestPassedContext:
         )
         assert all(np.isfinite(g).all() for g in [on_x, *on_weights.values()])
 
+    def test_the_mask_comes_second_in_every_kind_of_call(self):
+        """Once the context came second, and a mask in its place was taken for it."""
+        x, mask = batch()
+        context = np.ones((4, 4), "float32")
+        layer = self.layer()
+
+        class Subclassed(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.pool = layer
+
+            def call(self, inputs):
+                x, mask, context = inputs
+                return self.pool(x, mask, context=context)
+
+        target = numpy(layer(x, mask=mask, context=context))
+        np.testing.assert_array_equal(target[-1], 0)
+        inputs = keras.Input((None, DIM)), keras.Input((None,), dtype="bool"), keras.Input((4,))
+        functional = keras.Model(inputs, layer(*inputs[:2], context=inputs[2]))
+        tensors = [keras.ops.convert_to_tensor(a) for a in (x, mask, context)]
+        np.testing.assert_array_equal(numpy(layer(*tensors[:2], context=tensors[2])), target)
+        for model in (functional, Subclassed()):
+            found = model.predict([x, mask, context], verbose=0)
+            np.testing.assert_allclose(found, target, atol=1e-6)
+
+    def test_a_context_by_position_is_an_error(self):
+        x, mask = batch()
+        with pytest.raises(TypeError):
+            self.layer()(x, mask, np.ones((4, 4), "float32"))
+
+    @pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "uint8"])
+    def test_a_mask_in_place_of_the_context_is_an_error(self, dtype):
+        x, mask = batch(time=4)
+        for layer in (LowRankAttentionPooling(3, name="the_name"), self.layer(name="the_name")):
+            with pytest.raises(ValueError, match="'the_name'.*floats.*pass a mask as `mask=`"):
+                layer(x, context=mask.astype(dtype))
+        with pytest.raises(ValueError, match="'the_name'.*pass a mask as `mask=`"):
+            self.layer(name="the_name")(
+                keras.Input((4, DIM)), context=keras.Input((4,), dtype=dtype)
+            )
+
+    def test_a_float_mask_in_place_of_the_context_does_not_fit(self):
+        x, mask = batch()
+        with pytest.raises(ValueError, match=r"pass a mask as `mask=`.*\(4, 5\)"):
+            self.layer()(x, context=mask.astype("float32"))
+
+    def test_a_context_as_long_as_the_text_is_a_context(self):
+        x, mask = batch(time=4)
+        layer = self.layer()
+        context = np.random.default_rng(5).normal(size=(4, 4)).astype("float32")
+        same = np.concatenate([x, x[:, :1]], axis=1), np.pad(mask, ((0, 0), (0, 1)))
+        np.testing.assert_allclose(
+            numpy(layer(x, mask, context=context)),
+            numpy(layer(*same, context=context)),
+            atol=1e-6,
+        )
+
+    @pytest.mark.parametrize("size", [4, DIM])
+    def test_a_file_with_the_context_by_position_tells_the_cure(self, size):
+        """Earlier versions took the context second; its node must not be read as a mask."""
+        inputs, second = keras.Input((None, DIM)), keras.Input((size,))
+        layer = LowRankAttentionPooling(3, name="pool")
+        model = keras.Model([inputs, second], layer(inputs, context=second))
+        config = model.get_config()
+        node = next(c for c in config["layers"] if c["name"] == "pool")["inbound_nodes"][0]
+        node["args"] = (*node["args"], node["kwargs"].pop("context"))
+        with pytest.raises(ValueError, match="'pool'.*`context=`.*`load_weights`"):
+            keras.Model.from_config(config)
+
+    def test_a_layer_with_a_context_may_be_called_without(self):
+        x, mask = batch()
+        layer = LowRankAttentionPooling(3)
+        layer.build((None, None, DIM), (None, DIM))
+        mean = keras.layers.GlobalAveragePooling1D()(x[:3], mask=mask[:3])
+        np.testing.assert_allclose(
+            numpy(layer(x[:3], mask[:3].astype("float32"))),
+            numpy(layer(x[:3], mask[:3], context=mean)),
+            atol=1e-6,
+        )
+
     @pytest.mark.parametrize("shape", [(4, 1, 4), (4,), (3, 4)])
     def test_a_context_that_does_not_fit_is_an_error(self, shape):
         x, _ = batch()
