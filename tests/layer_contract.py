@@ -280,6 +280,21 @@ class MaskedContract(EquationContract):
         for same in (mask.astype("int32"), mask.astype("float32"), mask.astype("uint8")):
             np.testing.assert_array_equal(self.outputs(layer, x, same)[0], target)
 
+    @pytest.mark.parametrize("kept, padded", [(0.0, -1e9), (np.nan, 0.0), (0.5, 0.0), (2, 0)])
+    def test_masks_of_other_values_are_refused(self, kept, padded):
+        """An additive mask above all, which would be read the other way round."""
+        x, mask = batch()
+        layer = self.make(name="the_name")
+        other = np.where(mask, kept, padded)
+        masks = [other, other.tolist(), keras.ops.convert_to_tensor(other.astype("float32"))]
+        for wrong in masks:
+            with pytest.raises(ValueError, match="`mask`.*'the_name'.*True.*False") as error:
+                layer(x, mask=wrong)
+        assert (kept == 0) == ("mask == 0" in str(error.value))
+        layer(x, mask=mask.astype("int32"))
+        with pytest.raises(ValueError, match="the_name"):
+            layer(x, mask=other)
+
     @pytest.mark.parametrize("shape", [(4, 4), (4, 6), (3, 5), (4, 5, 1), (5,), (4, 1), (1, 5)])
     def test_a_mask_that_does_not_fit_is_an_error_with_both_shapes(self, shape):
         x, _ = batch()
@@ -330,6 +345,18 @@ class MaskedContract(EquationContract):
     def test_no_time_step_is_an_error(self):
         with pytest.raises(ValueError, match="the_name.*time step"):
             self.make(name="the_name")(np.zeros((2, 0, DIM), "float32"))
+
+    def test_a_batch_of_no_rows_gives_none(self):
+        """In an eager call, with its gradient, and in `predict`."""
+        x, mask = batch()
+        layer = self.built()
+        for kept in (None, mask[:0]):
+            output = self.outputs(layer, x[:0], kept)[0]
+            assert output.shape == layer.compute_output_shape((0, *x.shape[1:]))
+        assert all((g == 0).all() for g in self.all_gradients(layer, x[:0], mask[:0]))
+        inputs, keep = keras.Input((None, DIM)), keras.Input((None,), dtype="bool")
+        model = keras.Model([inputs, keep], layer(inputs, mask=keep))
+        assert model.predict_on_batch([x[:0], mask[:0]]).shape == output.shape
 
     # -- precision and compilation ---------------------------------------------------------------
 

@@ -12,11 +12,14 @@ from keras import ops
 from keras_attnpool.ops.masking import (
     as_bool_mask,
     at_least_float32,
+    check_dense,
     check_mask_shape,
+    check_mask_values,
     masked_softmax,
     zero_masked,
 )
 from keras_attnpool.ops.recurrence import BothDirections
+from keras_attnpool.ops.rows import of_any_rows
 from keras_attnpool.ops.vector_pooling import softmax_terms
 from keras_attnpool.regularizers import HeadRegularizer
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -136,7 +139,20 @@ class LayerArguments:
         return type(initializer).from_config(config)
 
 
-class MaskedInputs(keras.layers.Layer):  # type: ignore[misc]
+class MaskReader:
+    """What layers remember of the masks that they have read; not public."""
+
+    _has_waited = False
+
+    def _look_once(self, mask: Tensor | None) -> None:
+        """Checks a mask on an accelerator, for which only the first eager call waits."""
+        if mask is None or self._has_waited:
+            return
+        if check_mask_values(mask, self.name):  # type: ignore[attr-defined]
+            self._has_waited = True
+
+
+class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     """Base of the layers that read `(batch, time, dim)` and a mask.
 
     Not public: it checks shapes and reads the mask.
@@ -207,13 +223,16 @@ class MaskedInputs(keras.layers.Layer):  # type: ignore[misc]
         return zero_masked(inputs, mask), mask
 
     def _bool_mask(self, inputs: Tensor, mask: Tensor | None) -> Tensor | None:
+        check_dense(inputs, self.name)
         if inputs.shape[1] == 0:
             raise ValueError(
                 f"The `inputs` of layer '{self.name}' ({type(self).__name__}) must have at least "
                 f"one time step; pad empty texts and mask them. Received: shape "
                 f"{tuple(inputs.shape)}"
             )
-        return as_bool_mask(mask, inputs, self.name)
+        found = as_bool_mask(mask, inputs, self.name, wait=False)
+        self._look_once(mask)
+        return found
 
 
 class MaskedPooling1D(MaskedInputs):
@@ -486,7 +505,10 @@ class AttentionBase(LayerArguments, MaskedInputs):
     def _convolve(self, x: Tensor, kernel: Any, bias: Any, activation: Any) -> Tensor:
         """A centred convolution over time, `(batch, time, filters)`, of inputs zero at padding."""
         kernel = ops.cast(kernel, self.compute_dtype)
-        x = ops.conv(x, kernel, padding="same", data_format="channels_last")
+        shape = (*ops.shape(x)[:2], kernel.shape[2])
+        x = of_any_rows(lambda x: ops.conv(x, kernel, 1, "same", "channels_last"), x)
+        # A TensorFlow graph learns late that there are no rows, and gives them the inputs' shape.
+        x = ops.reshape(x, shape)
         if bias is not None:
             x = x + ops.cast(bias, self.compute_dtype)
         return activation(x)

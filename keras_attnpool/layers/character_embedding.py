@@ -6,13 +6,18 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import LayerArguments
-from keras_attnpool.ops.masking import as_bool_mask, check_mask_shape, highest_along
+from keras_attnpool.layers.base import LayerArguments, MaskReader
+from keras_attnpool.ops.masking import (
+    as_bool_mask,
+    check_dense,
+    check_mask_shape,
+    highest_along,
+)
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
-class CharacterEmbedding(LayerArguments, keras.layers.Layer):  # type: ignore[misc]
+class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # type: ignore[misc]
     """Embeds each word of a text by a convolution over its characters.
 
     With the character vectors `c_1 ... c_W` of one word, zero where the id is 0 and after the last
@@ -193,6 +198,7 @@ class CharacterEmbedding(LayerArguments, keras.layers.Layer):  # type: ignore[mi
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Embeds `(batch, time, word_length)`: `(batch, time, filters * kernels)`."""
+        check_dense(inputs, self.name)
         if inputs.shape[2] == 0:
             raise ValueError(
                 f"The words of layer '{self.name}' (CharacterEmbedding) must have room for at "
@@ -200,7 +206,8 @@ class CharacterEmbedding(LayerArguments, keras.layers.Layer):  # type: ignore[mi
                 f"{tuple(inputs.shape)}"
             )
         ids = _whole(inputs)
-        mask = as_bool_mask(mask, inputs, self.name)
+        given, mask = mask, as_bool_mask(mask, inputs, self.name, wait=False)
+        self._look_once(given)
         if mask is not None:
             ids = ops.where(ops.expand_dims(mask, -1), ids, ops.zeros((), dtype=ids.dtype))
         kept = ops.expand_dims(ops.not_equal(ids, 0), -1)

@@ -6,8 +6,9 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attnpool.layers.base import MaskReader
 from keras_attnpool.ops.devices import torch_traces
-from keras_attnpool.ops.masking import zero_masked
+from keras_attnpool.ops.masking import check_dense, check_mask_values, zero_masked
 from keras_attnpool.ops.rows import rows_at_hand
 from keras_attnpool.types import Shape, Tensor
 
@@ -15,7 +16,7 @@ SENTENCES, DOCUMENTS = "sentences_", "documents"
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
-class HierarchicalEncoder(keras.layers.Layer):  # type: ignore[misc]
+class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     """Applies a layer or model for sentences to each sentence of a batch of documents.
 
     The sentences of all documents are one batch to the encoder. What it makes of each comes back in
@@ -196,8 +197,13 @@ class HierarchicalEncoder(keras.layers.Layer):  # type: ignore[misc]
         packed = isinstance(inputs, dict)
         groups = []
         for words, words_mask in self._pairs(inputs, mask):
+            check_dense(words, self.name)
             words = ops.convert_to_tensor(words)
-            kept = None if words_mask is None else ops.cast(words_mask, "bool")
+            kept = None
+            if words_mask is not None:
+                check_mask_values(words_mask, self.name, wait=False)
+                self._look_once(words_mask)
+                kept = ops.cast(words_mask, "bool")
             self._check(words.shape, kept, packed)
             axes = 3 - packed
             if _are_ids(words, axes):

@@ -1,11 +1,14 @@
-"""Where a backend, or a CPU, wants another order of the same work.
+"""What a backend, or a device, does otherwise; whether a tensor has values that can be read.
 
 No module of the package imports a backend; Keras has imported the one in use.
 """
 
 import sys
+from typing import Any
 
 import keras
+import numpy as np
+import numpy.typing as npt
 
 from keras_attnpool.types import Tensor
 
@@ -26,6 +29,46 @@ def torch_traces() -> bool:
         return False
     torch = sys.modules["torch"]
     return bool(torch.compiler.is_compiling() or torch.jit.is_tracing())
+
+
+def values_at_hand(x: Any, wait: bool = True) -> npt.NDArray[Any] | None:
+    """The values of a tensor, where they can be read.
+
+    Args:
+        x: A tensor of the backend, a `keras.KerasTensor`, or anything that NumPy takes.
+        wait: Whether to read a tensor on an accelerator too. The call then waits for the device.
+
+    Returns:
+        A NumPy array, or `None` where there are no values yet: for a symbolic tensor and inside a
+        compiled, traced or mapped function. Without `wait` also for a tensor on an accelerator.
+
+    Example:
+
+    >>> int(values_at_hand(keras.ops.convert_to_tensor([1, 2]))[1])
+    2
+    >>> values_at_hand(keras.KerasTensor((2,))) is None
+    True
+    """
+    if isinstance(x, keras.KerasTensor) or torch_traces():
+        return None
+    # Each backend has errors of its own for a tensor without values; JAX's is a TypeError.
+    try:
+        if wait or _in_host_memory(x):
+            return np.asarray(keras.ops.convert_to_numpy(x))
+    except (AttributeError, NotImplementedError, RuntimeError, TypeError):
+        pass
+    return None
+
+
+def _in_host_memory(x: Any) -> bool:
+    backend = keras.backend.backend()
+    if not keras.ops.is_tensor(x):
+        return True
+    if backend == "torch":
+        return bool(x.device.type == "cpu")
+    if backend == "jax":
+        return all(device.platform == "cpu" for device in x.devices())
+    return "CPU" in x.device
 
 
 def masks_are_cheap() -> bool:

@@ -1,11 +1,13 @@
 """Masked reductions over time: padding never leaks, empty rows give zeros, never NaN."""
 
+import math
 from typing import Any
 
 import keras
 from keras import ops
 
-from keras_attnpool.ops.devices import torch_traces
+from keras_attnpool.ops.devices import torch_traces, values_at_hand
+from keras_attnpool.ops.rows import of_any_rows
 from keras_attnpool.types import Shape, Tensor
 
 
@@ -68,19 +70,70 @@ def check_mask_shape(mask_shape: Shape, inputs_shape: Shape, name: str) -> None:
         )
 
 
-def as_bool_mask(mask: Tensor | None, inputs: Tensor, name: str = "masking") -> Tensor | None:
+def check_mask_values(mask: Tensor, name: str, wait: bool = True) -> bool:
+    """Raises unless the values of a mask are True and False, or 1 and 0.
+
+    A boolean mask costs nothing. The values of a symbolic mask, and of one in a compiled function,
+    are unknown and not checked.
+
+    Args:
+        mask: Array-like of any shape.
+        name: Name of the caller, for the message.
+        wait: Whether to check a mask on an accelerator too, for which the call has to wait.
+
+    Returns:
+        Whether values have been read.
+
+    Raises:
+        ValueError: If the mask holds strings, or a value other than 0 and 1 that can be read.
+
+    Example:
+
+    >>> check_mask_values([[1.0, 0.0]], "my_layer")
+    True
+    """
+    mask = ops.convert_to_tensor(mask)
+    dtype = keras.backend.standardize_dtype(mask.dtype)
+    if dtype == "string":
+        raise ValueError(f"`mask` of layer '{name}' must be booleans or numbers. Received: strings")
+    values = None if dtype == "bool" else values_at_hand(mask, wait)
+    if values is None:
+        return False
+    if ((values == 0) | (values == 1)).all():
+        return True
+    low, high = values.min(), values.max()
+    cure = ""
+    if dtype.startswith(("int", "uint")) and low >= 0:
+        cure = ". These look like ids: pass `mask=ids != 0`"
+    elif low < 0 and high == 0:
+        cure = ". This looks like an additive mask: pass `mask == 0`"
+    raise ValueError(
+        f"`mask` of layer '{name}' must be True (or 1) where a step is kept and False (or 0) where "
+        f"it is padding. Received: {dtype} values from {low} to {high}{cure}"
+    )
+
+
+def as_bool_mask(
+    mask: Tensor | None, inputs: Tensor, name: str = "masking", wait: bool = True
+) -> Tensor | None:
     """Turns a `(batch, time)` mask of booleans or 0/1 numbers into booleans, checked.
+
+    True means *keep*, as everywhere in Keras. PyTorch's `key_padding_mask` has True where the
+    padding is: no check can tell, so pass `~key_padding_mask`.
 
     Args:
         mask: Boolean or 0/1 array-like of shape `(batch, time)`, True = keep, or `None`.
         inputs: The tensor `(batch, time, ...)` that the mask belongs to.
         name: Name of the caller, for the message.
+        wait: Whether to check the values of a mask on an accelerator too, for which the call has
+            to wait.
 
     Returns:
         Boolean tensor `(batch, time)`, or `None` when `mask` is `None`.
 
     Raises:
-        ValueError: If the mask's shape does not fit the inputs, or it holds strings.
+        ValueError: If the mask's shape does not fit the inputs, if it holds strings, or a value
+            other than 0 and 1 that can be read.
 
     Example:
 
@@ -93,9 +146,35 @@ def as_bool_mask(mask: Tensor | None, inputs: Tensor, name: str = "masking") -> 
         return None
     mask = ops.convert_to_tensor(mask)
     check_mask_shape(tuple(mask.shape), tuple(inputs.shape), name)
-    if keras.backend.standardize_dtype(mask.dtype) == "string":
-        raise ValueError(f"`mask` of layer '{name}' must be booleans or numbers. Received: strings")
+    check_mask_values(mask, name, wait)
     return ops.cast(mask, "bool")
+
+
+def check_dense(inputs: Tensor, name: str) -> None:
+    """Raises for a tensor whose rows differ in length: TensorFlow's ragged, PyTorch's nested.
+
+    Args:
+        inputs: What a layer was called with.
+        name: Name of the caller, for the message.
+
+    Raises:
+        ValueError: If `inputs` is a `tf.RaggedTensor` or a nested PyTorch tensor.
+
+    Example:
+
+    >>> check_dense(keras.ops.zeros((2, 5, 3)), "my_layer")
+    """
+    cure = None
+    if hasattr(inputs, "row_lengths"):
+        cure = "x.to_tensor()` and `mask=tf.sequence_mask(x.row_lengths())"
+    elif getattr(inputs, "is_nested", False):
+        cure = "torch.nested.to_padded_tensor(x, 0.0)` and the `mask` of its kept steps"
+    if cure is not None:
+        raise ValueError(
+            f"The `inputs` of layer '{name}' must be one dense tensor. Received: a "
+            f"{type(inputs).__name__} of rows of different lengths; pass `{cure}`. Ids need no "
+            f"mask where 0 is padding"
+        )
 
 
 def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
@@ -251,7 +330,9 @@ def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
     x = ops.convert_to_tensor(x)
     if mask is None:
         return highest_along(x, 1)
-    highest = highest_along(ops.where(_append_axes(mask, x), x, _lowest(x)), 1)
+    # Not the lowest finite number: the maximum of kept steps may be -inf.
+    lowest = ops.convert_to_tensor(-math.inf, dtype=x.dtype)
+    highest = highest_along(ops.where(_append_axes(mask, x), x, lowest), 1)
     return zero_masked_rows(highest, mask)
 
 
@@ -265,10 +346,7 @@ def highest_along(x: Tensor, axis: int) -> Tensor:
     Returns:
         `x` without the axis.
     """
-    # On TensorFlow, run eagerly, Keras refuses the maximum of a tensor without elements.
-    if keras.config.backend() == "tensorflow" and x.shape[0] == 0:
-        return ops.take(x, 0, axis=axis)
-    return ops.amax(x, axis=axis)
+    return of_any_rows(lambda x: ops.amax(x, axis=axis), x)
 
 
 def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:

@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.ops.devices import eager_on_torch_cpu, masks_are_cheap
+from keras_attnpool.ops.rows import of_any_rows
 from keras_attnpool.ops.steps import take_steps
 from keras_attnpool.types import Tensor
 
@@ -63,8 +64,8 @@ class BothDirections:
         turned = self._turn(inputs if backward_inputs is None else backward_inputs)
         if self._moves or self._mask is None:
             return states_of(forward, inputs), self._turn(states_of(backward, turned))
-        found = backward(turned, mask=ops.flip(self._mask, axis=1))
-        return forward(inputs, mask=self._mask), self._turn(found)
+        found = _keras_states(backward, turned, ops.flip(self._mask, axis=1))
+        return _keras_states(forward, inputs, self._mask), self._turn(found)
 
     def _turn(self, x: Tensor) -> Tensor:
         """The other reading direction, and back again."""
@@ -87,7 +88,11 @@ def states_of(layer: Any, inputs: Tensor) -> Tensor:
         states = _torch_states(layer, inputs)
         if states is not None:
             return states
-    return layer(inputs)
+    return _keras_states(layer, inputs)
+
+
+def _keras_states(layer: Any, *inputs_and_mask: Tensor) -> Tensor:
+    return of_any_rows(lambda x, mask=None: layer(x, mask=mask), *inputs_and_mask)
 
 
 def _torch_states(layer: Any, inputs: Tensor) -> Tensor | None:

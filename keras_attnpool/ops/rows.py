@@ -1,12 +1,13 @@
-"""Computing the rows of a batch that matter."""
+"""Computing the rows of a batch that matter, and a batch without rows."""
 
+from collections.abc import Callable
 from typing import Any
 
 import keras
 import numpy as np
 import numpy.typing as npt
 
-from keras_attnpool.ops.devices import torch_traces
+from keras_attnpool.ops.devices import values_at_hand
 from keras_attnpool.types import Tensor
 
 
@@ -24,9 +25,30 @@ def rows_at_hand(keep: Tensor) -> npt.NDArray[Any] | None:
         Integer array of the kept rows in order, or `None` on JAX and inside a compiled or traced
         function.
     """
-    if keras.config.backend() == "jax" or torch_traces():
-        return None
-    try:
-        return np.flatnonzero(keras.ops.convert_to_numpy(keep))
-    except (AttributeError, NotImplementedError):  # a tensor of a TensorFlow graph has no values
-        return None
+    values = None if keras.config.backend() == "jax" else values_at_hand(keep)
+    return None if values is None else np.flatnonzero(values)
+
+
+def of_any_rows(compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
+    """Returns `compute(*tensors)`, of a batch without rows too.
+
+    TensorFlow, on a CPU, refuses the maximum, the convolution and the LSTM of no rows. There one
+    row of zeros takes their place, and its result is dropped.
+
+    Args:
+        compute: A function that keeps the rows apart.
+        *tensors: Tensors `(batch, ...)` of one batch.
+
+    Returns:
+        A tensor `(batch, ...)`.
+
+    Example:
+
+    >>> import numpy as np
+    >>> of_any_rows(lambda x: keras.ops.amax(x, axis=1), np.zeros((0, 5, 3))).shape == (0, 3)
+    True
+    """
+    if keras.config.backend() != "tensorflow" or tensors[0].shape[0] != 0:
+        return compute(*tensors)
+    one_row = (keras.ops.pad(x, [(0, 1)] + [(0, 0)] * (len(x.shape) - 1)) for x in tensors)
+    return compute(*one_row)[:0]

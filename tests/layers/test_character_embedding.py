@@ -252,3 +252,10 @@ def test_ids_of_a_wrong_rank_are_an_error(shape):
 def test_no_room_for_a_character_is_an_error():
     with pytest.raises(ValueError, match="'the_name'.*at least one character"):
         CharacterEmbedding(9, name="the_name")(np.zeros((2, 3, 0), "int32"))
+
+
+@pytest.mark.parametrize("padding", [-1e9, np.nan, 0.5, 2])
+def test_a_mask_of_other_values_is_an_error(padding):
+    ids = np.ones((2, 3, 4), "int32")
+    with pytest.raises(ValueError, match="`mask` of layer 'the_name'"):
+        CharacterEmbedding(9, name="the_name")(ids, mask=np.full((2, 3), padding))

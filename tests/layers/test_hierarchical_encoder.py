@@ -570,3 +570,21 @@ def test_symbolic_inputs_that_do_not_fit_are_errors_too():
         layer({"sentences_0": keras.Input((4, 3))})
     with pytest.raises(ValueError, match="`mask` of layer 'the_name'.*names of the packed"):
         layer(packed, mask={"sentences_1": keras.Input((4,), dtype="bool")})
+
+
+@pytest.mark.parametrize("padding", [-1e9, np.nan, 0.5, 2])
+def test_a_mask_of_other_values_is_an_error(padding):
+    layer = layers.HierarchicalEncoder(pooling(), name="the_name")
+    steps = np.ones((2, 4, 3, 3), "float32")
+    with pytest.raises(ValueError, match="`mask` of layer 'the_name'"):
+        layer(steps, mask=np.full((2, 4, 3), padding))
+    packed = {"sentences_0": steps[0], "documents": np.ones((1, 2), "int32")}
+    with pytest.raises(ValueError, match="`mask` of layer 'the_name'"):
+        layer(packed, mask={"sentences_0": np.full((4, 3), padding)})
+
+
+def test_no_document_at_all():
+    layer = layers.HierarchicalEncoder(pooling())
+    steps, mask = np.ones((0, 4, 3, 3), "float32"), np.ones((0, 4, 3), bool)
+    assert layer(steps, mask=mask).shape == layer(steps).shape == (0, 4, 3)
+    assert layer(steps[:, :0], mask=mask[:, :0]).shape == (0, 0, 3)

@@ -5,12 +5,14 @@ import warnings
 import keras
 import numpy as np
 import pytest
-from backend_functions import gradients, numpy
+from backend_functions import compiled, gradients, numpy
 from hypothesis import given
 from hypothesis import strategies as st
 from layer_contract import batch
 
+import keras_attnpool
 from keras_attnpool import ops
+from keras_attnpool.ops import devices
 
 
 class Identity(keras.layers.Layer):
@@ -152,6 +154,48 @@ class TestMasks:
         """By us where the backend has tensors of strings, else by the backend."""
         with pytest.raises((ValueError, TypeError)):
             ops.as_bool_mask([["x", "", "x"]], np.zeros((1, 3, 2), "float32"))
+
+    @pytest.mark.parametrize(
+        ("mask", "told"),
+        [
+            (np.array([[0.0, -1e9, 0.0]]), "additive mask: pass `mask == 0`"),
+            (np.array([[0.0, -np.inf, 0.0]]), "additive mask: pass `mask == 0`"),
+            (np.array([[0.0, -3.4e38, 0.0]], "float32"), "additive mask: pass `mask == 0`"),
+            (np.array([[17, 4, 0]]), "ids: pass `mask=ids != 0`"),
+            ([[17, 4, 0]], "from 0 to 17"),
+            (np.array([[1.0, 0.5, 0.0]]), "from 0.0 to 1.0"),
+            (np.array([[1.0, np.nan, 0.0]]), "nan"),
+            (np.array([[-1, 1, 1]]), "from -1 to 1"),
+        ],
+    )
+    def test_other_values_than_0_and_1_are_refused(self, mask, told):
+        x = np.zeros((1, 3, 2), "float32")
+        with pytest.raises(ValueError, match="`mask` of layer 'pool'") as error:
+            ops.as_bool_mask(mask, x, "pool")
+        assert told in str(error.value)
+
+    def test_values_that_cannot_be_seen_are_not_checked(self):
+        x = keras.ops.ones((2, 3, 2))
+
+        def total(x, mask):
+            return ops.masked_sum(x, ops.as_bool_mask(mask, x))
+
+        twos = keras.ops.full((2, 3), 2.0)
+        np.testing.assert_array_equal(numpy(compiled(total)(x, twos)), 3)
+        assert ops.as_bool_mask(keras.Input((3,)), keras.Input((3, 2))).shape == (None, 3)
+
+    def test_an_accelerator_is_asked_once_by_each_layer(self, monkeypatch):
+        """The first eager call waits for the values of its mask; later ones do not."""
+        monkeypatch.setattr(devices, "_in_host_memory", lambda x: False)
+        x, mask = batch()
+        layer = keras_attnpool.layers.AttentionPooling()
+        with pytest.raises(ValueError, match="`mask` of layer"):
+            layer(x, mask=2.0 * mask)
+        layer(x, mask=mask)
+        with pytest.raises(ValueError, match="`mask` of layer"):
+            layer(x, mask=2.0 * mask)
+        target = numpy(layer(x, mask=1.0 * mask))
+        np.testing.assert_array_equal(numpy(layer(x, mask=2.0 * mask)), target)
 
     def test_both_shapes_are_named(self):
         with pytest.raises(ValueError, match=r"layer 'pool'.*\(2, 3\).*\(2, 4\)"):

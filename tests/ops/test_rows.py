@@ -1,11 +1,11 @@
-"""Rows that are known before computing."""
+"""Rows that are known before computing, and batches without any."""
 
 import keras
 import numpy as np
 import pytest
 from backend_functions import compiled
 
-from keras_attnpool.ops.rows import rows_at_hand
+from keras_attnpool.ops.rows import of_any_rows, rows_at_hand
 
 BACKEND = keras.config.backend()
 
@@ -64,3 +64,15 @@ def test_the_gradient_is_not_asked_for_the_rows():
     layer = keras.layers.Dense(1, kernel_initializer="ones")
     found = rows_at_hand(layer(X)[:, 0] > 0.5)
     assert found is None or found.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_a_batch_of_any_number_of_rows(rows):
+    x, keep = np.ones((rows, 2, 4), "float32"), np.ones((rows, 2), bool)
+
+    def longest(x, keep):
+        return keras.ops.amax(keras.ops.where(keep[..., None], x, 0), axis=1)
+
+    tensors = keras.ops.convert_to_tensor(x), keras.ops.convert_to_tensor(keep)
+    found = keras.ops.convert_to_numpy(of_any_rows(longest, *tensors))
+    np.testing.assert_array_equal(found, np.ones((rows, 4)))

@@ -1,7 +1,5 @@
 """Layers called with inputs and masks of every kind: an answer that is right, or a clear error."""
 
-import warnings
-
 import catalogue
 import keras
 import numpy as np
@@ -11,7 +9,6 @@ from catalogue import DIM, MASK, STEPS
 
 from keras_attnpool import layers
 
-BACKEND = keras.config.backend()
 INPUTS = {
     "integers": np.ones((3, 5, DIM), "int32"),
     "booleans": np.ones((3, 5, DIM), bool),
@@ -43,8 +40,6 @@ MASKS = {
     "int64": MASK.astype("int64"),
     "uint8": MASK.astype("uint8"),
     "float32": MASK.astype("float32"),
-    "twos": 2 * MASK.astype("int32"),
-    "minus ones": -MASK.astype("int32"),
     "list": MASK.tolist(),
 }
 BAD_MASKS = {
@@ -56,6 +51,8 @@ BAD_MASKS = {
     "an object": object(),
     "ragged": [[True], [True, False], []],
     "words": np.full(MASK.shape, "x"),
+    "twos": 2 * MASK.astype("int32"),
+    "minus ones": -MASK.astype("int32"),
 }
 
 
@@ -112,40 +109,6 @@ def test_what_one_text_holds_stays_in_that_text(layer, poison):
         assert np.isnan(found[0]).any()
 
 
-# Parts of Keras that some of the layers are made of, by the names of those layers.
-PARTS = {
-    **dict.fromkeys(
-        ("conv", "conv_one", "target"), lambda: keras.layers.Conv1D(4, 3, padding="same")
-    ),
-    "bilstm": lambda: keras.layers.LSTM(3, return_sequences=True),
-}
-
-
-def takes_no_text(part):
-    """Whether Keras's own layer takes a batch without rows.
-
-    On a CPU, run eagerly, TensorFlow gives the convolution of such a batch the inputs' shape, and
-    Keras's LSTM a bias of two axes.
-    """
-    try:
-        part(STEPS[:0])
-    except Exception:  # TensorFlow's errors are its own.
-        return False
-    return True
-
-
-@pytest.mark.slow
-def test_no_text_at_all(layer, request):
-    name = request.node.callspec.params["layer"]
-    if BACKEND == "tensorflow" and name in PARTS and not takes_no_text(PARTS[name]()):
-        pytest.skip("the layer of Keras that it is made of fails on a batch without rows")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        layer.build((None, 5, DIM))
-        output = numpy(layer(STEPS[:0], mask=MASK[:0]))
-    assert output.shape[0] == 0
-
-
 # -- layers that are called otherwise --------------------------------------------------------------
 
 
@@ -170,6 +133,40 @@ def test_other_calls_are_refused(make, inputs):
     layer = make()
     with pytest.raises((ValueError, TypeError)):
         layer(inputs)
+
+
+@pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="TensorFlow has ragged tensors")
+def test_ragged_tensors_are_refused_with_the_cure(layer):
+    import tensorflow as tf
+
+    ragged = tf.RaggedTensor.from_row_lengths(STEPS.reshape(-1, DIM)[:8], [3, 5])
+    layer.build((None, 5, DIM))
+    with pytest.raises(ValueError, match=f"'{layer.name}'.*x.to_tensor().*tf.sequence_mask"):
+        layer(ragged)
+
+
+def test_ragged_ids_are_refused_with_the_cure():
+    if keras.config.backend() != "tensorflow":
+        pytest.skip("TensorFlow has ragged tensors")
+    import tensorflow as tf
+
+    ids = tf.ragged.constant([[[1, 2], [3]], [[4]]])
+    characters = layers.CharacterEmbedding(9, 2, 2)
+    for layer in (characters, layers.HierarchicalEncoder(characters)):
+        with pytest.raises(ValueError, match=f"'{layer.name}'.*x.to_tensor()"):
+            layer(ids)
+
+
+@pytest.mark.skipif(keras.config.backend() != "torch", reason="PyTorch has nested tensors")
+def test_nested_tensors_are_refused_with_the_cure(layer):
+    import torch
+
+    nested = torch.nested.nested_tensor(
+        [torch.ones(3, DIM), torch.ones(5, DIM)], layout=torch.jagged
+    )
+    layer.build((None, 5, DIM))
+    with pytest.raises(ValueError, match=f"'{layer.name}'.*to_padded_tensor"):
+        layer(nested)
 
 
 LINEAR = ["low_rank", "structured", "generalized", "attention", "multi_dim", "average", "max"]

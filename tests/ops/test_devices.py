@@ -1,0 +1,75 @@
+"""Whether the values of a tensor can be read, on each backend and in each kind of trace."""
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import compiled
+
+from keras_attnpool.ops import devices
+from keras_attnpool.ops.devices import values_at_hand
+
+BACKEND = keras.backend.backend()
+X = np.array([[1.0, 0.5], [0.0, -2.0]], "float32")
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.ndarray.tolist, keras.ops.convert_to_tensor])
+def test_an_eager_call_reads_them(make):
+    np.testing.assert_array_equal(values_at_hand(make(X)), X)
+
+
+def test_a_symbolic_tensor_has_none():
+    assert values_at_hand(keras.Input((2,))) is None
+
+
+def traces():
+    """Functions that run another one in a trace of the backend."""
+    if BACKEND == "tensorflow":
+        import tensorflow as tf
+
+        return [tf.function, lambda f: lambda x: tf.vectorized_map(f, x)]
+    if BACKEND == "torch":
+        import torch
+
+        def traced(function):
+            return lambda x: torch.jit.trace(function, (x,), check_trace=False)
+
+        return [torch.func.vmap, torch.func.grad, traced]
+    import jax
+
+    return [jax.jit, jax.vmap, jax.grad]
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated")
+@pytest.mark.parametrize("wait", [True, False])
+def test_a_traced_or_mapped_function_has_none(wait):
+    for trace in traces():
+        found = []
+
+        def function(x, found=found):
+            found.append(values_at_hand(x, wait))
+            return keras.ops.sum(x)
+
+        trace(function)(keras.ops.convert_to_tensor(X))
+        assert found and all(value is None for value in found)
+
+
+def test_a_compiled_function_has_none():
+    def function(x, mask):
+        return x * 0 + (0.0 if values_at_hand(x) is None else 1.0)
+
+    x = keras.ops.convert_to_tensor(X)
+    assert float(compiled(function)(x, x)[0, 0]) == 0
+
+
+def test_without_waiting_an_accelerator_keeps_its_own(monkeypatch):
+    x = keras.ops.convert_to_tensor(X)
+    monkeypatch.setattr(devices, "_in_host_memory", lambda x: False)
+    assert values_at_hand(x, wait=False) is None
+    np.testing.assert_array_equal(values_at_hand(x), X)
+
+
+def test_a_number_and_a_tensor_of_a_cpu_are_in_host_memory():
+    assert devices._in_host_memory([[1, 0]])
+    assert devices._in_host_memory(X)
+    with keras.device("cpu"):
+        assert devices._in_host_memory(keras.ops.convert_to_tensor(X))
