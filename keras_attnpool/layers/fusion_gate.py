@@ -5,13 +5,13 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import AttentionBase
+from keras_attnpool.layers.base import FusionBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
-class FusionGate(AttentionBase):
+class FusionGate(FusionBase):
     """Mixes a sequence and an attention over it by weights that both decide.
 
     With inputs `h` and attention `s`, both `(batch, time, dim)`, at each step and for each feature
@@ -25,7 +25,7 @@ class FusionGate(AttentionBase):
 
     Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without one, the mask of the
     inputs is taken, or else that of the attention. Padded steps are exactly 0 in output and gate,
-    whatever they hold. The output carries the mask of the inputs.
+    whatever they hold. The output carries that mask.
 
     Args:
         dropout: Share of the features dropped in training where they decide the gate, in [0, 1).
@@ -142,7 +142,7 @@ class FusionGate(AttentionBase):
         gate = zero_masked(ops.sigmoid(logits), mask)
         # Both are 0 at padded steps, and so is what 1 - 0 lets pass there.
         output = gate * at_least_float32(inputs) + (1 - gate) * at_least_float32(attention)
-        return self._output(output, gate, return_attention_scores)
+        return self._mixed(output, gate, mask, return_attention_scores)
 
     def compute_output_shape(self, inputs_shape: Shape, attention_shape: Shape) -> Shape:
         """Returns the shape of the inputs."""
@@ -160,22 +160,15 @@ class FusionGate(AttentionBase):
     ) -> Any:
         """Returns the symbolic output, or the pair of output and gate."""
         self._check(tuple(inputs.shape), tuple(attention.shape))
-        self._check_mask(inputs, self._mask(mask, inputs_mask, attention_mask))
-        output = keras.KerasTensor(inputs.shape, self.compute_dtype)
-        if not return_attention_scores:
-            return output
-        return output, keras.KerasTensor(inputs.shape, self.compute_dtype)
+        mask = self._mask(mask, inputs_mask, attention_mask)
+        self._check_mask(inputs, mask)
+        return self._mixed_spec(inputs.shape, inputs.shape, mask, return_attention_scores)
 
     def _logits(self, x: Tensor, kernel: Any, training: bool | None) -> Tensor:
         # A product in float16 can leave its range.
         dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
         x = ops.cast(self._drop(x, training), dtype)
         return at_least_float32(ops.matmul(x, ops.cast(kernel, dtype)))
-
-    @staticmethod
-    def _mask(*candidates: Tensor | None) -> Tensor | None:
-        """The mask in force: Keras hands those of the tensors over under their names."""
-        return next((mask for mask in candidates if mask is not None), None)
 
     def _check(self, inputs_shape: Shape, attention_shape: Shape) -> None:
         fits = len(inputs_shape) == len(attention_shape) == 3 and all(

@@ -6,13 +6,13 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import AttentionBase
+from keras_attnpool.layers.base import FusionBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
-class PositionFusion(AttentionBase):
+class PositionFusion(FusionBase):
     """Mixes attentions over one text and its tokens by weights that the tokens decide.
 
     With attentions `s_1 ... s_k` and tokens `w`, all `(batch, time, dim)`, at each step and for
@@ -26,7 +26,7 @@ class PositionFusion(AttentionBase):
 
     Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without one, the mask of the
     attentions is taken, or else that of the tokens. Padded steps are exactly 0 in output and
-    weights, whatever they hold. The output carries the mask of the attentions.
+    weights, whatever they hold. The output carries that mask.
 
     Args:
         dropout: Share of the tokens' features dropped in training where they decide the weights,
@@ -160,13 +160,11 @@ class PositionFusion(AttentionBase):
         scores = None
         if return_attention_scores:
             scores = zero_masked(ops.stack([e / total for e in exps], axis=2), mask)
-        return self._output(output, scores, return_attention_scores)
+        return self._mixed(output, scores, mask, return_attention_scores)
 
     def compute_mask(self, attentions: Any, mask: Any = None) -> Any:
         """Returns the mask of the attentions: the output has the same steps."""
-        if isinstance(mask, (list, tuple)):
-            return next((m for m in mask if m is not None), None)
-        return mask
+        return self._mask(None, mask)
 
     def compute_output_shape(self, attentions_shape: Any, tokens_shape: Shape) -> Shape:
         """Returns the shape of the tokens."""
@@ -184,23 +182,11 @@ class PositionFusion(AttentionBase):
     ) -> Any:
         """Returns the symbolic output, or the pair of output and scores."""
         self._check([tuple(a.shape) for a in attentions], tuple(tokens.shape))
-        self._check_mask(tokens, self._mask(mask, attentions_mask, tokens_mask))
-        output = keras.KerasTensor(tokens.shape, self.compute_dtype)
-        if not return_attention_scores:
-            return output
+        mask = self._mask(mask, attentions_mask, tokens_mask)
+        self._check_mask(tokens, mask)
         batch, time, dim = tokens.shape
-        shape = (batch, time, len(attentions) + 1, dim)
-        return output, keras.KerasTensor(shape, self.compute_dtype)
-
-    @staticmethod
-    def _mask(
-        mask: Tensor | None,
-        attentions_mask: Sequence[Tensor | None] | None,
-        tokens_mask: Tensor | None,
-    ) -> Tensor | None:
-        """The mask in force: Keras hands those of the tensors over under their names."""
-        candidates = [mask, *(attentions_mask or []), tokens_mask]
-        return next((m for m in candidates if m is not None), None)
+        scores = (batch, time, len(attentions) + 1, dim)
+        return self._mixed_spec(tokens.shape, scores, mask, return_attention_scores)
 
     def _check(self, attentions_shape: Any, tokens_shape: Any) -> None:
         # A single tensor instead of a list comes as its shape.

@@ -9,7 +9,7 @@ from backend_functions import numpy
 from layer_contract import DIM, EquationContract, SeededContract, SequenceContract, batch
 from reference import disan as reference
 
-from keras_attnpool.layers import FusionGate
+from keras_attnpool.layers import FusionGate, MaskedAveragePooling1D
 
 
 def attention_of(x):
@@ -119,8 +119,22 @@ def test_the_mask_comes_with_the_tensors(masked):
     explicit = layer(without, without, mask=ids != 0)
     np.testing.assert_array_equal(numpy(output), numpy(explicit))
     np.testing.assert_array_equal(numpy(output)[ids == 0], 0)
-    if masked != "attention":
-        np.testing.assert_array_equal(numpy(output._keras_mask), ids != 0)
+    np.testing.assert_array_equal(numpy(output._keras_mask), ids != 0)
+
+
+def test_the_mask_of_the_attention_alone_reaches_the_layer_behind():
+    """In a functional model, before and after it is saved, and with the gate returned."""
+    tokens, plain = keras.Input((None,), dtype="int32"), keras.Input((None, DIM))
+    attention = keras.layers.Embedding(9, DIM, mask_zero=True)(tokens)
+    output, gate = FusionGate()(plain, attention, return_attention_scores=True)
+    model = keras.Model([tokens, plain], MaskedAveragePooling1D()(output))
+    ids, x = np.array([[1, 2, 3, 0], [4, 0, 5, 0]]), np.ones((2, 4, DIM), "float32")
+    steps = keras.Model([tokens, plain], output).predict([ids, x], verbose=0)
+    target = steps.sum(axis=1) / (ids != 0).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict([ids, x], verbose=0), target, atol=1e-6)
+    loaded = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(model))
+    loaded.set_weights(model.get_weights())
+    np.testing.assert_allclose(loaded.predict([ids, x], verbose=0), target, atol=1e-6)
 
 
 def test_the_mask_of_the_inputs_wins_over_that_of_the_attention():

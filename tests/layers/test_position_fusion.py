@@ -88,8 +88,9 @@ class TestPositionFusion(SeededContract, SequenceContract):
         np.testing.assert_array_equal(numpy(output)[ids == 0], 0)
         explicit = layer([without, without], without, mask=ids != 0)
         np.testing.assert_array_equal(numpy(output), numpy(explicit))
-        if masked != "tokens":
-            np.testing.assert_array_equal(numpy(output._keras_mask), ids != 0)
+        np.testing.assert_array_equal(numpy(output._keras_mask), ids != 0)
+        output, _ = layer(attentions, tokens, return_attention_scores=True)
+        np.testing.assert_array_equal(numpy(output._keras_mask), ids != 0)
 
     def test_garbage_at_padding_of_every_source_changes_nothing(self):
         x, mask = batch()
