@@ -250,6 +250,28 @@ class MaskedPooling1D(MaskedInputs):
         return (input_shape[0], input_shape[2])
 
 
+class GlobalPoolingBase(LayerArguments, MaskedPooling1D):
+    """Base of the pooling layers without weights, in place of Keras's global ones; not public."""
+
+    def __init__(self, *, keepdims: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.keepdims = self._flag(keepdims, "keepdims")
+
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Pools `(batch, time, dim)` to `(batch, dim)`, or `(batch, 1, dim)` with `keepdims`."""
+        output = ops.cast(self._pool(*self._read(inputs, mask)), self.compute_dtype)
+        return ops.expand_dims(output, 1) if self.keepdims else output
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, dim)`, or `(batch, 1, dim)` with `keepdims`."""
+        batch, _, dim = input_shape
+        return (batch, 1, dim) if self.keepdims else (batch, dim)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {**super().get_config(), "keepdims": self.keepdims}
+
+
 class BidirectionalBase(LayerArguments, MaskedInputs):
     """Base of the layers that read a masked sequence in both directions by LSTMs or GRUs.
 

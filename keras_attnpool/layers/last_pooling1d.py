@@ -5,12 +5,12 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import LayerArguments, MaskedPooling1D
+from keras_attnpool.layers.base import GlobalPoolingBase
 from keras_attnpool.types import Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
-class LastPooling1D(LayerArguments, MaskedPooling1D):
+class LastPooling1D(GlobalPoolingBase):
     """Takes the last kept step of a sequence.
 
     Where the padding is, at the end, in front or in holes, does not matter. A row without a kept
@@ -24,6 +24,7 @@ class LastPooling1D(LayerArguments, MaskedPooling1D):
 
     Args:
         bidirectional: Whether the features are forward states followed by as many backward states.
+        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
         **kwargs: `name`, `dtype`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -35,7 +36,7 @@ class LastPooling1D(LayerArguments, MaskedPooling1D):
         `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
-        `(batch, dim)`.
+        `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
 
     Returns:
         The last kept steps in the layer's compute dtype.
@@ -61,8 +62,10 @@ class LastPooling1D(LayerArguments, MaskedPooling1D):
           backward LSTMs"
     """
 
-    def __init__(self, bidirectional: bool = False, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(
+        self, bidirectional: bool = False, *, keepdims: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(keepdims=keepdims, **kwargs)
         self.bidirectional = self._flag(bidirectional, "bidirectional")
 
     def build(self, input_shape: Shape) -> None:
@@ -75,9 +78,7 @@ class LastPooling1D(LayerArguments, MaskedPooling1D):
                 f"Received: shape {tuple(input_shape)}"
             )
 
-    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Takes the last kept step of `(batch, time, dim)`: `(batch, dim)`."""
-        inputs, mask = self._read(inputs, mask)
+    def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         if not self.bidirectional:
             return self._last(inputs, mask)
         half = inputs.shape[2] // 2

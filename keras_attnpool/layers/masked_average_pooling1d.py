@@ -1,15 +1,14 @@
 """Average over time that sees kept steps only."""
 
 import keras
-from keras import ops
 
-from keras_attnpool.layers.base import MaskedPooling1D
+from keras_attnpool.layers.base import GlobalPoolingBase
 from keras_attnpool.ops.masking import masked_mean
 from keras_attnpool.types import Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
-class MaskedAveragePooling1D(MaskedPooling1D):
+class MaskedAveragePooling1D(GlobalPoolingBase):
     """Averages the kept steps of a sequence.
 
     `keras.layers.GlobalAveragePooling1D` with a promise: padded steps never change the result,
@@ -18,6 +17,7 @@ class MaskedAveragePooling1D(MaskedPooling1D):
     as `mask=`; the output carries none.
 
     Args:
+        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
         **kwargs: `name`, `dtype`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -29,7 +29,7 @@ class MaskedAveragePooling1D(MaskedPooling1D):
         `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
-        `(batch, dim)`.
+        `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
 
     Returns:
         The averages in the layer's compute dtype.
@@ -54,7 +54,5 @@ class MaskedAveragePooling1D(MaskedPooling1D):
           Supervised Text Representations, section 4.2
     """
 
-    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Averages `(batch, time, dim)` to `(batch, dim)`."""
-        inputs, mask = self._read(inputs, mask)
-        return ops.cast(masked_mean(inputs, mask), self.compute_dtype)
+    def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
+        return masked_mean(inputs, mask)

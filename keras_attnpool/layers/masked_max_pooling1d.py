@@ -2,13 +2,13 @@
 
 import keras
 
-from keras_attnpool.layers.base import MaskedPooling1D
+from keras_attnpool.layers.base import GlobalPoolingBase
 from keras_attnpool.ops.masking import masked_max
 from keras_attnpool.types import Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
-class MaskedMaxPooling1D(MaskedPooling1D):
+class MaskedMaxPooling1D(GlobalPoolingBase):
     """Takes the maximum of each feature over the kept steps of a sequence.
 
     `keras.layers.GlobalMaxPooling1D` ignores masks, so that a padded step wins wherever the kept
@@ -16,6 +16,7 @@ class MaskedMaxPooling1D(MaskedPooling1D):
     True = keep, holes allowed, comes from the layers before or as `mask=`; the output carries none.
 
     Args:
+        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
         **kwargs: `name`, `dtype`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -27,7 +28,7 @@ class MaskedMaxPooling1D(MaskedPooling1D):
         `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
-        `(batch, dim)`.
+        `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
 
     Returns:
         The maxima in the layer's compute dtype.
@@ -52,6 +53,5 @@ class MaskedMaxPooling1D(MaskedPooling1D):
           Supervised Text Representations, section 4.2
     """
 
-    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Takes the maxima of `(batch, time, dim)`: `(batch, dim)`."""
-        return masked_max(*self._read(inputs, mask))
+    def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
+        return masked_max(inputs, mask)

@@ -69,3 +69,13 @@ class TestBidirectional(PoolingContract):
     def test_an_odd_dim_is_an_error(self):
         with pytest.raises(ValueError, match=r"'the_name'.*must be even.*\(2, 3, 5\)"):
             self.make(name="the_name")(np.zeros((2, 3, 5), "float32"))
+
+
+class TestKeptDimensions(PoolingContract):
+    """As `keepdims=True` of Keras's global pooling layers."""
+
+    def make(self, **kwargs):
+        return LastPooling1D(keepdims=True, **kwargs)
+
+    def reference(self, weights, x, mask):
+        return TestLastPooling1D.reference(self, weights, x, mask)[:, None]

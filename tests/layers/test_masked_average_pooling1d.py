@@ -1,8 +1,9 @@
 """The mean over kept steps."""
 
+import keras
 import numpy as np
 from backend_functions import numpy
-from layer_contract import PoolingContract
+from layer_contract import PoolingContract, batch
 
 from keras_attnpool.layers import MaskedAveragePooling1D
 
@@ -29,3 +30,18 @@ class TestMaskedAveragePooling1D(PoolingContract):
 
     def test_it_has_no_weights(self):
         assert self.built().count_params() == 0
+
+
+class TestKeptDimensions(PoolingContract):
+    """As `keepdims=True` of keras.layers.GlobalAveragePooling1D."""
+
+    def make(self, **kwargs):
+        return MaskedAveragePooling1D(keepdims=True, **kwargs)
+
+    def reference(self, weights, x, mask):
+        return TestMaskedAveragePooling1D.reference(self, weights, x, mask)[:, None]
+
+    def test_it_is_what_keras_gives(self):
+        x, _ = batch()
+        target = keras.layers.GlobalAveragePooling1D(keepdims=True)(x)
+        np.testing.assert_allclose(numpy(self.make()(x)), numpy(target), atol=1e-6)

@@ -1,8 +1,9 @@
 """The maximum over kept steps."""
 
+import keras
 import numpy as np
 from backend_functions import numpy
-from layer_contract import PoolingContract
+from layer_contract import PoolingContract, batch
 
 from keras_attnpool.layers import MaskedMaxPooling1D
 
@@ -21,5 +22,27 @@ class TestMaskedMaxPooling1D(PoolingContract):
         output = MaskedMaxPooling1D()(x, mask=np.array([[True, True, False]]))
         np.testing.assert_array_equal(numpy(output), [[-1.0, -1.5]])
 
+    def test_padding_does_not_win_over_minus_infinity(self):
+        x = np.array([[[-np.inf], [-np.inf], [0.0]]], "float32")
+        for steps in (2, 3):
+            mask = np.arange(steps)[None] < 2
+            output = MaskedMaxPooling1D()(x[:, :steps], mask=mask)
+            np.testing.assert_array_equal(numpy(output), [[-np.inf]])
+
     def test_it_has_no_weights(self):
         assert self.built().count_params() == 0
+
+
+class TestKeptDimensions(PoolingContract):
+    """As `keepdims=True` of keras.layers.GlobalMaxPooling1D."""
+
+    def make(self, **kwargs):
+        return MaskedMaxPooling1D(keepdims=True, **kwargs)
+
+    def reference(self, weights, x, mask):
+        return TestMaskedMaxPooling1D.reference(self, weights, x, mask)[:, None]
+
+    def test_it_is_what_keras_gives(self):
+        x, _ = batch()
+        target = keras.layers.GlobalMaxPooling1D(keepdims=True)(x)
+        np.testing.assert_allclose(numpy(self.make()(x)), numpy(target), atol=1e-6)
