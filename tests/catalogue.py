@@ -54,6 +54,7 @@ LAYERS: dict[str, Callable[[], Any]] = {
     "last": lambda: layers.LastPooling1D(),
     "bilstm": lambda: layers.ShortcutStackedBiLSTM(3, num_layers=2),
     "bigru": lambda: layers.BidirectionalGRU(3),
+    "one_bilstm": lambda: layers.BidirectionalLSTM(3),
     "window": lambda: layers.PositionalSelfAttention(4),
     "behind": lambda: layers.PositionalSelfAttention(4, ("backward", "distance"), multi_dim=True),
     "directional": lambda: layers.DirectionalSelfAttention(4, "backward"),

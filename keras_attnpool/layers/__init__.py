@@ -5,6 +5,7 @@ from keras_attnpool.layers.add_position_embedding import (
 )
 from keras_attnpool.layers.attention_pooling import AttentionPooling as AttentionPooling
 from keras_attnpool.layers.bidirectional_gru import BidirectionalGRU as BidirectionalGRU
+from keras_attnpool.layers.bidirectional_lstm import BidirectionalLSTM as BidirectionalLSTM
 from keras_attnpool.layers.block_self_attention import BlockSelfAttention as BlockSelfAttention
 from keras_attnpool.layers.character_embedding import CharacterEmbedding as CharacterEmbedding
 from keras_attnpool.layers.conv_attention_pooling import (

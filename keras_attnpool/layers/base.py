@@ -389,6 +389,20 @@ class BidirectionalBase(LayerArguments, MaskedInputs):
             return x
         return keras.random.dropout(x, self.dropout, seed=self.seed_generator)
 
+    def _read_both_ways(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None,
+        training: bool | None,
+        forward: Any,
+        backward: Any,
+    ) -> Tensor:
+        """The output of one recurrent layer for each direction."""
+        inputs, mask = self._read(inputs, mask)
+        steps = BothDirections(mask)
+        words = self._drop(steps.to_front(inputs), training)
+        return self._merge(*steps.read(words, forward, backward), steps, mask)
+
     def _merge(
         self, forward: Tensor, backward: Tensor, steps: BothDirections, mask: Tensor | None
     ) -> Tensor:

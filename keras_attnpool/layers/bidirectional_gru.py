@@ -5,7 +5,6 @@ from typing import Any
 import keras
 
 from keras_attnpool.layers.base import BidirectionalBase
-from keras_attnpool.ops.recurrence import BothDirections
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
@@ -142,8 +141,4 @@ class BidirectionalGRU(BidirectionalBase):
         self, inputs: Tensor, mask: Tensor | None = None, training: bool | None = None
     ) -> Tensor:
         """Encodes `(batch, time, dim)`: `(batch, time, 2 * units)`, or `units` of sums."""
-        inputs, mask = self._read(inputs, mask)
-        steps = BothDirections(mask)
-        words = self._drop(steps.to_front(inputs), training)
-        forward, backward = steps.read(words, self.forward_gru, self.backward_gru)
-        return self._merge(forward, backward, steps, mask)
+        return self._read_both_ways(inputs, mask, training, self.forward_gru, self.backward_gru)

@@ -109,7 +109,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
 
     tokens = keras.Input((None,), dtype="int32")
     embeddings = keras.layers.Embedding(1000, 32, mask_zero=True)(tokens)
-    x = keras.layers.Bidirectional(keras.layers.GRU(16, return_sequences=True))(embeddings)
+    x = keras_attnpool.layers.BidirectionalGRU(16)(embeddings)
     context = keras_attnpool.layers.MaskedAveragePooling1D()(embeddings)
     x = keras_attnpool.layers.LowRankAttentionPooling(num_heads=4)(x, context=context)
     model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))

@@ -49,7 +49,9 @@ def test_bidirectional_encoders_hand_their_mask_on():
     np.testing.assert_array_equal(target[-1], 0)
 
 
-@pytest.mark.parametrize("make", [layers.BidirectionalGRU, layers.ShortcutStackedBiLSTM])
+@pytest.mark.parametrize(
+    "make", [layers.BidirectionalGRU, layers.BidirectionalLSTM, layers.ShortcutStackedBiLSTM]
+)
 def test_bidirectional_around_an_encoder_that_reads_both_ways_is_refused(make):
     """Keras asks for a recurrent layer, which knows to go backwards."""
     with pytest.raises(TypeError, match="go_backwards"):
