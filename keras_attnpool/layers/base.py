@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,6 +10,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attnpool.layers.lost_mask import lost_mask_message
 from keras_attnpool.ops.masking import (
     as_bool_mask,
     at_least_float32,
@@ -158,6 +160,8 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     Not public: it checks shapes and reads the mask.
     """
 
+    _warned_of_lost_mask = False
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
@@ -210,6 +214,14 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
         if mask is not None and hasattr(mask, "shape"):
             check_mask_shape(tuple(mask.shape), tuple(inputs.shape), self.name)
+        elif mask is None and not self._warned_of_lost_mask:
+            message = lost_mask_message(inputs)
+            if message is not None:
+                self._warned_of_lost_mask = True
+                # Between here and the caller's line stand as many frames as Keras likes.
+                warnings.warn(
+                    f"Layer '{self.name}' ({type(self).__name__}) {message}", stacklevel=1
+                )
 
     def _read(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Returns the inputs, zero at padded steps, in the compute dtype, and the boolean mask."""

@@ -171,7 +171,8 @@ class SequentialAttention(AttentionBase):
         """Returns the symbolic output, or the pair of output and dict of scores."""
         self._check_mask(inputs, mask)
         self._check_length(inputs.shape)
-        output, scores = inputs, {}
+        # Without the history of `inputs`: a lost mask is this layer's to speak of, not its parts'.
+        output, scores = keras.KerasTensor(inputs.shape, inputs.dtype), {}
         for name, part in zip(self.order, self.parts, strict=True):
             output, scores[name] = part.compute_output_spec(output, mask, training, True)
         return (output, scores) if return_attention_scores else output

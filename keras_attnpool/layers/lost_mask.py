@@ -1,0 +1,134 @@
+"""Where a functional graph loses a mask on its way to a layer."""
+
+from typing import Any
+
+import keras
+
+_RECURRENT = (keras.layers.RNN, keras.layers.Bidirectional)
+# The query's mask goes on alone; the others' masks end there rightly.
+_ATTENTION = (keras.layers.Attention, keras.layers.AdditiveAttention)
+
+
+def lost_mask_message(inputs: Any) -> str | None:
+    """What a layer without a mask says where the graph above it has lost one, else `None`."""
+    operation = None if _has_mask(inputs) else lost_at(inputs)
+    if operation is None:
+        return None
+    if isinstance(operation, _RECURRENT):
+        cure = (
+            "This version of Keras ends masks there. Put keras_attnpool.layers.BidirectionalGRU or "
+            "BidirectionalLSTM in its place, or pass `mask=`"
+        )
+    elif _hands_on(operation):
+        cure = "Not all of its inputs carry one. Pass `mask=`"
+    else:
+        cure = "Pass `mask=`"
+    return (
+        "was called without a mask, so that it treats padding as words: the mask from above was "
+        f"lost at '{operation.name}' ({type(operation).__name__}). {cure}, for example "
+        "`mask=keras.ops.not_equal(ids, 0)` or `mask=embedding.compute_mask(ids)`, with one entry "
+        "for each step of the inputs"
+    )
+
+
+def lost_at(inputs: Any) -> Any:
+    """The operation that dropped the mask which `inputs` should carry.
+
+    The search goes up from the inputs, over tensors that still have the time axis and into nested
+    models, until it meets tensors with a mask.
+
+    Args:
+        inputs: A Keras tensor `(batch, time, ...)` without a mask.
+
+    Returns:
+        A layer or another operation of the graph; `None` where no mask was lost.
+    """
+    graph = _Graph()
+    waiting: list[tuple[Any, tuple[Any, ...]]] = [(inputs, ())]
+    seen: set[int] = set()
+    mixed = None
+    while waiting:
+        tensor, below = waiting.pop()
+        tensor = graph.origin(tensor)
+        if id(tensor) in seen or _has_mask(tensor):
+            continue
+        seen.add(id(tensor))
+        operation, sources, given = _producer(tensor)
+        path = (operation, *below)
+        without = [each for each in sources if not _has_mask(graph.origin(each))]
+        masked = given or len(without) < len(sources)
+        if not masked:
+            waiting += [(each, path) for each in without]
+        elif not _hands_on(operation):
+            return operation
+        elif without and not given:
+            # A sum of two, say. Where the other one has lost its mask, that is the place.
+            mixed = mixed or operation
+            waiting += [(each, path) for each in without]
+        elif any(map(graph.enters, sources)):
+            # A nested model knows of the mask only when it computes.
+            dropper = next((each for each in path if not _hands_on(each)), None)
+            if dropper is not None:
+                return dropper
+        # Else a layer that knows of masks gave none to its output: the mask ends there rightly.
+    return mixed
+
+
+class _Graph:
+    """Nested models as parts of the outer graph."""
+
+    def __init__(self) -> None:
+        self._outside: dict[int, Any] = {}
+
+    def origin(self, tensor: Any) -> Any:
+        """The tensor inside a nested model, or outside of it, that this one stands for."""
+        while True:
+            if id(tensor) in self._outside:
+                tensor = self._outside[id(tensor)]
+                continue
+            operation, node, index = _history(tensor)
+            if not isinstance(operation, keras.Model) or getattr(operation, "inputs", None) is None:
+                return tensor
+            # Its own inputs have the same ids at every call: the call at hand is the last one met.
+            self._outside |= zip(map(id, operation.inputs), node.input_tensors, strict=False)
+            tensor = operation.outputs[index]
+
+    def enters(self, tensor: Any) -> bool:
+        """Whether the tensor is the input of a nested model."""
+        return id(tensor) in self._outside
+
+
+def _history(tensor: Any) -> tuple[Any, Any, int]:
+    """Operation, node and place among the outputs; Keras keeps them with each symbolic tensor."""
+    history = getattr(tensor, "_keras_history", None)
+    if history is None:
+        return None, None, 0
+    operation, node_index, tensor_index = history
+    return operation, operation._inbound_nodes[node_index], tensor_index
+
+
+def _producer(tensor: Any) -> tuple[Any, list[Any], bool]:
+    """The operation, the sequences that it read, and whether it was called with a mask."""
+    operation, node, _ = _history(tensor)
+    if node is None:
+        return None, [], False
+    arguments = node.arguments
+    read = node.input_tensors
+    if isinstance(operation, keras.layers.Layer):
+        # As in Keras, the mask is that of the first argument.
+        first = arguments.args[0] if arguments.args else next(iter(arguments.kwargs.values()), None)
+        read = [x for x in keras.tree.flatten(first) if isinstance(x, keras.KerasTensor)]
+        read = read[:1] if isinstance(operation, _ATTENTION) else read
+    # A number of steps that is known cannot come from one that is not: those are other steps.
+    sources = [
+        x for x in read if len(x.shape) > 2 and (tensor.shape[1] is None or x.shape[1] is not None)
+    ]
+    return operation, sources, bool(sources) and arguments.kwargs.get("mask") is not None
+
+
+def _has_mask(tensor: Any) -> bool:
+    return getattr(tensor, "_keras_mask", None) is not None
+
+
+def _hands_on(operation: Any) -> bool:
+    return bool(getattr(operation, "supports_masking", False))
