@@ -12,9 +12,12 @@ import re
 import textwrap
 from pathlib import Path
 
+import keras
+import numpy as np
 import pytest
 
 import keras_attnpool
+from keras_attnpool import analysis
 
 REPOSITORY = Path(__file__).parent.parent
 FENCE = re.compile(r"^(?P<indent> *)```python[^\n]*\n(?P<code>.*?)^(?P=indent)```", re.M | re.S)
@@ -137,6 +140,54 @@ def test_examples_import_the_modules_they_name():
 
 def test_readme_has_examples():
     assert next(pages()).blocks
+
+
+# The models that show a leak, and say so.
+LEAK_ON_PURPOSE = {("docs/guides/masking.md", "leaky")}
+OURS = re.compile(r"Attention\w*\(|Pooling\w*\(|models\.[A-Z]")
+
+
+def padded(tensor):
+    """An array for an input of a model: the rows end in padding, the second in more of it."""
+    shape = [2, *(6 if size is None else size for size in tensor.shape[1:])]
+    steps = np.arange(shape[1])[None] < np.array([[shape[1] - 1], [max(1, shape[1] // 2)]])
+    steps = steps.reshape(2, shape[1], *[1] * (len(shape) - 2))
+    if tensor.dtype == "bool":
+        return np.broadcast_to(steps, shape)
+    random = np.random.default_rng(0)
+    values = random.normal(size=shape) if "float" in tensor.dtype else random.integers(1, 5, shape)
+    return (values * steps).astype(tensor.dtype)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.where)
+        for page in [*pages(), *docstrings()]
+        if any(OURS.search(code) for _, code in page.blocks)
+    ],
+)
+def test_no_example_gives_weight_to_padding(page, tmp_path_factory, monkeypatch):
+    """The models that the examples leave behind, whatever masks this Keras hands on."""
+    page.folder = page.folder or tmp_path_factory.mktemp("example")
+    monkeypatch.chdir(page.folder)
+    page.run(len(page.blocks) - 1)
+    for name, model in list(page.names.items()):
+        if not isinstance(model, keras.Model) or getattr(model, "inputs", None) is None:
+            continue
+        if any(len(x.shape) < 2 for x in model.inputs):
+            continue
+        fed = keras.tree.map_structure(padded, model.input)
+        found = analysis.mask_leaks(model, fed)
+        assert bool(found) == ((page.where, name) in LEAK_ON_PURPOSE), (name, found)
+
+
+def test_an_example_that_gives_weight_to_padding_is_seen():
+    ids = keras.Input((None,), dtype="int32")
+    x = 2 * keras.layers.Embedding(9, 4, mask_zero=True)(ids)
+    with pytest.warns(UserWarning, match="called without a mask"):
+        leaky = keras.Model(ids, keras_attnpool.layers.AttentionPooling()(x))
+    assert analysis.mask_leaks(leaky, padded(ids))
 
 
 def public_names():

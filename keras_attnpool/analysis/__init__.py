@@ -19,6 +19,7 @@ from keras_attnpool.analysis.head_similarity import (
 )
 from keras_attnpool.analysis.heatmap_html import heatmap_html, heatmap_page
 from keras_attnpool.analysis.learning_curves import plot_learning_curves
+from keras_attnpool.analysis.mask_leaks import MaskLeak, mask_leaks
 from keras_attnpool.analysis.plot_heatmap import plot_heatmap
 from keras_attnpool.analysis.rationale_scores import (
     RationaleScore,
@@ -34,6 +35,7 @@ from keras_attnpool.analysis.weight_distribution import (
 
 __all__ = [
     "DeletionCurve",
+    "MaskLeak",
     "RationaleScore",
     "attention_model",
     "attention_scores",
@@ -43,6 +45,7 @@ __all__ = [
     "head_similarity",
     "heatmap_html",
     "heatmap_page",
+    "mask_leaks",
     "plot_accuracy_against_parameters",
     "plot_deletion_curve",
     "plot_head_similarity",
