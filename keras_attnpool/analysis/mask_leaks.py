@@ -150,8 +150,10 @@ class _Observer:
         self._names.append(layer.name)
         try:
             read = _read(layer, args, kwargs)
+            # A nested model of several inputs gets a list of masks, which its tensors carry too.
             given = kwargs.get("mask")
-            given = None if given is None else _as_keep(given)
+            is_one = keras.ops.is_tensor(given) or isinstance(given, np.ndarray)
+            given = _as_keep(given) if is_one else None
             attended = _attended(layer, args, kwargs)
             mask = None if attended is None else self._mask_of(attended, given)
             if mask is None or mask.keep.shape != tuple(attended.shape[:2]):

@@ -108,6 +108,16 @@ def test_a_model_without_masks_has_nothing_to_leak():
     assert mask_leaks(model, [IDS, np.ones((3, 6, 6), "float32")]) == []
 
 
+def test_a_nested_model_of_several_inputs_hands_the_masks_in():
+    features, keep = keras.Input((None, 6)), keras.Input((None,), dtype="bool")
+    inner = keras.Model([features, keep], layers.AttentionPooling()(features, mask=keep))
+    outer = keras.Input((None, 6)), keras.Input((None,), dtype="bool")
+    model = keras.Model(outer, inner([kl.Masking()(outer[0]), outer[1]]))
+    steps = np.where(KEEP[..., None], np.ones((3, 6, 6), "float32"), 0)
+    assert mask_leaks(model, [steps, KEEP]) == []
+    assert mask_leaks(model, [steps, np.ones_like(KEEP)]) != []
+
+
 def test_keras_s_attention_layers_are_looked_at():
     def between(x):
         lost = 2 * x
