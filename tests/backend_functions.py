@@ -1,6 +1,7 @@
 """What the tests need of each backend by name: gradients and compiled calls."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import keras
@@ -33,6 +34,17 @@ def assert_same(value: np.ndarray, target: np.ndarray) -> None:
         np.testing.assert_allclose(value, target, atol=2e-6, rtol=2e-6)
     else:
         np.testing.assert_array_equal(value, target)
+
+
+def float64() -> AbstractContextManager:
+    """Inside, float64 stays float64 on every backend: JAX keeps it in its x64 mode alone."""
+    if keras.backend.backend() != "jax":
+        return nullcontext()
+    try:
+        from jax import enable_x64
+    except ImportError:  # where older versions of JAX have it
+        from jax.experimental import enable_x64
+    return enable_x64(True)
 
 
 def numpy(x: Any) -> np.ndarray:

@@ -150,7 +150,9 @@ def _shift(highest: Tensor) -> Tensor:
 def _pad_time(inputs: Tensor, mask: Tensor | None, missing: Tensor) -> tuple[Tensor, Tensor]:
     """Lengthens the inputs by padded steps; also the mask, as numbers 0 and 1."""
     batch, time, dim = ops.shape(inputs)
-    dtype = keras.backend.result_type(keras.backend.standardize_dtype(inputs.dtype), "float32")
+    # Not `result_type`: that of Keras makes float32 of float64 on JAX and PyTorch.
+    double = keras.backend.standardize_dtype(inputs.dtype) == "float64"
+    dtype = "float64" if double else "float32"
     kept = ops.ones((batch, time), dtype=dtype) if mask is None else ops.cast(mask, dtype)
     if isinstance(missing, int) and missing == 0:
         return inputs, kept

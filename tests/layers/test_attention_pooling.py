@@ -11,6 +11,8 @@ from keras_attnpool.layers import AttentionPooling
 
 
 class TestWithHiddenLayer(AttentionContract):
+    single_on_jax = True
+
     def make(self, **kwargs):
         return AttentionPooling(hidden_dim=3, **kwargs)
 
@@ -32,6 +34,8 @@ class TestWithHiddenLayer(AttentionContract):
 
 
 class TestWithoutHiddenLayer(AttentionContract):
+    single_on_jax = True
+
     def make(self, **kwargs):
         return AttentionPooling(**kwargs)
 

@@ -16,6 +16,7 @@ SEES = {
 
 
 class TestForward(SeededContract, SequenceContract):
+    single_on_jax = True
     # Products of larger numbers leave the range of a float16 output.
     extreme = 3e3
     # Few shapes: some backends compile each operation for each.

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 import pytest
-from backend_functions import compiled, gradients, numpy
+from backend_functions import compiled, float64, gradients, numpy
 from layer_contract import DIM, AttentionContract, EquationContract, batch, probed
 from reference import generalized_pooling as reference
 from reference import lama
@@ -220,6 +220,18 @@ class TestChunked(GeneralizedEquations):
         layer = self.built(dtype=policy)
         target = numpy(self.built()(x, mask=mask))
         np.testing.assert_allclose(numpy(layer(x, mask=mask)), target, atol=5e-2)
+
+    @pytest.mark.parametrize("scalar", [False, True])
+    def test_double_precision(self, scalar):
+        x, mask = batch(time=7)
+        with float64():
+            plain = self.built(dtype="float64", scalar=scalar, chunk_size=None)
+            chunked = self.built(dtype="float64", scalar=scalar)
+            found, target = (numpy(layer(x, mask=mask)) for layer in (chunked, plain))
+        assert found.dtype == np.float64
+        # Keras multiplies float64 matrices in float32 on torch.
+        tolerance = 1e-6 if keras.backend.backend() == "torch" else 1e-12
+        np.testing.assert_allclose(found, target, atol=tolerance)
 
     def test_it_trains_compiled_at_any_length(self):
         """Training compiles; the length is unknown, and shorter than a chunk, or longer."""

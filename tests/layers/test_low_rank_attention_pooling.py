@@ -34,6 +34,8 @@ class LAMAEquations(EquationContract):
 
 
 class TestMeanContext(LAMAEquations, AttentionContract):
+    single_on_jax = True
+
     def test_parameters(self):
         """d_c m k + D m k, and D^2 + D for the hidden layer."""
         layer = LowRankAttentionPooling(num_heads=10, rank=2)
@@ -132,6 +134,7 @@ class TestLearnedContext(LAMAEquations):
 
 
 class TestLearnedContextOfRankThree(LAMAEquations, AttentionContract):
+    single_on_jax = True
     options = {"context": "learned", "rank": 3, "learn_scale": True}
 
 

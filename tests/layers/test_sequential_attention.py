@@ -20,6 +20,7 @@ from keras_attnpool.layers import FeatureWiseAttention, SequentialAttention, Tok
 class SequentialContract(EquationContract):
     """The equations with the arguments of `options`."""
 
+    single_on_jax = True
     options: dict = {}
 
     def make(self, **kwargs):

@@ -28,6 +28,7 @@ def stacked(weights, num_layers, bias=True):
 class TestShortcutStackedBiLSTM(SequenceContract, SeededContract):
     """The whole contract on one layer: every LSTM costs a compilation on some backends."""
 
+    single_on_jax = True
     atol = RECURRENT
 
     def make(self, **kwargs):

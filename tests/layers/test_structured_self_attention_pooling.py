@@ -11,6 +11,8 @@ from keras_attnpool.regularizers import AttentionOrthogonality
 
 
 class TestStructuredSelfAttentionPooling(AttentionContract):
+    single_on_jax = True
+
     def make(self, **kwargs):
         return StructuredSelfAttentionPooling(num_heads=3, hidden_dim=4, **kwargs)
 

@@ -22,6 +22,7 @@ TIME = 5
 class TokenContract(EquationContract):
     """The equations with the arguments of `options`."""
 
+    single_on_jax = True
     options: dict = {}
 
     def make(self, **kwargs):
