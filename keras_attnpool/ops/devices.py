@@ -71,6 +71,23 @@ def _in_host_memory(x: Any) -> bool:
     return "CPU" in x.device
 
 
+def can_recompute() -> bool:
+    """Whether the backend can compute again, in the backward pass, what it did not keep.
+
+    PyTorch cannot inside `torch.func.grad` and its like, which allow no hooks on what is saved.
+    """
+    if keras.backend.backend() != "torch":
+        return True
+    torch = sys.modules["torch"]
+    if torch.compiler.is_compiling():
+        return True
+    try:
+        with torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):
+            return True
+    except RuntimeError:
+        return False
+
+
 def masks_are_cheap() -> bool:
     """Whether a recurrence with a mask costs less than one over steps that have been moved.
 

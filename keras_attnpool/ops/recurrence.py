@@ -111,14 +111,21 @@ def _torch_states(layer: Any, inputs: Tensor) -> Tensor | None:
     # needs in training only; a trace must be the same with and without gradients.
     training = torch.is_grad_enabled() and not torch.jit.is_tracing()
     options = (1, 0.0, training, False, True)
-    if isinstance(layer, keras.layers.LSTM):
-        # Keras has one bias, PyTorch one for the inputs and one for the states.
-        biases = [bias[0], torch.zeros_like(bias[0])] if bias else []
-        flat = [kernel.T, recurrent.T, *biases]
-        return torch.lstm(inputs, (state, state), flat, bool(bias), *options)[0]
-    flat = [_reset_first(w, layer.units) for w in (kernel, recurrent, *bias)]
-    flat = [flat[0].T, flat[1].T, *(flat[2] if bias else ())]
-    return torch.gru(inputs, state, flat, bool(bias), *options)[0]
+    try:
+        if isinstance(layer, keras.layers.LSTM):
+            # Keras has one bias, PyTorch one for the inputs and one for the states.
+            biases = [bias[0], torch.zeros_like(bias[0])] if bias else []
+            flat = [kernel.T, recurrent.T, *biases]
+            return torch.lstm(inputs, (state, state), flat, bool(bias), *options)[0]
+        flat = [_reset_first(w, layer.units) for w in (kernel, recurrent, *bias)]
+        flat = [flat[0].T, flat[1].T, *(flat[2] if bias else ())]
+        return torch.gru(inputs, state, flat, bool(bias), *options)[0]
+    except RuntimeError as error:
+        # `torch.func` can neither map the kernels nor derive them forward, and has no public way to
+        # say that it is at work.
+        if not (isinstance(error, NotImplementedError) or "Batching rule" in str(error)):
+            raise
+        return None
 
 
 def _reset_first(weights: Tensor, units: int) -> Tensor:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import keras
 from keras import ops
 
-from keras_attnpool.ops.devices import on_torch_cpu
+from keras_attnpool.ops.devices import can_recompute, on_torch_cpu
 from keras_attnpool.ops.masking import (
     _append_axes,
     _lowest,
@@ -70,7 +70,8 @@ def chunked_softmax_pooling(
 
     Running maximum, sum and weighted sum are carried from chunk to chunk. The scores of a chunk are
     forgotten, and computed again in the backward pass, so that nothing of the size of the scores of
-    a whole text is ever held.
+    a whole text is ever held. Inside `torch.func.grad` and its like, which cannot compute again,
+    they are kept.
 
     Args:
         score: `score(chunk, *weights)`: the logits `(batch, chunk_size, *features)` of a chunk
@@ -104,13 +105,14 @@ def chunked_softmax_pooling(
 
     # What is recomputed may hold on to no tensor but its arguments, and TensorFlow takes no
     # boolean among them.
-    @keras.remat  # type: ignore[untyped-decorator]
     def step(
         highest: Tensor, total: Tensor, vector: Tensor, chunk: Tensor, kept: Tensor, *rest: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         logits = at_least_float32(score(chunk, *rest))
         logits = ops.where(_append_axes(kept > 0, logits), logits, _lowest(logits))
-        raised = ops.maximum(highest, _highest(logits))
+        raised = _highest(logits)
+        # Not `maximum`, which is float32 on PyTorch, where the lowest float64 is infinite.
+        raised = ops.where(highest > raised, highest, raised)
         exps = ops.exp(logits - ops.expand_dims(_shift(raised), 1))
         values = at_least_float32(chunk)
         for _ in features[1:]:
@@ -122,11 +124,13 @@ def chunked_softmax_pooling(
             vector * rescale + ops.sum(exps * values, axis=1),
         )
 
+    recomputed = keras.remat(step) if can_recompute() else step
+
     def advance(index: Tensor, *carry: Tensor) -> tuple[Tensor, ...]:
         start = index * chunk_size
         chunk = ops.slice(inputs, (0, start, 0), (batch, chunk_size, dim))
         chunk_kept = ops.slice(kept, (0, start), (batch, chunk_size))
-        found: tuple[Tensor, ...] = step(*carry, chunk, chunk_kept, *weights)
+        found: tuple[Tensor, ...] = recomputed(*carry, chunk, chunk_kept, *weights)
         return found
 
     zeros = ops.zeros((batch, *features), dtype=kept.dtype)

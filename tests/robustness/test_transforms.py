@@ -1,0 +1,121 @@
+"""What the backends make of a function: second derivatives, one row at a time, a Hessian."""
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import numpy
+from catalogue import CALLS, LAYERS, MASK, STEPS, randomized, together
+
+BACKEND = keras.backend.backend()
+# TensorFlow computes again what it forgot, and has no derivative of that: see the last test.
+CHUNKED = ["generalized_scalar"]
+TWICE = [n for n in [*LAYERS, *CALLS] if BACKEND != "tensorflow" or n not in CHUNKED]
+
+
+@pytest.fixture(scope="module")
+def call():
+    """All layers as one function of steps and mask, with their outputs by name: compiled once."""
+    ((model, _),) = together([*LAYERS, *CALLS])
+    randomized(model)
+    tensor = keras.ops.convert_to_tensor
+    return lambda x, mask: model([tensor(x), tensor(mask)], training=False)
+
+
+def loss(outputs):
+    return sum(keras.ops.sum(keras.ops.square(outputs[name])) for name in TWICE)
+
+
+def gradient_and_product(function, x):
+    """The gradient `g` of a scalar function at `x`, and its Hessian times `g`."""
+    if BACKEND == "torch":
+        import torch
+
+        x = torch.tensor(x, requires_grad=True)
+        (first,) = torch.autograd.grad(function(x), x, create_graph=True)
+        (second,) = torch.autograd.grad((first**2).sum() / 2, x)
+    elif BACKEND == "tensorflow":
+        import tensorflow as tf
+
+        @tf.function
+        def both(x):
+            with tf.GradientTape() as outer:
+                outer.watch(x)
+                with tf.GradientTape() as inner:
+                    inner.watch(x)
+                    value = function(x)
+                first = inner.gradient(value, x)
+                half = tf.reduce_sum(first**2) / 2
+            return first, outer.gradient(half, x)
+
+        first, second = both(tf.constant(x))
+    else:
+        import jax
+
+        @jax.jit
+        def both(x):
+            first = jax.grad(function)
+            return first(x), jax.grad(lambda x: (first(x) ** 2).sum() / 2)(x)
+
+        first, second = both(jax.numpy.asarray(x))
+    return numpy(first), numpy(second)
+
+
+def test_second_derivatives(call):
+    """They are differences of first ones."""
+
+    def of(x):
+        return loss(call(x, MASK))
+
+    first, second = gradient_and_product(of, STEPS)
+    step = 1e-3 / np.abs(first).max()
+    ends = [gradient_and_product(of, STEPS + sign * step * first)[0] for sign in (1, -1)]
+    target = (ends[0] - ends[1]) / (2 * step)
+    assert np.abs(target).max() > 1
+    np.testing.assert_allclose(second, target, atol=0.02 * np.abs(target).max())
+
+
+def test_one_row_at_a_time(call):
+    """`vmap`, which PyTorch's recurrent kernels refuse: Keras's loop takes their place."""
+
+    def row(x, mask):
+        return {name: value[0] for name, value in call(x[None], mask[None]).items()}
+
+    if BACKEND == "torch":
+        import torch
+
+        found = torch.func.vmap(row)(torch.tensor(STEPS), torch.tensor(MASK))
+    elif BACKEND == "tensorflow":
+        import tensorflow as tf
+
+        found = tf.vectorized_map(
+            lambda pair: row(*pair), (STEPS, MASK), fallback_to_while_loop=False
+        )
+    else:
+        import jax
+
+        found = jax.jit(jax.vmap(row))(STEPS, MASK)
+    for name, target in call(STEPS, MASK).items():
+        np.testing.assert_allclose(numpy(found[name]), numpy(target), atol=1e-5, err_msg=name)
+
+
+@pytest.mark.skipif(BACKEND != "torch", reason="torch.func")
+def test_torch_func_derives_in_both_modes(call):
+    """Forward over backward: no hooks for what is computed again, no kernel of an LSTM."""
+    import torch
+
+    def of(x):
+        return loss(call(x, MASK))
+
+    first, second = gradient_and_product(of, STEPS)
+    gradient = torch.func.grad(of)
+    found, product = torch.func.jvp(gradient, (torch.tensor(STEPS),), (torch.tensor(first),))
+    np.testing.assert_allclose(numpy(found), first, atol=1e-5 * np.abs(first).max())
+    np.testing.assert_allclose(numpy(product), second, atol=1e-4 * np.abs(second).max())
+
+
+@pytest.mark.skipif(BACKEND != "tensorflow", reason="a limit of TensorFlow")
+def test_chunks_have_no_second_derivative_on_tensorflow(call):
+    with pytest.raises(NotImplementedError, match="recompute_grad"):
+        gradient_and_product(
+            lambda x: keras.ops.sum(keras.ops.square(call(x, MASK)[CHUNKED[0]])), STEPS
+        )
