@@ -1,13 +1,8 @@
 """Attention and pooling layers for text on Keras 3: TensorFlow, PyTorch and JAX."""
 
 import importlib
+import sys
 from typing import Any
-
-# At once: they register what `keras.models.load_model` looks for.
-from keras_attnpool import layers as layers
-from keras_attnpool import models as models
-from keras_attnpool import ops as ops
-from keras_attnpool import regularizers as regularizers
 
 __version__ = "0.1.0"
 
@@ -24,3 +19,13 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+# At once: they register what `keras.models.load_model` looks for. But `python -m keras_attnpool`
+# imports what its command needs, so that help need not wait for Keras: while Python looks for the
+# module of `-m`, the first argument is "-m".
+if not (sys.argv[:1] == ["-m"] and "keras_attnpool" in sys.orig_argv):
+    from keras_attnpool import layers as layers
+    from keras_attnpool import models as models
+    from keras_attnpool import ops as ops
+    from keras_attnpool import regularizers as regularizers

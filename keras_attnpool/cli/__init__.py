@@ -1,5 +1,6 @@
 """The command line, `python -m keras_attnpool`: train a text classifier, predict with it."""
 
+import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -30,8 +31,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         given = parsed(argv)
     except SystemExit as stop:  # argparse has said what is wrong, or shown the help
         return int(stop.code or 0)
-    command = given.pop("run_command")
+    name = given.pop("command")
     try:
+        # Only now: help and what argparse refuses do not wait for Keras.
+        command = getattr(importlib.import_module(f"keras_attnpool.cli.{name}"), name)
         return int(command(given))
     except BrokenPipeError:
         # Whoever reads our output has enough (`predict ... | head`).

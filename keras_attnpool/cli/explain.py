@@ -14,14 +14,15 @@ from keras_attnpool.cli.attention import (
     LAYERS,
     SCALE,
     above_uniform,
+    flat_remark,
     full_colour,
     read_attention,
     words_of,
 )
 from keras_attnpool.cli.errors import CommandError, reported
-from keras_attnpool.cli.predict import lines
+from keras_attnpool.cli.options import METHODS
+from keras_attnpool.cli.predict import field, given_texts
 
-METHODS = ("attention", "saliency")
 PRINTED_WORDS = 8
 PRINTED_CHARACTERS = 100
 # A heat map with more cells shows the mean over the heads alone.
@@ -65,8 +66,9 @@ def explain(given: dict[str, Any]) -> int:
             "model by gradients"
         )
     _check_out(out)
+    asked = given_texts(given)
     config, tokenizer, model = runs.load(run)
-    texts = given.get("texts") or lines()
+    texts = list(asked)
     if not texts:
         return 0
     with reported():
@@ -77,20 +79,24 @@ def explain(given: dict[str, Any]) -> int:
         predictions = model.predict(ids, verbose=0)
         weights = analysis.gradient_saliency(model, ids, predictions.argmax(axis=1))
         rows = weights[:, None]
-    heatmaps = []
+    heatmaps: list[str] = []
+    shown: list[npt.NDArray[np.float32]] = []
     for index, (content, words) in enumerate(
         zip(texts, words_of(tokenizer, texts, ids), strict=True)
     ):
         label = config["label_names"][int(predictions[index].argmax())]
         probability = f"{predictions[index].max():.4f}"
         own = weights[index, : len(words)]
-        print(label, probability, _shortened(content), sep="\t")
+        shown.append(own)
+        print(field(label), probability, _shortened(content), sep="\t")
         for word, number in _strongest(words, own):
             print(f"  {number:{FORMATS[method]}}  {visible(word)}")
         by_head = rows[index, :, : len(words)]
         is_large = by_head.size > MOST_CELLS and len(by_head) > 1
         notes = [NOTES[method]] if index == 0 else []
         notes += _notes(words, len(tokenizer.tokenize(content)), tokenizer.vocabulary[1])
+        near = flat_remark([own]) if method == "attention" else None
+        notes += [near] if near else []
         notes += ["The text is long: only the mean over the heads is shown."] * is_large
         heatmaps.append(
             _heatmap(
@@ -103,7 +109,8 @@ def explain(given: dict[str, Any]) -> int:
         )
     with runs.whole_file(out) as temporary:
         analysis.heatmap_page(heatmaps, temporary, title=TITLES[method].format(name))
-    print(f"\n{LEGENDS[method]}\nHeat maps: {out}")
+    remark = flat_remark(shown) if method == "attention" else None
+    print(f"\n{LEGENDS[method]}", *filter(None, [remark]), f"Heat maps: {out}", sep="\n")
     sys.stdout.flush()
     return 0
 
@@ -146,5 +153,5 @@ def _notes(words: list[str], length: int, unknown: str) -> list[str]:
 
 
 def _shortened(content: str) -> str:
-    shown = visible(" ".join(content.split()))
+    shown = field(" ".join(content.split()))
     return shown if len(shown) <= PRINTED_CHARACTERS else f"{shown[:PRINTED_CHARACTERS]} ..."

@@ -5,13 +5,17 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import keras
-
 import keras_attnpool
-from keras_attnpool import datasets
-from keras_attnpool.cli.explain import METHODS, explain
-from keras_attnpool.cli.predict import predict
-from keras_attnpool.cli.train import DEFAULTS, EPOCHS, MODELS, REVIEW_EPOCHS, train
+from keras_attnpool.cli.options import (
+    CONTEXTS,
+    DATASETS,
+    DEFAULTS,
+    EPOCHS,
+    METHODS,
+    MODELS,
+    PENALTIES,
+    REVIEW_EPOCHS,
+)
 
 DESCRIPTION = """\
 Text classifiers that pool by attention: train one, then ask it.
@@ -28,7 +32,8 @@ What an option is for: python -m keras_attnpool COMMAND --help
 """
 
 TRAIN_DESCRIPTION = """\
-Trains a text classifier and sets it beside mean pooling and the largest class.
+Trains a text classifier and sets it beside the same encoder with mean pooling and beside the
+largest class, so that you see what the attention is worth.
 
 The data: generated reviews (1 to 5 stars) when nothing is named, a public data set (--dataset), or
 your own FILE, a TSV (`label<TAB>text`, no header) or a CSV with columns `label` and `text`; either
@@ -36,7 +41,8 @@ may be gzipped. A tenth of the training part decides which epoch is kept.
 
 The run folder gets model.keras (the best epoch), vocabulary.json, config.json, metrics.json, and
 report.html: how well it does, and what it looks at.
-Ctrl-C keeps the best epoch so far; `train --resume --out RUN` goes on after the last whole one.
+Ctrl-C keeps the best epoch so far; `train --resume --out RUN` goes on after the last whole one, and
+ends with the weights of a run that was never interrupted (same machine, same versions).
 """
 
 TRAIN_EXAMPLES = """\
@@ -51,12 +57,15 @@ examples:
 PREDICT_DESCRIPTION = """\
 Classifies texts with a trained run: one line a text, `label<TAB>probability<TAB>text`.
 
-Without TEXT, every line of standard input is a text.
+Without TEXT and --file, every line of standard input is a text; answers come as the lines do.
+Control characters are shown by their code (U+001B), and a ' stands before what a spreadsheet would
+take for a formula. --json gives labels and texts as they are.
 """
 
 PREDICT_EXAMPLES = """\
 examples:
   python -m keras_attnpool predict runs/first "The soup was cold." "Best hotel ever!"
+  python -m keras_attnpool predict runs/first --file texts.txt
   python -m keras_attnpool predict runs/first --json < texts.txt > predictions.jsonl
 """
 
@@ -64,7 +73,7 @@ EXPLAIN_DESCRIPTION = """\
 Classifies texts and shows the words that count: the most important ones here, all of them as a heat
 map in an HTML page.
 
-Without TEXT, every line of standard input is a text. Two methods:
+Without TEXT and --file, every line of standard input is a text. Two methods:
 
   attention  the attention weights, of models that have some: lama, lama-encoder, san, transformer
              (there the mean over the words that attend). A weight of 1 is what every word would
@@ -82,7 +91,7 @@ examples:
 
 
 def parsed(argv: Sequence[str] | None) -> dict[str, Any]:
-    """What was given, and nothing else, with the function to run as `run_command`.
+    """What was given, and nothing else, with the name of the command as `command`.
 
     Raises:
         SystemExit: After help, or a message on standard error.
@@ -107,17 +116,27 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     # The backend is what KERAS_BACKEND or Keras's own configuration says.
-    version = f"keras_attnpool {keras_attnpool.__version__}, Keras {keras.__version__}"
-    top.add_argument("--version", action="version", version=version)
-    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    version = {"action": _Version, "nargs": 0, "default": argparse.SUPPRESS}
+    top.add_argument("--version", help="show the versions and exit", **version)
+    commands = top.add_subparsers(metavar="COMMAND", dest="command", required=True)
     _add_train(commands)
     _add_predict(commands)
     _add_explain(commands)
     return top
 
 
-def _add_command(commands: Any, name: str, run: Any, summary: str, **texts: str) -> Any:
-    command = commands.add_parser(
+class _Version(argparse.Action):
+    """Shows versions. Keras takes seconds to import, which help need not wait for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *rest: Any) -> None:
+        import keras
+
+        print(f"keras_attnpool {keras_attnpool.__version__}, Keras {keras.__version__}")
+        parser.exit()
+
+
+def _add_command(commands: Any, name: str, summary: str, **texts: str) -> Any:
+    return commands.add_parser(
         name,
         help=summary,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -126,15 +145,12 @@ def _add_command(commands: Any, name: str, run: Any, summary: str, **texts: str)
         argument_default=argparse.SUPPRESS,
         **texts,
     )
-    command.set_defaults(run_command=run)
-    return command
 
 
 def _add_train(commands: Any) -> None:
     command = _add_command(
         commands,
         "train",
-        train,
         "train a classifier",
         description=TRAIN_DESCRIPTION,
         epilog=TRAIN_EXAMPLES,
@@ -146,12 +162,15 @@ def _add_train(commands: Any) -> None:
         group.add_argument(flag, help=text + suffix, **kwargs)
 
     command.add_argument("--out", metavar="RUN", required=True, help="the run folder")
-    add(command, "--model", "what to train", choices=list(MODELS))
+    add(command, "--model", "what to train", choices=MODELS)
     existing = command.add_mutually_exclusive_group()
     existing.add_argument("--resume", action="store_true", help="go on with the run in RUN")
     existing.add_argument("--overwrite", action="store_true", help="replace the run in RUN")
     command.add_argument(
-        "--no-baseline", dest="baseline", action="store_false", help="do not train mean pooling"
+        "--no-baseline",
+        dest="baseline",
+        action="store_false",
+        help="do not train the mean to compare with",
     )
     command.add_argument(
         "--no-report", dest="report", action="store_false", help="do not write report.html"
@@ -165,8 +184,8 @@ def _add_train(commands: Any) -> None:
     add(data, "--label-column", "name, or position from 0, of FILE's labels", **column)
     header = argparse.BooleanOptionalAction
     add(data, "--header", "whether the first line of FILE names the columns", action=header)
-    add(data, "--encoding", "encoding of FILE (default: utf-8)")
-    names = ", ".join(datasets.available())
+    add(data, "--encoding", "encoding of FILE (default: utf-8; UTF-16 is known by its first bytes)")
+    names = ", ".join(DATASETS)
     add(data, "--dataset", f"public data set, downloaded if need be: {names}", metavar="NAME")
     add(data, "--train-size", "number of generated reviews to train on", **_number(2))
     add(data, "--test-size", "number of generated reviews to test on", **_number(1))
@@ -188,14 +207,13 @@ def _add_train(commands: Any) -> None:
     )
     add(size, "--heads", "attention heads (lama, lama-encoder, san, transformer)", **_number(1))
     add(size, "--rank", "rank of a head's bilinear form (lama, lama-encoder)", **_number(1))
-    contexts = ["embeddings", "mean", "learned"]
     text = "what queries the words: mean of the embeddings or of the states, or a learned vector "
-    add(size, "--context", text + "(lama, lama-encoder)", choices=contexts)
+    add(size, "--context", text + "(lama, lama-encoder)", choices=CONTEXTS)
     text = "let each head learn how sharply it attends; ours, not the paper's (lama, lama-encoder)"
     size.add_argument("--learn-scale", action="store_true", help=text)
     text = "keep heads apart by their attention weights (lama, lama-encoder, san) or by their "
     text += "vectors (lama, lama-encoder)"
-    add(size, "--penalty", text, choices=["none", "attention", "embedding"])
+    add(size, "--penalty", text, choices=PENALTIES)
     add(size, "--penalty-factor", "weight of the penalty in the loss", **positive)
     text = "random; word2vec (trained on the training part first); or a text file of word vectors, "
     add(size, "--embeddings", text + "GloVe's for one", metavar="{random,word2vec,PATH}")
@@ -208,13 +226,11 @@ def _add_predict(commands: Any) -> None:
     command = _add_command(
         commands,
         "predict",
-        predict,
         "classify texts with a trained run",
         description=PREDICT_DESCRIPTION,
         epilog=PREDICT_EXAMPLES,
     )
-    command.add_argument("run", metavar="RUN", help="the run folder")
-    command.add_argument("texts", metavar="TEXT", nargs="*", help="a text to classify")
+    _add_texts(command, "classify")
     text = "one JSON object a line, with the probabilities of all classes"
     command.add_argument("--json", action="store_true", help=text)
 
@@ -223,17 +239,22 @@ def _add_explain(commands: Any) -> None:
     command = _add_command(
         commands,
         "explain",
-        explain,
         "show which words count",
         description=EXPLAIN_DESCRIPTION,
         epilog=EXPLAIN_EXAMPLES,
     )
-    command.add_argument("run", metavar="RUN", help="the run folder")
-    command.add_argument("texts", metavar="TEXT", nargs="*", help="a text to explain")
+    _add_texts(command, "explain")
     text = f"what counts (default: {METHODS[0]})"
     command.add_argument("--method", choices=METHODS, help=text)
     text = "where the heat maps go, an .html file (default: explained.html in RUN)"
     command.add_argument("--out", metavar="FILE", help=text)
+
+
+def _add_texts(command: Any, verb: str) -> None:
+    command.add_argument("run", metavar="RUN", help="the run folder")
+    command.add_argument("texts", metavar="TEXT", nargs="*", help=f"a text to {verb}")
+    text = f"a file of texts to {verb}, one a line; - for standard input"
+    command.add_argument("-f", "--file", metavar="FILE", help=text)
 
 
 def _number(least: int) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from keras_attnpool.cli.attention import (
     LAYERS,
     SCALE,
     above_uniform,
+    flat_remark,
     full_colour,
     read_attention,
     words_of,
@@ -87,7 +88,7 @@ def write(
     tokenizer: text.WordTokenizer,
     model: keras.Model,
     predicted: npt.NDArray[np.int64],
-) -> bool:
+) -> list[str]:
     """Writes report.html and its pictures into a run folder.
 
     Args:
@@ -100,11 +101,11 @@ def write(
         predicted: Integer array `(texts,)`, the model's class for every test text.
 
     Returns:
-        Whether there are pictures: without matplotlib there are none.
+        What `train` says of it: where it is, what is missing, what must not be read into it.
     """
     name, results = options["model"], metrics["results"]
     reading: list[str] = []
-    similarity = None
+    similarity = flat = None
     if name not in LAYERS:
         reading.append(_without_attention(name, run))
     elif not (shown := _Shown(name, test, tokenizer, model, options["max_length"])).ids.any():
@@ -112,13 +113,14 @@ def write(
     else:
         if shown.attention.heads.shape[1] > 1:
             similarity = analysis.head_similarity(shown.attention.heads, shown.ids != 0)
-        reading += [shown.heatmaps(), shown.top_words(), shown.rationale_scores()]
+        flat = flat_remark(shown.weights)
+        reading += [shown.heatmaps(flat), shown.top_words(), shown.rationale_scores()]
     pictures = _pictures(run, name, results, similarity)
     if name in LAYERS:
         reading.append(_heads(similarity, pictures))
     title = f"{name} on {_data_name(options)}"
     sections = [
-        _results(results, len(test)),
+        _results(results, len(test), metrics.get("comparison")),
         _curves(pictures),
         _classes(test, predicted, results[name]["f1"]),
         *reading,
@@ -132,7 +134,8 @@ def write(
     )
     with runs.whole_file(run / runs.REPORT) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
-    return bool(pictures)
+    no_pictures = None if pictures else f"(without pictures, which need matplotlib: {INSTALL})"
+    return list(filter(None, [f"The report is {run / runs.REPORT}", no_pictures, flat]))
 
 
 class _Shown:
@@ -163,7 +166,7 @@ class _Shown:
             gold[: len(words)] for gold, words in zip(self.test.rationales, self.words, strict=True)
         ]
 
-    def heatmaps(self) -> str:
+    def heatmaps(self, flat: str | None) -> str:
         """Some right and some wrong texts, of as many classes as possible."""
         predicted = self.attention.predictions.argmax(axis=1)
         right = predicted == self.test.labels
@@ -182,7 +185,7 @@ class _Shown:
         # One scale for all of them.
         excess = {row: above_uniform(self.weights[row]) for rows in shown.values() for row in rows}
         vmax = full_colour(*excess.values())
-        parts = [_p(note)]
+        parts = [_p(note), _p(flat) if flat else ""]
         for heading, rows in shown.items():
             parts.append(f"<h3>{heading}</h3>")
             parts += [self._heatmap(row, excess[row], vmax) for row in rows]
@@ -263,7 +266,7 @@ def _without_attention(name: str, run: Path) -> str:
     )
 
 
-def _results(results: Mapping[str, Any], test_size: int) -> str:
+def _results(results: Mapping[str, Any], test_size: int, comparison: str | None) -> str:
     rows = []
     for name, result in results.items():
         row = [name, f"{result['accuracy']:.3f}", f"{result['macro_f1']:.3f}"]
@@ -272,7 +275,9 @@ def _results(results: Mapping[str, Any], test_size: int) -> str:
             row += [f"{result['best_epoch']} of {result['epochs']}", f"{result['seconds']:.0f}"]
         rows.append(row + [""] * (7 - len(row)))
     heads = ("", "accuracy", "macro-F1", "parameters", "without embeddings", "best epoch")
-    return _section(f"Results on {test_size} test texts", _table((*heads, "seconds"), rows))
+    table = _table((*heads, "seconds"), rows)
+    told = _p(comparison) if comparison else ""
+    return _section(f"Results on {test_size} test texts", table, told)
 
 
 def _curves(pictures: Mapping[str, str]) -> str:

@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import reprlib
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +13,10 @@ from typing import Any, NamedTuple
 
 import keras
 
+# A saved model may hold any of the layers and regularizers: they must be known when it is loaded.
+from keras_attnpool import layers as layers
+from keras_attnpool import models as models
+from keras_attnpool import regularizers as regularizers
 from keras_attnpool import text
 from keras_attnpool.cli.errors import CommandError, reported
 
@@ -22,13 +28,65 @@ REPORT = "report.html"
 PICTURES = ("accuracy.png", "loss.png", "heads.png")  # of the report
 EXPLAINED = "explained.html"
 RESUME = "resume"  # what an unfinished run needs to go on
+LOCK = ".lock"
 FORMAT = "keras_attnpool.run"
+
+
+@contextmanager
+def owned(run: Path) -> Iterator[None]:
+    """Keeps every other `train` out of a run folder, which is made if need be.
+
+    The lock is one of the operating system's, taken through SQLite, which knows those of Linux,
+    macOS and Windows: it ends with the process, however that ends. A folder that was made for
+    nothing is removed.
+
+    Raises:
+        CommandError: If another process owns the folder, or it is a file.
+    """
+    if run.exists() and not run.is_dir():
+        raise CommandError(f"{run} is a file, where a run folder is to be")
+    made = [folder for folder in (run, *run.parents) if not folder.exists()]
+    run.mkdir(parents=True, exist_ok=True)
+    path = run / LOCK
+    path.touch()
+    found = path.stat().st_ino
+    lock = sqlite3.connect(path, timeout=0, isolation_level=None)
+    try:
+        lock.execute("PRAGMA journal_mode=MEMORY")  # no second file
+        lock.execute("BEGIN EXCLUSIVE")
+        # The file may have been removed meanwhile, by the owner before us: then nobody sees it.
+        is_ours = path.exists() and path.stat().st_ino == found
+    except sqlite3.Error as error:
+        is_ours = False
+        if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
+            lock.close()
+            raise CommandError(f"{path} cannot be locked: {error}") from error
+    if not is_ours:
+        lock.close()
+        raise CommandError(
+            f"{run} belongs to another `train`, which is running: wait for it, or choose another "
+            "--out"
+        )
+    try:
+        yield
+    finally:
+        try:
+            path.unlink(missing_ok=True)
+        except PermissionError:  # Windows removes no open file
+            lock.close()
+            path.unlink(missing_ok=True)
+        finally:
+            lock.close()
+        for folder in made:
+            if any(folder.iterdir()):
+                break
+            folder.rmdir()
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Gives a temporary path to write to; it becomes `path` when all went well."""
-    temporary = path.with_name(f".{os.getpid()}.{path.name}")
+    temporary = path.with_name(f".{os.getpid()}.{path.name}")  # known to `remove_leftovers`
     try:
         yield temporary
         os.replace(temporary, path)
@@ -128,6 +186,18 @@ def remove_run(run: Path) -> None:
         (run / name).unlink(missing_ok=True)
 
 
+def remove_leftovers(run: Path) -> None:
+    """Removes the temporary files of a `train` that was killed, and of nothing that still runs."""
+    leftover = re.compile(
+        rf"\.\d+\.(.+\.(json|h5|keras|png)|{re.escape(REPORT)})|\.{re.escape(VOCABULARY)}\.\d+\.tmp"
+    )
+    for folder in (run, run / RESUME):
+        if folder.is_dir() and not folder.is_symlink():
+            for path in folder.iterdir():
+                if leftover.fullmatch(path.name):
+                    path.unlink(missing_ok=True)
+
+
 def remove_resume(run: Path) -> None:
     """Removes what only an unfinished run needs."""
     folder, leaving = run / RESUME, run / f".{RESUME}"
@@ -155,10 +225,11 @@ class Checkpoint:
     def __init__(self, run: Path, name: str, best: Path, resume: bool) -> None:
         self.best = best
         self.history: dict[str, list[float]] = {}
+        self._generators: list[list[int]] = []
         self._folder = run / RESUME
         self._path = self._folder / f"{name}.json"
         if resume and self._path.is_file():
-            self.history = _read_history(self._path)
+            self.history, self._generators = _read_state(self._path)
 
     @property
     def epochs(self) -> int:
@@ -202,19 +273,23 @@ class Checkpoint:
         with whole_file(self._weights(epoch)) as temporary:
             model.save_weights(temporary)
         # Only now does the epoch count, and only then can the weights before it go.
-        write_json(self._path, history)
-        self.history = history
+        generators = [keras.ops.convert_to_numpy(state).tolist() for state in _generators(model)]
+        write_json(self._path, {"history": history, "generators": generators})
+        self.history, self._generators = history, generators
         self._weights(epoch - 1).unlink(missing_ok=True)
 
     def restore(self, model: keras.Model) -> None:
-        """Puts weights and optimizer state of the last finished epoch into a compiled model.
+        """Puts the state at the end of the last finished epoch into a compiled model.
 
-        Dropout's random numbers are not part of it: they start anew.
+        These are the weights, the optimizer's state, and those of the generators of random numbers,
+        which `save_weights` leaves out.
         """
         path = self._weights(self.epochs)
         model.optimizer.build(model.trainable_variables)
         try:
             model.load_weights(path)
+            for state, value in zip(_generators(model), self._generators, strict=True):
+                state.assign(value)
         except Exception as error:  # as in `load_model`
             reason = " ".join(str(error).split())[:300]
             raise CommandError(
@@ -226,27 +301,38 @@ class Checkpoint:
         return self._path.with_name(f"{self._path.stem}-{epoch}.weights.h5")
 
 
-def _read_history(path: Path) -> dict[str, list[float]]:
+def _generators(model: keras.Model) -> list[keras.Variable]:
+    """The states of the model's generators of random numbers, those of dropout for one."""
+    weights = {id(weight) for weight in model.weights}
+    return [variable for variable in model.variables if id(variable) not in weights]
+
+
+def _read_state(path: Path) -> tuple[dict[str, list[float]], list[list[int]]]:
     """What `Checkpoint.add` wrote.
 
     Raises:
         CommandError: If it is something else.
     """
     try:
-        history = json.loads(path.read_text(encoding="utf-8"))
-        columns = {name: [float(value) for value in history[name]] for name in history}
-        if len({len(column) for column in columns.values()}) != 1 or not {
+        state = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(state, dict) or not {"history", "generators"} <= set(state):
+            raise ValueError("expects a history and the states of the generators")
+        history = {
+            name: [float(value) for value in column] for name, column in state["history"].items()
+        }
+        if len({len(column) for column in history.values()}) != 1 or not {
             "loss",
             "val_loss",
             "val_accuracy",
             "seconds",
-        } <= set(columns):
+        } <= set(history):
             raise ValueError("expects losses, accuracies and seconds of every epoch")
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        generators = [[int(value) for value in each] for each in state["generators"]]
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise CommandError(
             f"{path} is damaged ({error}): the run cannot be resumed; --overwrite starts it anew"
         ) from error
-    return columns
+    return history, generators
 
 
 def _best_epoch(history: dict[str, list[float]]) -> int:

@@ -28,19 +28,21 @@ def content_hash(rows: Iterable[Row]) -> str:
     return hashlib.sha256(pack(rows)).hexdigest()
 
 
-def read(path: Path) -> list[list[str]]:
-    """Read a table.
+def read(path: Path) -> tuple[list[list[str]], str]:
+    """Read a table: its rows, and the SHA-256 of its uncompressed bytes.
 
     Raises:
         ValueError: If the file is cut short, not gzip or not UTF-8.
     """
     try:
-        content = gzip.decompress(path.read_bytes()).decode("utf-8")
+        content = gzip.decompress(path.read_bytes())
+        text = content.decode("utf-8")
     except (EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError) as error:
         raise ValueError(
             f"{path} is damaged ({error}). Delete it, so that it is fetched again."
         ) from error
-    return [line.split("\t") for line in content.split("\n")[:-1]]
+    rows = [line.split("\t") for line in text.split("\n")[:-1]]
+    return rows, hashlib.sha256(content).hexdigest()
 
 
 def write_all(tables: dict[Path, Iterable[Row]]) -> None:

@@ -355,13 +355,27 @@ def _rows(source: PublicSet, name: str, verbose: int) -> list[list[str]]:
     path = cache_folder() / source.folder / f"{name}.tsv.gz"
     if not path.is_file():
         _fetch(source, path, verbose)
-    rows = _tables.read(path)
+    rows, found = _tables.read(path)
     table = source.tables[name]
     try:
         table.check(str(path), rows)
     except ValueError as error:
         raise ValueError(f"{error}. Delete the file, so that it is fetched again.") from error
+    beside, expected = _hash_file(path), table.content
+    if beside.is_file():  # as we write it, or as sha256sum does
+        expected = beside.read_text(encoding="utf-8", errors="replace").partition(" ")[0].strip()
+    if expected not in (None, found):
+        raise ValueError(
+            f"{path} is not the expected file: its content has the SHA-256 {found}, expected "
+            f"{expected}. Delete the file, so that it is fetched again; or, if it is to differ, "
+            f"write its SHA-256 into {beside}."
+        )
     return rows[1:] if table.header else rows
+
+
+def _hash_file(path: Path) -> Path:
+    """Where the hash of a table stands that is not the reference copy."""
+    return path.with_name(path.name.replace(".tsv.gz", ".sha256"))
 
 
 def _fetch(source: PublicSet, wanted: Path, verbose: int) -> None:
@@ -391,7 +405,10 @@ def _fetch(source: PublicSet, wanted: Path, verbose: int) -> None:
                     local = download.fetch(Path(temporary), verbose)
                 files[download.filename] = local
             tables = _converted(source, files)
-        _tables.write_all({folder / f"{name}.tsv.gz": rows for name, rows in tables.items()})
+        paths = {name: folder / f"{name}.tsv.gz" for name in tables}
+        _tables.write_all({paths[name]: rows for name, rows in tables.items()})
+        for name, rows in tables.items():
+            _keep_hash(paths[name], _tables.content_hash(rows), source.tables[name].content)
     except ConnectionError as error:
         raise ConnectionError(
             f"{folder.name} could not be downloaded: {error}. {by_hand}"
@@ -403,6 +420,14 @@ def _fetch(source: PublicSet, wanted: Path, verbose: int) -> None:
             f"{folder.name} is not in the cache and cannot be written to it: {error}. Set "
             "KERAS_ATTNPOOL_DATA to a folder that can be written."
         ) from error
+
+
+def _keep_hash(path: Path, found: str, reference: str | None) -> None:
+    """Writes the hash of a table beside it, unless it is known from the reference copy."""
+    if found == reference:
+        _hash_file(path).unlink(missing_ok=True)
+    else:
+        _hash_file(path).write_text(f"{found}\n", encoding="ascii", newline="\n")
 
 
 def _converted(
@@ -590,6 +615,12 @@ def load(
     nothing half-written. A file of the set's home that you put into the set's
     folder by hand is used instead of a download.
 
+    A table of the cache is checked whenever it is read: the number of rows of every class, and
+    the SHA-256 of its uncompressed bytes. The expected hash is that of the reference copy, or
+    the one in `FOLDER/SPLIT.sha256` where there is such a file: a download writes it where its
+    text differs from the reference copy or where there is none (IMDB), and so can you for a
+    table that you changed on purpose. An IMDB without that file is checked by its rows alone.
+
     The sets, with their splits and options; the cache has a folder for each
     (`R8`, `TREC`, `SST`, `SUBJ`, `SICK`, `IMDB`, `HaHackathon`):
 
@@ -628,8 +659,8 @@ def load(
         `(N,)`, no rationales).
 
     Raises:
-        ValueError: For an unknown name, split or option; for a file that is damaged
-            or not the set.
+        ValueError: For an unknown name, split or option; for a file that is damaged,
+            not the set or not the expected content.
         ConnectionError: If a download fails; says what to fetch by hand and where to
             put it.
         FileNotFoundError: If the set must be fetched by hand and is not there.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -15,6 +16,7 @@ import numpy as np
 
 from keras_attnpool.datasets.labeled_texts import LabeledTexts
 
+_LARGEST = 2**30  # bytes that are unpacked
 Row = tuple[int, list[str]]  # line number (from 1) and fields
 
 
@@ -41,7 +43,8 @@ def load_tsv(
         label_names: The classes, in order, for instance those of the training file
             (`train.label_names`); any other label is an error. `None` takes the labels
             found, sorted (as numbers if all of them are).
-        encoding: Encoding of the file. A byte order mark is dropped.
+        encoding: Encoding of the file. A byte order mark is dropped; that of UTF-16 is
+            taken at its word.
 
     Returns:
         `LabeledTexts` in the order of the lines: labels int32 of shape `(N,)`, no
@@ -50,8 +53,9 @@ def load_tsv(
     Raises:
         FileNotFoundError: If there is no such file.
         ValueError: With file name and line, for: bytes that are not in `encoding`,
-            missing columns, lines with more or fewer fields than the first, empty texts
-            or labels, unknown labels, a single class, no rows, a damaged gzip file.
+            missing columns, one column for both, lines with more or fewer fields than the
+            first, empty texts or labels, unknown labels, a single class, no rows, a gzip file
+            that is damaged or holds more than 1 GiB.
 
     Example:
         ```python
@@ -96,7 +100,8 @@ def load_csv(
             (`train.label_names`); any other label is an error. `None` takes the labels
             found, sorted (as numbers if all of them are).
         delimiter: Character between fields.
-        encoding: Encoding of the file. A byte order mark is dropped.
+        encoding: Encoding of the file. A byte order mark is dropped; that of UTF-16 is
+            taken at its word.
 
     Returns:
         `LabeledTexts` in the order of the rows: labels int32 of shape `(N,)`, no
@@ -105,9 +110,10 @@ def load_csv(
     Raises:
         FileNotFoundError: If there is no such file.
         ValueError: With file name and line, for: bytes that are not in `encoding`,
-            missing columns, rows with more or fewer fields than the first, a quotation
-            mark that is never closed, empty texts or labels, unknown labels, a single
-            class, no rows, a damaged gzip file.
+            missing columns, one column for both, rows with more or fewer fields than the
+            first, a quotation mark that is never closed, empty texts or labels, unknown
+            labels, a single class, no rows, a gzip file that is damaged or holds more than
+            1 GiB.
 
     Example:
         ```python
@@ -132,10 +138,9 @@ def load_csv(
 def _decoded(path: Path, encoding: str) -> str:
     content = path.read_bytes()
     if content[:2] == b"\x1f\x8b":
-        try:
-            content = gzip.decompress(content)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{path}: the gzip file is damaged ({error})") from error
+        content = _unpacked(path, content)
+    if encoding == "utf-8" and content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        encoding = "utf-16"  # what spreadsheets call "Unicode text"
     try:
         return content.decode(encoding).removeprefix("\ufeff")
     except LookupError as error:
@@ -145,12 +150,28 @@ def _decoded(path: Path, encoding: str) -> str:
         ) from error
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
+        guess = "utf-16-le" if b"\0" in content else "latin-1"
         raise ValueError(
             f"{path}, line {line}: byte 0x{content[error.start]:02x} is not valid {encoding}. "
-            'Save the file as UTF-8, or pass its encoding (for instance encoding="latin-1").'
+            f'Save the file as UTF-8, or pass its encoding (for instance encoding="{guess}").'
         ) from error
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: cannot be read with encoding={encoding!r} ({error})") from error
+
+
+def _unpacked(path: Path, content: bytes) -> bytes:
+    """What a gzip file holds; no more is unpacked than a file of texts can have."""
+    try:
+        with gzip.open(io.BytesIO(content)) as file:
+            unpacked = file.read(_LARGEST + 1)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{path}: the gzip file is damaged ({error})") from error
+    if len(unpacked) > _LARGEST:
+        raise ValueError(
+            f"{path}: the gzip file holds more than {_LARGEST:,} bytes. If that is meant, unpack "
+            "it and name the unpacked file."
+        )
+    return unpacked
 
 
 def _csv_rows(path: Path, content: str, delimiter: str) -> Iterator[Row]:
@@ -186,6 +207,11 @@ def _labeled_texts(
     width = len(rows[0][1])
     text_place = _place(function, path, "text_column", text_column, names, width)
     label_place = _place(function, path, "label_column", label_column, names, width)
+    if text_place == label_place:
+        raise ValueError(
+            f"{path}: {function} expects `text_column` and `label_column` to be two columns. "
+            f"Received: text_column={text_column!r}, label_column={label_column!r}"
+        )
     texts: list[str] = []
     labels: list[str] = []
     for line, fields in rows[header:]:

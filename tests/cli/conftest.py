@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from keras_attnpool.cli import main, train
+from keras_attnpool.cli import main, networks, train
 
 TRAINED = ["--model", "lama-encoder", "--heads", "2", "--epochs", "1", "--hidden-units", "0"]
 TRAINED += ["--embedding-dim", "4", "--train-size", "40", "--test-size", "10", "--seed", "3"]
@@ -25,7 +25,7 @@ def cut_in_baseline(tmp_path_factory, _one_length):
     fit = train._fit
 
     def fit_model(name, *rest):
-        if name == train.BASELINE:
+        if name == networks.BASELINE:
             raise KeyboardInterrupt
         fit(name, *rest)
 

@@ -16,7 +16,7 @@ import pytest
 
 import keras_attnpool
 from keras_attnpool import datasets
-from keras_attnpool.cli import main, runs, train
+from keras_attnpool.cli import data, main, options, runs, train
 
 # One short epoch of the model that compiles fastest.
 QUICK = ["--model", "average", "--epochs", "1", "--hidden-units", "0", "--embedding-dim", "4"]
@@ -58,7 +58,7 @@ def test_run_folder(trained):
         "heads.png",
     }
     config, metrics = read(trained / "config.json"), read(trained / "metrics.json")
-    assert config["options"].keys() == train.DEFAULTS.keys()
+    assert config["options"].keys() == options.DEFAULTS.keys()
     assert config["options"]["seed"] == 3 and config["options"]["patience"] == 3
     assert config["label_names"][0] == "1 star"
     assert config["backend"] == keras.config.backend()
@@ -83,15 +83,6 @@ def test_accuracy_is_that_of_the_saved_model(trained, capsys):
     ]
     result = read(trained / "metrics.json")["results"]["lama-encoder"]
     assert result["accuracy"] == pytest.approx(np.mean(right))
-
-
-def test_scores_by_hand():
-    data = datasets.LabeledTexts(tuple("abcd"), np.array([0, 0, 1, 1]), ("x", "y", "z"))
-    scores = train._scores(data, np.array([0, 1, 1, 1]))
-    # x: 1 hit of 1 predicted and 2 true; y: 2 of 3 and 2; z is nowhere.
-    assert scores["accuracy"] == 0.75
-    assert scores["f1"] == pytest.approx({"x": 2 / 3, "y": 4 / 5})
-    assert scores["macro_f1"] == pytest.approx((2 / 3 + 4 / 5) / 2)
 
 
 def test_predict_arguments(trained, capsys):
@@ -151,9 +142,10 @@ def test_train_on_tsv(tmp_path, capsys):
 def test_public_set(monkeypatch):
     parts = {"train": datasets.reviews(40, seed=5), "test": datasets.reviews(6, seed=6)}
     monkeypatch.setattr(datasets, "load", lambda name, split: parts[split])
-    data = train._load(train.DEFAULTS | {"dataset": "r8"})
-    assert data.sizes == {"train": 36, "validation": 4, "test": 6}
-    assert data.test.texts == parts["test"].texts
+    loaded, remarks = data.load(options.DEFAULTS | {"dataset": "r8"})
+    assert remarks == []
+    assert loaded.sizes == {"train": 36, "validation": 4, "test": 6}
+    assert loaded.test.texts == parts["test"].texts
 
 
 def test_pairs_are_refused(monkeypatch, tmp_path, capsys):
@@ -213,8 +205,8 @@ def test_every_model_is_built(arguments, tmp_path, built):
     assert not (tmp_path / "run").exists()
 
 
-# Three batches an epoch. Without dropout, whose random numbers a resumed run draws anew.
-LONGER = ["--model", "average", "--epochs", "4", "--embedding-dim", "4", "--dropout", "0"]
+# Three batches an epoch.
+LONGER = ["--model", "average", "--epochs", "4", "--embedding-dim", "4"]
 LONGER += ["--batch-size", "12", "--patience", "9", "--no-report"]
 
 
@@ -256,7 +248,7 @@ def test_resume_equals_an_uninterrupted_run(cut, tmp_path, capsys):
     assert first["epochs"] == second["epochs"] == 4
     assert first["best_epoch"] == second["best_epoch"]
     for name in ("loss", "val_loss", "val_accuracy"):
-        np.testing.assert_allclose(first["history"][name], second["history"][name], rtol=1e-4)
+        assert first["history"][name] == second["history"][name]
     assert first["f1"] == second["f1"]
     assert {path.name for path in resumed.iterdir()} == {path.name for path in whole.iterdir()}
     # Once more: nothing is left to do.

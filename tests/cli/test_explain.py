@@ -9,8 +9,14 @@ import numpy as np
 import pytest
 
 from keras_attnpool import models, text
-from keras_attnpool.cli import explain, main, runs, train
-from keras_attnpool.cli.attention import LAYERS, above_uniform, full_colour, read_attention
+from keras_attnpool.cli import explain, main, networks, runs
+from keras_attnpool.cli.attention import (
+    LAYERS,
+    above_uniform,
+    flat_remark,
+    full_colour,
+    read_attention,
+)
 
 HOSTILE = [
     "<script>alert(1)</script> & 'quotes' \"double\"",
@@ -83,7 +89,7 @@ def test_weights_are_those_of_the_layer(trained):
     [("san", {"gru_units": 2}), ("transformer", {"feedforward_dim": 4, "max_length": 9})],
 )
 def test_attention_of_other_models(name, sizes):
-    model = train.MODELS[name](9, 3, embedding_dim=4, hidden_units=None, num_heads=2, **sizes)
+    model = networks.MODELS[name](9, 3, embedding_dim=4, hidden_units=None, num_heads=2, **sizes)
     ids = np.array([[1, 2, 3, 0], [4, 5, 0, 0], [0, 0, 0, 0]], np.int32)
     attention = read_attention(name, model, ids)
     assert attention.heads.shape == (3, 2, 4)
@@ -92,7 +98,7 @@ def test_attention_of_other_models(name, sizes):
 
 
 def test_models_with_attention_are_listed():
-    assert set(LAYERS) == set(train.MODELS) - {"average", "bigru", "text-cnn"}
+    assert set(LAYERS) == set(networks.MODELS) - {"average", "bigru", "text-cnn"}
 
 
 def test_scale():
@@ -102,6 +108,39 @@ def test_scale():
     # Colours of weights that are all but uniform stay pale.
     assert full_colour(np.float32([0.01, -0.01])) == 0.25
     assert full_colour(np.float32([0.3]), np.float32([-2])) == 2
+
+
+def test_flat_weights():
+    """What lies within 50 % of uniform says nothing; longer texts and padding change nothing."""
+    near, far = np.float32([0.3, 0.2, 0.25, 0.25]), np.float32([0.7, 0.1, 0.1, 0.1])
+    assert flat_remark([near]).startswith(
+        "The attention weights are within 21 % of uniform: do not"
+    )
+    assert "--method saliency" in flat_remark([near])
+    assert flat_remark([far]) is None and flat_remark([far, far, near]) is None
+    assert "of half of the texts are within 21 %" in flat_remark([near, far])
+    # One word has all the weight whatever the model does, and no word none.
+    assert flat_remark([]) is flat_remark([np.float32([1]), np.float32([])]) is None
+    assert flat_remark([far, np.float32([1])]) is None
+
+
+def test_flat_weights_are_told(trained, tmp_path, capsys, monkeypatch):
+    """A new LAMA attends nearly as mean pooling does; what is sharp is not warned of."""
+    content = "the room was superb , but the food was not good at all ."
+    arguments = ["explain", trained, "--out", tmp_path / "page.html", content]
+    assert "do not read them" in run_main(capsys, *arguments)[1]
+    assert "do not read them" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "do not read them" not in run_main(capsys, *arguments, "--method", "saliency")[1]
+
+    def sharp(name, model, ids):
+        read = read_attention(name, model, ids)
+        weights = np.zeros_like(read.weights)
+        weights[:, 0] = 1
+        return read._replace(weights=weights)
+
+    monkeypatch.setattr(explain, "read_attention", sharp)
+    assert "do not read them" not in run_main(capsys, *arguments)[1]
+    assert "do not read them" not in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_saliency(trained, tmp_path, capsys):

@@ -340,7 +340,7 @@ def test_download_over_http_shows_progress_and_is_kept(cache, offer, serve, caps
     offer_subj(offer, serve(SUBJ_ARCHIVE))
     assert datasets.load("subj", "all").texts == ("him", "me")
     assert "Downloading rotten_imdb.tar.gz" in capsys.readouterr().out
-    assert [path.name for path in cache.rglob("*")] == ["SUBJ", "all.tsv.gz"]
+    assert [path.name for path in sorted(cache.rglob("*"))] == ["SUBJ", "all.sha256", "all.tsv.gz"]
     first = (cache / "SUBJ/all.tsv.gz").read_bytes()
     (cache / "SUBJ/all.tsv.gz").unlink()
     datasets.load("subj", "all", verbose=0)
@@ -504,3 +504,48 @@ def test_every_available_name_has_a_loader_and_real_counts():
     assert rows["trec", "train"] == 5452 and rows["sst", "train.phrases"] == 159_274
     assert rows["imdb", "train.meta"] == rows["imdb", "test.meta"] == 25_000
     assert rows["sick", "sick"] == 9927 and rows["hahackathon", "controversy.test"] == 615
+
+
+REFERENCE = "objective\ta\nsubjective\tb\n"
+
+
+def offer_reference(offer, archive=b""):
+    """SUBJ with a reference copy of two rows."""
+    digest = hashlib.sha256(REFERENCE.encode()).hexdigest()
+    table = dataclasses.replace(SUBJ_TABLES["all"], content=digest)
+    offer("subj", {"rotten_imdb.tar.gz": archive}, {"all": table})
+    return digest
+
+
+def test_a_cached_table_is_checked_against_its_hash(cache, offer):
+    expected = offer_reference(offer)
+    path = cache / "SUBJ/all.tsv.gz"
+    write_table(path, REFERENCE)
+    assert datasets.load("subj", "all").texts == ("a", "b")
+    garbage = REFERENCE.replace("b", "garbage")
+    garbage = garbage.replace("sugarbagejective", "subjective")
+    write_table(path, garbage)
+    found = hashlib.sha256(garbage.encode()).hexdigest()
+    with pytest.raises(ValueError, match=rf"all.tsv.gz .*{found}, expected {expected}. Delete"):
+        datasets.load("subj", "all")
+    # The way out for who changed it on purpose, as `sha256sum` writes it.
+    (cache / "SUBJ/all.sha256").write_text(f"{found}  -\n")
+    assert datasets.load("subj", "all").texts == ("a", "garbage")
+    write_table(path, REFERENCE)
+    with pytest.raises(ValueError, match=rf"{expected}, expected {found}"):
+        datasets.load("subj", "all")
+
+
+def test_a_download_keeps_the_hash_of_what_differs_from_the_reference(cache, offer):
+    offer_reference(offer, SUBJ_ARCHIVE)
+    with pytest.warns(UserWarning, match="not byte for byte"):
+        datasets.load("subj", "all", verbose=0)
+    assert datasets.load("subj", "all").texts == ("him", "me")
+    write_table(cache / "SUBJ/all.tsv.gz", "objective\thim\nsubjective\tgarbage\n")
+    with pytest.raises(ValueError, match=r"write its SHA-256 into .*all\.sha256"):
+        datasets.load("subj", "all")
+    # Fetched again, now as the reference copy is: the hash beside it is not needed any more.
+    (cache / "SUBJ/all.tsv.gz").unlink()
+    offer_reference(offer, tar_gz({"quote.tok.gt9.5000": b"b\n", "plot.tok.gt9.5000": b"a\n"}))
+    assert datasets.load("subj", "all", verbose=0).texts == ("a", "b")
+    assert [path.name for path in (cache / "SUBJ").iterdir()] == ["all.tsv.gz"]

@@ -1,9 +1,10 @@
+import codecs
 import csv
 import gzip
 
 import pytest
 
-from keras_attnpool.datasets import load_csv, load_tsv
+from keras_attnpool.datasets import load_csv, load_tsv, user_files
 
 
 @pytest.fixture
@@ -114,3 +115,50 @@ def test_other_encodings_are_an_argument(write):
 def test_missing_file_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere.csv"):
         load_csv(tmp_path / "nowhere.csv")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_unicode_text_of_spreadsheets(tmp_path, encoding):
+    """UTF-16 with its byte order mark, which nobody has to name."""
+    content = "label\ttext\ngut\tschön\nschlecht\tübel\n"
+    mark = codecs.BOM_UTF16_BE if encoding == "utf-16-be" else b""
+    path = tmp_path / "sheet.txt"
+    path.write_bytes(mark + content.encode(encoding))
+    data = load_tsv(path, header=True)
+    assert (data.texts, data.label_names) == (("schön", "übel"), ("gut", "schlecht"))
+    path.write_bytes(gzip.compress(mark + content.encode(encoding)))
+    assert load_tsv(path, header=True).texts == ("schön", "übel")
+    # What the caller names is what it is read as.
+    with pytest.raises(ValueError, match="not valid ascii"):
+        load_tsv(path, encoding="ascii")
+
+
+def test_the_hint_names_an_encoding_that_fits(tmp_path):
+    path = tmp_path / "x.tsv"
+    path.write_bytes("a\tschön\nb\tübel\n".encode("utf-16-le"))
+    with pytest.raises(ValueError, match='encoding="utf-16-le"'):
+        load_tsv(path)
+    path.write_bytes("a\tschön\nb\tübel\n".encode("latin-1"))
+    with pytest.raises(ValueError, match='encoding="latin-1"'):
+        load_tsv(path)
+
+
+@pytest.mark.parametrize("load", [load_tsv, load_csv])
+def test_one_column_for_texts_and_labels(tmp_path, load):
+    path = tmp_path / "x"
+    path.write_text("label,text\na,b\nc,d\n" if load is load_csv else "a\tb\nc\td\n")
+    with pytest.raises(ValueError, match="`text_column` and `label_column` to be two columns"):
+        load(path, text_column=0, label_column=0)
+    if load is load_csv:
+        with pytest.raises(ValueError, match="text_column='label', label_column=0"):
+            load(path, text_column="label", label_column=0)
+
+
+def test_a_gzip_file_that_unpacks_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(user_files, "_LARGEST", 1000)
+    path = tmp_path / "x.tsv.gz"
+    path.write_bytes(gzip.compress(b"a\tb\n" * 251))
+    with pytest.raises(ValueError, match=r"x\.tsv\.gz: the gzip file holds more than 1,000 bytes"):
+        load_tsv(path)
+    path.write_bytes(gzip.compress(b"a\tb\nc\td\n" * 125))
+    assert len(load_tsv(path)) == 250

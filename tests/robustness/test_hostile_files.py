@@ -337,7 +337,7 @@ def test_bytes_that_are_no_text_on_standard_input(tmp_path, monkeypatch):
 
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"good\nb\xff\n"), "utf-8"))
     with pytest.raises(errors.CommandError, match="standard input: expects utf-8"):
-        predict.lines()
+        list(predict.lines(sys.stdin))
 
 
 def test_a_terminal_that_lacks_a_character(tmp_path):

@@ -20,9 +20,10 @@ import pytest
 
 from keras_attnpool import datasets, models, text
 from keras_attnpool.cli import main, runs, train
+from keras_attnpool.cli.options import DEFAULTS
 
 WORDS = ["[PAD]", "[UNK]", "good", "bad", "food"]
-OPTIONS = {**train.DEFAULTS, "model": "average", "epochs": 2, "max_length": 9}
+OPTIONS = {**DEFAULTS, "model": "average", "epochs": 2, "max_length": 9}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def whole(tmp_path_factory):
     runs.write_json(run / "config.json", config)
     runs.write_json(run / "metrics.json", {})
     history = {name: [0.5] for name in ("loss", "val_loss", "val_accuracy", "seconds")}
-    runs.write_json(run / "resume" / "model.json", history)
+    runs.write_json(run / "resume" / "model.json", {"history": history, "generators": []})
     return run
 
 
@@ -105,7 +106,7 @@ def changed(run, path, value):
 )
 def test_odd_values_in_config(run, capsys, monkeypatch, path, value):
     """Values that `train` never writes, at every place that a command reads."""
-    monkeypatch.setattr(train, "_load", lambda options: pytest.fail("went on"))
+    monkeypatch.setattr(train, "load", lambda options: pytest.fail("went on"))
     changed(run, path, value)
     predict, saliency, resume = commands(run)
     # What is missing has its default; a digest of other data is told after they are read.
@@ -117,7 +118,7 @@ def test_odd_values_in_config(run, capsys, monkeypatch, path, value):
             assert str(run) in refused(capsys, *command)
 
 
-@pytest.mark.parametrize("option", sorted(train.DEFAULTS))
+@pytest.mark.parametrize("option", sorted(DEFAULTS))
 def test_odd_values_of_every_option(run, capsys, monkeypatch, option):
     """Refused before anything is read; what a run may have goes on to the data."""
 
@@ -127,7 +128,7 @@ def test_odd_values_of_every_option(run, capsys, monkeypatch, option):
     def load(options):
         raise WentOn
 
-    monkeypatch.setattr(train, "_load", load)
+    monkeypatch.setattr(train, "load", load)
     kept = 0
     for value in ODD_VALUES:
         changed(run, ["options", option], value)
@@ -136,7 +137,7 @@ def test_odd_values_of_every_option(run, capsys, monkeypatch, option):
         except WentOn:
             kept += 1
             assert type(value) in (bool, str, int, float, type(None)), (option, value)
-            assert isinstance(value, bool) or not isinstance(train.DEFAULTS[option], bool)
+            assert isinstance(value, bool) or not isinstance(DEFAULTS[option], bool)
         else:
             assert "config.json is damaged" in message and option in message
     assert kept < len(ODD_VALUES) / 2
@@ -184,7 +185,7 @@ def test_resume_files_of_something_else(run, capsys, content):
     ],
 )
 def test_histories_that_no_training_has(run, history):
-    (run / "resume" / "model.json").write_text(json.dumps(history))
+    (run / "resume" / "model.json").write_text(json.dumps({"history": history, "generators": []}))
     with pytest.raises(runs.CommandError, match=r"model\.json is damaged"):
         runs.Checkpoint(run, "model", run / "model.keras", True)
 

@@ -1,0 +1,173 @@
+"""The texts that `train` learns from, and what is odd about them."""
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from keras_attnpool import datasets
+from keras_attnpool.cli.errors import CommandError, reported
+from keras_attnpool.cli.options import FILE_OPTIONS, flag
+from keras_attnpool.datasets import LabeledTexts
+
+VALIDATION_SHARE = 0.1
+TEST_SHARE = 0.2
+REVIEW_SEEDS = {"train": 1, "test": 2}
+LOADERS = {".tsv": datasets.load_tsv, ".txt": datasets.load_tsv, ".csv": datasets.load_csv}
+HEADER_LABELS = set(
+    "label labels class classes category categories target y sentiment topic intent rating stars "
+    "score tag id".split()
+)
+HEADER_TEXTS = set(
+    "text texts body content sentence sentences review reviews message comment title document "
+    "question description tweet x".split()
+)
+SHOWN = 5
+
+
+class Data(NamedTuple):
+    """What is trained, chosen and tested on."""
+
+    train: LabeledTexts
+    validation: LabeledTexts
+    test: LabeledTexts
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Number of texts of each part."""
+        return {name: len(part) for name, part in self._asdict().items()}
+
+    @property
+    def digest(self) -> str:
+        """A hash of all texts and labels."""
+        content = hashlib.sha256()
+        for part in self:
+            for row in zip(part.texts, part.labels.tolist(), strict=True):
+                content.update(repr(row).encode())
+        return content.hexdigest()
+
+
+def load(options: dict[str, Any]) -> tuple[Data, list[str]]:
+    """The data that the options name, and what looks wrong in a file of the user's.
+
+    Raises:
+        CommandError: If they cannot be read.
+    """
+    remarks: list[str] = []
+    with reported():
+        if options["file"]:
+            whole = _load_file(options["file"], options)
+            remarks = header_remark(whole) or swap_remark(whole)
+            if options["test"]:
+                test = _load_file(options["test"], options, label_names=whole.label_names)
+                if os.path.samefile(options["file"], options["test"]):
+                    remarks.append("--test is FILE itself: scores tell what was remembered")
+            else:
+                whole, test = whole.split(TEST_SHARE, options["seed"])
+        elif options["dataset"]:
+            whole, test = (_load_public(options["dataset"], split) for split in ("train", "test"))
+        else:
+            whole = datasets.reviews(options["train_size"], seed=REVIEW_SEEDS["train"])
+            test = datasets.reviews(options["test_size"], seed=REVIEW_SEEDS["test"])
+        train, validation = whole.split(VALIDATION_SHARE, options["seed"])
+    data = Data(train, validation, test)
+    if options["file"] and not remarks:
+        remarks = class_remarks(data) + overlap_remarks(data)
+    return data, remarks
+
+
+def header_remark(whole: LabeledTexts) -> list[str]:
+    """Whether the first row of a file is the names of its columns."""
+    text, label = whole.texts[0], whole.label_names[whole.labels[0]]
+    occurs_once = np.count_nonzero(whole.labels == whole.labels[0]) == 1
+    if not occurs_once or not (label.lower() in HEADER_LABELS or text.lower() in HEADER_TEXTS):
+        return []
+    return [
+        f"the first line of FILE was read as a text ({text!r}) of the class {label!r}; if it names "
+        "the columns, say --header"
+    ]
+
+
+def swap_remark(whole: LabeledTexts) -> list[str]:
+    """Whether labels look like texts: all but each its own, or the longer of the two."""
+    found = np.unique(whole.labels)
+    mean_label = np.mean([len(whole.label_names[label]) for label in whole.labels])
+    many = len(whole) > 9 and 2 * len(found) > len(whole)
+    if not many and mean_label <= np.mean([len(text) for text in whole.texts]):
+        return []
+    what = (
+        f"there are {len(found)} classes for {len(whole)} texts"
+        if many
+        else "labels are longer than texts"
+    )
+    return [f"{what}: are --text-column and --label-column the right way round?"]
+
+
+def class_remarks(data: Data) -> list[str]:
+    """Classes of a single text, and classes that a part lacks."""
+    names = data.train.label_names
+    counts = {
+        name: np.bincount(part.labels, minlength=len(names))
+        for name, part in data._asdict().items()
+    }
+    total = sum(counts.values())
+    remarks = []
+    for chosen, what in [
+        (total == 1, "with a single text cannot be both learned and tested"),
+        ((total != 1) & (counts["train"] == 0), "without a training text cannot be learned"),
+        ((total != 1) & (counts["test"] == 0), "without a test text cannot be tested"),
+    ]:
+        if chosen.any():
+            listed = [repr(names[label]) for label in np.flatnonzero(chosen)]
+            more = ", ..." if len(listed) > SHOWN else ""
+            number = "1 class" if len(listed) == 1 else f"{len(listed)} classes"
+            remarks.append(f"{number} {what}: {', '.join(listed[:SHOWN])}{more}")
+    return remarks
+
+
+def overlap_remarks(data: Data) -> list[str]:
+    """Texts that are trained on and tested on, but for case and white space."""
+    parts = {
+        name: [" ".join(text.casefold().split()) for text in part.texts]
+        for name, part in data._asdict().items()
+    }
+    learned = set(parts["train"])
+    remarks = []
+    for name in ("validation", "test"):
+        known = sum(text in learned for text in parts[name])
+        if known:
+            count = "all" if known == len(parts[name]) else f"{known} of"
+            remarks.append(
+                f"{count} {len(parts[name])} {name} texts are training texts too: scores on them "
+                "tell what was remembered"
+            )
+    return remarks
+
+
+def _load_public(name: str, split: str) -> LabeledTexts:
+    data = datasets.load(name, split)
+    if isinstance(data, LabeledTexts):
+        return data
+    raise CommandError(f"--dataset {name} holds pairs of sentences, not single texts")
+
+
+def _load_file(path: str, options: dict[str, Any], **kwargs: Any) -> LabeledTexts:
+    suffix = Path(path.lower().removesuffix(".gz")).suffix
+    if suffix not in LOADERS:
+        endings = ", ".join(LOADERS)
+        raise CommandError(f"{path}: expects a name that ends in one of {endings} (or with .gz)")
+    for name in FILE_OPTIONS[1:]:
+        if options[name] is not None:
+            kwargs[name] = options[name]
+    try:
+        return LOADERS[suffix](path, **kwargs)
+    except ValueError as error:
+        # The loader names its arguments; the user has typed options.
+        message = re.sub(
+            "`?(text_column|label_column)`?(?=[ =,)])", lambda match: flag(match[1]), str(error)
+        )
+        message = message.replace("encoding=", "--encoding ").replace("header=False", "--no-header")
+        raise CommandError(message) from error

@@ -1,0 +1,132 @@
+"""What is told of the data before training: pure functions, and the lines that `train` prints."""
+
+import numpy as np
+import pytest
+
+from keras_attnpool import datasets
+from keras_attnpool.cli import data, main, options, train
+from keras_attnpool.datasets import LabeledTexts
+
+
+def labelled(rows):
+    names = sorted({label for label, _ in rows})
+    labels = [names.index(label) for label, _ in rows]
+    return LabeledTexts(tuple(text for _, text in rows), np.array(labels), tuple(names))
+
+
+ROWS = [("spam" if i % 4 else "ham", f"word{i} and word{i % 3}") for i in range(40)]
+
+
+@pytest.mark.parametrize("header", [("label", "whatever"), ("Rating", "Text"), ("a", "sentence")])
+def test_header(header):
+    (remark,) = data.header_remark(labelled([header, *ROWS]))
+    assert repr(header[0]) in remark and "--header" in remark
+
+
+@pytest.mark.parametrize(
+    "rows", [ROWS, [("y", "no header"), *[("y", "a b"), ("n", "c d")] * 9], [("odd", "x y"), *ROWS]]
+)
+def test_no_header(rows):
+    assert data.header_remark(labelled(rows)) == []
+
+
+def test_swapped():
+    (remark,) = data.swap_remark(labelled([(text, label) for label, text in ROWS]))
+    assert "40 classes for 40 texts" in remark and "--label-column" in remark
+    long = [("a label of many words", "yes"), ("another such label", "no")] * 9
+    assert "longer" in data.swap_remark(labelled(long))[0]
+    assert data.swap_remark(labelled(ROWS)) == []
+    # So few that each may well have its own class.
+    assert data.swap_remark(labelled([("a", "one text"), ("b", "another")])) == []
+
+
+def parts(train, validation, test, names=("a", "b", "c")):
+    made = [
+        LabeledTexts(tuple(text for _, text in rows), [names.index(n) for n, _ in rows], names)
+        for rows in (train, validation, test)
+    ]
+    return data.Data(*made)
+
+
+def test_classes():
+    full = [(name, f"{name} {i}") for name in "abc" for i in range(3)]
+    assert data.class_remarks(parts(full, full[:3], full)) == []
+    (single,) = data.class_remarks(parts([*full[:6], ("c", "once")], full[:2], full[:6]))
+    assert "1 class with a single text" in single and "'c'" in single
+    (untested,) = data.class_remarks(parts(full, full[:2], full[:6]))
+    assert "without a test text" in untested and "'c'" in untested
+    (unlearned,) = data.class_remarks(parts(full[:6], full[:2], full))
+    assert "without a training text" in unlearned and "'c'" in unlearned
+
+
+def test_overlap():
+    rows = [("a", f"text {i}") for i in range(5)]
+    others = [("b", f"other {i}") for i in range(5)]
+    assert data.overlap_remarks(parts(rows, others[:2], others[2:])) == []
+    some = data.overlap_remarks(parts(rows, others, [("a", " TEXT  1"), *others[:3]]))
+    assert len(some) == 1 and some[0].startswith("1 of 4 test texts are training texts")
+    both = data.overlap_remarks(parts(rows, rows[:2], rows))
+    assert both[0].startswith("all 2 validation texts") and both[1].startswith("all 5 test texts")
+
+
+def test_no_remark_on_generated_reviews():
+    loaded, remarks = data.load(options.DEFAULTS)
+    assert remarks == [] and loaded.sizes["train"] == 7200
+    # Nor would there be one if they came from a file.
+    whole = datasets.reviews(8000, seed=1)
+    assert data.header_remark(whole) == data.swap_remark(whole) == []
+    assert data.class_remarks(loaded) == data.overlap_remarks(loaded) == []
+
+
+@pytest.fixture
+def told(tmp_path, capsys, monkeypatch):
+    """What `train` writes on standard error before it trains."""
+
+    def fit(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train, "_fit", fit)
+
+    def told(*arguments):
+        run = str(tmp_path / "run")
+        main(["train", *map(str, arguments), "--model", "average", "--out", run])
+        return capsys.readouterr().err
+
+    return told
+
+
+def write(path, rows):
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_lines_before_training(told, tmp_path):
+    mine = write(tmp_path / "mine.tsv", ROWS)
+    assert "warning" not in told(mine)
+    titled = write(tmp_path / "titled.tsv", [("label", "text"), *ROWS])
+    assert told(titled).count("warning: the first line of FILE") == 1
+    swapped = told(mine, "--text-column", "0", "--label-column", "1")
+    assert swapped.count("warning:") == 1 and "40 classes for 40 texts" in swapped
+    assert "warning: --test is FILE itself" in told(mine, "--test", mine)
+    copy = write(tmp_path / "copy.tsv", ROWS)
+    assert "warning: 36 of 40 test texts are training texts" in told(mine, "--test", copy)
+    ham = write(tmp_path / "ham.tsv", [("ham", "a new text")])
+    assert "warning: 1 class without a test text" in told(mine, "--test", ham)
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [("x.tsv", ["--text-column", "0"]), ("x.csv", ["--text-column", "label"])],
+)
+def test_one_column_for_both(told, tmp_path, name, columns):
+    content = "label,text\na,b\nc,d\n" if name == "x.csv" else "a\tb\nc\td\n"
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    message = told(tmp_path / name, *columns)
+    assert message.startswith("error: ") and message.count("\n") == 1
+    assert "--text-column and --label-column to be two columns" in message
+
+
+def test_a_wrong_column_is_told_as_an_option(told, tmp_path):
+    (tmp_path / "x.csv").write_text("label,text\na,b\nc,d\n", encoding="utf-8")
+    assert "(--text-column)" in told(tmp_path / "x.csv", "--text-column", "body")
+    assert "--encoding 'no-such'" in told(tmp_path / "x.csv", "--encoding", "no-such")
