@@ -14,6 +14,8 @@ from catalogue import CASES, together
 
 from keras_attnpool import layers, models
 
+pytestmark = pytest.mark.every_backend
+
 # The tests of each layer and model reload files on the backend that wrote them.
 OTHERS = sorted({"jax", "tensorflow", "torch"} - {keras.backend.backend()})
 

@@ -13,6 +13,8 @@ from docs_hooks import DOCS, REPOSITORY, RESULTS, drawn, hook
 
 from keras_attnpool import layers, models, regularizers
 
+pytestmark = pytest.mark.one_backend("pages, pictures and results files")
+
 CONFIG = yaml.safe_load((REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8"))
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 

@@ -19,6 +19,8 @@ import pytest
 import keras_attnpool
 from keras_attnpool import analysis
 
+pytestmark = pytest.mark.every_backend
+
 REPOSITORY = Path(__file__).parent.parent
 FENCE = re.compile(r"^(?P<indent> *)```python[^\n]*\n(?P<code>.*?)^(?P=indent)```", re.M | re.S)
 DOCTEST_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -7,17 +7,16 @@ over the whole package, and shown on small sources to catch what it is for.
 import ast
 import importlib
 import inspect
-import os
 import pkgutil
-import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import keras
 import pytest
 
 import keras_attnpool
+
+pytestmark = pytest.mark.one_backend("reads the source")
 
 ROOT = Path(keras_attnpool.__file__).parent
 MODULES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
@@ -248,35 +247,6 @@ def test_rule_catches(rule, module, source):
 )
 def test_rule_lets_pass(rule, module, source):
     assert not faults(rule, module, source)
-
-
-def added_modules(code):
-    """Top-level packages that `code` imports beyond what `import keras` brings."""
-    script = f"""
-        import sys, keras
-        before = set(sys.modules)
-        {code}
-        print(*sorted({{name.split(".")[0] for name in set(sys.modules) - before}}))
-    """
-    result = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        env=os.environ | {"KERAS_BACKEND": keras.config.backend()},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return set(result.stdout.split())
-
-
-def test_import_is_light():
-    added = added_modules("import keras_attnpool")
-    assert "keras_attnpool" in added
-    # Nothing but ourselves and the standard library: no backend, nothing optional.
-    assert added - set(sys.stdlib_module_names) == {"keras_attnpool"}
-
-
-def test_light_import_check_sees_more():
-    assert "tokenizers" in added_modules("import keras_attnpool, tokenizers")
 
 
 def public_names():

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+pytestmark = pytest.mark.one_backend("the notebooks as files")
+
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 LARGEST = 600_000

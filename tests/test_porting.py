@@ -10,6 +10,8 @@ from backend_functions import numpy
 
 from keras_attnpool import layers
 
+pytestmark = pytest.mark.every_backend
+
 torch = pytest.importorskip("torch", reason="the ports are from torch")
 
 PAGE = Path(__file__).parent.parent / "docs" / "guides" / "porting.md"

@@ -16,6 +16,8 @@ from keras_attnpool.regularizers import (
     HeadRegularizer,
 )
 
+pytestmark = pytest.mark.every_backend
+
 ALL = [
     AttentionOrthogonality(0.3),
     CosineDisagreement(0.3),

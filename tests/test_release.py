@@ -14,6 +14,8 @@ import yaml
 
 import keras_attnpool
 
+pytestmark = pytest.mark.one_backend("files of the repository")
+
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 TODAY = datetime.date(2030, 1, 2)
 CITATION = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text(encoding="utf-8"))

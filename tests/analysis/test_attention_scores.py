@@ -8,6 +8,8 @@ from catalogue import CASES
 
 from keras_attnpool import analysis, layers, models
 
+pytestmark = pytest.mark.every_backend
+
 IDS = np.array([[3, 4, 5, 0], [1, 0, 2, 0], [0, 0, 0, 0]], "int32")
 
 

@@ -7,6 +7,8 @@ import pytest
 from keras_attnpool import layers
 from keras_attnpool.analysis import deletion_curve
 
+pytestmark = pytest.mark.every_backend
+
 # Token 1 counts 1, token 2 nothing: p = sigmoid(mean of the kept tokens' values x 4 - 1).
 VALUES = np.array([[0.0], [1.0], [0.0]])
 

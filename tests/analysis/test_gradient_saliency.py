@@ -8,6 +8,8 @@ from keras import ops
 
 from keras_attnpool import analysis, layers, models, regularizers
 
+pytestmark = pytest.mark.every_backend
+
 IDS = np.array([[3, 4, 5, 0], [1, 0, 2, 0], [7, 8, 9, 9], [0, 0, 0, 0], [6, 0, 0, 0]], "int32")
 
 

@@ -5,6 +5,8 @@ import pytest
 
 from keras_attnpool.analysis import head_redundancy, head_similarity
 
+pytestmark = pytest.mark.one_backend("NumPy arrays in, NumPy arrays out")
+
 SCORES = np.array([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.5, 0.0]]])
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from keras_attnpool.analysis import heatmap_html, heatmap_page
 
+pytestmark = pytest.mark.one_backend("writes HTML of NumPy arrays")
+
 ALLOWED = {
     "style",
     "figure",

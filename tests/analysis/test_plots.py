@@ -13,6 +13,8 @@ from matplotlib import pyplot  # noqa: E402
 from keras_attnpool import analysis  # noqa: E402
 from keras_attnpool.analysis import DeletionCurve  # noqa: E402
 
+pytestmark = pytest.mark.one_backend("draws NumPy arrays")
+
 CURVE = DeletionCurve(np.array([0, 0.5]), np.array([0.9, 0.3]), np.array([0.9, 0.7]), 0.6, 0.8, 10)
 RUNS = {"1 head": [0.4, 0.5], "4 heads": {"val_accuracy": [0.4, 0.6, 0.7]}}
 PLOTS = {

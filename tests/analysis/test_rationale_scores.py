@@ -6,6 +6,8 @@ from sklearn.metrics import roc_auc_score
 
 from keras_attnpool.analysis import rationale_auc, rationale_mass
 
+pytestmark = pytest.mark.one_backend("NumPy arrays in, numbers out")
+
 # Scored; scored; no rationale; nothing else; an empty text.
 GOLD = [[0, 1, 0, 0], [1, 0], [0, 0, 0], [1, 1], []]
 WEIGHTS = np.array(

@@ -5,6 +5,8 @@ import pytest
 
 from keras_attnpool.analysis import reduce_scores
 
+pytestmark = pytest.mark.one_backend("NumPy arrays in, NumPy arrays out")
+
 HEADS = [[[0.5, 0.5, 0.0], [0.1, 0.9, 0.0]]]
 
 

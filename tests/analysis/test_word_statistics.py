@@ -5,6 +5,8 @@ import pytest
 
 from keras_attnpool.analysis import top_attended_words, weight_distribution
 
+pytestmark = pytest.mark.one_backend("counts words of NumPy arrays")
+
 TEXTS = [["so", "good"], ["so", "good", "good", "bad"], ["bad"], []]
 # Padded to one array, zeros behind the tokens.
 WEIGHTS = np.array([[0.25, 0.75, 0, 0], [0.1, 0.2, 0.3, 0.4], [1, 0, 0, 0], [0, 0, 0, 0]])

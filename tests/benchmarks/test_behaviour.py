@@ -11,6 +11,8 @@ from keras import ops
 
 from benchmarks.behaviour import probes, subjects
 
+pytestmark = pytest.mark.every_backend
+
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 RESULTS = REPOSITORY / "benchmarks" / "results" / "behaviour"
 BACKENDS = ("jax", "tensorflow", "torch")

@@ -15,6 +15,8 @@ from benchmarks.reproduce.engine import Options, Row, reproduce, results_of, row
 from benchmarks.reproduce.results import packed, unpacked
 from keras_attnpool import datasets, text
 
+pytestmark = pytest.mark.one_backend("how runs are kept; the models have their own tests")
+
 PAPERS = list(command.PAPERS.values())
 ROWS = rows_of(PAPERS)
 FILES = sorted(path for path in engine.RESULTS.glob("*.json") if ".quick" not in path.name)

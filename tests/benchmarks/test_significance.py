@@ -12,6 +12,8 @@ from benchmarks.reproduce.significance import (
     verdict,
 )
 
+pytestmark = pytest.mark.one_backend("statistics in NumPy")
+
 
 def entry(*runs, paper=None, drawn=True):
     """A row of runs, each given by the items that it had right, or by its accuracy alone."""

@@ -9,13 +9,11 @@ from backend_functions import gradients, numpy
 
 from benchmarks.speed import grid, measure, variants
 
+pytestmark = pytest.mark.one_backend("forms of keras.ops alone; JAX would compile each operation")
+
 SAME = [name for name, form in variants.FORMS.items() if form.same]
 
 
-@pytest.mark.skipif(
-    keras.backend.backend() != "torch",
-    reason="forms of keras.ops alone: one backend suffices, and JAX would compile each operation",
-)
 @pytest.mark.parametrize("name", SAME)
 def test_the_straightforward_form_is_the_layer(name):
     layer = grid.built(variants.FORMS[name].of, 12, 3, "float32")

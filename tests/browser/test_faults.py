@@ -2,7 +2,11 @@
 
 import pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.one_backend("pages in a browser"),
+    pytest.mark.browser,
+    pytest.mark.timeout(300),
+]
 
 HEAD = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8">'

@@ -5,7 +5,11 @@ import pytest
 from keras_attnpool import analysis
 from keras_attnpool.cli import main
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.one_backend("pages in a browser"),
+    pytest.mark.browser,
+    pytest.mark.timeout(300),
+]
 
 # Each would run, load or leave its element if it were not shown as text.
 HOSTILE = [

@@ -4,7 +4,11 @@ import pathlib
 
 import pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.one_backend("pages in a browser"),
+    pytest.mark.browser,
+    pytest.mark.timeout(300),
+]
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 SITE = REPOSITORY / "site"

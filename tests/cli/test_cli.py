@@ -18,6 +18,8 @@ import keras_attnpool
 from keras_attnpool import datasets
 from keras_attnpool.cli import data, main, options, runs, train
 
+pytestmark = pytest.mark.one_backend("test_smoke.py trains and predicts under every backend")
+
 # One short epoch of the model that compiles fastest.
 QUICK = ["--model", "average", "--epochs", "1", "--hidden-units", "0", "--embedding-dim", "4"]
 QUICK += ["--no-report"]

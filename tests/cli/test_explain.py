@@ -18,6 +18,8 @@ from keras_attnpool.cli.attention import (
     read_attention,
 )
 
+pytestmark = pytest.mark.one_backend("test_smoke.py explains under every backend")
+
 HOSTILE = [
     "<script>alert(1)</script> & 'quotes' \"double\"",
     "الغرفة نظيفة \u202egood\u202c 🎉👨‍👩‍👧",

@@ -15,6 +15,8 @@ from keras_attnpool.cli import data, main, report, runs
 from keras_attnpool.cli import options as typed
 from keras_attnpool.cli.attention import read_attention
 
+pytestmark = pytest.mark.one_backend("test_smoke.py writes a report under every backend")
+
 AVERAGE = ["--model", "average", "--epochs", "1", "--hidden-units", "0", "--embedding-dim", "4"]
 AVERAGE += ["--train-size", "40", "--test-size", "10"]
 

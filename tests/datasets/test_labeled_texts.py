@@ -3,6 +3,8 @@ import pytest
 
 from keras_attnpool.datasets import LabeledTexts, SentencePairs
 
+pytestmark = pytest.mark.one_backend("texts and labels, no tensors")
+
 
 def numbered(counts):
     """Texts t0, t1, ... with `counts[c]` rows of class c, rationale True on the last token."""

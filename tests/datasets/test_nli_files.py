@@ -7,6 +7,8 @@ import pytest
 
 from keras_attnpool import datasets
 
+pytestmark = pytest.mark.one_backend("reads files")
+
 
 def line(label, first="A dog runs.", second="An animal moves.", **more):
     return json.dumps({"gold_label": label, "sentence1": first, "sentence2": second, **more})

@@ -17,6 +17,8 @@ from keras_attnpool.datasets import public_sets
 from keras_attnpool.datasets._download import Download
 from keras_attnpool.datasets.public_sets import Table
 
+pytestmark = pytest.mark.one_backend("reads files")
+
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):

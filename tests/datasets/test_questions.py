@@ -10,6 +10,8 @@ from keras_attnpool.datasets import _question_words as lexicon
 from keras_attnpool.datasets import questions
 from keras_attnpool.datasets.questions import KINDS, LABEL_NAMES, _Writer, _written
 
+pytestmark = pytest.mark.one_backend("generates texts")
+
 NOUNS = {
     word: label for label, words in enumerate(lexicon.NOUNS.values()) for word in words.split()
 }

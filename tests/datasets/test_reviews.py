@@ -8,6 +8,8 @@ import pytest
 from keras_attnpool.datasets import _review_words as lexicon
 from keras_attnpool.datasets import reviews
 
+pytestmark = pytest.mark.one_backend("generates texts")
+
 OPINION_WORDS = {
     word: value
     for table in (lexicon.ADJECTIVES, lexicon.NOUNS)

@@ -21,6 +21,8 @@ from keras_attnpool.datasets._pair_frames import (
 )
 from keras_attnpool.datasets.sentence_pairs import _plural, _Writer
 
+pytestmark = pytest.mark.one_backend("generates texts")
+
 SMALL = {"a", "an", "the", *lexicon.JOINS}
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from keras_attnpool.datasets import load_csv, load_tsv, user_files
 
+pytestmark = pytest.mark.one_backend("reads files")
+
 
 @pytest.fixture
 def write(tmp_path):

@@ -9,6 +9,8 @@ from reference import hcan as reference
 
 from keras_attnpool.layers import AddPositionEmbedding
 
+pytestmark = pytest.mark.every_backend
+
 
 class TestAddPositionEmbedding(SequenceContract):
     def make(self, **kwargs):

@@ -9,6 +9,8 @@ from reference import lama as reference
 
 from keras_attnpool.layers import AttentionPooling
 
+pytestmark = pytest.mark.every_backend
+
 
 class TestWithHiddenLayer(AttentionContract):
     single_on_jax = True

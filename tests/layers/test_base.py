@@ -7,6 +7,8 @@ from backend_functions import numpy
 
 from keras_attnpool.layers import LowRankAttentionPooling, StructuredSelfAttentionPooling
 
+pytestmark = pytest.mark.every_backend
+
 
 def kernels(**kwargs):
     """P and Q, of one shape and from one initializer."""

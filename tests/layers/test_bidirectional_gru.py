@@ -9,6 +9,8 @@ from reference import gru as reference
 
 from keras_attnpool.layers import BidirectionalGRU
 
+pytestmark = pytest.mark.every_backend
+
 
 def direction(weights, name, bias=True):
     """Kernel, recurrent kernel and bias of one direction."""

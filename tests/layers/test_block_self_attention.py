@@ -17,6 +17,8 @@ from reference import disan as reference
 from keras_attnpool.layers import BlockSelfAttention, MultiDimAttentionPooling
 from keras_attnpool.layers.block_self_attention import _block_length, _block_length_of_int
 
+pytestmark = pytest.mark.every_backend
+
 
 def predicted(layer, x, mask, **kwargs):
     """What a model of the layer predicts: it is compiled whole where an eager call is op by op."""

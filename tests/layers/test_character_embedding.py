@@ -8,6 +8,8 @@ from reference import generalized_pooling_encoder as reference
 
 from keras_attnpool.layers import CharacterEmbedding
 
+pytestmark = pytest.mark.every_backend
+
 # A full word, words shorter than the largest kernel, a hole, padding in front, words without
 # characters.
 IDS = np.array(

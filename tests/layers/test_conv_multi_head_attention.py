@@ -11,6 +11,8 @@ from reference import hcan as reference
 
 from keras_attnpool.layers import ConvAttentionPooling, ConvMultiHeadAttention
 
+pytestmark = pytest.mark.every_backend
+
 
 class ConvContract(EquationContract):
     """The equations with the arguments of `options`."""

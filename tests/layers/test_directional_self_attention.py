@@ -8,6 +8,8 @@ from reference import disan as reference
 
 from keras_attnpool.layers import DirectionalSelfAttention
 
+pytestmark = pytest.mark.every_backend
+
 SEES = {
     "forward": np.tril(np.ones((9, 9), bool), -1),
     "backward": np.triu(np.ones((9, 9), bool), 1),

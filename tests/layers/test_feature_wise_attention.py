@@ -9,6 +9,8 @@ from reference import sam as reference
 
 from keras_attnpool.layers import FeatureWiseAttention
 
+pytestmark = pytest.mark.every_backend
+
 
 class FeatureContract(EquationContract):
     """The equations with the arguments of `options`."""

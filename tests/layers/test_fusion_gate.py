@@ -11,6 +11,8 @@ from reference import disan as reference
 
 from keras_attnpool.layers import FusionGate, MaskedAveragePooling1D
 
+pytestmark = pytest.mark.every_backend
+
 
 def attention_of(x):
     """An attention that follows from the inputs, so that the contract need hand over one tensor."""

@@ -16,6 +16,8 @@ from keras_attnpool.layers import (
 )
 from keras_attnpool.regularizers import HeadDistance
 
+pytestmark = pytest.mark.every_backend
+
 
 def by_name(layer):
     return {w.path.split("/", 1)[1]: w for w in layer.weights}

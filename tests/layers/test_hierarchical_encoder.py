@@ -12,7 +12,10 @@ from keras_attnpool import layers, text
 BACKEND = keras.config.backend()
 
 # Keras says so of every functional model that is called on a mask.
-pytestmark = pytest.mark.filterwarnings("ignore:.*does not support masking")
+pytestmark = [
+    pytest.mark.every_backend,
+    pytest.mark.filterwarnings("ignore:.*does not support masking"),
+]
 
 # A full sentence, a hole, an empty sentence in the middle, one at the end, a document of none.
 IDS = np.array(

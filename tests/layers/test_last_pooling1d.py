@@ -8,6 +8,8 @@ from layer_contract import PoolingContract, batch
 
 from keras_attnpool.layers import LastPooling1D
 
+pytestmark = pytest.mark.every_backend
+
 
 class TestLastPooling1D(PoolingContract):
     def make(self, **kwargs):

@@ -10,6 +10,8 @@ from reference import lama as reference
 from keras_attnpool.layers import LowRankAttentionPooling
 from keras_attnpool.regularizers import AttentionOrthogonality, CosineDisagreement
 
+pytestmark = pytest.mark.every_backend
+
 
 class LAMAEquations(EquationContract):
     options: dict = {}

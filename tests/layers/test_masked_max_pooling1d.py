@@ -2,10 +2,13 @@
 
 import keras
 import numpy as np
+import pytest
 from backend_functions import numpy
 from layer_contract import PoolingContract, batch
 
 from keras_attnpool.layers import MaskedMaxPooling1D
+
+pytestmark = pytest.mark.every_backend
 
 
 class TestMaskedMaxPooling1D(PoolingContract):

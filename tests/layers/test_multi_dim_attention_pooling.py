@@ -9,6 +9,8 @@ from reference import multi_dim_attention as reference
 
 from keras_attnpool.layers import GeneralizedPooling, MultiDimAttentionPooling
 
+pytestmark = pytest.mark.every_backend
+
 
 class TestMultiDimAttentionPooling(AttentionContract):
     time_axis = 1

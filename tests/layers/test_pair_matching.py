@@ -8,6 +8,8 @@ from reference import generalized_pooling_encoder as reference
 
 from keras_attnpool.layers import MaskedMaxPooling1D, PairMatching
 
+pytestmark = pytest.mark.every_backend
+
 
 def pair(rows=3, dim=4):
     rng = np.random.default_rng(0)

@@ -9,6 +9,8 @@ from reference import position_fusion as reference
 
 from keras_attnpool.layers import PositionFusion
 
+pytestmark = pytest.mark.every_backend
+
 
 @keras.saving.register_keras_serializable(package="test_position_fusion")
 class OfItsInputs(PositionFusion):

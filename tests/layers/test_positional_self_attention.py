@@ -18,6 +18,8 @@ from reference import mpsan as reference
 
 from keras_attnpool.layers import PositionalSelfAttention
 
+pytestmark = pytest.mark.every_backend
+
 
 class PositionalContract(EquationContract):
     """The equations with the arguments of `options`."""

@@ -16,6 +16,8 @@ from reference import sam as reference
 
 from keras_attnpool.layers import FeatureWiseAttention, SequentialAttention, TokenWiseAttention
 
+pytestmark = pytest.mark.every_backend
+
 
 class SequentialContract(EquationContract):
     """The equations with the arguments of `options`."""

@@ -9,6 +9,8 @@ from reference import generalized_pooling_encoder as reference
 
 from keras_attnpool.layers import ShortcutStackedBiLSTM
 
+pytestmark = pytest.mark.every_backend
+
 
 def stacked(weights, num_layers, bias=True):
     """(kernel, recurrent kernel, bias) of each layer, forward and backward."""

@@ -9,6 +9,8 @@ from reference import lama as reference
 from keras_attnpool.layers import StructuredSelfAttentionPooling
 from keras_attnpool.regularizers import AttentionOrthogonality
 
+pytestmark = pytest.mark.every_backend
+
 
 class TestStructuredSelfAttentionPooling(AttentionContract):
     single_on_jax = True

@@ -16,6 +16,8 @@ from reference import sam as reference
 
 from keras_attnpool.layers import TokenWiseAttention
 
+pytestmark = pytest.mark.every_backend
+
 TIME = 5
 
 

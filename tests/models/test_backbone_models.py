@@ -7,6 +7,8 @@ from backend_functions import numpy
 
 from keras_attnpool import analysis, layers, models
 
+pytestmark = pytest.mark.every_backend
+
 TIME = 6
 DIM = 8
 SMALL = {"lstm_units": 4, "sequence_length": TIME}

@@ -8,6 +8,8 @@ from backend_functions import numpy
 from keras_attnpool import models, ops, regularizers
 from keras_attnpool.models.blocks import classify_with_shortcut
 
+pytestmark = pytest.mark.every_backend
+
 VOCABULARY = 30
 SMALL = {
     "embedding_dim": 6,

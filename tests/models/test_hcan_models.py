@@ -7,6 +7,8 @@ from backend_functions import numpy
 
 from keras_attnpool import analysis, layers, models, text
 
+pytestmark = pytest.mark.every_backend
+
 VOCABULARY = 30
 # Three sentences with an empty one between, one sentence, none at all.
 DOCUMENTS = [[[5, 8, 2], [], [9, 4, 7, 3]], [[6, 1]], []]

@@ -7,6 +7,8 @@ from backend_functions import numpy
 
 from keras_attnpool import models, ops
 
+pytestmark = pytest.mark.every_backend
+
 VOCABULARY = 30
 BW, FW, FA2, FA3 = ("backward",), ("forward",), ("faraway_2",), ("faraway_3",)
 SD, D = ("scaled_distance",), ("distance",)

@@ -7,6 +7,8 @@ from backend_functions import numpy
 
 from keras_attnpool import models, regularizers
 
+pytestmark = pytest.mark.every_backend
+
 VOCABULARY, CLASSES = 30, 3
 SMALL = {"embedding_dim": 8, "hidden_units": 6}
 GRU = {**SMALL, "gru_units": 4}

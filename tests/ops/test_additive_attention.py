@@ -9,6 +9,8 @@ from layer_contract import probed
 from keras_attnpool.ops.additive_attention import additive_attention, banded_attention
 from keras_attnpool.ops.positions import parse_positions
 
+pytestmark = pytest.mark.every_backend
+
 
 def parts(dim, features, time, rows=3, seed=0):
     """Source, target, values and a mask with a full row, holes and an empty row."""

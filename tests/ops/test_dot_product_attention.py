@@ -4,10 +4,13 @@ import math
 
 import keras
 import numpy as np
+import pytest
 from backend_functions import gradients, numpy
 from layer_contract import probed
 
 from keras_attnpool.ops.dot_product_attention import dot_product_weights, join_heads, split_heads
+
+pytestmark = pytest.mark.every_backend
 
 RNG = np.random.default_rng(0)
 

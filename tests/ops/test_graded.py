@@ -7,6 +7,8 @@ from backend_functions import compiled, gradients, numpy
 
 from keras_attnpool.ops import expected_score, score_distribution
 
+pytestmark = pytest.mark.every_backend
+
 
 class Distribute(keras.layers.Layer):
     def call(self, scores, mask=None):

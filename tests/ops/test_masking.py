@@ -14,6 +14,8 @@ import keras_attnpool
 from keras_attnpool import ops
 from keras_attnpool.ops import devices
 
+pytestmark = pytest.mark.every_backend
+
 
 class Identity(keras.layers.Layer):
     """Gives the gradient helper something to differentiate through."""

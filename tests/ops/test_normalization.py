@@ -2,10 +2,13 @@
 
 import keras
 import numpy as np
+import pytest
 from backend_functions import gradients, numpy
 
 from keras_attnpool.ops import l2_normalize
 from keras_attnpool.ops.normalization import layer_normalize
+
+pytestmark = pytest.mark.every_backend
 
 
 class Normalize(keras.layers.Layer):

@@ -10,6 +10,8 @@ from backend_functions import numpy
 from keras_attnpool import ops
 from keras_attnpool.ops.positions import parse_positions
 
+pytestmark = pytest.mark.every_backend
+
 N = -math.inf
 LOG2, LOG3, LOG4 = -math.log(2), -math.log(3), -math.log(4)
 

@@ -9,6 +9,8 @@ from layer_contract import probed
 from keras_attnpool.ops.devices import masks_are_cheap
 from keras_attnpool.ops.recurrence import BothDirections, states_of
 
+pytestmark = pytest.mark.every_backend
+
 # JAX has float64 only when it is switched on for the whole process.
 WIDE = [] if keras.backend.backend() == "jax" else ["float64"]
 KINDS = {"LSTM": keras.layers.LSTM, "GRU": keras.layers.GRU}

@@ -7,6 +7,8 @@ from backend_functions import compiled
 
 from keras_attnpool.ops.rows import of_any_rows, rows_at_hand
 
+pytestmark = pytest.mark.every_backend
+
 BACKEND = keras.config.backend()
 
 

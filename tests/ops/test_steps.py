@@ -6,6 +6,8 @@ from backend_functions import numpy
 from keras_attnpool.ops.masking import masked_softmax
 from keras_attnpool.ops.steps import take_steps
 
+pytestmark = pytest.mark.every_backend
+
 X = np.arange(24, dtype="float32").reshape(2, 4, 3)
 STEPS = np.array([[3, 0], [1, 1]], "int32")
 only_torch = pytest.mark.skipif(

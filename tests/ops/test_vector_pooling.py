@@ -9,6 +9,8 @@ from keras_attnpool.ops import vector_pooling
 from keras_attnpool.ops.masking import masked_softmax
 from keras_attnpool.ops.vector_pooling import chunked_softmax_pooling, softmax_terms
 
+pytestmark = pytest.mark.every_backend
+
 
 def example():
     rng = np.random.default_rng(0)

@@ -10,6 +10,8 @@ from catalogue import CASES, randomized, together
 
 from keras_attnpool import layers, text
 
+pytestmark = pytest.mark.every_backend
+
 BACKEND = keras.backend.backend()
 WHOLE = [name for name, case in CASES.items() if not case.is_layer]
 

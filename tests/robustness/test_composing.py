@@ -9,6 +9,8 @@ from catalogue import CASES, DIM, IDS, LAYERS, MASK, STEPS, randomized, together
 from keras_attnpool import layers
 from keras_attnpool.regularizers import AttentionOrthogonality
 
+pytestmark = pytest.mark.every_backend
+
 BACKEND = keras.backend.backend()
 POOLINGS = ["low_rank", "structured", "generalized", "attention", "multi_dim", "average", "last"]
 

@@ -19,6 +19,8 @@ from catalogue import CASES
 from robustness import exported
 from robustness.exported import BACKEND, FORMATS, OPEN
 
+pytestmark = pytest.mark.every_backend
+
 SUPPORT = Path(__file__).parents[2] / "docs" / "support" / f"export_{BACKEND}.json"
 WRITE = bool(os.environ.get("KERAS_ATTNPOOL_WRITE_SUPPORT"))
 # What has a part in a format; the first writes it, the last reads it.

@@ -9,6 +9,8 @@ from catalogue import DIM, MASK, STEPS
 
 from keras_attnpool import layers
 
+pytestmark = pytest.mark.every_backend
+
 INPUTS = {
     "integers": np.ones((3, 5, DIM), "int32"),
     "booleans": np.ones((3, 5, DIM), bool),

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 
 from keras_attnpool import layers, models, regularizers
 
+pytestmark = pytest.mark.every_backend
+
 
 class Odd:
     """No Keras object, and nothing else either."""
@@ -96,6 +98,19 @@ SIZES = {"num_heads", "hidden_dim", "units", "filters", "max_length", "num_chara
 SIZES |= {"num_layers", "kernel_size", "reduction", "char_dim", "block_size", "chunk_size"}
 
 
+# Before a layer is built no backend computes anything; `test_an_object_is_refused` looks whether
+# the others refuse as well.
+once = pytest.mark.one_backend("constructors compute nothing")
+
+
+@pytest.mark.parametrize("cls_name", CLASSES)
+def test_an_object_is_refused(cls_name):
+    names, base = arguments(CLASSES[cls_name])
+    for name in names:
+        assert not check(cls_name, CLASSES[cls_name], name, ODD_VALUES["object"], base), name
+
+
+@once
 @pytest.mark.parametrize("cls_name", CLASSES)
 def test_layers_and_regularizers_refuse_what_they_cannot_use(cls_name):
     cls = CLASSES[cls_name]
@@ -146,6 +161,7 @@ ANYTHING = st.recursive(
 )
 
 
+@once
 @settings(max_examples=40)
 @given(data=st.data(), value=ANYTHING)
 def test_anything_is_taken_or_refused(data, value):
@@ -206,6 +222,7 @@ def fitting(builder, parameter):
     return found | FITTING_HERE.get((builder, parameter.name), set()) | optional
 
 
+@once
 @pytest.mark.parametrize("name", public(models, inspect.isfunction))
 def test_models_refuse_what_they_cannot_use(name, monkeypatch):
     """At once: no model is begun, whatever the other arguments are."""
@@ -219,6 +236,7 @@ def test_models_refuse_what_they_cannot_use(name, monkeypatch):
             assert not taken, (parameter.name, key)
 
 
+@once
 def test_a_size_can_be_too_small_for_one_argument():
     for name, build in public(models, inspect.isfunction).items():
         _, base = bound(name)
@@ -226,6 +244,7 @@ def test_a_size_can_be_too_small_for_one_argument():
             build(**{**base, "num_classes": 1})
 
 
+@once
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
@@ -262,6 +281,7 @@ def test_errors_name_the_builder_and_the_argument_as_typed(name, arguments, mess
         build(**{**base, **arguments})
 
 
+@once
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BUILDERS)
 def test_models_take_what_fits(name):

@@ -8,15 +8,11 @@ import gzip
 import html.parser
 import io
 import json
-import os
 import random
-import subprocess
-import sys
 import tarfile
 import warnings
 import zipfile
 
-import keras
 import numpy as np
 import pytest
 from hypothesis import given
@@ -25,6 +21,8 @@ from hypothesis import strategies as st
 from keras_attnpool import analysis, datasets, text
 from keras_attnpool.cli import report
 from keras_attnpool.datasets import _parsers, _tables, public_sets
+
+pytestmark = pytest.mark.one_backend("reads files")
 
 TRAPS = [b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\r", b"\n", b"\r\n", b"\t", b'"', b",", b"\\"]
 TRAPS += [
@@ -338,23 +336,3 @@ def test_bytes_that_are_no_text_on_standard_input(tmp_path, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"good\nb\xff\n"), "utf-8"))
     with pytest.raises(errors.CommandError, match="standard input: expects utf-8"):
         list(predict.lines(sys.stdin))
-
-
-def test_a_terminal_that_lacks_a_character(tmp_path):
-    """What cannot be shown is shown by its code."""
-    code = "import runpy, sys; sys.argv = ['x', '--help']\n"
-    code += "import keras_attnpool.cli as cli\n"
-    code += "cli.main = lambda: print('caf\\xe9 \\ud800')\n"
-    code += "runpy.run_module('keras_attnpool', run_name='__main__')"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env={
-            **os.environ,
-            "PYTHONIOENCODING": "ascii",
-            "PYTHONPATH": ":".join(sys.path),
-            "KERAS_BACKEND": keras.config.backend(),
-        },
-    )
-    assert (done.returncode, done.stdout) == (0, "caf\\xe9 \\ud800\n"), done.stderr

@@ -22,6 +22,8 @@ from keras_attnpool import datasets, models, text
 from keras_attnpool.cli import main, runs, train
 from keras_attnpool.cli.options import DEFAULTS
 
+pytestmark = pytest.mark.one_backend("the files of a run; none is computed")
+
 WORDS = ["[PAD]", "[UNK]", "good", "bad", "food"]
 OPTIONS = {**DEFAULTS, "model": "average", "epochs": 2, "max_length": 9}
 

@@ -6,6 +6,8 @@ import pytest
 from backend_functions import gradients, numpy
 from catalogue import CASES, DIM, LAYERS, policy, randomized, together
 
+pytestmark = pytest.mark.every_backend
+
 WHOLE = [name for name, case in CASES.items() if not case.is_layer]
 # JAX has no float16 attention on a CPU, and Keras's `MultiHeadAttention` asks for it.
 NO_FLOAT16 = ["MultiHeadSAN", "TransformerEncoderClassifier"]

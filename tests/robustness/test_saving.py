@@ -12,6 +12,8 @@ from catalogue import CASES, IDS, SMALL, randomized, together
 
 from keras_attnpool import models
 
+pytestmark = pytest.mark.every_backend
+
 WHOLE = [name for name, case in CASES.items() if not case.is_layer]
 GOLDEN = Path(__file__).parent.parent / "golden"
 

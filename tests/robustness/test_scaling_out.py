@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from robustness import scaling_out
 
+pytestmark = pytest.mark.every_backend
+
 BACKEND = keras.config.backend()
 WAYS = {
     "jax": ["data parallel", "model parallel"],

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from keras_attnpool import text
 
+pytestmark = pytest.mark.every_backend
+
 LENGTHS = st.lists(st.integers(0, 40), min_size=1, max_size=60)
 
 

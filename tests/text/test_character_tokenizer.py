@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from keras_attnpool import text
 
+pytestmark = pytest.mark.one_backend("texts in, ids out")
+
 ODD_TEXTS = [
     "",
     " \n\t ",

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from keras_attnpool import text
 
+pytestmark = pytest.mark.every_backend
+
 # A document is its sentences' lengths; 0 stands for an empty sentence.
 SHAPES = st.lists(st.lists(st.integers(0, 12), max_size=7), min_size=1, max_size=25)
 

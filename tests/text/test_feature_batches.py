@@ -7,6 +7,8 @@ import pytest
 from keras_attnpool import models
 from keras_attnpool.text import FeatureBatches
 
+pytestmark = pytest.mark.every_backend
+
 
 @pytest.fixture
 def features(tmp_path):

@@ -10,6 +10,8 @@ import pytest
 from keras_attnpool import text
 from keras_attnpool.text import language_model as module
 
+pytestmark = pytest.mark.every_backend
+
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "good", "film", "##s", "!", "e", "cafe"]
 TEXTS = ["a good film !", "", "films", "a film ! a good film ! a good film !", "good"]
 

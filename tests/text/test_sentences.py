@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from keras_attnpool import text
 
+pytestmark = pytest.mark.one_backend("texts in, texts out")
+
 
 @pytest.mark.parametrize(
     ("given_text", "sentences"),

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from keras_attnpool import text
 
+pytestmark = pytest.mark.one_backend("texts in, ids out")
+
 ANY_TEXT = st.text(
     st.one_of(
         st.sampled_from("aBcÉ.!?'[] \n\x1c\u0301\u0308\u200d"),

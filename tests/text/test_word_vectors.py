@@ -6,6 +6,8 @@ import pytest
 
 from keras_attnpool import text
 
+pytestmark = pytest.mark.one_backend("reads files")
+
 VOCABULARY = ("[PAD]", "[UNK]", "good", "film", "odd")
 # Many repetitions: word2vec passes over most occurrences of words as frequent as these.
 TEXTS = ["a good film .", "a bad film .", "a good book ."] * 200
