@@ -61,8 +61,42 @@ def gradients(layer: Any, x: np.ndarray, loss: Callable[[Any], Any]) -> tuple[np
     `loss` calls `layer` (a built layer or model) on the tensor it is given. A weight that the loss
     does not depend on has a gradient of zeros.
     """
+    return gradients_of(layer, loss)(x)
+
+
+def gradients_of(
+    layer: Any, loss: Callable[..., Any]
+) -> Callable[..., tuple[np.ndarray, dict[str, np.ndarray]]]:
+    """`gradients` as a function of `x` and the further arguments of `loss`.
+
+    JAX compiles it once for all inputs of one shape.
+    """
     variables = list(layer.trainable_variables)
     backend = keras.backend.backend()
+    if backend == "jax":
+        import jax
+
+        def pure(x: Any, values: list, *rest: Any) -> Any:
+            with keras.StatelessScope(state_mapping=list(zip(variables, values, strict=True))):
+                return loss(x, *rest)
+
+        # One program: op by op each would be compiled by itself.
+        compiled_gradients = jax.jit(jax.grad(pure, argnums=(0, 1)))
+
+    def found_at(x: Any, *rest: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        if backend == "jax":
+            values = [v.value for v in variables]
+            on_x, on_values = compiled_gradients(jax.numpy.asarray(x), values, *rest)
+            found = [on_x, *on_values]
+        else:
+            found = _eager_gradients(backend, variables, x, lambda t: loss(t, *rest))
+        arrays = [numpy(g) for g in found]
+        return arrays[0], dict(zip([v.path for v in variables], arrays[1:], strict=True))
+
+    return found_at
+
+
+def _eager_gradients(backend: str, variables: list, x: Any, loss: Callable[[Any], Any]) -> list:
     if backend == "tensorflow":
         import tensorflow as tf
 
@@ -72,32 +106,16 @@ def gradients(layer: Any, x: np.ndarray, loss: Callable[[Any], Any]) -> tuple[np
             value = loss(x)
         values = [v.value for v in variables]
         found = tape.gradient(value, [x, *values], unconnected_gradients="zero")
-        found = [tf.convert_to_tensor(g) for g in found]
-    elif backend == "torch":
-        import torch
+        return [tf.convert_to_tensor(g) for g in found]
+    import torch
 
-        # Where Keras computes, which may be a GPU.
-        x = keras.ops.convert_to_tensor(x).detach().clone().requires_grad_()
-        values = [v.value for v in variables]
-        found = torch.autograd.grad(loss(x), [x, *values], allow_unused=True)
-        found = [
-            torch.zeros_like(v) if g is None else g
-            for v, g in zip([x, *values], found, strict=True)
-        ]
-    else:
-        import jax
-
-        def pure(x: Any, values: list) -> Any:
-            with keras.StatelessScope(state_mapping=list(zip(variables, values, strict=True))):
-                return loss(x)
-
-        # One program: op by op each would be compiled by itself.
-        on_x, on_values = jax.jit(jax.grad(pure, argnums=(0, 1)))(
-            jax.numpy.asarray(x), [v.value for v in variables]
-        )
-        found = [on_x, *on_values]
-    arrays = [numpy(g) for g in found]
-    return arrays[0], dict(zip([v.path for v in variables], arrays[1:], strict=True))
+    # Where Keras computes, which may be a GPU.
+    x = keras.ops.convert_to_tensor(x).detach().clone().requires_grad_()
+    values = [v.value for v in variables]
+    found = torch.autograd.grad(loss(x), [x, *values], allow_unused=True)
+    return [
+        torch.zeros_like(v) if g is None else g for v, g in zip([x, *values], found, strict=True)
+    ]
 
 
 def compiled(layer: Any, **kwargs: Any) -> Callable[[Any, Any], Any]:

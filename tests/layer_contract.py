@@ -11,13 +11,22 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
-from backend_functions import assert_same, compiled, float64, gradients, numpy, on_gpu
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from backend_functions import (
+    assert_same,
+    compiled,
+    float64,
+    gradients,
+    gradients_of,
+    numpy,
+    on_gpu,
+)
 
 from keras_attnpool.regularizers import HeadDistance
 
 DIM = 6
+
+# Of what is refused before a backend computes anything, one example under every backend will do.
+once = pytest.mark.one_backend("refused before anything is computed")
 
 
 def batch(
@@ -58,10 +67,10 @@ class EquationContract:
     """Weights whose gradient is provably zero."""
 
     dims: tuple[int, int, int] = (2, 3, 5)
-    """Sizes of the inputs on which the layer meets its reference."""
+    """Sizes of the inputs: of one step, of the test of the gradients, of a batch of many rows."""
 
     lengths: tuple[int, int, int] = (1, 5, 4)
-    """Numbers of steps likewise; the last is that of the test of the gradients."""
+    """Numbers of steps: of one row by itself, of a batch of many, of the test of the gradients."""
 
     # -- help ------------------------------------------------------------------------------------
 
@@ -88,23 +97,20 @@ class EquationContract:
         return [{}]
 
     def compiled_calls(self) -> list[dict[str, Any]]:
-        """Those of `calls` that every backend can compile as a whole."""
-        return self.calls()
+        """The one of `calls` that gives most: asking for scores changes nothing."""
+        return self.calls()[-1:]
 
     # -- equations -------------------------------------------------------------------------------
 
-    # Few distinct shapes: each costs a compilation on some backends. Many classes inherit this one
-    # test, which is what hypothesis calls differing executors.
-    @settings(suppress_health_check=[HealthCheck.differing_executors])
-    @given(
-        rows=st.sampled_from([1, 3]),
-        time=st.sampled_from([0, 1]),
-        dim=st.sampled_from([0, -1]),
-        seed=st.integers(0, 99),
-    )
-    def test_agrees_with_the_float64_reference(self, rows, time, dim, seed):
-        x, mask = batch(rows, self.lengths[time], self.dims[dim], seed)
-        layer = self.built(self.dims[dim])
+    # Two shapes, each of which JAX compiles. Of many rows one is full, one padded, one without a
+    # step, one with one step in the middle, and the others have holes wherever they fall.
+    @pytest.mark.parametrize(("rows", "index"), [(1, 0), (12, -1)])
+    def test_agrees_with_the_float64_reference(self, rows, index):
+        time, dim = self.lengths[0 if rows == 1 else 1], self.dims[index]
+        x, mask = batch(rows, time, dim)
+        if rows > 1:
+            mask[2] = np.arange(time) == time // 2
+        layer = self.built(dim)
         for kwargs in self.calls():
             found = self.outputs(layer, x, mask, **kwargs)
             for value, target in zip(found, self.expected(layer, x, mask), strict=False):
@@ -185,11 +191,12 @@ class EquationContract:
         x, _ = batch()
         model.save(tmp_path / "model.keras")
         loaded = keras.models.load_model(tmp_path / "model.keras")
-        np.testing.assert_array_equal(loaded.predict(x, verbose=0), model.predict(x, verbose=0))
+        # Called and not compiled: `predict` is another test's.
+        np.testing.assert_array_equal(numpy(loaded(x)), numpy(model(x)))
         model.save_weights(tmp_path / "model.weights.h5")
         fresh = keras.models.clone_model(model)
         fresh.load_weights(tmp_path / "model.weights.h5")
-        np.testing.assert_array_equal(fresh.predict(x, verbose=0), model.predict(x, verbose=0))
+        np.testing.assert_array_equal(numpy(fresh(x)), numpy(model(x)))
 
 
 class MaskedContract(EquationContract):
@@ -217,21 +224,19 @@ class MaskedContract(EquationContract):
 
     # -- masks -----------------------------------------------------------------------------------
 
-    @pytest.mark.parametrize("garbage", [1e9, np.nan, np.inf, -np.inf])
-    def test_what_padding_holds_changes_nothing(self, garbage):
+    def test_what_padding_holds_changes_nothing(self):
         x, mask = batch()
-        dirty = np.where(mask[..., None], x, np.float32(garbage))
         layer = self.built()
-        for kwargs in self.calls():
-            clean = self.outputs(layer, x, mask, **kwargs)
-            for value, target in zip(
-                self.outputs(layer, dirty, mask, **kwargs), clean, strict=True
-            ):
-                assert_same(value, target)
-        for on_clean, on_dirty in zip(
-            self.all_gradients(layer, x, mask), self.all_gradients(layer, dirty, mask), strict=True
-        ):
-            assert_same(on_clean, on_dirty)
+        slopes = self.gradients_of(layer, x.shape)
+        clean = [self.outputs(layer, x, mask, **kwargs) for kwargs in self.calls()]
+        clean.append(slopes(x, mask))
+        for garbage in (1e9, np.nan, np.inf, -np.inf):
+            dirty = np.where(mask[..., None], x, np.float32(garbage))
+            found = [self.outputs(layer, dirty, mask, **kwargs) for kwargs in self.calls()]
+            found.append(slopes(dirty, mask))
+            for values, targets in zip(found, clean, strict=True):
+                for value, target in zip(values, targets, strict=True):
+                    assert_same(value, target)
 
     def test_the_length_of_padding_changes_nothing(self):
         x, mask = batch()
@@ -253,9 +258,18 @@ class MaskedContract(EquationContract):
             np.testing.assert_allclose(value, target, atol=10 * self.atol)
 
     def all_gradients(self, layer: Any, x: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
-        probe = self.probe(layer.compute_output_shape(x.shape))
-        on_x, on_weights = gradients(layer, x, lambda t: probed(layer(t, mask=mask), probe))
-        return [on_x, *on_weights.values()]
+        return self.gradients_of(layer, x.shape)(x, mask)
+
+    def gradients_of(self, layer: Any, shape: tuple[int, ...]) -> Any:
+        """`all_gradients` of this layer at this shape, compiled once where it is compiled."""
+        probe = self.probe(layer.compute_output_shape(shape))
+        found = gradients_of(layer, lambda t, mask: probed(layer(t, mask=mask), probe))
+
+        def flat(x: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
+            on_x, on_weights = found(x, mask)
+            return [on_x, *on_weights.values()]
+
+        return flat
 
     def test_padded_steps_have_no_gradient(self):
         x, mask = batch()
@@ -270,10 +284,11 @@ class MaskedContract(EquationContract):
         output = self.outputs(layer, x, mask)[0]
         np.testing.assert_array_equal(output[1:], 0)
         assert np.isfinite(output).all()
-        found = self.all_gradients(layer, x, mask)
+        slopes = self.gradients_of(layer, x.shape)
+        found = slopes(x, mask)
         assert all(np.isfinite(g).all() for g in found)
         np.testing.assert_array_equal(found[0][1:], 0)
-        only_empty = self.all_gradients(layer, x, np.zeros_like(mask))
+        only_empty = slopes(x, np.zeros_like(mask))
         assert all((g == 0).all() for g in only_empty)
 
     def test_masks_of_any_kind_mean_the_same(self):
@@ -298,7 +313,16 @@ class MaskedContract(EquationContract):
         with pytest.raises(ValueError, match="the_name"):
             layer(x, mask=other)
 
-    @pytest.mark.parametrize("shape", [(4, 4), (4, 6), (3, 5), (4, 5, 1), (5,), (4, 1), (1, 5)])
+    @pytest.mark.parametrize(
+        "shape",
+        [
+            (4, 4),
+            *(
+                pytest.param(shape, marks=once)
+                for shape in [(4, 6), (3, 5), (4, 5, 1), (5,), (4, 1), (1, 5)]
+            ),
+        ],
+    )
     def test_a_mask_that_does_not_fit_is_an_error_with_both_shapes(self, shape):
         x, _ = batch()
         layer = self.make(name="the_name")
@@ -332,11 +356,15 @@ class MaskedContract(EquationContract):
         inputs = keras.Input((None, DIM))
         layer = self.built()
         model = keras.Model(inputs, layer(inputs))
-        for time in (1, 3, 8):
+        for time in (1, 8):
             x, _ = batch(rows=2, time=time)
-            np.testing.assert_allclose(model.predict(x, verbose=0), numpy(layer(x)), atol=1e-6)
+            found = model.predict(x, verbose=0)
+            target = self.expected(layer, x, np.ones((2, time), bool))[0]
+            np.testing.assert_allclose(found, target.reshape(found.shape), atol=1e-5, rtol=1e-5)
 
-    @pytest.mark.parametrize("shape", [(4, 5), (4, 5, DIM, 1), (4,)])
+    @pytest.mark.parametrize(
+        "shape", [(4, 5), *(pytest.param(s, marks=once) for s in [(4, 5, DIM, 1), (4,)])]
+    )
     def test_inputs_of_a_wrong_rank_are_an_error(self, shape):
         with pytest.raises(ValueError, match="the_name"):
             self.make(name="the_name")(np.zeros(shape, "float32"))
@@ -478,7 +506,7 @@ class SequenceContract(MaskedContract):
         inputs, keep = keras.Input((None, DIM)), keras.Input((None,), dtype="bool")
         output = layer(inputs, mask=keep)
         pooled = keras.layers.GlobalAveragePooling1D()(output)
-        found = keras.Model([inputs, keep], pooled).predict([x[:-1], mask[:-1]], verbose=0)
+        found = numpy(keras.Model([inputs, keep], pooled)([x, mask]))[:-1]
         kept = mask[:-1, :, None]
         target = np.sum(self.outputs(layer, x, mask)[0][:-1], axis=1) / kept.sum(axis=1)
         np.testing.assert_allclose(found, target, atol=1e-5)
@@ -506,11 +534,6 @@ class SeededContract(EquationContract):
             for later in kernels[i + 1 :]:
                 assert kernel.shape != later.shape or np.abs(kernel - later).max() > 1e-3
 
-    @pytest.mark.parametrize("value", [-0.1, 1.0, 2, float("nan"), "half", True])
-    def test_a_dropout_outside_0_1_is_an_error(self, value):
-        with pytest.raises(ValueError, match="dropout"):
-            self.make(dropout=value)
-
 
 class AttentionContract(SeededContract, PoolingContract):
     """What a pooling layer with attention weights promises on top."""
@@ -522,9 +545,10 @@ class AttentionContract(SeededContract, PoolingContract):
         return [{}, {"return_attention_scores": True}]
 
     def test_weights_sum_to_one_over_the_kept_steps_and_are_zero_elsewhere(self):
-        x, mask = batch(time=9)
+        x, mask = batch()
+        layer = self.built()
         for scale in (1.0, 100.0):
-            _, scores = self.outputs(self.built(), x * scale, mask, return_attention_scores=True)
+            _, scores = self.outputs(layer, x * scale, mask, return_attention_scores=True)
             # Time comes last, behind heads and features alike.
             scores = np.moveaxis(scores, self.time_axis, -1)
             keep = mask.reshape(len(mask), *[1] * (scores.ndim - 2), -1)
@@ -547,7 +571,7 @@ class AttentionContract(SeededContract, PoolingContract):
         )
 
     def test_dropout_is_seeded_and_scores_are_taken_before_it(self):
-        x, mask = batch(time=20)
+        x, mask = batch()
         first, second = self.built(dropout=0.5, seed=7), self.built(dropout=0.5, seed=7)
         output, scores = self.outputs(first, x, mask, training=True, return_attention_scores=True)
         np.testing.assert_array_equal(self.outputs(second, x, mask, training=True)[0], output)
@@ -563,7 +587,9 @@ class AttentionContract(SeededContract, PoolingContract):
         layer = self.built(**{hook: keras.regularizers.L2(1.0)})
         inputs, keep = keras.Input((None, DIM)), keras.Input((None,), dtype="bool")
         model = keras.Model([inputs, keep], layer(inputs, mask=keep) * 0)
-        model.compile(keras.optimizers.SGD(0.0), "mse")
+        # XLA compiles it on JAX, where each operation would be compiled else.
+        xla = keras.backend.backend() == "jax"
+        model.compile(keras.optimizers.SGD(0.0), "mse", jit_compile=xla)
         output, scores = self.outputs(layer, x, mask, return_attention_scores=True)
         history = model.fit([x, mask], np.zeros_like(output), batch_size=4, verbose=0)
         penalised = scores if hook == "attention_regularizer" else output
@@ -573,7 +599,7 @@ class AttentionContract(SeededContract, PoolingContract):
 
     @pytest.mark.parametrize("hook", ["attention_regularizer", "embedding_regularizer"])
     def test_head_penalties_are_means_over_the_rows_that_keep_a_step(self, hook):
-        x, mask = batch(rows=5)
+        x, mask = batch()
         regularizer = HeadDistance(0.7, threshold=50.0)
         layer = self.built(**{hook: regularizer})
         output, scores = self.outputs(layer, x, mask, return_attention_scores=True)

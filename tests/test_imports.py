@@ -292,20 +292,6 @@ def test_documentation_check_sees_gaps():
     assert not is_documented(prose)
 
 
-def test_a_bare_import_offers_every_room():
-    """It loads only those that register what `load_model` looks for; no room needs an extra."""
-    statements = [
-        "import keras_attnpool",
-        "later = {f'keras_attnpool.{room}' for room in ('analysis', 'datasets', 'text')}",
-        "assert not later & set(sys.modules)",
-        "assert set(keras_attnpool.__all__) <= set(dir(keras_attnpool))",
-        "assert all(getattr(keras_attnpool, room).__doc__ for room in keras_attnpool.__all__)",
-        "assert later <= set(sys.modules)",
-    ]
-    added = added_modules("; ".join(statements))
-    assert added - set(sys.stdlib_module_names) == {"keras_attnpool"}
-
-
 def test_rooms_are_listed():
     """In `__all__` and, for editors and type checkers, in the stub."""
     rooms = sorted({room_of(module) for module in MODULES} & set(ROOMS) - {"__init__", "types"})

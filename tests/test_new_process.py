@@ -11,6 +11,8 @@ import sys
 import keras
 import pytest
 
+import keras_attnpool
+
 pytestmark = pytest.mark.every_backend
 
 # Every way out of a process is a connection, a datagram or a question for a name.
@@ -32,7 +34,9 @@ def added():
 
 before = set(sys.modules)
 import keras_attnpool
-seen = {"backend": keras.config.backend(), "light": added()}
+at_once = sorted(name for name in sys.modules if name.count(".") == 1 and "attnpool" in name)
+rooms = {name: bool(getattr(keras_attnpool, name).__doc__) for name in dir(keras_attnpool)}
+seen = {"backend": keras.config.backend(), "at_once": at_once, "rooms": rooms, "light": added()}
 import tokenizers
 seen["heavier"] = added()
 
@@ -81,6 +85,14 @@ def seen(lines):
 def test_import_is_light(seen):
     # Nothing but ourselves and the standard library: no backend, nothing optional.
     assert set(seen["light"]) - set(sys.stdlib_module_names) == {"keras_attnpool"}
+
+
+def test_a_bare_import_offers_every_room(seen):
+    """It loads only those that register what `load_model` looks for; no room needs an extra."""
+    assert all(seen["rooms"][room] for room in keras_attnpool.__all__)
+    later = {"keras_attnpool.analysis", "keras_attnpool.datasets", "keras_attnpool.text"}
+    assert not later & set(seen["at_once"])
+    assert {"keras_attnpool.layers", "keras_attnpool.models"} <= set(seen["at_once"])
 
 
 def test_light_import_check_sees_more(seen):

@@ -256,13 +256,6 @@ def test_two_blocks_of_two_steps_by_hand():
     np.testing.assert_allclose(scores["intra"][0, ..., 0], [[[0, 0], [1, 0]]] * 2, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["units", "block_length"])
-@pytest.mark.parametrize("value", [0, -2, 1.5, "2"])
-def test_sizes_below_one_are_errors(name, value):
-    with pytest.raises(ValueError, match=f"`{name}` of BlockSelfAttention"):
-        BlockSelfAttention(**{"units": 2, name: value})
-
-
 def test_an_unknown_direction_is_an_error():
     with pytest.raises(ValueError, match="`direction` of BlockSelfAttention.*'both'"):
         BlockSelfAttention(2, "both")

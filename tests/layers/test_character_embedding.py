@@ -232,13 +232,6 @@ def test_weights_are_regularized_constrained_and_seeded():
         assert np.abs(numpy(a) - numpy(c)).max() > 0
 
 
-@pytest.mark.parametrize("name", ["num_characters", "char_dim", "filters"])
-@pytest.mark.parametrize("value", [0, 1.5, None])
-def test_sizes_below_one_are_errors(name, value):
-    with pytest.raises(ValueError, match=f"`{name}` of CharacterEmbedding"):
-        CharacterEmbedding(**{"num_characters": 9, name: value})
-
-
 @pytest.mark.parametrize("value", [(), 3, (1, 1), (3, 0), (2.5,)])
 def test_unfit_kernel_sizes_are_errors(value):
     with pytest.raises(ValueError, match="`kernel_sizes` of CharacterEmbedding"):

@@ -158,13 +158,6 @@ def test_a_scale_that_is_no_number_above_zero_is_an_error(value):
         ConvAttentionPooling(2, 4, scale=value)
 
 
-@pytest.mark.parametrize("name", ["num_heads", "filters", "kernel_size"])
-@pytest.mark.parametrize("value", [0, -2, 1.5, "wide", True])
-def test_sizes_below_one_are_errors(name, value):
-    with pytest.raises(ValueError, match=f"`{name}` of ConvAttentionPooling"):
-        ConvAttentionPooling(**{"num_heads": 2, "filters": 4, name: value})
-
-
 def test_filters_that_the_heads_do_not_divide_are_an_error():
     message = "`filters` of ConvAttentionPooling.*multiple.*filters=6, num_heads=4"
     with pytest.raises(ValueError, match=message):

@@ -147,12 +147,6 @@ def test_three_steps_of_two_features_by_hand():
     np.testing.assert_array_equal(numpy(scores)[0, 0], 0)
 
 
-@pytest.mark.parametrize("value", [0, -2, 1.5, None])
-def test_sizes_below_one_are_errors(value):
-    with pytest.raises(ValueError, match="`units` of DirectionalSelfAttention"):
-        DirectionalSelfAttention(value)
-
-
 @pytest.mark.parametrize("value", ["forwards", True, 1, ["forward"]])
 def test_an_unknown_direction_is_an_error(value):
     with pytest.raises(ValueError, match="`direction` of DirectionalSelfAttention.*'backward'"):

@@ -135,13 +135,6 @@ class TestVector(GeneralizedEquations, AttentionContract):
             assert target > 0
             np.testing.assert_allclose(float(numpy(loss)), factor * target, rtol=1e-4)
 
-    @pytest.mark.parametrize("name", ["num_heads", "hidden_dim", "chunk_size"])
-    @pytest.mark.parametrize("value", [0, -2, 1.5, "2", True])
-    def test_sizes_below_one_are_errors(self, name, value):
-        sizes = {"num_heads": 2, "hidden_dim": 2, name: value}
-        with pytest.raises(ValueError, match=f"`{name}` of GeneralizedPooling"):
-            GeneralizedPooling(**sizes)
-
     @pytest.mark.parametrize(
         "other", [{"dropout": 0.1}, {"attention_regularizer": HeadDistance(1.0)}]
     )

@@ -106,12 +106,6 @@ class TestMeanContext(LAMAEquations, AttentionContract):
         ]
         np.testing.assert_allclose([float(numpy(v)) for v in layer.losses], targets, rtol=1e-5)
 
-    @pytest.mark.parametrize("name", ["num_heads", "rank"])
-    @pytest.mark.parametrize("value", [0, -1, 1.5, "2"])
-    def test_sizes_below_one_are_errors(self, name, value):
-        with pytest.raises(ValueError, match=f"`{name}` of LowRankAttentionPooling"):
-            LowRankAttentionPooling(**{"num_heads": 2, name: value})
-
     def test_an_unknown_context_is_an_error(self):
         with pytest.raises(ValueError, match="'mean', 'learned'"):
             LowRankAttentionPooling(2, context="max")

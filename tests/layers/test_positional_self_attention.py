@@ -255,9 +255,3 @@ def test_positions_that_allow_nothing_are_an_error():
 def test_a_scale_that_is_no_number_above_zero_is_an_error(value):
     with pytest.raises(ValueError, match="`scale` of PositionalSelfAttention"):
         PositionalSelfAttention(4, scale=value)
-
-
-@pytest.mark.parametrize("value", [0, -2, 1.5, "wide"])
-def test_sizes_below_one_are_errors(value):
-    with pytest.raises(ValueError, match="`units` of PositionalSelfAttention"):
-        PositionalSelfAttention(value)

@@ -180,13 +180,6 @@ def test_recurrent_kernels_start_orthogonal_and_different(dtype):
     assert len({kernel.tobytes() for kernel in kernels}) == 4
 
 
-@pytest.mark.parametrize("name", ["units", "num_layers"])
-@pytest.mark.parametrize("value", [0, -2, 1.5, None])
-def test_sizes_below_one_are_errors(name, value):
-    with pytest.raises(ValueError, match=f"`{name}` of ShortcutStackedBiLSTM"):
-        ShortcutStackedBiLSTM(**{"units": 2, name: value})
-
-
 def test_the_directions_can_be_added():
     x, mask = batch()
     joined, added = (ShortcutStackedBiLSTM(3, 2, merge_mode=m) for m in ("concat", "sum"))

@@ -44,13 +44,6 @@ class TestStructuredSelfAttentionPooling(AttentionContract):
         target = np.mean([reference.orthogonality(a) for a in numpy(scores)])
         np.testing.assert_allclose(float(numpy(layer.losses[0])), 0.5 * target, rtol=1e-5)
 
-    @pytest.mark.parametrize("name", ["num_heads", "hidden_dim"])
-    @pytest.mark.parametrize("value", [0, -2, 1.5, None])
-    def test_sizes_below_one_are_errors(self, name, value):
-        sizes = {"num_heads": 2, "hidden_dim": 2, name: value}
-        with pytest.raises(ValueError, match=f"`{name}` of StructuredSelfAttentionPooling"):
-            StructuredSelfAttentionPooling(**sizes)
-
 
 class TestWithBias(EquationContract):
     """The softmax over time cancels the bias of the scores."""

@@ -212,10 +212,3 @@ def test_dense_mode_takes_no_other_length():
 def test_an_unknown_mode_is_an_error(value):
     with pytest.raises(ValueError, match="`mode` of TokenWiseAttention.*'dense', 'pointwise'"):
         TokenWiseAttention(mode=value)
-
-
-@pytest.mark.parametrize("name", ["reduction", "hidden_dim"])
-@pytest.mark.parametrize("value", [0, -2, 1.5, "wide", True])
-def test_sizes_below_one_are_errors(name, value):
-    with pytest.raises(ValueError, match=f"`{name}` of TokenWiseAttention"):
-        TokenWiseAttention(**{name: value})

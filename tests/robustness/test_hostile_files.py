@@ -9,6 +9,7 @@ import html.parser
 import io
 import json
 import random
+import sys
 import tarfile
 import warnings
 import zipfile
