@@ -2,8 +2,8 @@
 
     python tools/release.py          # as `make release-check` calls it
 
-That the package works where it is installed alone is checked by `make wheel`, that it builds twice to
-the same bytes by `make same-bytes`; `make release-check` runs both first.
+Before it `make release-check` runs `make wheel`, which uses the package where it is installed alone,
+and `make same-bytes`, which builds it twice.
 """
 
 import datetime

@@ -115,12 +115,6 @@ def test_the_table_speaks_of_what_there_is():
         assert list(verdicts) == list(CASES)
 
 
-@pytest.mark.skipif(BACKEND == "jax", reason="takes TensorFlow's start as well; slow tests have it")
-def test_one_layer_with_its_scores(tmp_path):
-    format = {"tensorflow": "tf_saved_model", "torch": "torch"}[BACKEND]
-    assert attempt(format, "low_rank", "same numbers", tmp_path) is None
-
-
 def test_another_number_is_noticed(tmp_path, monkeypatch):
     case = exported.on_one_input(CASES["low_rank"])
     model = exported.with_scores(case)

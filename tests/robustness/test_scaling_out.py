@@ -95,6 +95,7 @@ def check(name: str, found: dict) -> None:
         assert (abs(uneven[0] - whole[0]) > 1e-4) == (name in scaling_out.PENALIZED)
 
 
+@pytest.mark.slow
 def test_a_small_model(tmp_path):
     check("pooled", train("pooled", tmp_path))
 
@@ -118,6 +119,7 @@ def test_models_of_the_papers(tmp_path):
         check(name, each)
 
 
+@pytest.mark.one_backend("reads the guide")
 def test_the_guide_shows_this_layout():
     text = GUIDE.read_text(encoding="utf-8")
     block = next(b for b in text.split("```") if b.startswith("python") and "LAYOUT = {" in b)
