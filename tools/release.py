@@ -2,8 +2,8 @@
 
     python tools/release.py          # as `make release-check` calls it
 
-Before it `make release-check` runs `make wheel`, which uses the package where it is installed alone,
-and `make same-bytes`, which builds it twice.
+Before it, `make release-check` runs `make wheel`, which uses the package where it is installed
+alone, and `make same-bytes`, which builds it twice.
 """
 
 import datetime
