@@ -35,8 +35,13 @@ def sentence(labels: npt.NDArray[Any], predicted: dict[str, npt.NDArray[Any]]) -
 def sign_test(better: int, worse: int) -> float:
     """Two-sided p-value of so uneven a split, if either side were as likely."""
     number = better + worse
-    rarer = sum(math.comb(number, k) for k in range(min(better, worse) + 1))
-    return float(min(1.0, 2 * rarer / 2**number))
+    # Logarithms: the numbers of possible splits are beyond what a float holds.
+    whole = math.lgamma(number + 1) - number * math.log(2)
+    rarer = sum(
+        math.exp(whole - math.lgamma(k + 1) - math.lgamma(number - k + 1))
+        for k in range(min(better, worse) + 1)
+    )
+    return min(1.0, 2 * rarer)
 
 
 def scores(test: datasets.LabeledTexts, predicted: npt.NDArray[Any]) -> dict[str, Any]:

@@ -212,15 +212,22 @@ class _Epochs(keras.callbacks.Callback):  # type: ignore[misc]
     """Keeps every finished epoch and stops when the last better one is `patience` back."""
 
     def __init__(
-        self, checkpoint: runs.Checkpoint, patience: int, begin: Callable[[], None] | None
+        self,
+        checkpoint: runs.Checkpoint,
+        options: dict[str, Any],
+        begin: Callable[[], None] | None,
     ) -> None:
         super().__init__()
         self.checkpoint = checkpoint
-        self.patience = patience
+        self.patience = options["patience"]
+        self.seed = options["seed"]
         self.begin = begin
         self.start = 0.0
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        # On PyTorch, dropout draws from the generator of the whole process, which no checkpoint can
+        # keep: every epoch starts it anew, so that a resumed run draws what an unbroken one does.
+        keras.utils.set_random_seed(((self.seed + 1) * 65537 + epoch) % 2**32)
         self.start = time.perf_counter()
 
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
@@ -260,7 +267,7 @@ def _fit(
         validation_data=parts["validation"],
         epochs=options["epochs"],
         initial_epoch=checkpoint.epochs,
-        callbacks=[_Epochs(checkpoint, options["patience"], begin)],
+        callbacks=[_Epochs(checkpoint, options, begin)],
         # A bar that moves, or a line an epoch where nothing can move.
         verbose=1 if sys.stdout.isatty() else 2,
         shuffle=False,

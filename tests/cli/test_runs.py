@@ -73,21 +73,25 @@ def test_states_of_the_generators(tmp_path):
     assert state.path.endswith("seed_generator_state")
 
 
+# What `owned` does, in a process that need not import Keras.
 OWNER = """
-import sys, time
-from pathlib import Path
-from keras_attnpool.cli import runs
-with runs.owned(Path(sys.argv[1])):
-    print("mine", flush=True)
-    time.sleep(60)
+import sqlite3, sys, time
+lock = sqlite3.connect(sys.argv[1], isolation_level=None)
+lock.execute("PRAGMA journal_mode=MEMORY")
+lock.execute("BEGIN EXCLUSIVE")
+print("mine", flush=True)
+time.sleep(600)
 """
 
 
 @pytest.fixture
 def owner(tmp_path):
     """Another process that owns a run folder."""
+    (tmp_path / "run").mkdir()
     process = subprocess.Popen(
-        [sys.executable, "-c", OWNER, str(tmp_path / "run")], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", OWNER, str(tmp_path / "run" / runs.LOCK)],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout.readline() == "mine\n"
     yield process
