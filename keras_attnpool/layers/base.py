@@ -161,6 +161,11 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     """
 
     _warned_of_lost_mask = False
+    wide_inside = False
+    """Whether the layers inside compute in float32 where this one computes in float16.
+
+    What an ELU lets through has no bound, and its products soon leave the range of float16.
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -186,6 +191,25 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
             default = policy.default_policy if isinstance(policy, maps) else policy
             config["dtype"] = maps(default, quantized)
         return dict(config)
+
+    @property
+    def dtype_policy(self) -> Any:
+        """The dtype policy; set on a built layer, it goes on to the layers inside."""
+        return self._dtype_policy
+
+    @dtype_policy.setter
+    def dtype_policy(self, value: Any) -> None:
+        keras.layers.Layer.dtype_policy.fset(self, value)
+        # A map has an entry for each layer, and quantizing goes through them by itself.
+        is_map = isinstance(self.dtype_policy, keras.dtype_policies.DTypePolicyMap)
+        if self.built and not is_map and self.dtype_policy.quantization_mode is None:
+            for part in self._flatten_layers(include_self=False):
+                part.dtype_policy = self._inner_policy()
+
+    def _inner_policy(self) -> Any:
+        """The dtype policy of the layers inside."""
+        wide = self.wide_inside and self.compute_dtype == "float16"
+        return "float32" if wide else self.dtype_policy
 
     def compute_output_spec(
         self, inputs: Tensor, mask: Tensor | None = None, training: bool | None = None
@@ -343,7 +367,7 @@ class BidirectionalBase(LayerArguments, MaskedInputs):
         )
         self.seed = self._checked_seed(seed)
         if self.dropout > 0:
-            self.seed_generator = keras.random.SeedGenerator(self.seed)
+            self.seed_generator = keras.random.SeedGenerator(self.seed, name="seed_generator")
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
         """Returns the mask of the inputs: the output has the same steps."""
@@ -389,7 +413,7 @@ class BidirectionalBase(LayerArguments, MaskedInputs):
             recurrent_constraint=self.recurrent_constraint,
             bias_constraint=self.bias_constraint,
             return_sequences=True,
-            dtype=self.dtype_policy,
+            dtype=self._inner_policy(),
             name=name,
             **arguments,
         )
@@ -469,7 +493,7 @@ class AttentionBase(LayerArguments, MaskedInputs):
         )
         self.seed = self._checked_seed(seed)
         if self.dropout > 0:
-            self.seed_generator = keras.random.SeedGenerator(self.seed)
+            self.seed_generator = keras.random.SeedGenerator(self.seed, name="seed_generator")
 
     def get_config(self) -> dict[str, Any]:
         """Returns the common arguments of the constructor."""
@@ -531,7 +555,6 @@ class AttentionBase(LayerArguments, MaskedInputs):
         activation: Any,
         input_shape: Shape,
         kernel_initializer: Any = None,
-        dtype: Any = None,
     ) -> keras.layers.Dense:
         """The built hidden layer in front of the scores, named "hidden"."""
         dense = keras.layers.Dense(
@@ -544,7 +567,7 @@ class AttentionBase(LayerArguments, MaskedInputs):
             bias_regularizer=self.bias_regularizer,
             kernel_constraint=self.kernel_constraint,
             bias_constraint=self.bias_constraint,
-            dtype=dtype or self.dtype_policy,
+            dtype=self._inner_policy(),
             name="hidden",
         )
         dense.build(input_shape)

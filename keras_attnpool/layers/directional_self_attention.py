@@ -34,6 +34,8 @@ class DirectionalAttentionBase(SequenceAttentionBase):
     both.
     """
 
+    wide_inside = True
+
     def __init__(
         self,
         units: int,
@@ -56,9 +58,7 @@ class DirectionalAttentionBase(SequenceAttentionBase):
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the weights of the scores."""
         self._feature_dim(input_shape)
-        self.hidden = self._hidden_dense(
-            self.units, self.activation, input_shape, dtype=self._wide_policy()
-        )
+        self.hidden = self._hidden_dense(self.units, self.activation, input_shape)
         self.source_kernel = self._add_kernel("source_kernel", (self.units, self.units))
         self.target_kernel = self._add_kernel("target_kernel", (self.units, self.units))
         if self.use_bias:
@@ -72,10 +72,6 @@ class DirectionalAttentionBase(SequenceAttentionBase):
             "scale": self.scale,
             "activation": keras.activations.serialize(self.activation),
         }
-
-    def _wide_policy(self) -> Any:
-        """The dtype policy of the layers inside: an ELU bounds nothing, float16 overflows soon."""
-        return "float32" if self.compute_dtype == "float16" else self.dtype_policy
 
     def _inner_arguments(self) -> dict[str, Any]:
         """The common arguments for a layer inside, with numbers of its own where they are drawn.
@@ -92,7 +88,7 @@ class DirectionalAttentionBase(SequenceAttentionBase):
             "kernel_constraint": self.kernel_constraint,
             "bias_constraint": self.bias_constraint,
             "seed": None if self.seed is None else self.seed + 1,
-            "dtype": self._wide_policy(),
+            "dtype": self._inner_policy(),
         }
 
     def _hidden_states(self, inputs: Tensor, training: bool | None) -> Tensor:

@@ -94,6 +94,8 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
           multi-dimensional attention
     """
 
+    wide_inside = True
+
     def __init__(
         self,
         hidden_dim: int | None = None,
@@ -132,11 +134,7 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         """Creates the hidden layer and the scores' kernel."""
         dim = self._feature_dim(input_shape)
         width = self.hidden_dim or dim
-        # An ELU bounds nothing: the products can leave the range of float16.
-        half = self.compute_dtype == "float16"
-        self.hidden = self._hidden_dense(
-            width, self.activation, input_shape, dtype="float32" if half else None
-        )
+        self.hidden = self._hidden_dense(width, self.activation, input_shape)
         self.score_kernel = self._add_kernel("score_kernel", (width, dim))
         if self.use_bias:
             self.score_bias = self._add_bias("score_bias", (dim,))

@@ -124,6 +124,8 @@ class PositionalSelfAttention(SequenceAttentionBase):
           eq. 1-12
     """
 
+    wide_inside = True
+
     def __init__(
         self,
         units: int,
@@ -170,11 +172,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernels."""
         self._feature_dim(input_shape)
-        # An ELU bounds nothing: the products can leave the range of float16.
-        half = self.compute_dtype == "float16"
-        self.hidden = self._hidden_dense(
-            self.units, self.activation, input_shape, dtype="float32" if half else None
-        )
+        self.hidden = self._hidden_dense(self.units, self.activation, input_shape)
         scores = self.units if self.multi_dim else 1
         self.source_kernel = self._add_kernel("source_kernel", (self.units, scores))
         self.target_kernel = self._add_kernel("target_kernel", (self.units, scores))

@@ -207,7 +207,7 @@ class SequentialAttention(AttentionBase):
             "kernel_constraint": self.kernel_constraint,
             "bias_constraint": self.bias_constraint,
             "seed": None if self.seed is None else self.seed + index,
-            "dtype": self.dtype_policy,
+            "dtype": self._inner_policy(),
             "name": self.order[index],
         }
         if self.order[index] == "feature":

@@ -1,0 +1,43 @@
+"""What the layers inside of a layer compute in: after a new policy, and in float16."""
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import numpy
+from catalogue import DIM, LAYERS, MASK, STEPS, policy, randomized
+
+# Stated in the guide on precision: they compute all in float32 inside under `mixed_float16`.
+WIDE = {
+    *("MultiDimAttentionPooling", "PositionalSelfAttention"),
+    *("DirectionalSelfAttention", "BlockSelfAttention"),
+}
+
+
+def parts(layer):
+    return layer._flatten_layers(include_self=False)
+
+
+@pytest.mark.parametrize("name", [n for n, make in LAYERS.items()])
+def test_a_policy_set_after_build_is_one_set_before(name):
+    with policy("mixed_float16"):
+        target = randomized(LAYERS[name](), (None, None, DIM))
+    layer = randomized(LAYERS[name](), (None, None, DIM))
+    layer.dtype_policy = "mixed_float16"
+    found = [part.compute_dtype for part in (layer, *parts(layer))]
+    assert found == [part.compute_dtype for part in (target, *parts(target))]
+    np.testing.assert_array_equal(
+        numpy(layer(STEPS, mask=MASK)), numpy(target(STEPS, mask=MASK)), strict=True
+    )
+    layer.dtype_policy = "float32"
+    assert {part.compute_dtype for part in (layer, *parts(layer))} == {"float32"}
+
+
+def test_the_layers_that_compute_in_float32_inside():
+    found = set()
+    with policy("mixed_float16"):
+        for make in LAYERS.values():
+            layer = randomized(make(), (None, None, DIM))
+            if any(part.compute_dtype == "float32" for part in parts(layer)):
+                found.add(type(layer).__name__)
+    assert found == WIDE
+    assert keras.config.dtype_policy().name == "float32"
