@@ -6,6 +6,8 @@ import re
 import pytest
 from docs_hooks import RESULTS, drawn, hook
 
+pytestmark = pytest.mark.one_backend("pages, pictures and results files")
+
 results, figures = hook("results"), hook("figures")
 
 

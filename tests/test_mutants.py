@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.one_backend("reads the source")
+
 PATH = Path(__file__).parent.parent / "tools" / "mutants.py"
 spec = importlib.util.spec_from_file_location("mutants", PATH)
 mutants = importlib.util.module_from_spec(spec)

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+pytestmark = pytest.mark.one_backend("reads the workflows")
+
 REPOSITORY = Path(__file__).parent.parent
 WORKFLOWS = sorted((REPOSITORY / ".github" / "workflows").glob("*.yml"))
 PINNED = re.compile(r"uses: (?:[\w-]+/[\w-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+|\./\S+)$")

@@ -7,6 +7,8 @@ from keras_attnpool.cli import comparison, networks, options, train
 from keras_attnpool.datasets import LabeledTexts
 from keras_attnpool.layers import BidirectionalGRU, MaskedAveragePooling1D
 
+pytestmark = pytest.mark.every_backend
+
 
 def test_scores_by_hand():
     data = LabeledTexts(tuple("abcd"), np.array([0, 0, 1, 1]), ("x", "y", "z"))

@@ -7,6 +7,8 @@ from keras_attnpool import datasets
 from keras_attnpool.cli import data, main, options, train
 from keras_attnpool.datasets import LabeledTexts
 
+pytestmark = pytest.mark.one_backend("looks at labels and texts")
+
 
 def labelled(rows):
     names = sorted({label for label, _ in rows})

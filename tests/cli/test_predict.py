@@ -12,6 +12,8 @@ import pytest
 
 from keras_attnpool.cli import main, predict
 
+pytestmark = pytest.mark.one_backend("what is printed of given probabilities")
+
 EVIL = ["=cmd()", "a\tb\nc", "\x1b[2Jgone", "@sum", "plain"]
 
 

@@ -12,6 +12,8 @@ import pytest
 from keras_attnpool.cli import main, runs, train
 from keras_attnpool.cli.errors import CommandError
 
+pytestmark = pytest.mark.every_backend
+
 # Dropout in the classifier and three batches an epoch, in an order of their own.
 ARGUMENTS = ["--model", "san", "--heads", "2", "--embedding-dim", "4", "--hidden-units", "3"]
 ARGUMENTS += ["--dropout", "0.4", "--train-size", "40", "--test-size", "10", "--batch-size", "12"]

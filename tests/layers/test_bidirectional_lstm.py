@@ -9,6 +9,8 @@ from reference import generalized_pooling_encoder as reference
 
 from keras_attnpool.layers import BidirectionalLSTM
 
+pytestmark = pytest.mark.every_backend
+
 
 def direction(weights, name, bias=True):
     """Kernel, recurrent kernel and bias of one direction."""

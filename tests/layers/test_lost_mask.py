@@ -10,6 +10,8 @@ from keras import ops
 
 from keras_attnpool import layers
 
+pytestmark = pytest.mark.every_backend
+
 HANDS_ON = kl.GRU(2).supports_masking  # Keras 3.16 ends the mask behind recurrent layers
 
 

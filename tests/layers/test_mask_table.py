@@ -12,6 +12,8 @@ from keras import ops
 
 from keras_attnpool import layers
 
+pytestmark = pytest.mark.every_backend
+
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "masking.md"
 VERSION = tuple(int(part) for part in keras.__version__.split(".")[:2])
 

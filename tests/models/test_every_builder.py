@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from backend_functions import gradients, numpy
 
+pytestmark = pytest.mark.every_backend
+
 BUILDERS = [*catalogue.MODELS, *catalogue.HIERARCHICAL, *catalogue.PAIRS]
 
 

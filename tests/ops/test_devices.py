@@ -8,6 +8,8 @@ from backend_functions import compiled
 from keras_attnpool.ops import devices
 from keras_attnpool.ops.devices import values_at_hand
 
+pytestmark = pytest.mark.every_backend
+
 BACKEND = keras.backend.backend()
 X = np.array([[1.0, 0.5], [0.0, -2.0]], "float32")
 

@@ -6,6 +6,8 @@ import pytest
 from backend_functions import numpy
 from catalogue import DIM, LAYERS, MASK, STEPS, policy, randomized
 
+pytestmark = pytest.mark.every_backend
+
 # Stated in the guide on precision: they compute all in float32 inside under `mixed_float16`.
 WIDE = {
     *("MultiDimAttentionPooling", "PositionalSelfAttention"),

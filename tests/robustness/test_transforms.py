@@ -6,6 +6,8 @@ import pytest
 from backend_functions import numpy
 from catalogue import CALLS, LAYERS, MASK, STEPS, randomized, together
 
+pytestmark = pytest.mark.every_backend
+
 BACKEND = keras.backend.backend()
 # TensorFlow computes again what it forgot, and has no derivative of that: see the last test.
 CHUNKED = ["generalized_scalar"]
