@@ -50,8 +50,9 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, more than `max_length` steps, or a mask that is not `(batch, time)`. A length
-            that is known only inside a compiled TensorFlow graph is refused there by its own error.
+            `dim`, more than `max_length` steps, or a mask that is not `(batch, time)` of 0 and 1.
+            A length that is known only inside a compiled TensorFlow graph is refused there by its
+            own error.
 
     Example:
 

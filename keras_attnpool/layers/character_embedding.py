@@ -70,7 +70,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
 
     Raises:
         ValueError: For an invalid argument, ids that are not `(batch, time, word_length)` with at
-            least one character, or a mask that is not `(batch, time)`.
+            least one character, or a mask that is not `(batch, time)` of 0 and 1.
 
     Example:
 

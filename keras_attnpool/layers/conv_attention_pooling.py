@@ -77,7 +77,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
     Raises:
         ValueError: For an invalid argument, `filters` that the heads do not divide, inputs that are
             not `(batch, time, dim)` with a known `dim`, that `dim` if it is not `filters` with
-            `value_conv=False`, or a mask that is not `(batch, time)`.
+            `value_conv=False`, or a mask that is not `(batch, time)` of 0 and 1.
 
     Example:
 

@@ -84,7 +84,8 @@ class ConvMultiHeadAttention(AttentionBase):
 
     Raises:
         ValueError: For an invalid argument, `filters` that the heads do not divide, inputs that are
-            not `(batch, time, dim)` with a known `dim`, or a mask that is not `(batch, time)`.
+            not `(batch, time, dim)` with a known `dim`, or a mask that is not
+            `(batch, time)` of 0 and 1.
 
     Example:
 

@@ -59,7 +59,7 @@ class FusionGate(FusionBase):
 
     Raises:
         ValueError: For an invalid argument, tensors that are not both `(batch, time, dim)` of one
-            shape, or a mask that is not `(batch, time)`.
+            shape, or a mask that is not `(batch, time)` of 0 and 1.
 
     Example:
 

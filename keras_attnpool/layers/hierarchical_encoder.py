@@ -67,7 +67,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
     Raises:
         ValueError: If `encoder` is no Keras layer, for inputs of another rank, a dictionary without
-            sentences or documents, or a mask that does not fit.
+            sentences or documents, or a mask that does not fit or is not 0 and 1.
 
     Example:
 

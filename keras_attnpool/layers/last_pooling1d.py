@@ -43,7 +43,7 @@ class LastPooling1D(GlobalPoolingBase):
 
     Raises:
         ValueError: For inputs that are not `(batch, time, dim)` with a known `dim`, even with
-            `bidirectional=True`, or a mask that is not `(batch, time)`.
+            `bidirectional=True`, or a mask that is not `(batch, time)` of 0 and 1.
 
     Example:
 

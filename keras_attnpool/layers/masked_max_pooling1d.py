@@ -35,7 +35,7 @@ class MaskedMaxPooling1D(GlobalPoolingBase):
 
     Raises:
         ValueError: For inputs that are not `(batch, time, dim)` with a known `dim`, or a mask that
-            is not `(batch, time)`.
+            is not `(batch, time)` of 0 and 1.
 
     Example:
 

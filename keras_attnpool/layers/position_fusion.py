@@ -61,7 +61,7 @@ class PositionFusion(FusionBase):
     Raises:
         ValueError: For an invalid argument, no attention, tensors that are not all
             `(batch, time, dim)` of one shape, another number of attentions than the layer was
-            built for, or a mask that is not `(batch, time)`.
+            built for, or a mask that is not `(batch, time)` of 0 and 1.
 
     Example:
 

@@ -99,7 +99,8 @@ class PositionalSelfAttention(SequenceAttentionBase):
 
     Raises:
         ValueError: For an invalid argument, positions that allow no pair of steps, inputs that are
-            not `(batch, time, dim)` with a known `dim`, or a mask that is not `(batch, time)`.
+            not `(batch, time, dim)` with a known `dim`, or a mask that is not
+            `(batch, time)` of 0 and 1.
 
     Example:
 

@@ -72,7 +72,7 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)`.
+            `dim`, or a mask that is not `(batch, time)` of 0 and 1.
 
     Example:
 
