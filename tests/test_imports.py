@@ -39,6 +39,8 @@ BACKENDS = {"tensorflow", "torch", "jax"}
 REQUIRED = {"keras", "numpy", "keras_attnpool"}
 # Methods that set a layer up: Keras calls the first two, and they alone call the others.
 SETUP = {"__init__", "build", "_feature_dim", "_fresh"}
+# Remembers that a first mask was checked: a flag, and nothing of the mask.
+SETUP |= {"_look_once"}
 OPTIONAL = {"tokenizers", "gensim", "matplotlib", "sklearn", "keras_hub", "keras_nlp"}
 
 
