@@ -114,7 +114,7 @@ POSITIVE = Kind(
 SIZES = Kind(
     "a list of different integers >= 1 (and < 2**31)",
     lambda value: (
-        isinstance(value, list | tuple)
+        isinstance(value, list | tuple | range)
         and all(map(SIZE.fits, value))
         and len(set(value)) == len(value) > 0
     ),
@@ -221,5 +221,7 @@ def _kind(name: str, special: Kind | Collection[str] | None, annotation: Any) ->
 def _fit(name: str, value: Any, kind: Kind) -> Any:
     """The argument as the function gets it."""
     if not kind.fits(value):
-        raise Refused(name, f"be {kind.wanted}", f"{name}={value!r}")
+        shape = getattr(value, "shape", ())
+        shown = f"={value!r}" if not shape else f" of shape {tuple(shape)} and dtype {value.dtype}"
+        raise Refused(name, f"be {kind.wanted}", f"{name}{shown}")
     return kind.kept(value)

@@ -96,6 +96,12 @@ def BackboneClassifier(
     inputs, x, mask = encode_tokens(backbone, sequence_length, trainable_backbone)
     for stage in [encoder] if isinstance(encoder, keras.layers.Layer) else encoder:
         x = with_mask(stage, x, mask)
+        if len(x.shape) != 3:
+            raise Refused(
+                "encoder",
+                "return sequences, (batch, time, dim)",
+                f"{stage!r}, which returns the shape {x.shape}",
+            )
     if pooling == "first":
         vector = _first(x, mask)
     else:

@@ -252,6 +252,12 @@ def _same_input(x: Tensor, sequence_length: int | None) -> Tensor:
     """A symbolic input like another, of that many steps where it has some."""
     shape = x.shape[1:]
     if shape and sequence_length:
+        if shape[0] not in (None, sequence_length):
+            raise Refused(
+                "sequence_length",
+                f"be None or the steps that the `backbone` is made for, {shape[0]}",
+                f"sequence_length={sequence_length}",
+            )
         shape = (sequence_length, *shape[1:])
     return keras.Input(shape, dtype=x.dtype, name=x.name)
 

@@ -258,6 +258,9 @@ def test_a_size_can_be_too_small_for_one_argument():
             build(**{**base, "num_classes": 1})
 
 
+FIVE_STEPS = keras.Sequential([keras.Input((5, 8)), keras.layers.Dense(4)])
+
+
 @once
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
@@ -274,6 +277,16 @@ def test_a_size_can_be_too_small_for_one_argument():
         ("MPSAN", {"positions": [["forward", "backward"]]}, "`positions` of MPSAN.*some pair"),
         ("SAM", {"order": ("token", "token")}, "`order` of SAM must be .* once at most"),
         ("LAMA", {"name": "a/b"}, "`name` of LAMA must be a string .* no '/'"),
+        (
+            "BackboneClassifier",
+            {"encoder": layers.AttentionPooling()},
+            "`encoder` of Backbone",
+        ),
+        (
+            "SAM",
+            {"backbone": FIVE_STEPS, "sequence_length": 7},
+            "`sequence_length` of SAM.* 5\\.",
+        ),
         # A class where an instance is meant.
         ("BiGRU", {"classifier_activation": keras.layers.Softmax}, "`classifier_activation` of Bi"),
         ("BackboneClassifier", {"pooling": layers.AttentionPooling}, "`pooling` of BackboneClass"),
