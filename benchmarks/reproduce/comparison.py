@@ -30,7 +30,7 @@ SCORED = 400
 POOLINGS: dict[str, tuple[Callable[..., Any], str | None]] = {
     "MaskedAveragePooling1D": (layers.MaskedAveragePooling1D, None),
     "MaskedMaxPooling1D": (layers.MaskedMaxPooling1D, None),
-    "LastPooling1D": (layers.LastPooling1D, None),
+    "LastPooling1D": (functools.partial(layers.LastPooling1D, bidirectional=True), None),
     "AttentionPooling": (functools.partial(layers.AttentionPooling, hidden_dim=DIM), "bt"),
     "StructuredSelfAttentionPooling": (
         functools.partial(layers.StructuredSelfAttentionPooling, HEADS, DIM),
