@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from keras_attnpool import datasets
 from keras_attnpool.cli import comparison, networks, options, train
 from keras_attnpool.datasets import LabeledTexts
 from keras_attnpool.layers import BidirectionalGRU, MaskedAveragePooling1D
@@ -76,4 +77,5 @@ def test_models_without_an_encoder_have_the_mean_of_embeddings():
 def test_names_are_those_of_the_builders():
     assert tuple(networks.MODELS) == options.MODELS
     assert ("none", *networks.PENALTIES) == options.PENALTIES
+    assert options.DATASETS == datasets.available()
     assert set(train.LEARNING_RATES) <= set(options.MODELS)

@@ -1,5 +1,6 @@
 """The run folder: one owner, no leftovers, and a training that goes on as if never stopped."""
 
+import json
 import os
 import signal
 import subprocess
@@ -15,7 +16,16 @@ from keras_attnpool.cli.errors import CommandError
 pytestmark = pytest.mark.every_backend
 
 # Dropout in the classifier and three batches an epoch, in an order of their own.
-ARGUMENTS = ["--model", "san", "--heads", "2", "--embedding-dim", "4", "--hidden-units", "3"]
+ARGUMENTS = [
+    "--model",
+    "lama-encoder",
+    "--heads",
+    "2",
+    "--embedding-dim",
+    "4",
+    "--hidden-units",
+    "3",
+]
 ARGUMENTS += ["--dropout", "0.4", "--train-size", "40", "--test-size", "10", "--batch-size", "12"]
 ARGUMENTS += ["--epochs", "4", "--patience", "9", "--no-report", "--no-baseline"]
 
@@ -54,7 +64,9 @@ def test_resumed_training_is_uninterrupted_training_bit_for_bit(tmp_path, monkey
     for expected, found in zip(last["whole"], last["resumed"], strict=True):
         np.testing.assert_array_equal(expected, found)
     histories = [
-        runs.json.loads((tmp_path / run / "metrics.json").read_text())["results"]["san"]["history"]
+        json.loads((tmp_path / run / "metrics.json").read_text())["results"]["lama-encoder"][
+            "history"
+        ]
         for run in ("whole", "cut")
     ]
     for history in histories:
