@@ -116,8 +116,8 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     # The backend is what KERAS_BACKEND or Keras's own configuration says.
-    version = {"action": _Version, "nargs": 0, "default": argparse.SUPPRESS}
-    top.add_argument("--version", help="show the versions and exit", **version)
+    text = "show the versions and exit"
+    top.add_argument("--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help=text)
     commands = top.add_subparsers(metavar="COMMAND", dest="command", required=True)
     _add_train(commands)
     _add_predict(commands)
