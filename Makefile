@@ -41,7 +41,7 @@ endif
 # Targets share .venv, so that -j is no use; tools/checks.py runs those side by side that may be.
 .NOTPARALLEL:
 .PHONY: help demo test test-all test-rest lint format types examples wheel same-bytes env env-all constraints \
-	clean distclean docs audit docs-serve test-lower-bound test-browser test-slow test-extras \
+	clean distclean docs audit docs-serve test-lower-bound test-nightly test-browser test-slow test-extras \
 	release-check $(BACKENDS:%=test-extra-%) $(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) \
 	$(BACKENDS:%=every-%) $(BACKENDS:%=notebooks-%) $(BACKENDS:%=quickstart-%)
 
@@ -186,6 +186,17 @@ test-lower-bound:  ## layers, ops and regularizers on the oldest declared Keras,
 		$$($(PYTHON) tests/lower_bounds.py)
 	env -u JAX_COMPILATION_CACHE_DIR PYTHONPATH=. build/lower-bound/bin/python -m pytest \
 		tests/ops tests/layers tests/test_regularizers.py $(ARGS)
+
+# The nightly of Keras takes the place of Keras, so that nothing may be installed that asks for that one.
+test-nightly: export KERAS_BACKEND := $(BACKEND)
+test-nightly:  ## ops, layers, models and all examples on Keras's nightly; downloads it; no part of make test
+	@rm -rf build/nightly && $(PYTHON) -m venv build/nightly
+	$(if $(findstring torch,$(BACKEND)),@build/nightly/bin/python -m pip install -qq -c constraints.txt torch)
+	@build/nightly/bin/python -m pip install -qq --pre keras-nightly
+	@build/nightly/bin/python -m pip install -qq $(BACKEND) tokenizers gensim matplotlib \
+		pytest pytest-timeout hypothesis
+	env -u JAX_COMPILATION_CACHE_DIR PYTHONPATH=. build/nightly/bin/python -m pytest \
+		tests/ops tests/layers tests/models tests/test_examples.py $(ARGS)
 
 audit:  ## known vulnerabilities of the pinned packages; asks a service on the network
 	@rm -rf build/audit && $(PYTHON) -m venv build/audit

@@ -417,6 +417,8 @@ class BidirectionalBase(LayerArguments, MaskedInputs):
             name=name,
             **arguments,
         )
+        # From Keras 3.16 on it is False, and every call with a mask would warn. Ours hands it on.
+        layer.supports_masking = True
         layer.build((None, None, dim))
         return layer
 
