@@ -149,11 +149,11 @@ class _Observer:
             return original(layer, *args, **kwargs)
         self._names.append(layer.name)
         try:
-            read = _read(layer, args, kwargs)
             # A nested model of several inputs gets a list of masks, which its tensors carry too.
             given = kwargs.get("mask")
             is_one = keras.ops.is_tensor(given) or isinstance(given, np.ndarray)
             given = _as_keep(given) if is_one else None
+            read = [self._mask_of(x, given) for x in _read(layer, args, kwargs)]
             attended = _attended(layer, args, kwargs)
             mask = None if attended is None else self._mask_of(attended, given)
             if mask is None or mask.keep.shape != tuple(attended.shape[:2]):
@@ -166,7 +166,7 @@ class _Observer:
             else:
                 outputs = original(layer, *args, **kwargs)
                 self._look(layer, mask, None, args, kwargs)
-            self._hand_on(layer, [self._mask_of(x, given) for x in read], given, outputs)
+            self._hand_on(layer, read, given, outputs)
         finally:
             self._names.pop()
         return outputs
@@ -218,7 +218,12 @@ class _Observer:
         if own is not None:
             return _Mask(_as_keep(own), self._path(), None)
         if id(tensor) in self._masks:
-            return self._masks[id(tensor)]
+            noted = self._masks[id(tensor)]
+            if noted is None or noted.lost_at is not None:
+                return noted
+            # As `MultiHeadAttention` does with its inputs, before others read them.
+            place = f"the output of '{noted.last}', from which a later call took it"
+            return noted._replace(lost_at=place)
         mask = self._latest.get(tuple(tensor.shape[:2]))
         if mask is None or given is not None:
             return None

@@ -151,6 +151,29 @@ def test_a_maximum_leaks_by_the_features_that_padding_decides():
     assert mask_leaks(model, np.abs(steps)) == []
 
 
+def test_a_mask_that_a_later_call_takes_off_is_missed():
+    class Takes(kl.Layer):
+        """As `MultiHeadAttention` of Keras 3.16 does."""
+
+        def call(self, x):
+            x._keras_mask = None
+            return 1 * x
+
+    class Model(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.words = kl.Embedding(9, 6, mask_zero=True, name="words")
+            self.takes, self.pooling = Takes(), layers.AttentionPooling()
+
+        def call(self, ids):
+            x = self.words(ids)
+            self.takes(x)
+            return self.pooling(x)
+
+    (leak,) = mask_leaks(Model(), IDS)
+    assert leak.lost_at == "the output of 'words', from which a later call took it"
+
+
 def test_a_layer_without_weights_over_time_says_that_padding_counts():
     (leak,) = mask_leaks(functional(lambda x: layers.FeatureWiseAttention()(2 * x)), IDS)
     assert np.isnan(leak.share) and "padding counts" in str(leak)
