@@ -30,6 +30,7 @@ from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLik
 class LayerArguments:
     """What layers check their arguments and start their weights with; not public."""
 
+    name: str
     seed: int | None = None
     _initializers_used = 0
 
@@ -121,6 +122,10 @@ class LayerArguments:
                 f"filters={filters}, num_heads={num_heads}"
             )
         return filters
+
+    def _seed_generator(self) -> keras.random.SeedGenerator:
+        """The state of the dropout, named after the layer: Keras would name it by a counter."""
+        return keras.random.SeedGenerator(self.seed, name=f"{self.name}_seed_generator")
 
     def _fresh(self, initializer: Any) -> Any:
         """A copy of the initializer that draws other numbers than the copies before it.
@@ -367,7 +372,7 @@ class BidirectionalBase(LayerArguments, MaskedInputs):
         )
         self.seed = self._checked_seed(seed)
         if self.dropout > 0:
-            self.seed_generator = keras.random.SeedGenerator(self.seed, name="seed_generator")
+            self.seed_generator = self._seed_generator()
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
         """Returns the mask of the inputs: the output has the same steps."""
@@ -495,7 +500,7 @@ class AttentionBase(LayerArguments, MaskedInputs):
         )
         self.seed = self._checked_seed(seed)
         if self.dropout > 0:
-            self.seed_generator = keras.random.SeedGenerator(self.seed, name="seed_generator")
+            self.seed_generator = self._seed_generator()
 
     def get_config(self) -> dict[str, Any]:
         """Returns the common arguments of the constructor."""

@@ -125,7 +125,9 @@ class SequentialAttention(AttentionBase):
         self.mode = self._one_of(mode, "mode", MODES)
         self.hidden_dim = None if hidden_dim is None else self._positive(hidden_dim, "hidden_dim")
         self.pooled = self._flag(pooled, "pooled")
-        self.parts = [self._part(index) for index in range(len(self.order))]
+        # The states of the parts' dropout are made here and named after both.
+        with keras.name_scope(self.name):
+            self.parts = [self._part(index) for index in range(len(self.order))]
 
     def build(self, input_shape: Shape) -> None:
         """Builds the parts; both see the shape of the inputs."""
