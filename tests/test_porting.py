@@ -154,6 +154,154 @@ def test_generalized_pooling_of_the_authors_layout(guide, words):
 
 
 def test_lama_of_the_public_code(guide, words):
+    """The mean of the words is the context, and a word's scores have length 1 over the heads."""
+    x, mask = words
+    rng = np.random.default_rng(1)
+    p, q = rng.normal(size=(DIM, 3)), rng.normal(size=(DIM, 3))
+    expected = []
+    for row, n in zip(x.astype("float64"), LENGTHS, strict=True):
+        scores = np.tanh((p.T @ row[:n].mean(axis=0))[:, None] * (q.T @ row[:n].T))
+        scores = np.exp(scores / np.linalg.norm(scores, axis=0))
+        expected.append((scores / scores.sum(axis=1, keepdims=True) @ row[:n]).reshape(-1))
+    ours = layers.LowRankAttentionPooling(3, use_hidden=False)
+    ours.build(x.shape)
+    guide["assign"](ours, {"context_kernel": p, "token_kernel": q})
+    np.testing.assert_allclose(numpy(ours(x, mask=mask)), expected, **EQUAL)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def read_by_lstm(row, kernel, recurrent, bias):
+    """The states of an LSTM whose gates lie in the order input, forget, output, cell."""
+    h = c = np.zeros(len(recurrent))
+    states = []
+    for step in row:
+        i, f, o, g = np.split(step @ kernel + h @ recurrent + bias, 4)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(c)
+        states.append(h)
+    return np.array(states)
+
+
+def test_the_encoder_of_generalized_pooling(guide, words):
+    """Gates in Theano's order; the upper layer reads states, then words."""
+    x, mask = words
+    units = 3
+    rng = np.random.default_rng(1)
+    theirs = {
+        f"{name}_{n}": [
+            rng.normal(size=(dim, 4 * units)),
+            rng.normal(size=(units, 4 * units)),
+            rng.normal(size=4 * units),
+        ]
+        for n, dim in ((1, DIM), (2, 2 * units + DIM))
+        for name in ("forward", "backward")
+    }
+    expected = np.zeros((len(x), max(LENGTHS), 2 * units))
+    for place, (row, n) in enumerate(zip(x.astype("float64"), LENGTHS, strict=True)):
+        read = row[:n]
+        for level in (1, 2):
+            forward = read_by_lstm(read, *theirs[f"forward_{level}"])
+            backward = read_by_lstm(read[::-1], *theirs[f"backward_{level}"])[::-1]
+            states = np.concatenate([forward, backward], axis=1)
+            read = np.concatenate([states, row[:n]], axis=1)
+        expected[place, :n] = states
+
+    def gates(weight):
+        i, f, o, g = np.split(weight, 4, axis=-1)
+        return np.concatenate([i, f, g, o], axis=-1)
+
+    values = {}
+    for name, (kernel, recurrent, bias) in theirs.items():
+        if name.endswith("2"):
+            kernel = np.concatenate([kernel[2 * units :], kernel[: 2 * units]])
+        values[f"{name}/lstm_cell/kernel"] = gates(kernel)
+        values[f"{name}/lstm_cell/recurrent_kernel"] = gates(recurrent)
+        values[f"{name}/lstm_cell/bias"] = gates(bias)
+    ours = layers.ShortcutStackedBiLSTM(units, 2)
+    ours.build(x.shape)
+    guide["assign"](ours, values)
+    np.testing.assert_allclose(numpy(ours(x, mask=mask)), expected, **EQUAL)
+
+
+def test_attention_of_zhou(guide, words):
+    """`tanh(H softmax(w^T tanh(H)))`, without a mask: each text by itself."""
+    x, mask = words
+    context = np.random.default_rng(1).normal(size=DIM)
+    expected = []
+    for row, n in zip(x.astype("float64"), LENGTHS, strict=True):
+        scores = np.exp(np.tanh(row[:n]) @ context)
+        expected.append(np.tanh(scores / scores.sum() @ row[:n]))
+    ours = layers.AttentionPooling(output_activation="tanh")
+    ours.build(x.shape)
+    guide["assign"](ours, {"context": context})
+    np.testing.assert_allclose(numpy(ours(x, mask=mask)), expected, **EQUAL)
+
+
+def elu(x):
+    return np.where(x > 0, x, np.expm1(np.minimum(x, 0)))
+
+
+def additive_rows(row, w, sees, score):
+    """Softmax over the words that each may see, each feature by itself; zeros without any."""
+    h = elu(row @ w["hidden/kernel"] + w["hidden/bias"])
+    sums = (h @ w["source_kernel"])[None] + (h @ w["target_kernel"])[:, None] + w["score_bias"]
+    exps = np.exp(score(sums)) * sees(*np.indices((len(row), len(row))))[..., None]
+    total = exps.sum(axis=1)
+    return h, (exps * h[None]).sum(axis=1) / np.where(total > 0, total, 1)
+
+
+def drawn_for(layer, x):
+    """Random weights by name for a layer that is built for `x`."""
+    layer.build(x.shape)
+    rng = np.random.default_rng(1)
+    return {
+        weight.path.partition("/")[2]: rng.normal(size=weight.shape) for weight in layer.weights
+    }
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_disan(guide, words, direction):
+    """`5 tanh(... / 5)`; forward looks at the words before; the gate mixes word and attention."""
+    x, mask = words
+    ours = layers.DirectionalSelfAttention(4, direction)
+    w = drawn_for(ours, x)
+    guide["assign"](ours, w)
+    found = numpy(ours(x, mask=mask))
+    for row, n, output in zip(x.astype("float64"), LENGTHS, found, strict=True):
+        h, s = additive_rows(
+            row[:n],
+            w,
+            lambda query, key: key < query if direction == "forward" else key > query,
+            lambda sums: 5 * np.tanh(sums / 5),
+        )
+        logits = h @ w["gate/inputs_kernel"] + w["gate/inputs_bias"] + w["gate/output_bias"]
+        gate = sigmoid(logits + s @ w["gate/attention_kernel"] + w["gate/attention_bias"])
+        np.testing.assert_allclose(output[:n], gate * h + (1 - gate) * s, **EQUAL)
+
+
+def test_mpsan(guide, words):
+    """`5 tanh(... / 5)` within a window of one word to either side."""
+    x, mask = words
+    ours = layers.PositionalSelfAttention(
+        4, ("faraway_1",), score_activation="tanh", rescale_scores=True
+    )
+    w = drawn_for(ours, x)
+    guide["assign"](ours, w)
+    found = numpy(ours(x, mask=mask))
+    for row, n, output in zip(x.astype("float64"), LENGTHS, found, strict=True):
+        _, s = additive_rows(
+            row[:n],
+            w,
+            lambda query, key: abs(query - key) == 1,
+            lambda sums: 5 * np.tanh(sums / 5),
+        )
+        np.testing.assert_allclose(output[:n], s, **EQUAL)
+
+
+def test_lama_of_the_first_public_code(guide, words):
     """A learned context, neither hidden layer nor l2 step; `_p`, `_q` and `_c` as they are."""
     x, mask = words
     rng = np.random.default_rng(1)
