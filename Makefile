@@ -168,8 +168,9 @@ every-tensorflow every-torch every-jax: every-%: $(TEST_ENV)  ## ... but those t
 
 test-slow: $(BACKENDS:%=test-slow-%)  ## the tests marked slow, under all three backends; no part of make test
 
+# What has no backend in it is slow under PyTorch alone.
 test-slow-tensorflow test-slow-torch test-slow-jax: test-slow-%: $(SLOW_ENV)  ## ... under one
-	KERAS_BACKEND=$* $(PY) -m pytest -m slow $(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
+	KERAS_BACKEND=$* $(PY) -m pytest -m "slow$(if $(filter-out torch,$*), and not one_backend)" $(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
 
 test-browser: docs $(BROWSER_ENV)  ## the built site and the HTML reports in Chromium; no part of make test
 	@for program in chromium chromedriver; do command -v $$program >/dev/null || { \
