@@ -102,8 +102,10 @@ def main() -> int:
     os.environ.setdefault("KERAS_BACKEND", "torch")
     sys.dont_write_bytecode = True
     # What all need is imported once; a process for each mutant starts from there.
-    import keras  # noqa: F401
+    import keras
     import pytest  # noqa: F401
+
+    keras.utils.set_random_seed(0)  # imports TensorFlow where it is installed
 
     alive = []
     context = multiprocessing.get_context("fork")

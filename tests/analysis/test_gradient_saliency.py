@@ -63,6 +63,14 @@ def test_it_is_the_gradient_of_the_backend():
     assert not found[IDS == 0].any()
 
 
+def test_classes_without_any_probability_are_no_nan():
+    model, *_ = classifier()
+    kernel, bias = model.layers[-1].get_weights()
+    model.layers[-1].set_weights([kernel, bias + np.array([300.0, 0.0, 0.0])])
+    assert (model.predict(IDS, verbose=0)[:, 1:] == 0).all()
+    assert np.isfinite(analysis.gradient_saliency(model, IDS)).all()
+
+
 def test_given_classes_and_logits():
     model, embedding, tail = classifier(activation=None)
     classes = np.array([2, 0, 1, 0, 2])

@@ -77,6 +77,12 @@ class TestMPSAN:
         assert size(model) == count
         assert round(count / 1e6, 2) == published
 
+    def test_the_positions_are_the_papers_four(self):
+        model = models.MPSAN(VOCABULARY, 3, embedding_dim=8)
+        found = [model.get_layer(f"attention_{index}").positions for index in range(4)]
+        directed = [("backward", "scaled_distance"), ("forward", "scaled_distance")]
+        assert [tuple(each) for each in found] == [("faraway_2",), ("faraway_3",), *directed]
+
     def test_one_redundant_vector_is_between_us_and_the_published_m_d_b_and_f(self):
         """1.09 million come out with the second bias of the released code alone."""
         count = size(models.MPSAN(**PAPER, **ROWS["M-D + B&F + TPW"]))

@@ -117,6 +117,15 @@ class TestReductions:
         ones = np.ones(x.shape[:2], bool)
         np.testing.assert_allclose(numpy(function(x)), numpy(function(x, ones)), atol=1e-6)
 
+    @pytest.mark.parametrize(
+        ("dtype", "low"),
+        [("float16", -6e4), ("bfloat16", -3e38), ("float32", -3e38), ("float64", -3e38)],
+    )
+    def test_padding_is_below_the_lowest_maximum(self, dtype, low):
+        x = keras.ops.cast(np.array([[[low], [0.0]]]), dtype)
+        found = keras.ops.cast(ops.masked_max(x, np.array([[True, False]])), "float32")
+        np.testing.assert_allclose(numpy(found), [[low]], rtol=0.01)
+
     @pytest.mark.parametrize("function", [ops.masked_sum, ops.masked_mean, ops.masked_max])
     def test_a_batch_without_rows(self, function):
         x, mask = batch()

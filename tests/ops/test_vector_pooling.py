@@ -73,3 +73,12 @@ def test_chunks_of_any_size_give_the_whole():
                 lambda chunk, scale: chunk * scale, [scale], values, kept, chunk_size, (4,)
             )
             np.testing.assert_allclose(numpy(found), target, atol=1e-6)
+
+
+def test_chunks_of_scores_in_half_precision_leave_an_empty_row_empty():
+    x, mask = example()
+    found = chunked_softmax_pooling(
+        lambda chunk: keras.ops.cast(chunk, "float16"), [], np.abs(x), mask, 3, (4,)
+    )
+    np.testing.assert_array_equal(numpy(found)[~mask.any(axis=1)], 0)
+    assert (numpy(found)[mask.any(axis=1)] > 0).all()
