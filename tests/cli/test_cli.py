@@ -317,7 +317,7 @@ def test_early_stopping(tmp_path):
     model.compile("adam", "mse")
     run = tmp_path
     checkpoint = runs.Checkpoint(run, "model", run / "model.keras", resume=False)
-    callback = train._Epochs(checkpoint, patience=2, begin=None)
+    callback = train._Epochs(checkpoint, {"patience": 2, "seed": 0}, begin=None)
     callback.set_model(model)
     # The third epoch is as accurate as the second at a lower loss; the two after it are not.
     values = [(0.4, 1.0), (0.6, 0.9), (0.6, 0.8), (0.6, 0.85), (0.5, 0.1)]

@@ -16,18 +16,10 @@ from keras_attnpool.cli.errors import CommandError
 pytestmark = pytest.mark.every_backend
 
 # Dropout in the classifier and three batches an epoch, in an order of their own.
-ARGUMENTS = [
-    "--model",
-    "lama-encoder",
-    "--heads",
-    "2",
-    "--embedding-dim",
-    "4",
-    "--hidden-units",
-    "3",
-]
-ARGUMENTS += ["--dropout", "0.4", "--train-size", "40", "--test-size", "10", "--batch-size", "12"]
-ARGUMENTS += ["--epochs", "4", "--patience", "9", "--no-report", "--no-baseline"]
+ARGUMENTS = ["--model", "lama-encoder", "--heads", "2", "--embedding-dim", "4"]
+ARGUMENTS += ["--hidden-units", "3", "--dropout", "0.4", "--train-size", "40", "--test-size", "10"]
+ARGUMENTS += ["--batch-size", "12", "--epochs", "4", "--patience", "9"]
+ARGUMENTS += ["--no-report", "--no-baseline"]
 
 
 def interrupt(patch, epoch):
@@ -63,12 +55,10 @@ def test_resumed_training_is_uninterrupted_training_bit_for_bit(tmp_path, monkey
     assert len(last["whole"]) == len(last["resumed"]) > 10
     for expected, found in zip(last["whole"], last["resumed"], strict=True):
         np.testing.assert_array_equal(expected, found)
-    histories = [
-        json.loads((tmp_path / run / "metrics.json").read_text())["results"]["lama-encoder"][
-            "history"
-        ]
-        for run in ("whole", "cut")
+    metrics = [
+        json.loads((tmp_path / run / "metrics.json").read_text()) for run in ("whole", "cut")
     ]
+    histories = [each["results"]["lama-encoder"]["history"] for each in metrics]
     for history in histories:
         del history["seconds"]
     assert histories[0] == histories[1]
