@@ -50,7 +50,7 @@ def pooling():
 def bigru():
     """The word level of HAN, on features."""
     x = keras.Input((None, 3))
-    states = keras.layers.Bidirectional(keras.layers.GRU(2, return_sequences=True))(x)
+    states = layers.BidirectionalGRU(2)(x)
     return keras.Model(x, layers.AttentionPooling()(states))
 
 
