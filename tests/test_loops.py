@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from catalogue import CASES, DIM, LAYERS, randomized
 
+pytestmark = pytest.mark.every_backend
+
 GUIDES = Path(__file__).parent.parent / "docs" / "guides"
 BACKEND = keras.backend.backend()
 ON_TORCH = pytest.mark.skipif(BACKEND != "torch", reason="a loop of PyTorch")

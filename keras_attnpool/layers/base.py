@@ -10,7 +10,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_attnpool.layers.lost_mask import lost_mask_message
+from keras_attnpool.layers._lost_mask import lost_mask_message
 from keras_attnpool.ops.masking import (
     as_bool_mask,
     at_least_float32,

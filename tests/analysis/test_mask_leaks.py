@@ -17,7 +17,11 @@ from keras_attnpool.analysis import MaskLeak, mask_leaks
 sys.path.insert(0, str(Path(__file__).parent.parent))
 import catalogue  # noqa: E402
 
-pytestmark = pytest.mark.every_backend
+pytestmark = [
+    pytest.mark.every_backend,
+    # That functional models lose masks is what they are here for.
+    pytest.mark.filterwarnings("ignore:.*called without a mask:UserWarning"),
+]
 
 IDS = np.array([[1, 2, 3, 4, 5, 6], [7, 8, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]], "int32")
 KEEP = IDS != 0

@@ -8,6 +8,8 @@ import pytest
 from backend_functions import numpy
 from catalogue import CASES, DIM, LAYERS
 
+pytestmark = pytest.mark.every_backend
+
 
 @pytest.mark.parametrize("name", CASES)
 def test_no_two_weights_have_one_path(name):

@@ -82,15 +82,16 @@ class _Graph:
 
     def origin(self, tensor: Any) -> Any:
         """The tensor inside a nested model, or outside of it, that this one stands for."""
+        outside = self._outside
         while True:
-            if id(tensor) in self._outside:
-                tensor = self._outside[id(tensor)]
+            if id(tensor) in outside:
+                tensor = outside[id(tensor)]
                 continue
             operation, node, index = _history(tensor)
             if not isinstance(operation, keras.Model) or getattr(operation, "inputs", None) is None:
                 return tensor
             # Its own inputs have the same ids at every call: the call at hand is the last one met.
-            self._outside |= zip(map(id, operation.inputs), node.input_tensors, strict=False)
+            outside.update(zip(map(id, operation.inputs), node.input_tensors, strict=False))
             tensor = operation.outputs[index]
 
     def enters(self, tensor: Any) -> bool:
