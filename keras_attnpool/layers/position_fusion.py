@@ -155,12 +155,12 @@ class PositionFusion(FusionBase):
         highest = ops.stop_gradient(highest)
         exps = [ops.exp(logit - highest) for logit in logits]
         total = sum(exps)
+        # Every source is 0 at padded steps, and so is their mixture.
         mixed = sum(e * at_least_float32(s) for e, s in zip(exps, [*sources, tokens], strict=True))
-        output = zero_masked(mixed / total, mask)
         scores = None
         if return_attention_scores:
             scores = zero_masked(ops.stack([e / total for e in exps], axis=2), mask)
-        return self._mixed(output, scores, mask, return_attention_scores)
+        return self._mixed(mixed / total, scores, mask, return_attention_scores)
 
     def compute_mask(self, attentions: Any, mask: Any = None) -> Any:
         """Returns the mask of the attentions: the output has the same steps."""
