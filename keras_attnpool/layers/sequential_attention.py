@@ -125,9 +125,15 @@ class SequentialAttention(AttentionBase):
         self.mode = self._one_of(mode, "mode", MODES)
         self.hidden_dim = None if hidden_dim is None else self._positive(hidden_dim, "hidden_dim")
         self.pooled = self._flag(pooled, "pooled")
+        # All kernels' initializers first, then the biases': no two parts are given the same.
+        kernels = [self._fresh(self.kernel_initializer) for _ in self.order]
+        biases = [self._fresh(self.bias_initializer) for _ in self.order]
         # The states of the parts' dropout are made here and named after both.
         with keras.name_scope(self.name):
-            self.parts = [self._part(index) for index in range(len(self.order))]
+            self.parts = [
+                self._part(*each)
+                for each in zip(range(len(self.order)), kernels, biases, strict=True)
+            ]
 
     def build(self, input_shape: Shape) -> None:
         """Builds the parts; both see the shape of the inputs."""
@@ -196,14 +202,16 @@ class SequentialAttention(AttentionBase):
             if isinstance(part, TokenWiseAttention):
                 part.check_length(input_shape, self)
 
-    def _part(self, index: int) -> FeatureWiseAttention | TokenWiseAttention:
+    def _part(
+        self, index: int, kernel_initializer: Any, bias_initializer: Any
+    ) -> FeatureWiseAttention | TokenWiseAttention:
         """The layer of that place in the order, with numbers of its own to start from."""
         common = {
             "reduction": self.reduction,
             "dropout": self.dropout,
             "use_bias": self.use_bias,
-            "kernel_initializer": self._fresh(self.kernel_initializer),
-            "bias_initializer": self.bias_initializer,
+            "kernel_initializer": kernel_initializer,
+            "bias_initializer": bias_initializer,
             "kernel_regularizer": self.kernel_regularizer,
             "bias_regularizer": self.bias_regularizer,
             "kernel_constraint": self.kernel_constraint,
