@@ -17,6 +17,30 @@ torch = pytest.importorskip("torch", reason="the ports are from torch")
 PAGE = Path(__file__).parent.parent / "docs" / "guides" / "porting.md"
 DIM, LENGTHS = 6, (5, 3, 1)
 EQUAL = {"rtol": 0, "atol": 1e-5}
+PORTED: set[str] = set()
+"""The rows of the page's two tables, by their first cells, for which there are tests."""
+
+
+def ports(*rows):
+    """Notes that the test is that of these rows."""
+
+    def noted(test):
+        PORTED.update(rows)
+        return test
+
+    return noted
+
+
+def test_each_row_has_a_test():
+    """Both tables of the page; the last row of the first one stands for the second."""
+    page = PAGE.read_text("utf-8")
+    rows = []
+    for anchor in ("table", "papers"):
+        table = re.search(rf"{{ #{anchor} }}\n.*?^\|--.*?\n(.*?)\n\n", page, re.M | re.S)[1]
+        rows += [line.split(" | ")[0].strip("| ").replace("`", "") for line in table.splitlines()]
+    rows.remove("the papers' own code")
+    assert len(set(rows)) == len(rows)
+    assert set(rows) == PORTED
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +77,10 @@ def alone(function, x):
     return [row.numpy() for row in rows]
 
 
+@ports(
+    "nn.Sequential(Linear, Tanh, Linear(1)), softmax over words (torch)",
+    "the same with nn.Linear(hidden, heads) (Lin et al.)",
+)
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("heads", [1, 4])
 def test_attention_of_two_linear_layers(guide, words, heads, bias):
@@ -69,6 +97,87 @@ def test_attention_of_two_linear_layers(guide, words, heads, bias):
     np.testing.assert_allclose(numpy(ours(x, mask=mask)), alone(theirs, x), **EQUAL)
 
 
+@ports("nn.Linear(dim, 1) or a query vector, softmax over words (torch)")
+def test_attention_of_one_linear_layer(guide, words):
+    """Its bias is cancelled; its weight is the query vector."""
+    x, mask = words
+    score = drawn(torch.nn.Linear(DIM, 1))
+    ours = layers.AttentionPooling(activation="linear")
+    ours.build(x.shape)
+    guide["assign"](ours, {"context": guide["numbers"](score.weight)[0]})
+    expected = alone(lambda row: (torch.softmax(score(row), dim=1) * row).sum(1), x)
+    np.testing.assert_allclose(numpy(ours(x, mask=mask)), expected, **EQUAL)
+
+
+@ports("(x * mask).sum(1) / mask.sum(1)", "x.masked_fill(~mask, -inf).max(1)")
+def test_poolings_without_weights(words):
+    x, mask = words
+    rows, kept = torch.from_numpy(x), torch.from_numpy(mask)[..., None]
+    average = (rows * kept).sum(1) / kept.sum(1)
+    found = numpy(layers.MaskedAveragePooling1D()(x, mask=mask))
+    np.testing.assert_allclose(found, average.numpy(), **EQUAL)
+    highest = rows.masked_fill(~kept, -float("inf")).max(1).values
+    found = numpy(layers.MaskedMaxPooling1D()(x, mask=mask))
+    np.testing.assert_array_equal(found, highest.numpy())
+
+
+@pytest.fixture
+def others():
+    """Texts for what the page transcribes, other than its own: with holes."""
+    mask = np.array([[True, False, True, True], [False, True, False, False]])
+    return np.random.default_rng(2).normal(size=(2, 4, 8)).astype("float32"), mask
+
+
+@ports("SeqWeightedAttention() (keras-self-attention)")
+def test_seq_weighted_attention(guide, others):
+    x, mask = others
+    ours = layers.AttentionPooling(activation="linear")
+    ours.build(x.shape)
+    guide["assign"](ours, {"context": guide["weight"][:, 0]})
+    expected = guide["seq_weighted_attention"](x, mask)
+    np.testing.assert_allclose(numpy(ours(x, mask=mask)), expected, **EQUAL)
+
+
+@ports("SeqSelfAttention(units) (keras-self-attention)")
+def test_seq_self_attention(guide, others):
+    x, mask = others
+    states, vectors = (numpy(output) for output in guide["model"]([x, mask]))
+    expected = guide["seq_self_attention"](x, mask)
+    np.testing.assert_allclose(states[mask], expected[mask], **EQUAL)
+    means = [row[kept].mean(axis=0) for row, kept in zip(expected, mask, strict=True)]
+    np.testing.assert_allclose(vectors, means, **EQUAL)
+
+
+@ports(
+    "tanh, K.dot with a context vector, softmax, sum (Keras 2)",
+    "HAN (Keras 2)",
+)
+def test_attention_of_keras_2(guide, others):
+    """HAN's too: words have a mask, sentences have none, so that those of padding count."""
+    x, mask = others
+    w, b, u = guide["W"], guide["b"], guide["u"]
+
+    def theirs(x, mask):
+        weights = np.exp(np.tanh(x @ w + b) @ u[:, None])[..., 0] * mask
+        weights /= weights.sum(axis=1, keepdims=True) + 1e-7
+        return (x * weights[..., None]).sum(axis=1)
+
+    np.testing.assert_allclose(theirs(x, mask), guide["snippet"](x, mask), **EQUAL)
+    ours = layers.AttentionPooling(hidden_dim=8)
+    ours.build(x.shape)
+    guide["assign"](ours, {"hidden/kernel": w, "hidden/bias": b, "context": u})
+    # A document of two sentences and two of padding.
+    x, mask = np.concatenate([x, x]), np.concatenate([mask, np.zeros_like(mask)])
+    sentences = numpy(ours(x, mask=mask))
+    np.testing.assert_allclose(sentences, theirs(x, mask), **EQUAL)
+    np.testing.assert_array_equal(sentences[2:], 0)
+    document = theirs(sentences[None], 1)
+    np.testing.assert_allclose(numpy(ours(sentences[None])), document, **EQUAL)
+    kept = numpy(ours(sentences[None], mask=mask.any(axis=1)[None]))
+    assert not np.allclose(kept, document, **EQUAL)
+
+
+@ports("HAN (PyTorch)")
 def test_word_attention_of_han(guide, words):
     x, mask = words
     hidden = drawn(torch.nn.Linear(DIM, 4))
@@ -89,6 +198,7 @@ def test_word_attention_of_han(guide, words):
     np.testing.assert_allclose(numpy(ours(x, mask=mask)), alone(theirs, x), **EQUAL)
 
 
+@ports("nn.MultiheadAttention with a learned query (torch)")
 def test_multihead_attention_with_a_learned_query(guide, words):
     """Under its own mask, which is True at padding."""
     x, mask = words
@@ -109,6 +219,10 @@ def test_multihead_attention_with_a_learned_query(guide, words):
     np.testing.assert_allclose(numpy(scores), weights[:, :, 0].numpy(), **EQUAL)
 
 
+@ports(
+    "nn.GRU(bidirectional=True) (torch)",
+    "nn.LSTM(num_layers=n, bidirectional=True) (torch)",
+)
 @pytest.mark.parametrize(
     ("make", "port"),
     [
@@ -133,6 +247,7 @@ def test_recurrent_encoders(guide, words, make, port):
     np.testing.assert_allclose(numpy(ours(x, mask=mask)), states.numpy(), **EQUAL)
 
 
+@ports("Generalized Pooling (Theano)")
 def test_generalized_pooling_of_the_authors_layout(guide, words):
     """Heads side by side in the kernels, heads of a feature side by side in the vector."""
     x, mask = words
@@ -153,6 +268,7 @@ def test_generalized_pooling_of_the_authors_layout(guide, words):
     np.testing.assert_allclose(numpy(ours(x, mask=mask)) @ behind, expected, **EQUAL)
 
 
+@ports("LAMA (PyTorch, unofficial)")
 def test_lama_of_the_public_code(guide, words):
     """The mean of the words is the context, and a word's scores have length 1 over the heads."""
     x, mask = words
@@ -173,18 +289,25 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-def read_by_lstm(row, kernel, recurrent, bias):
-    """The states of an LSTM whose gates lie in the order input, forget, output, cell."""
+def read_by_lstm(row, kernel, recurrent, bias, order):
+    """The states of an LSTM whose gates input, forget, cell (g), output lie in that order."""
     h = c = np.zeros(len(recurrent))
     states = []
     for step in row:
-        i, f, o, g = np.split(step @ kernel + h @ recurrent + bias, 4)
-        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-        h = sigmoid(o) * np.tanh(c)
+        gates = dict(zip(order, np.split(step @ kernel + h @ recurrent + bias, 4), strict=True))
+        c = sigmoid(gates["f"]) * c + sigmoid(gates["i"]) * np.tanh(gates["g"])
+        h = sigmoid(gates["o"]) * np.tanh(c)
         states.append(h)
     return np.array(states)
 
 
+def in_our_order(weight, order):
+    """The gates of an LSTM's weight as Keras has them."""
+    gates = dict(zip(order, np.split(weight, 4, axis=-1), strict=True))
+    return np.concatenate([gates[gate] for gate in "ifgo"], axis=-1)
+
+
+@ports("its encoder")
 def test_the_encoder_of_generalized_pooling(guide, words):
     """Gates in Theano's order; the upper layer reads states, then words."""
     x, mask = words
@@ -203,41 +326,63 @@ def test_the_encoder_of_generalized_pooling(guide, words):
     for place, (row, n) in enumerate(zip(x.astype("float64"), LENGTHS, strict=True)):
         read = row[:n]
         for level in (1, 2):
-            forward = read_by_lstm(read, *theirs[f"forward_{level}"])
-            backward = read_by_lstm(read[::-1], *theirs[f"backward_{level}"])[::-1]
+            forward = read_by_lstm(read, *theirs[f"forward_{level}"], "ifog")
+            backward = read_by_lstm(read[::-1], *theirs[f"backward_{level}"], "ifog")[::-1]
             states = np.concatenate([forward, backward], axis=1)
             read = np.concatenate([states, row[:n]], axis=1)
         expected[place, :n] = states
-
-    def gates(weight):
-        i, f, o, g = np.split(weight, 4, axis=-1)
-        return np.concatenate([i, f, g, o], axis=-1)
 
     values = {}
     for name, (kernel, recurrent, bias) in theirs.items():
         if name.endswith("2"):
             kernel = np.concatenate([kernel[2 * units :], kernel[: 2 * units]])
-        values[f"{name}/lstm_cell/kernel"] = gates(kernel)
-        values[f"{name}/lstm_cell/recurrent_kernel"] = gates(recurrent)
-        values[f"{name}/lstm_cell/bias"] = gates(bias)
+        values[f"{name}/lstm_cell/kernel"] = in_our_order(kernel, "ifog")
+        values[f"{name}/lstm_cell/recurrent_kernel"] = in_our_order(recurrent, "ifog")
+        values[f"{name}/lstm_cell/bias"] = in_our_order(bias, "ifog")
     ours = layers.ShortcutStackedBiLSTM(units, 2)
     ours.build(x.shape)
     guide["assign"](ours, values)
     np.testing.assert_allclose(numpy(ours(x, mask=mask)), expected, **EQUAL)
 
 
-def test_attention_of_zhou(guide, words):
-    """`tanh(H softmax(w^T tanh(H)))`, without a mask: each text by itself."""
+@ports("Zhou et al. (TensorFlow 1)")
+def test_zhou(guide, words):
+    """Both ways summed, then `tanh(H softmax(w^T tanh(H)))`, where padding counts as zeros."""
     x, mask = words
-    context = np.random.default_rng(1).normal(size=DIM)
-    expected = []
-    for row, n in zip(x.astype("float64"), LENGTHS, strict=True):
-        scores = np.exp(np.tanh(row[:n]) @ context)
-        expected.append(np.tanh(scores / scores.sum() @ row[:n]))
-    ours = layers.AttentionPooling(output_activation="tanh")
-    ours.build(x.shape)
-    guide["assign"](ours, {"context": context})
-    np.testing.assert_allclose(numpy(ours(x, mask=mask)), expected, **EQUAL)
+    rng = np.random.default_rng(1)
+    context = rng.normal(size=3)
+    values = {}
+    states = np.zeros((*mask.shape, 3))
+    for name, step in (("forward", 1), ("backward", -1)):
+        # One matrix for words and states; 1 is added to the forget gate.
+        kernel, bias = rng.normal(size=(DIM + 3, 12)), rng.normal(size=12)
+        forget = bias + np.repeat([0, 0, 1, 0], 3)
+        for place, n in enumerate(LENGTHS):
+            row = x[place, :n].astype("float64")[::step]
+            read = read_by_lstm(row, kernel[:DIM], kernel[DIM:], forget, "igfo")
+            states[place, :n] += read[::step]
+        values[f"{name}_1/lstm_cell/kernel"] = in_our_order(kernel[:DIM], "igfo")
+        values[f"{name}_1/lstm_cell/recurrent_kernel"] = in_our_order(kernel[DIM:], "igfo")
+        values[f"{name}_1/lstm_cell/bias"] = in_our_order(forget, "igfo")
+
+    def attended(row):
+        scores = np.exp(np.tanh(row) @ context)
+        return np.tanh(scores / scores.sum() @ row)
+
+    encoder = layers.ShortcutStackedBiLSTM(3, 1, merge_mode="sum")
+    encoder.build(x.shape)
+    guide["assign"](encoder, values)
+    pooling = layers.AttentionPooling(output_activation="tanh")
+    pooling.build(states.shape)
+    guide["assign"](pooling, {"context": context})
+    found = encoder(x, mask=mask)
+    np.testing.assert_allclose(numpy(found), states, **EQUAL)
+    expected = [attended(row[:n]) for row, n in zip(states, LENGTHS, strict=True)]
+    np.testing.assert_allclose(numpy(pooling(found, mask=mask)), expected, **EQUAL)
+    padded = [attended(row) for row in states]
+    assert [np.allclose(*pair, **EQUAL) for pair in zip(padded, expected, strict=True)] == [
+        n == len(row) for row, n in zip(states, LENGTHS, strict=True)
+    ]
 
 
 def elu(x):
@@ -262,26 +407,148 @@ def drawn_for(layer, x):
     }
 
 
-@pytest.mark.parametrize("direction", ["forward", "backward"])
+def bounded(sums):
+    return 5 * np.tanh(sums / 5)
+
+
+SEES = {"forward": lambda query, key: key < query, "backward": lambda query, key: key > query}
+
+
+def disan_unit(row, w, direction):
+    """Forward looks at the words before; the gate mixes word and attention."""
+    h, s = additive_rows(row, w, SEES[direction], bounded)
+    logits = h @ w["gate/inputs_kernel"] + w["gate/inputs_bias"] + w["gate/output_bias"]
+    gate = sigmoid(logits + s @ w["gate/attention_kernel"] + w["gate/attention_bias"])
+    return gate * h + (1 - gate) * s
+
+
+@ports("DiSAN (TensorFlow 1)")
+@pytest.mark.parametrize("direction", SEES)
 def test_disan(guide, words, direction):
-    """`5 tanh(... / 5)`; forward looks at the words before; the gate mixes word and attention."""
     x, mask = words
     ours = layers.DirectionalSelfAttention(4, direction)
     w = drawn_for(ours, x)
     guide["assign"](ours, w)
     found = numpy(ours(x, mask=mask))
     for row, n, output in zip(x.astype("float64"), LENGTHS, found, strict=True):
-        h, s = additive_rows(
-            row[:n],
-            w,
-            lambda query, key: key < query if direction == "forward" else key > query,
-            lambda sums: 5 * np.tanh(sums / 5),
+        np.testing.assert_allclose(output[:n], disan_unit(row[:n], w, direction), **EQUAL)
+
+
+def bi_blosan(row, n, w, direction, length):
+    """The `n` words of a text that is padded; its blocks of padding are attended to."""
+    count = -(-len(row) // length)
+    steps = np.zeros((count * length, row.shape[1]))
+    steps[: len(row)] = row
+    words, vectors = [], []
+    for number, block in enumerate(np.split(steps, count)):
+        real = np.arange(length) + number * length < n
+
+        def sees(query, key, real=real):
+            return SEES[direction](query, key) & real[query] & real[key]
+
+        h, s = additive_rows(block, w, sees, bounded)
+        logits = s @ w["block_kernel"] + w["block_bias"] - 1e30 * ~real[:, None]
+        weights = np.exp(logits - logits.max(axis=0))
+        vectors.append((weights * s).sum(axis=0) / weights.sum(axis=0))
+        words.append(np.concatenate([h, s], axis=1))
+    inter = {name[len("inter/") :]: value for name, value in w.items() if name.startswith("inter/")}
+    between = disan_unit(np.stack(vectors), inter, direction)
+    every = np.concatenate(words)
+    z = np.concatenate([every, np.repeat(between, length, axis=0)], axis=1)
+    # One matrix there: what is fused, then its gate.
+    kernel = np.concatenate([w["fusion_kernel"], w["gate_kernel"]], axis=1)
+    fused, gate = np.split(z @ kernel, 2, axis=1)
+    gate = sigmoid(gate + w["gate_bias"])
+    h = every[:, : every.shape[1] // 2]
+    return (gate * elu(fused + w["fusion_bias"]) + (1 - gate) * h)[:n]
+
+
+@ports("Bi-BloSAN (TensorFlow 1)")
+@pytest.mark.parametrize("direction", SEES)
+@pytest.mark.parametrize("length", [None, 2])
+def test_bi_blosan(guide, words, direction, length):
+    """Equal where a text is alone; in a batch with the same blocks, forward only."""
+    x, mask = words
+    ours = layers.BlockSelfAttention(4, direction, length)
+    w = drawn_for(ours, x)
+    guide["assign"](ours, w)
+    found = numpy(ours(x, mask=mask))
+
+    def blocks_of(n):
+        return length or int(np.ceil(np.cbrt(2 * n) - 1e-6))
+
+    equal = []
+    for row, n, output in zip(x.astype("float64"), LENGTHS, found, strict=True):
+        expected = bi_blosan(row[:n], n, w, direction, blocks_of(n))
+        np.testing.assert_allclose(output[:n], expected, **EQUAL)
+        padded = bi_blosan(row * mask[0][:, None], n, w, direction, blocks_of(len(row)))
+        equal.append(np.allclose(padded, expected, **EQUAL))
+    assert equal[0]
+    assert all(equal) == (direction == "forward" and length is not None)
+
+
+def softmax(scores):
+    """Over the last axis, by which what is exactly 0 counts as padding."""
+    scores = np.where(scores == 0, -1000, scores)
+    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return scores / scores.sum(axis=-1, keepdims=True)
+
+
+def hcan_sentence(row, n, self_attention, norm, target_attention, heads):
+    """A sentence's vector: two attentions, their product, its norm, and the learned target."""
+
+    def convolved(x, w, name, activation=elu):
+        around = np.pad(x, ((1, 1), (0, 0)))
+        windows = sum(around[i : i + len(x)] @ w[f"{name}_kernel"][i] for i in range(3))
+        return activation(windows + w[f"{name}_bias"]) * (np.arange(len(x)) < n)[:, None]
+
+    def attended(query, key, value):
+        parts = (np.split(x, heads, axis=1) for x in (query, key, value))
+        size = key.shape[1] // heads
+        return np.concatenate(
+            [softmax(q @ k.T / np.sqrt(size)) @ v for q, k, v in zip(*parts, strict=True)], axis=1
         )
-        logits = h @ w["gate/inputs_kernel"] + w["gate/inputs_bias"] + w["gate/output_bias"]
-        gate = sigmoid(logits + s @ w["gate/attention_kernel"] + w["gate/attention_bias"])
-        np.testing.assert_allclose(output[:n], gate * h + (1 - gate) * s, **EQUAL)
+
+    w = self_attention
+    product = 1
+    for prefix, activation in (("", elu), ("parallel_", np.tanh)):
+        query, key = convolved(row, w, prefix + "query"), convolved(row, w, prefix + "key")
+        found = attended(query, key, convolved(row, w, prefix + "value", activation))
+        product = product * found * (np.arange(len(row)) < n)[:, None]
+    gamma, beta = norm
+    states = (product - product.mean()) / np.sqrt(product.var() + 1e-12) * gamma + beta
+    w = target_attention
+    pooled = attended(w["target"][None], convolved(states, w, "key"), states)
+    return states[:n], pooled[0]
 
 
+@ports("HCAN (TensorFlow 1)")
+def test_hcan(guide, words):
+    """Equal where a sentence has no padding, which counts in the layer norm there."""
+    x, mask = words
+    heads, filters = 2, 4
+    attention = layers.ConvMultiHeadAttention(heads, filters, layer_norm=False)
+    w = drawn_for(attention, x)
+    guide["assign"](attention, w)
+    found = numpy(attention(x, mask=mask)).astype("float64")
+    pooling = layers.ConvAttentionPooling(heads, filters, value_conv=False)
+    target = drawn_for(pooling, found)
+    guide["assign"](pooling, target)
+    norm = np.random.default_rng(2).normal(size=(2, filters))
+    states, expected = np.full_like(found, np.nan), []
+    for place, (row, n) in enumerate(zip(x.astype("float64"), LENGTHS, strict=True)):
+        normed, pooled = hcan_sentence(row[:n], n, w, norm, target, heads)
+        expected.append(pooled)
+        product = found[place, :n]
+        states[place, :n] = (product - product.mean()) / product.std() * norm[0] + norm[1]
+        np.testing.assert_allclose(states[place, :n], normed, rtol=0, atol=1e-4)
+        _, padded = hcan_sentence(row * mask[place][:, None], n, w, norm, target, heads)
+        assert np.allclose(padded, pooled, **EQUAL) == (n == len(row))
+    found = numpy(pooling(states.astype("float32"), mask=mask))
+    np.testing.assert_allclose(found, expected, **EQUAL)
+
+
+@ports("MPSAN (TensorFlow 1)")
 def test_mpsan(guide, words):
     """`5 tanh(... / 5)` within a window of one word to either side."""
     x, mask = words
@@ -296,11 +563,12 @@ def test_mpsan(guide, words):
             row[:n],
             w,
             lambda query, key: abs(query - key) == 1,
-            lambda sums: 5 * np.tanh(sums / 5),
+            bounded,
         )
         np.testing.assert_allclose(output[:n], s, **EQUAL)
 
 
+@ports("LAMA (PyTorch, unofficial, with a _c: until December 2019)")
 def test_lama_of_the_first_public_code(guide, words):
     """A learned context, neither hidden layer nor l2 step; `_p`, `_q` and `_c` as they are."""
     x, mask = words
