@@ -191,6 +191,7 @@ test-lower-bound:  ## layers, ops and regularizers on the oldest declared Keras,
 # The nightly of Keras takes the place of Keras, so that nothing may be installed that asks for that one:
 # KerasHub does, and what needs it is left out. Under PyTorch, which compiles nothing.
 test-nightly: export KERAS_BACKEND := torch
+test-nightly: export KERAS_ATTNPOOL_WITHOUT_KERASHUB := 1
 test-nightly:  ## ops, layers, models and all examples on Keras's nightly; downloads it; no part of make test-all
 	@rm -rf build/nightly && $(PYTHON) -m venv build/nightly
 	@build/nightly/bin/python -m pip install -qq -c constraints.txt torch

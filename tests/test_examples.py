@@ -67,12 +67,19 @@ class Page:
         self.names = {"__name__": "__main__"}
         self.folder = None
         self.done = 0
+        self.lacks = None
 
     def run(self, index):
         """Runs the block at `index`."""
         for line, code in self.blocks[self.done : index + 1]:
+            if self.lacks is not None:  # what an earlier block imports in vain
+                raise self.lacks
             self.done += 1
-            run_block(code, self.names, self.where, line)
+            try:
+                run_block(code, self.names, self.where, line)
+            except ImportError as error:
+                self.lacks = error
+                raise
 
 
 def pages():

@@ -54,6 +54,7 @@ class MaskLeak(NamedTuple):
 
     Example:
 
+    >>> from keras_attnpool.analysis import MaskLeak
     >>> print(MaskLeak("pooling", "AttentionPooling", 0.25, "'conv' (Conv1D)"))
     pooling (AttentionPooling): 25.0 % of its weight on padding; mask lost at 'conv' (Conv1D)
     """

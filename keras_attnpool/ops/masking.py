@@ -89,6 +89,7 @@ def check_mask_values(mask: Tensor, name: str, wait: bool = True) -> bool:
 
     Example:
 
+    >>> from keras_attnpool.ops.masking import check_mask_values
     >>> check_mask_values([[1.0, 0.0]], "my_layer")
     True
     """
@@ -162,6 +163,8 @@ def check_dense(inputs: Tensor, name: str) -> None:
 
     Example:
 
+    >>> import keras
+    >>> from keras_attnpool.ops.masking import check_dense
     >>> check_dense(keras.ops.zeros((2, 5, 3)), "my_layer")
     """
     cure = None

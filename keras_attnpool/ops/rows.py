@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
-from keras_attnpool.ops.devices import values_at_hand
+from keras_attnpool.ops.devices import torch_traces, values_at_hand
 from keras_attnpool.types import Tensor
 
 
@@ -32,8 +32,8 @@ def rows_at_hand(keep: Tensor) -> npt.NDArray[Any] | None:
 def of_any_rows(compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
     """Returns `compute(*tensors)`, of a batch without rows too.
 
-    TensorFlow, on a CPU, refuses the maximum, the convolution and the LSTM of no rows. There one
-    row of zeros takes their place, and its result is dropped.
+    TensorFlow, on a CPU, refuses the maximum, the convolution and the LSTM of no rows, and Keras
+    3.16 any maximum. One row of zeros takes their place, and its result is dropped.
 
     Args:
         compute: A function that keeps the rows apart.
@@ -44,11 +44,13 @@ def of_any_rows(compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
 
     Example:
 
+    >>> import keras
     >>> import numpy as np
+    >>> from keras_attnpool.ops.rows import of_any_rows
     >>> of_any_rows(lambda x: keras.ops.amax(x, axis=1), np.zeros((0, 5, 3))).shape == (0, 3)
     True
     """
-    if keras.config.backend() != "tensorflow" or tensors[0].shape[0] != 0:
+    if torch_traces() or tensors[0].shape[0] != 0:
         return compute(*tensors)
     one_row = (keras.ops.pad(x, [(0, 1)] + [(0, 0)] * (len(x.shape) - 1)) for x in tensors)
     return compute(*one_row)[:0]

@@ -54,7 +54,8 @@ class TestMPSAN:
     def test_every_row_trains_saves_and_reloads(self, row, tmp_path):
         model = models.MPSAN(VOCABULARY, 3, embedding_dim=4, hidden_units=5, **ROWS[row])
         assert np.isfinite(numpy(model(ids()))).all()
-        model.compile("sgd", "sparse_categorical_crossentropy")
+        eager = row != next(iter(ROWS))
+        model.compile("sgd", "sparse_categorical_crossentropy", run_eagerly=eager)
         assert np.isfinite(model.train_on_batch(ids(), np.array([0, 1, 2, 0])))
         model.save(tmp_path / "model.keras")
         loaded = keras.models.load_model(tmp_path / "model.keras")
