@@ -32,8 +32,9 @@ def rows_at_hand(keep: Tensor) -> npt.NDArray[Any] | None:
 def of_any_rows(compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
     """Returns `compute(*tensors)`, of a batch without rows too.
 
-    TensorFlow, on a CPU, refuses the maximum, the convolution and the LSTM of no rows, and Keras
-    3.16 any maximum. One row of zeros takes their place, and its result is dropped.
+    TensorFlow, on a CPU, refuses the maximum, the convolution and the LSTM of no rows, Keras 3.16
+    any maximum, JAX 0.4 to take steps. One row of zeros takes their place, and its result is
+    dropped.
 
     Args:
         compute: A function that keeps the rows apart.

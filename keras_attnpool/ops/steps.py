@@ -3,6 +3,7 @@
 from keras import ops
 
 from keras_attnpool.ops.devices import torch_traces
+from keras_attnpool.ops.rows import of_any_rows
 from keras_attnpool.types import Tensor
 
 
@@ -30,4 +31,6 @@ def take_steps(x: Tensor, steps: Tensor) -> Tensor:
         return x[ops.expand_dims(ops.arange(0, ops.shape(x)[0], dtype="int32"), 1), steps]
     for _ in range(len(x.shape) - 2):
         steps = ops.expand_dims(steps, -1)
-    return ops.take_along_axis(x, steps, axis=1)
+    if x.shape[0] == 0:
+        steps = steps[:0]
+    return of_any_rows(lambda rows, chosen: ops.take_along_axis(rows, chosen, axis=1), x, steps)
