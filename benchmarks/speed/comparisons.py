@@ -11,7 +11,7 @@ from keras import ops
 from benchmarks.speed import measure, straightforward, variants
 from benchmarks.speed.grid import inputs_of
 from keras_attnpool import layers, models, text
-from keras_attnpool.ops.additive_attention import additive_attention
+from keras_attnpool.ops._additive_attention import additive_attention
 
 Makers = dict[str, Callable[[], Any]]
 

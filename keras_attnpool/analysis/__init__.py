@@ -4,57 +4,30 @@ Works on any layer whose call takes `return_attention_scores`. NumPy in, NumPy o
 extra `plots`.
 """
 
-from keras_attnpool.analysis.accuracy_against_parameters import plot_accuracy_against_parameters
-from keras_attnpool.analysis.attention_scores import attention_model, attention_scores
-from keras_attnpool.analysis.deletion_curve import (
-    DeletionCurve,
-    deletion_curve,
-    plot_deletion_curve,
+from keras_attnpool.analysis.accuracy_against_parameters import (
+    plot_accuracy_against_parameters as plot_accuracy_against_parameters,
 )
-from keras_attnpool.analysis.gradient_saliency import gradient_saliency
-from keras_attnpool.analysis.head_similarity import (
-    head_redundancy,
-    head_similarity,
-    plot_head_similarity,
+from keras_attnpool.analysis.attended_words import top_attended_words as top_attended_words
+from keras_attnpool.analysis.deletion import DeletionCurve as DeletionCurve
+from keras_attnpool.analysis.deletion import deletion_curve as deletion_curve
+from keras_attnpool.analysis.deletion import plot_deletion_curve as plot_deletion_curve
+from keras_attnpool.analysis.distributions import (
+    plot_weight_distribution as plot_weight_distribution,
 )
-from keras_attnpool.analysis.heatmap_html import heatmap_html, heatmap_page
-from keras_attnpool.analysis.learning_curves import plot_learning_curves
-from keras_attnpool.analysis.mask_leaks import MaskLeak, mask_leaks
-from keras_attnpool.analysis.plot_heatmap import plot_heatmap
-from keras_attnpool.analysis.rationale_scores import (
-    RationaleScore,
-    rationale_auc,
-    rationale_mass,
-)
-from keras_attnpool.analysis.reduce_scores import reduce_scores
-from keras_attnpool.analysis.top_attended_words import top_attended_words
-from keras_attnpool.analysis.weight_distribution import (
-    plot_weight_distribution,
-    weight_distribution,
-)
-
-__all__ = [
-    "DeletionCurve",
-    "MaskLeak",
-    "RationaleScore",
-    "attention_model",
-    "attention_scores",
-    "deletion_curve",
-    "gradient_saliency",
-    "head_redundancy",
-    "head_similarity",
-    "heatmap_html",
-    "heatmap_page",
-    "mask_leaks",
-    "plot_accuracy_against_parameters",
-    "plot_deletion_curve",
-    "plot_head_similarity",
-    "plot_heatmap",
-    "plot_learning_curves",
-    "plot_weight_distribution",
-    "rationale_auc",
-    "rationale_mass",
-    "reduce_scores",
-    "top_attended_words",
-    "weight_distribution",
-]
+from keras_attnpool.analysis.distributions import weight_distribution as weight_distribution
+from keras_attnpool.analysis.heads import head_redundancy as head_redundancy
+from keras_attnpool.analysis.heads import head_similarity as head_similarity
+from keras_attnpool.analysis.heads import plot_head_similarity as plot_head_similarity
+from keras_attnpool.analysis.html_heatmaps import heatmap_html as heatmap_html
+from keras_attnpool.analysis.html_heatmaps import heatmap_page as heatmap_page
+from keras_attnpool.analysis.leaks import MaskLeak as MaskLeak
+from keras_attnpool.analysis.leaks import mask_leaks as mask_leaks
+from keras_attnpool.analysis.learning_curves import plot_learning_curves as plot_learning_curves
+from keras_attnpool.analysis.plotted_heatmaps import plot_heatmap as plot_heatmap
+from keras_attnpool.analysis.rationale_scores import RationaleScore as RationaleScore
+from keras_attnpool.analysis.rationale_scores import rationale_auc as rationale_auc
+from keras_attnpool.analysis.rationale_scores import rationale_mass as rationale_mass
+from keras_attnpool.analysis.reduction import reduce_scores as reduce_scores
+from keras_attnpool.analysis.saliency import gradient_saliency as gradient_saliency
+from keras_attnpool.analysis.scores import attention_model as attention_model
+from keras_attnpool.analysis.scores import attention_scores as attention_scores

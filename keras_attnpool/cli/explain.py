@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool import analysis
-from keras_attnpool.analysis.heatmap_html import visible
+from keras_attnpool.analysis.html_heatmaps import visible
 from keras_attnpool.cli import runs
 from keras_attnpool.cli.attention import (
     LAYERS,

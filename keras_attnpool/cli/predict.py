@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from keras_attnpool.analysis.heatmap_html import visible
+from keras_attnpool.analysis.html_heatmaps import visible
 from keras_attnpool.cli import runs
 from keras_attnpool.cli.errors import CommandError, reported
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool import analysis, datasets, text
-from keras_attnpool.analysis.heatmap_html import STYLE as HEATMAP_STYLE
-from keras_attnpool.analysis.heatmap_html import visible
+from keras_attnpool.analysis.html_heatmaps import STYLE as HEATMAP_STYLE
+from keras_attnpool.analysis.html_heatmaps import visible
 from keras_attnpool.cli import runs
 from keras_attnpool.cli.attention import (
     LAYERS,

@@ -11,6 +11,9 @@ import numpy as np
 from keras import ops
 
 from keras_attnpool.layers._lost_mask import lost_mask_message
+from keras_attnpool.ops._recurrence import BothDirections
+from keras_attnpool.ops._rows import of_any_rows
+from keras_attnpool.ops._vector_pooling import softmax_terms
 from keras_attnpool.ops.masking import (
     as_bool_mask,
     at_least_float32,
@@ -20,9 +23,6 @@ from keras_attnpool.ops.masking import (
     masked_softmax,
     zero_masked,
 )
-from keras_attnpool.ops.recurrence import BothDirections
-from keras_attnpool.ops.rows import of_any_rows
-from keras_attnpool.ops.vector_pooling import softmax_terms
 from keras_attnpool.regularizers import HeadRegularizer
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 

@@ -9,9 +9,9 @@ from keras_attnpool.layers.directional_self_attention import (
     DirectionalAttentionBase,
     DirectionalSelfAttention,
 )
+from keras_attnpool.ops._steps import take_steps
+from keras_attnpool.ops._vector_pooling import softmax_terms
 from keras_attnpool.ops.masking import at_least_float32, highest_along, zero_masked
-from keras_attnpool.ops.steps import take_steps
-from keras_attnpool.ops.vector_pooling import softmax_terms
 from keras_attnpool.types import (
     ActivationLike,
     ConstraintLike,

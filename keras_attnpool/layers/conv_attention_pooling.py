@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers.base import AttentionPoolingBase
-from keras_attnpool.ops.dot_product_attention import split_heads
+from keras_attnpool.ops._dot_product_attention import split_heads
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import (
     ActivationLike,

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers.base import AttentionBase
-from keras_attnpool.ops.dot_product_attention import dot_product_weights, join_heads, split_heads
+from keras_attnpool.ops._dot_product_attention import dot_product_weights, join_heads, split_heads
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
 from keras_attnpool.ops.normalization import layer_normalize
 from keras_attnpool.types import (

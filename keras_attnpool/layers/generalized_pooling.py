@@ -7,8 +7,8 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers.base import MultiHeadPoolingBase
+from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
 from keras_attnpool.ops.masking import at_least_float32
-from keras_attnpool.ops.vector_pooling import chunked_softmax_pooling
 from keras_attnpool.regularizers import HeadRegularizer
 from keras_attnpool.types import (
     ActivationLike,

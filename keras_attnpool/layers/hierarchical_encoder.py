@@ -7,9 +7,9 @@ import numpy as np
 from keras import ops
 
 from keras_attnpool.layers.base import MaskReader
-from keras_attnpool.ops.devices import torch_traces
+from keras_attnpool.ops._devices import torch_traces
+from keras_attnpool.ops._rows import rows_at_hand
 from keras_attnpool.ops.masking import check_dense, check_mask_values, zero_masked
-from keras_attnpool.ops.rows import rows_at_hand
 from keras_attnpool.types import Shape, Tensor
 
 SENTENCES, DOCUMENTS = "sentences_", "documents"

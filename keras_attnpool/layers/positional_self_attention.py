@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers.base import SequenceAttentionBase
-from keras_attnpool.ops.additive_attention import additive_attention, banded_attention
+from keras_attnpool.ops._additive_attention import additive_attention, banded_attention
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.positions import parse_positions
 from keras_attnpool.types import (

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers.base import BidirectionalBase
-from keras_attnpool.ops.recurrence import BothDirections
+from keras_attnpool.ops._recurrence import BothDirections
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 SHORTCUTS = ("full", "per_direction", "none")

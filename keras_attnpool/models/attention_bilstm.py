@@ -5,7 +5,7 @@ import numpy as np
 
 from keras_attnpool._checks import checked
 from keras_attnpool.layers import AttentionPooling, ShortcutStackedBiLSTM
-from keras_attnpool.models.blocks import (
+from keras_attnpool.models._blocks import (
     classify,
     model_on_backbone,
     tokens_or_backbone,

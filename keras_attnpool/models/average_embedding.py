@@ -5,7 +5,7 @@ import numpy as np
 
 from keras_attnpool._checks import checked
 from keras_attnpool.layers import MaskedAveragePooling1D
-from keras_attnpool.models.blocks import classify, embed_tokens
+from keras_attnpool.models._blocks import classify, embed_tokens
 from keras_attnpool.types import ActivationLike
 
 

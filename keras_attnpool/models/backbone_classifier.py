@@ -7,7 +7,7 @@ import keras
 
 from keras_attnpool._checks import Kind, Refused, checked
 from keras_attnpool.layers import MaskedAveragePooling1D, MaskedMaxPooling1D
-from keras_attnpool.models.blocks import classify, encode_tokens, model_on_backbone, with_mask
+from keras_attnpool.models._blocks import classify, encode_tokens, model_on_backbone, with_mask
 from keras_attnpool.types import ActivationLike, Tensor
 
 POOLINGS = {"mean": MaskedAveragePooling1D, "max": MaskedMaxPooling1D}

@@ -14,7 +14,7 @@ from keras_attnpool.layers import (
     MaskedAveragePooling1D,
     MaskedMaxPooling1D,
 )
-from keras_attnpool.models.blocks import classify, embed_tokens
+from keras_attnpool.models._blocks import classify, embed_tokens
 from keras_attnpool.types import ActivationLike
 
 POOLINGS: dict[str, Callable[..., Any]] = {

@@ -14,7 +14,7 @@ from keras_attnpool.layers import (
     StructuredSelfAttentionPooling,
 )
 from keras_attnpool.layers.shortcut_stacked_bilstm import SHORTCUTS
-from keras_attnpool.models.blocks import (
+from keras_attnpool.models._blocks import (
     classify_with_shortcut,
     embed_characters,
     embed_tokens,

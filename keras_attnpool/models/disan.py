@@ -12,7 +12,7 @@ from keras_attnpool.layers import (
     DirectionalSelfAttention,
     MultiDimAttentionPooling,
 )
-from keras_attnpool.models.blocks import (
+from keras_attnpool.models._blocks import (
     classify,
     model_on_backbone,
     tokens_or_backbone,

@@ -8,13 +8,13 @@ import numpy as np
 from keras_attnpool._checks import Refused, checked
 from keras_attnpool.layers import GeneralizedPooling, PairMatching
 from keras_attnpool.layers.shortcut_stacked_bilstm import SHORTCUTS
-from keras_attnpool.models.bilstm import POOLINGS, plain_pooling
-from keras_attnpool.models.blocks import (
+from keras_attnpool.models._blocks import (
     classify_with_shortcut,
     embed_characters,
     embed_tokens,
     encode_states,
 )
+from keras_attnpool.models.bilstm import POOLINGS, plain_pooling
 from keras_attnpool.types import ActivationLike, RegularizerLike
 
 

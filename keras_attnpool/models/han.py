@@ -5,7 +5,7 @@ import numpy as np
 
 from keras_attnpool._checks import checked
 from keras_attnpool.layers import AttentionPooling, BidirectionalGRU, HierarchicalEncoder
-from keras_attnpool.models.blocks import classify, document_inputs, embed_tokens
+from keras_attnpool.models._blocks import classify, document_inputs, embed_tokens
 from keras_attnpool.types import ActivationLike, Tensor
 
 

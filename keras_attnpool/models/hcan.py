@@ -11,7 +11,7 @@ from keras_attnpool.layers import (
     HierarchicalEncoder,
     MaskedMaxPooling1D,
 )
-from keras_attnpool.models.blocks import classify, document_inputs, embed_tokens
+from keras_attnpool.models._blocks import classify, document_inputs, embed_tokens
 from keras_attnpool.types import ActivationLike, Tensor
 
 

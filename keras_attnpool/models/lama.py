@@ -11,7 +11,7 @@ from keras_attnpool.layers import (
     LowRankAttentionPooling,
     MaskedAveragePooling1D,
 )
-from keras_attnpool.models.blocks import classify, embed_tokens
+from keras_attnpool.models._blocks import classify, embed_tokens
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike
 
 CONTEXTS = ("embeddings", "mean", "learned")

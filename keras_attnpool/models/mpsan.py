@@ -15,7 +15,7 @@ from keras_attnpool.layers import (
     PositionalSelfAttention,
     PositionFusion,
 )
-from keras_attnpool.models.blocks import classify, embed_tokens
+from keras_attnpool.models._blocks import classify, embed_tokens
 from keras_attnpool.ops.positions import NAMES, parse_positions
 from keras_attnpool.types import ActivationLike, RegularizerLike, Tensor
 

@@ -6,7 +6,7 @@ from keras import ops
 
 from keras_attnpool._checks import checked
 from keras_attnpool.layers import MultiDimAttentionPooling
-from keras_attnpool.models.blocks import classify, embed_and_mask
+from keras_attnpool.models._blocks import classify, embed_and_mask
 from keras_attnpool.types import ActivationLike
 
 

@@ -12,7 +12,7 @@ from keras_attnpool.layers import (
 )
 from keras_attnpool.layers.sequential_attention import PARTS
 from keras_attnpool.layers.token_wise_attention import MODES
-from keras_attnpool.models.blocks import (
+from keras_attnpool.models._blocks import (
     classify,
     encode_tokens,
     model_on_backbone,

@@ -7,7 +7,7 @@ import numpy as np
 
 from keras_attnpool._checks import checked
 from keras_attnpool.layers import MaskedMaxPooling1D
-from keras_attnpool.models.blocks import classify, embed_and_mask
+from keras_attnpool.models._blocks import classify, embed_and_mask
 from keras_attnpool.types import ActivationLike
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.ops.devices import torch_traces, values_at_hand
-from keras_attnpool.ops.rows import of_any_rows
+from keras_attnpool.ops._devices import torch_traces, values_at_hand
+from keras_attnpool.ops._rows import of_any_rows
 from keras_attnpool.types import Shape, Tensor
 
 

@@ -6,7 +6,7 @@ import pytest
 from backend_functions import STEP_BY_STEP, numpy, predict
 
 from keras_attnpool import models, ops, regularizers
-from keras_attnpool.models.blocks import classify_with_shortcut
+from keras_attnpool.models._blocks import classify_with_shortcut
 
 pytestmark = pytest.mark.every_backend
 

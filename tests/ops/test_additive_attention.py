@@ -6,7 +6,7 @@ import pytest
 from backend_functions import gradients, largest_tensor, numpy
 from layer_contract import probed
 
-from keras_attnpool.ops.additive_attention import additive_attention, banded_attention
+from keras_attnpool.ops._additive_attention import additive_attention, banded_attention
 from keras_attnpool.ops.positions import parse_positions
 
 pytestmark = pytest.mark.every_backend

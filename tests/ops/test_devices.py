@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from backend_functions import compiled
 
-from keras_attnpool.ops import devices
-from keras_attnpool.ops.devices import values_at_hand
+from keras_attnpool.ops import _devices as devices
+from keras_attnpool.ops._devices import values_at_hand
 
 pytestmark = pytest.mark.every_backend
 

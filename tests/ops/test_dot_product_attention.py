@@ -8,7 +8,7 @@ import pytest
 from backend_functions import gradients, numpy
 from layer_contract import probed
 
-from keras_attnpool.ops.dot_product_attention import dot_product_weights, join_heads, split_heads
+from keras_attnpool.ops._dot_product_attention import dot_product_weights, join_heads, split_heads
 
 pytestmark = pytest.mark.every_backend
 

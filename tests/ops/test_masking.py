@@ -12,7 +12,7 @@ from layer_contract import batch
 
 import keras_attnpool
 from keras_attnpool import ops
-from keras_attnpool.ops import devices
+from keras_attnpool.ops import _devices as devices
 
 pytestmark = pytest.mark.every_backend
 

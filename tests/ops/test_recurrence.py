@@ -6,8 +6,8 @@ import pytest
 from backend_functions import gradients, numpy, on_gpu
 from layer_contract import probed
 
-from keras_attnpool.ops.devices import masks_are_cheap
-from keras_attnpool.ops.recurrence import BothDirections, states_of
+from keras_attnpool.ops._devices import masks_are_cheap
+from keras_attnpool.ops._recurrence import BothDirections, states_of
 
 pytestmark = pytest.mark.every_backend
 
@@ -90,7 +90,7 @@ def test_moved_steps_and_shown_masks_give_the_same(monkeypatch):
         return [numpy(steps.to_places(each))[mask] for each in both]
 
     shown = states()
-    monkeypatch.setattr("keras_attnpool.ops.recurrence.masks_are_cheap", lambda: False)
+    monkeypatch.setattr("keras_attnpool.ops._recurrence.masks_are_cheap", lambda: False)
     for one, other in zip(shown, states(), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from backend_functions import compiled
 
-from keras_attnpool.ops.rows import of_any_rows, rows_at_hand
+from keras_attnpool.ops._rows import of_any_rows, rows_at_hand
 
 pytestmark = pytest.mark.every_backend
 

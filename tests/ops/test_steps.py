@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from backend_functions import numpy
 
+from keras_attnpool.ops._steps import take_steps
 from keras_attnpool.ops.masking import masked_softmax
-from keras_attnpool.ops.steps import take_steps
 
 pytestmark = pytest.mark.every_backend
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from backend_functions import gradients, numpy
 
-from keras_attnpool.ops import vector_pooling
+from keras_attnpool.ops import _vector_pooling as vector_pooling
+from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling, softmax_terms
 from keras_attnpool.ops.masking import masked_softmax
-from keras_attnpool.ops.vector_pooling import chunked_softmax_pooling, softmax_terms
 
 pytestmark = pytest.mark.every_backend
 

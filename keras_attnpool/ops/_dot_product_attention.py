@@ -54,7 +54,7 @@ def dot_product_weights(
     Example:
 
     >>> import numpy as np
-    >>> from keras_attnpool.ops.dot_product_attention import dot_product_weights
+    >>> from keras_attnpool.ops._dot_product_attention import dot_product_weights
     >>> x = np.zeros((1, 1, 2, 4), "float32")
     >>> float(dot_product_weights(x, x, scale=2.0)[0, 0, 0, 1])
     0.5

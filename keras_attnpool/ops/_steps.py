@@ -2,8 +2,8 @@
 
 from keras import ops
 
-from keras_attnpool.ops.devices import torch_traces
-from keras_attnpool.ops.rows import of_any_rows
+from keras_attnpool.ops._devices import torch_traces
+from keras_attnpool.ops._rows import of_any_rows
 from keras_attnpool.types import Tensor
 
 
@@ -20,7 +20,7 @@ def take_steps(x: Tensor, steps: Tensor) -> Tensor:
     Example:
 
     >>> import numpy as np
-    >>> from keras_attnpool.ops.steps import take_steps
+    >>> from keras_attnpool.ops._steps import take_steps
     >>> taken = take_steps(np.array([[5.0, 6.0, 7.0]]), np.array([[2, 0]]))
     >>> [float(v) for v in taken[0]]
     [7.0, 5.0]

@@ -45,7 +45,7 @@ def values_at_hand(x: Any, wait: bool = True) -> npt.NDArray[Any] | None:
     Example:
 
     >>> import keras
-    >>> from keras_attnpool.ops.devices import values_at_hand
+    >>> from keras_attnpool.ops._devices import values_at_hand
     >>> int(values_at_hand(keras.ops.convert_to_tensor([1, 2]))[1])
     2
     >>> values_at_hand(keras.KerasTensor((2,))) is None

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 
 from keras import ops
 
-from keras_attnpool.ops.devices import eager_on_torch_cpu
+from keras_attnpool.ops._devices import eager_on_torch_cpu
+from keras_attnpool.ops._steps import take_steps
+from keras_attnpool.ops._vector_pooling import softmax_terms
 from keras_attnpool.ops.masking import at_least_float32, masked_softmax
-from keras_attnpool.ops.steps import take_steps
-from keras_attnpool.ops.vector_pooling import softmax_terms
 from keras_attnpool.types import Tensor
 
 
@@ -53,7 +53,7 @@ def additive_attention(
     Example:
 
     >>> import numpy as np
-    >>> from keras_attnpool.ops.additive_attention import additive_attention
+    >>> from keras_attnpool.ops._additive_attention import additive_attention
     >>> x = np.array([[[1.0], [3.0], [9.0]]], "float32")
     >>> before = np.tril(np.ones((3, 3), bool), -1)
     >>> output, _ = additive_attention(0 * x, 0 * x, x, lambda s: s, allowed=before)
@@ -104,7 +104,7 @@ def banded_attention(
     Example:
 
     >>> import numpy as np
-    >>> from keras_attnpool.ops.additive_attention import banded_attention
+    >>> from keras_attnpool.ops._additive_attention import banded_attention
     >>> x = np.array([[[1.0], [3.0], [9.0]]], "float32")
     >>> output, _ = banded_attention(0 * x, 0 * x, x, lambda s: s, offsets=(-1, 1))
     >>> [float(v) for v in output[0, :, 0]]

@@ -6,9 +6,9 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.ops.devices import eager_on_torch_cpu, masks_are_cheap
-from keras_attnpool.ops.rows import of_any_rows
-from keras_attnpool.ops.steps import take_steps
+from keras_attnpool.ops._devices import eager_on_torch_cpu, masks_are_cheap
+from keras_attnpool.ops._rows import of_any_rows
+from keras_attnpool.ops._steps import take_steps
 from keras_attnpool.types import Tensor
 
 

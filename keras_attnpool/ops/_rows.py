@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
-from keras_attnpool.ops.devices import torch_traces, values_at_hand
+from keras_attnpool.ops._devices import torch_traces, values_at_hand
 from keras_attnpool.types import Tensor
 
 
@@ -47,7 +47,7 @@ def of_any_rows(compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
 
     >>> import keras
     >>> import numpy as np
-    >>> from keras_attnpool.ops.rows import of_any_rows
+    >>> from keras_attnpool.ops._rows import of_any_rows
     >>> of_any_rows(lambda x: keras.ops.amax(x, axis=1), np.zeros((0, 5, 3))).shape == (0, 3)
     True
     """

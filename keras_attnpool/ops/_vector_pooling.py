@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import keras
 from keras import ops
 
-from keras_attnpool.ops.devices import can_recompute, on_torch_cpu
+from keras_attnpool.ops._devices import can_recompute, on_torch_cpu
 from keras_attnpool.ops.masking import (
     _append_axes,
     _lowest,
@@ -34,7 +34,7 @@ def softmax_terms(logits: Tensor, mask: Tensor | None = None) -> tuple[Tensor, T
     Example:
 
     >>> import numpy as np
-    >>> from keras_attnpool.ops.vector_pooling import softmax_terms
+    >>> from keras_attnpool.ops._vector_pooling import softmax_terms
     >>> exps, total = softmax_terms(np.zeros((1, 3, 2)), np.array([[True, True, False]]))
     >>> [float(v) for v in (exps / total)[0, :, 0]]
     [0.5, 0.5, 0.0]
@@ -89,7 +89,7 @@ def chunked_softmax_pooling(
     Example:
 
     >>> import numpy as np
-    >>> from keras_attnpool.ops.vector_pooling import chunked_softmax_pooling
+    >>> from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
     >>> x = np.arange(10, dtype="float32").reshape(1, 5, 2)
     >>> mean = chunked_softmax_pooling(lambda chunk: 0 * chunk, [], x, None, 2, (2,))
     >>> [float(v) for v in mean[0]]
