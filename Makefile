@@ -198,7 +198,7 @@ test-nightly:  ## ops, layers, models and all examples on Keras's nightly; downl
 	@build/nightly/bin/python -m pip install -qq --pre keras-nightly
 	@build/nightly/bin/python -m pip install -qq tokenizers gensim matplotlib pytest pytest-timeout hypothesis
 	PYTHONPATH=. build/nightly/bin/python -m pytest \
-		tests/ops tests/layers tests/models tests/test_examples.py tests/analysis/test_mask_leaks.py $(ARGS)
+		tests/ops tests/layers tests/models tests/test_examples.py tests/analysis/test_leaks.py $(ARGS)
 
 audit:  ## known vulnerabilities of the pinned packages; asks a service on the network
 	@rm -rf build/audit && $(PYTHON) -m venv build/audit

@@ -44,7 +44,7 @@ MUTANTS = [Mutant(**each) for each in LISTED["mutant"]]
 
 def tests_of(mutant: Mutant) -> list[str]:
     """The files of the tests that ought to notice."""
-    return [*mutant.tests] or [re.sub(r"(\w+\.py)$", r"test_\1", f"tests/{mutant.file}")]
+    return [*mutant.tests] or [re.sub(r"/_?(\w+\.py)$", r"/test_\1", f"tests/{mutant.file}")]
 
 
 def fault(mutant: Mutant) -> str | None:
