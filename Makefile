@@ -40,10 +40,10 @@ endif
 .DEFAULT_GOAL := help
 # Targets share .venv, so that -j is no use; tools/checks.py runs those side by side that may be.
 .NOTPARALLEL:
-.PHONY: help demo test test-all test-rest lint format types examples wheel same-bytes env env-all constraints \
+.PHONY: help demo test test-all test-rest lint format types wheel same-bytes env env-all constraints \
 	clean distclean docs audit docs-serve test-lower-bound test-nightly test-browser test-slow test-extras \
 	release-check $(BACKENDS:%=test-extra-%) $(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) \
-	$(BACKENDS:%=every-%) $(BACKENDS:%=notebooks-%) $(BACKENDS:%=quickstart-%)
+	$(BACKENDS:%=every-%) $(BACKENDS:%=examples-%) $(BACKENDS:%=notebooks-%) $(BACKENDS:%=quickstart-%)
 
 help:  ## list these targets
 	@echo "make <target>   (one virtual environment, $(VENV), made when first needed)"
@@ -105,7 +105,8 @@ CHECKS := every-jax every-tensorflow test-torch notebooks-torch wheel docs types
 	quickstart-tensorflow lint
 # What `make test` leaves to `make test-all`, the most telling first, with the seconds that each takes
 # on two cores.
-REST   := test-browser=200 test-lower-bound=400 same-bytes=60 test-slow-torch=600 notebooks-jax=500 \
+REST   := test-browser=200 test-lower-bound=400 same-bytes=60 test-slow-torch=600 \
+	examples-jax=150 examples-tensorflow=120 notebooks-jax=500 \
 	notebooks-tensorflow=500 test-slow-jax=900 test-slow-tensorflow=900 test-extras=600
 # Parts of REST that cannot run here: WITHOUT=test-browser.
 WITHOUT ?=
@@ -156,7 +157,7 @@ release-check: wheel same-bytes  ## what keeps this tree from being released; ch
 # somewhat more. Without fusion emitters it takes two thirds of the time. It refuses flags that its
 # version does not know.
 XLA_HURRY := --xla_cpu_use_fusion_emitters=false
-test-tensorflow test-jax every-tensorflow every-jax test-browser: export XLA_FLAGS := $(XLA_FLAGS) $(XLA_HURRY) --xla_backend_optimization_level=0
+test-tensorflow test-jax every-tensorflow every-jax examples-tensorflow examples-jax test-browser: export XLA_FLAGS := $(XLA_FLAGS) $(XLA_HURRY) --xla_backend_optimization_level=0
 notebooks-jax quickstart-jax: export XLA_FLAGS := $(XLA_FLAGS) $(XLA_HURRY) --xla_backend_optimization_level=1
 
 test-tensorflow test-torch test-jax: test-%: $(TEST_ENV)  ## unit tests and examples under one backend (ARGS="-k lama" ...)
@@ -205,8 +206,8 @@ audit:  ## known vulnerabilities of the pinned packages; asks a service on the n
 	@build/audit/bin/python -m pip install -qq pip-audit
 	build/audit/bin/pip-audit --no-deps --disable-pip --strict -r constraints.txt
 
-examples: $(TEST_ENV)  ## only the examples of README and docstrings, under BACKEND (part of each test-... too)
-	KERAS_BACKEND=$(BACKEND) $(PY) -m pytest tests/test_examples.py $(ARGS)
+examples-tensorflow examples-torch examples-jax: examples-%: $(TEST_ENV)  ## only the examples of README, docs and docstrings, under one backend
+	KERAS_BACKEND=$* $(PY) -m pytest tests/test_examples.py $(ARGS)
 
 NBVAL := --nbval-lax --nbval-current-env --nbval-cell-timeout=600 --timeout=900
 notebooks-tensorflow notebooks-torch notebooks-jax: notebooks-%: $(TEST_ENV)  ## run the notebooks under one backend, compare what is deterministic

@@ -114,10 +114,21 @@ def docstrings():
             yield Page(where, docstring_blocks(doc))
 
 
+# What shows a layer, and README, run under every backend in `make test`; the rest does in
+# `make test-rest`.
+EVERYWHERE = tuple(f"keras_attnpool.{room}" for room in ("layers", "ops", "regularizers"))
+ELSEWHERE = pytest.mark.one_backend("make examples-jax and make examples-tensorflow run it there")
+
+
 @pytest.mark.parametrize(
     ("page", "index"),
     [
-        pytest.param(page, index, id=f"{page.where}-{index}")
+        pytest.param(
+            page,
+            index,
+            id=f"{page.where}-{index}",
+            marks=() if page.where.startswith(("README.md", *EVERYWHERE)) else ELSEWHERE,
+        )
         for page in [*pages(), *docstrings()]
         for index in range(len(page.blocks))
     ],

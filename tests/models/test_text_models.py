@@ -200,6 +200,7 @@ class TestLAMA:
         head = 10 * d * 512 + 512 + 512 * 8 + 8
         assert model.count_params() == 1000 * d + gru + pooling + head
 
+    @pytest.mark.one_backend("counts parameters")
     def test_two_more_heads_cost_2_d_each_at_d_512(self):
         """Table 5: BiGRU of 512 dimensions; the classifier does not see the heads there."""
         counts = []

@@ -27,14 +27,16 @@ def loss(outputs):
     return sum(keras.ops.sum(keras.ops.square(outputs[name])) for name in TWICE)
 
 
-def gradient_and_product(function, x):
-    """The gradient `g` of a scalar function at `x`, and its Hessian times `g`."""
+def gradient_and_product(function):
+    """Compiles `x` -> the gradient `g` of a scalar function at `x`, and its Hessian times `g`."""
     if BACKEND == "torch":
         import torch
 
-        x = torch.tensor(x, requires_grad=True)
-        (first,) = torch.autograd.grad(function(x), x, create_graph=True)
-        (second,) = torch.autograd.grad((first**2).sum() / 2, x)
+        def both(x):
+            x = x.detach().requires_grad_()
+            (first,) = torch.autograd.grad(function(x), x, create_graph=True)
+            return first, *torch.autograd.grad((first**2).sum() / 2, x)
+
     elif BACKEND == "tensorflow":
         import tensorflow as tf
 
@@ -49,7 +51,6 @@ def gradient_and_product(function, x):
                 half = tf.reduce_sum(first**2) / 2
             return first, outer.gradient(half, x)
 
-        first, second = both(tf.constant(x))
     else:
         import jax
 
@@ -58,8 +59,7 @@ def gradient_and_product(function, x):
             first = jax.grad(function)
             return first(x), jax.grad(lambda x: (first(x) ** 2).sum() / 2)(x)
 
-        first, second = both(jax.numpy.asarray(x))
-    return numpy(first), numpy(second)
+    return lambda x: tuple(map(numpy, both(keras.ops.convert_to_tensor(x))))
 
 
 def test_second_derivatives(call):
@@ -68,9 +68,10 @@ def test_second_derivatives(call):
     def of(x):
         return loss(call(x, MASK))
 
-    first, second = gradient_and_product(of, STEPS)
+    derivatives = gradient_and_product(of)
+    first, second = derivatives(STEPS)
     step = 1e-3 / np.abs(first).max()
-    ends = [gradient_and_product(of, STEPS + sign * step * first)[0] for sign in (1, -1)]
+    ends = [derivatives(STEPS + sign * step * first)[0] for sign in (1, -1)]
     target = (ends[0] - ends[1]) / (2 * step)
     assert np.abs(target).max() > 1
     np.testing.assert_allclose(second, target, atol=0.02 * np.abs(target).max())
@@ -108,7 +109,7 @@ def test_torch_func_derives_in_both_modes(call):
     def of(x):
         return loss(call(x, MASK))
 
-    first, second = gradient_and_product(of, STEPS)
+    first, second = gradient_and_product(of)(STEPS)
     gradient = torch.func.grad(of)
     found, product = torch.func.jvp(gradient, (torch.tensor(STEPS),), (torch.tensor(first),))
     np.testing.assert_allclose(numpy(found), first, atol=1e-5 * np.abs(first).max())
@@ -118,6 +119,6 @@ def test_torch_func_derives_in_both_modes(call):
 @pytest.mark.skipif(BACKEND != "tensorflow", reason="a limit of TensorFlow")
 def test_chunks_have_no_second_derivative_on_tensorflow(call):
     with pytest.raises(NotImplementedError, match="recompute_grad"):
-        gradient_and_product(
-            lambda x: keras.ops.sum(keras.ops.square(call(x, MASK)[CHUNKED[0]])), STEPS
+        gradient_and_product(lambda x: keras.ops.sum(keras.ops.square(call(x, MASK)[CHUNKED[0]])))(
+            STEPS
         )
