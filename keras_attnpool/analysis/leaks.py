@@ -2,6 +2,7 @@
 
 import inspect
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -93,10 +94,11 @@ def mask_leaks(model: keras.Model, inputs: Any) -> list[MaskLeak]:
 
     Returns:
         One `MaskLeak` for each call of a layer that gives weight to padding, in the order of the
-        calls; an empty list where none does, and for a model without masks.
+        calls; an empty list where none does, and for a model without masks. Where masks keep every
+        step of `inputs` no leak can show, and a warning says so.
 
     Raises:
-        ValueError: If `model` is no Keras model.
+        ValueError: If `model` is no Keras model, or `inputs` have no rows.
 
     Example:
 
@@ -115,11 +117,19 @@ def mask_leaks(model: keras.Model, inputs: Any) -> list[MaskLeak]:
     if not isinstance(model, keras.Model):
         raise ValueError(f"mask_leaks expects `model` to be a keras.Model. Received: {type(model)}")
     tensors = keras.tree.map_structure(keras.ops.convert_to_tensor, inputs)
+    if any(tuple(x.shape[:1]) == (0,) for x in keras.tree.flatten(tensors)):
+        raise ValueError("mask_leaks expects `inputs` with at least one row. Received: no rows")
     if not model.built:
         model(tensors)  # what Keras tries out to build it is none of the calls that count
     observer = _Observer(tensors)
     with _LOCK, _observed(observer):
         model(tensors)
+    if observer.masks and not observer.padding:
+        warnings.warn(
+            "mask_leaks saw masks that keep every step, so that no leak can show. Pass `inputs` "
+            "with padding in them.",
+            stacklevel=2,
+        )
     return [leak for look in observer.looks if (leak := look()) is not None]
 
 
@@ -141,6 +151,8 @@ class _Observer:
         self._latest: dict[tuple[int, ...], _Mask] = {}
         self._names: list[str] = []
         self.looks: list[Callable[[], MaskLeak | None]] = []
+        # Whether masks were met, and whether one of them kept a step out.
+        self.masks = self.padding = False
         for tensor in _sequences(inputs):
             self._note(tensor, None)
 
@@ -149,11 +161,12 @@ class _Observer:
         if not all(map(_has_values, _sequences((args, kwargs)))):
             return original(layer, *args, **kwargs)
         self._names.append(layer.name)
+        before = dict(self._latest)
         try:
             # A nested model of several inputs gets a list of masks, which its tensors carry too.
             given = kwargs.get("mask")
             is_one = keras.ops.is_tensor(given) or isinstance(given, np.ndarray)
-            given = _as_keep(given) if is_one else None
+            given = self._keep(given) if is_one else None
             read = [self._mask_of(x, given) for x in _read(layer, args, kwargs)]
             attended = _attended(layer, args, kwargs)
             mask = None if attended is None else self._mask_of(attended, given)
@@ -162,19 +175,28 @@ class _Observer:
             elif FLAG in inspect.signature(layer.call).parameters:
                 outputs, scores = original(layer, *args, **{**kwargs, FLAG: True})
                 share = _share_of_scores(layer, attended, scores, mask.keep)
-                self._look(layer, mask, share, args, kwargs)
+                self._look(layer, mask, share, given, args, kwargs)
                 outputs = (outputs, scores) if kwargs.get(FLAG) else outputs
             else:
                 outputs = original(layer, *args, **kwargs)
-                self._look(layer, mask, None, args, kwargs)
-            self._hand_on(layer, read, given, outputs)
+                self._look(layer, mask, None, given, args, kwargs)
+            self._hand_on(layer, read, given, outputs, before)
         finally:
             self._names.pop()
         return outputs
 
-    def _look(self, layer: Any, mask: _Mask, share: float | None, args: Any, kwargs: Any) -> None:
+    def _look(
+        self,
+        layer: Any,
+        mask: _Mask,
+        share: float | None,
+        given: Keep | None,
+        args: Any,
+        kwargs: Any,
+    ) -> None:
         path = self._path()
-        place = mask.lost_at or f"'{path}' ({type(layer).__name__}) itself, which takes none"
+        why = "which takes none" if given is None else "whose `mask=` keeps padding"
+        place = mask.lost_at or f"'{path}' ({type(layer).__name__}) itself, {why}"
 
         def look() -> MaskLeak | None:
             found = _share_of_outputs(layer, mask.keep, args, kwargs) if share is None else share
@@ -185,18 +207,24 @@ class _Observer:
         self.looks.append(look)
 
     def _hand_on(
-        self, layer: Any, read: list[_Mask | None], given: Keep | None, outputs: Any
+        self,
+        layer: Any,
+        read: list[_Mask | None],
+        given: Keep | None,
+        outputs: Any,
+        before: dict[tuple[int, ...], _Mask],
     ) -> None:
         """Notes the masks of what an operation returned, those that were lost too."""
         for tensor in _sequences(outputs):
             own = getattr(tensor, "_keras_mask", None)
             if own is not None:
-                mask = _Mask(_as_keep(own), self._path(), None)
+                mask = _Mask(self._keep(own), self._path(), None)
                 self._latest[mask.keep.shape] = mask
                 self._note(tensor, mask)
             elif id(tensor) not in self._masks:
                 # Else a call inside of this one has made the tensor and knows more.
-                self._note(tensor, self._lost(layer, read, given, tensor))
+                lost = self._lost(layer, read, given, tensor)
+                self._note(tensor, lost or self._lost_inside(layer, tensor, before))
 
     def _lost(
         self, layer: Any, read: list[_Mask | None], given: Keep | None, tensor: Any
@@ -213,11 +241,29 @@ class _Observer:
         place = mask.lost_at or f"'{self._path()}' ({type(layer).__name__})"
         return _Mask(_stretched(mask.keep, tensor.shape[1]), mask.last, place)
 
+    def _lost_inside(
+        self, layer: Any, tensor: Any, before: dict[tuple[int, ...], _Mask]
+    ) -> _Mask | None:
+        """The mask of the tensor's steps that a layer without masks has made and lost."""
+        if not isinstance(layer, keras.Layer) or getattr(layer, "supports_masking", False):
+            return None
+        shape = tuple(tensor.shape[:2])
+        mask = self._latest.get(shape)
+        if mask is None or mask is before.get(shape):
+            return None
+        return mask._replace(lost_at=f"'{self._path()}' ({type(layer).__name__})")
+
+    def _keep(self, mask: Any) -> Keep:
+        """A mask as booleans, noted as one that was met."""
+        keep = _as_keep(mask)
+        self.masks, self.padding = True, self.padding or not keep.all()
+        return keep
+
     def _mask_of(self, tensor: Any, given: Keep | None) -> _Mask | None:
         """The mask that a tensor carries, has lost, or must have had."""
         own = getattr(tensor, "_keras_mask", None)
         if own is not None:
-            return _Mask(_as_keep(own), self._path(), None)
+            return _Mask(self._keep(own), self._path(), None)
         if id(tensor) in self._masks:
             noted = self._masks[id(tensor)]
             if noted is None or noted.lost_at is not None:

@@ -57,6 +57,8 @@ def lost_at(inputs: Any) -> Any:
         path = (operation, *below)
         without = [each for each in sources if not _has_mask(graph.origin(each))]
         masked = given or len(without) < len(sources)
+        if not sources and _makes_mask_inside(operation, tensor):
+            return operation
         if not masked:
             waiting += [(each, path) for each in without]
         elif not _hands_on(operation):
@@ -125,6 +127,18 @@ def _producer(tensor: Any) -> tuple[Any, list[Any], bool]:
         x for x in read if len(x.shape) > 2 and (tensor.shape[1] is None or x.shape[1] is not None)
     ]
     return operation, sources, bool(sources) and arguments.kwargs.get("mask") is not None
+
+
+def _makes_mask_inside(operation: Any, tensor: Any) -> bool:
+    """Whether a layer embeds ids by a layer of its own that masks them, and loses that mask."""
+    if not isinstance(operation, keras.layers.Layer) or _hands_on(operation):
+        return False
+    ids = [x for x in _history(tensor)[1].input_tensors if len(x.shape) == 2]
+    inner = operation._flatten_layers(include_self=False)
+    return any(x.shape[1] == tensor.shape[1] for x in ids) and any(
+        isinstance(layer, keras.layers.Masking) or getattr(layer, "mask_zero", False)
+        for layer in inner
+    )
 
 
 def _has_mask(tensor: Any) -> bool:

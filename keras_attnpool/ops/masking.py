@@ -1,6 +1,7 @@
 """Masked reductions over time: padding never leaks, empty rows give zeros, never NaN."""
 
 import math
+import warnings
 from typing import Any
 
 import keras
@@ -70,7 +71,7 @@ def check_mask_shape(mask_shape: Shape, inputs_shape: Shape, name: str) -> None:
         )
 
 
-def check_mask_values(mask: Tensor, name: str, wait: bool = True) -> bool:
+def check_mask_values(mask: Tensor, name: str, wait: bool = True, kind: str = "layer ") -> bool:
     """Raises unless the values of a mask are True and False, or 1 and 0.
 
     A boolean mask costs nothing. The values of a symbolic mask, and of one in a compiled function,
@@ -80,6 +81,7 @@ def check_mask_values(mask: Tensor, name: str, wait: bool = True) -> bool:
         mask: Array-like of any shape.
         name: Name of the caller, for the message.
         wait: Whether to check a mask on an accelerator too, for which the call has to wait.
+        kind: What the caller is, for the message.
 
     Returns:
         Whether values have been read.
@@ -94,13 +96,19 @@ def check_mask_values(mask: Tensor, name: str, wait: bool = True) -> bool:
     True
     """
     mask = ops.convert_to_tensor(mask)
-    dtype = keras.backend.standardize_dtype(mask.dtype)
+    dtype, owner = keras.backend.standardize_dtype(mask.dtype), f"{kind}'{name}'"
     if dtype == "string":
-        raise ValueError(f"`mask` of layer '{name}' must be booleans or numbers. Received: strings")
+        raise ValueError(f"`mask` of {owner} must be booleans or numbers. Received: strings")
     values = None if dtype == "bool" else values_at_hand(mask, wait)
     if values is None:
         return False
     if ((values == 0) | (values == 1)).all():
+        if "float" in dtype and values.size and not values.any():
+            warnings.warn(
+                f"`mask` of {owner} keeps no step. If it is an additive mask, whose zeros are the "
+                "kept steps, pass `mask == 0`.",
+                stacklevel=2,
+            )
         return True
     low, high = values.min(), values.max()
     cure = ""
@@ -109,8 +117,8 @@ def check_mask_values(mask: Tensor, name: str, wait: bool = True) -> bool:
     elif low < 0 and high == 0:
         cure = ". This looks like an additive mask: pass `mask == 0`"
     raise ValueError(
-        f"`mask` of layer '{name}' must be True (or 1) where a step is kept and False (or 0) where "
-        f"it is padding. Received: {dtype} values from {low} to {high}{cure}"
+        f"`mask` of {owner} must be True (or 1) where a step is kept and False (or 0) where it is "
+        f"padding. Received: {dtype} values from {low} to {high}{cure}"
     )
 
 
@@ -255,7 +263,7 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
     logits = at_least_float32(logits)
     if mask is None:
         return _softmax(logits, axis)
-    mask = ops.cast(mask, "bool")
+    mask = _as_bool(mask, "masked_softmax")
     # Masked logits become the lowest number before the softmax, so that they have no part in its
     # shift or its gradient, and zeros behind it, so that a row without a kept entry is all 0.
     weights = _softmax(ops.where(mask, logits, _lowest(logits)), axis)
@@ -279,6 +287,7 @@ def masked_sum(x: Tensor, mask: Tensor | None = None) -> Tensor:
     >>> ops.masked_sum(np.ones((2, 5, 3))).shape == (2, 3)
     True
     """
+    mask = _as_bool(mask, "masked_sum")
     return ops.sum(at_least_float32(zero_masked(x, mask)), axis=1)
 
 
@@ -300,6 +309,7 @@ def masked_mean(x: Tensor, mask: Tensor | None = None) -> Tensor:
     >>> float(ops.masked_mean(x, np.array([[True, True, False]]))[0, 0])
     3.0
     """
+    mask = _as_bool(mask, "masked_mean")
     return mean_of_zeroed(zero_masked(x, mask), mask)
 
 
@@ -330,7 +340,7 @@ def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
     >>> float(ops.masked_max(x, np.array([[True, True, False]]))[0, 0])
     -2.0
     """
-    x = ops.convert_to_tensor(x)
+    x, mask = ops.convert_to_tensor(x), _as_bool(mask, "masked_max")
     if mask is None:
         return highest_along(x, 1)
     # Not the lowest finite number: the maximum of kept steps may be -inf.
@@ -384,6 +394,14 @@ def _softmax(logits: Tensor, axis: int) -> Tensor:
     """
     single = logits.shape[axis] == 1 and not torch_traces()
     return ops.exp(logits - logits) if single else ops.softmax(logits, axis=axis)
+
+
+def _as_bool(mask: Tensor | None, function: str) -> Tensor | None:
+    """A mask as booleans; one of other values than 0 and 1 is refused where they can be read."""
+    if mask is None:
+        return None
+    check_mask_values(mask, function, wait=False, kind="")
+    return ops.cast(mask, "bool")
 
 
 def _append_axes(mask: Tensor, x: Tensor) -> Tensor:

@@ -249,3 +249,40 @@ def test_what_is_no_model_is_refused():
     with pytest.raises(ValueError, match="mask_leaks expects `model`"):
         mask_leaks(layers.AttentionPooling(), IDS)
     assert MaskLeak("a", "B", 0.5, "c").share == 0.5
+
+
+class TokensAndPlaces(kl.Layer):
+    """The usual embedding of tokens and positions: the mask is made inside, and lost in the sum."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.tokens = kl.Embedding(9, 6, mask_zero=True)
+        self.places = kl.Embedding(50, 6)
+
+    def call(self, ids):
+        return self.tokens(ids) + self.places(ops.arange(ops.shape(ids)[-1]))
+
+
+@pytest.mark.parametrize("pooling", ["attention", "keras mean"])
+def test_a_mask_that_a_layer_makes_and_loses_inside(pooling):
+    ids = keras.Input((None,), dtype="int32")
+    model = keras.Model(ids, POOLINGS[pooling]()(TokensAndPlaces(name="both")(ids)))
+    (leak,) = mask_leaks(model, IDS)
+    assert leak.layer == "reader" and leak.lost_at == "'both' (TokensAndPlaces)"
+
+
+def test_a_mask_that_keeps_the_padding_is_told_from_one_that_is_lost():
+    ids = keras.Input((None,), dtype="int32")
+    x = kl.Embedding(9, 6, mask_zero=True)(ids)
+    model = keras.Model(ids, layers.AttentionPooling(name="reader")(x, mask=ops.equal(ids, 0)))
+    (leak,) = mask_leaks(model, IDS)
+    assert leak.share > 0.9
+    assert leak.lost_at == "'reader' (AttentionPooling) itself, whose `mask=` keeps padding"
+
+
+def test_a_batch_that_can_show_no_leak_is_said():
+    model = functional(lambda x: POOLINGS["attention"]()(ops.tanh(x)))
+    with pytest.warns(UserWarning, match="mask_leaks saw masks that keep every step"):
+        assert mask_leaks(model, np.ones((2, 5), "int32")) == []
+    with pytest.raises(ValueError, match="mask_leaks expects `inputs` with at least one row"):
+        mask_leaks(model, IDS[:0])

@@ -213,3 +213,32 @@ def test_convolutions_with_strides():
     x = kl.Conv1D(6, 7, padding="valid", activation="relu", strides=3, name="second")(x)
     (text,) = said(layers.MaskedMaxPooling1D(), x)
     assert "'first' (Conv1D)" in text and "each step of the inputs" in text
+
+
+class TokensAndPlaces(kl.Layer):
+    """Makes a mask inside, and loses it in a sum."""
+
+    def __init__(self, mask_zero=True, **kwargs):
+        super().__init__(**kwargs)
+        self.tokens = kl.Embedding(20, 8, mask_zero=mask_zero)
+        self.places = kl.Embedding(50, 8)
+
+    def call(self, ids):
+        return self.tokens(ids) + self.places(ops.arange(ops.shape(ids)[-1]))
+
+
+class Latents(TokensAndPlaces):
+    """Its steps are not those of the ids."""
+
+    def call(self, ids):
+        return ops.mean(super().call(ids), axis=1, keepdims=True) + self.places(ops.arange(4))
+
+
+def test_a_mask_that_a_layer_makes_and_loses_inside():
+    ids = keras.Input((None,), dtype="int32")
+    with pytest.warns(UserWarning, match=r"lost at 'both' \(TokensAndPlaces\)"):
+        layers.AttentionPooling()(TokensAndPlaces(name="both")(ids))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        layers.AttentionPooling()(TokensAndPlaces(mask_zero=False)(ids))
+        layers.AttentionPooling()(Latents()(ids))

@@ -212,3 +212,19 @@ class TestMasks:
         with pytest.raises(ValueError, match=r"layer 'pool'.*\(2, 3\).*\(2, 4\)"):
             ops.check_mask_shape((2, 4), (2, 3, 8), "pool")
         ops.check_mask_shape((None, None), (2, 3, 8), "pool")
+
+
+@pytest.mark.parametrize("function", ["masked_sum", "masked_mean", "masked_max", "masked_softmax"])
+def test_additive_masks_are_refused_by_functions_too(function):
+    additive = np.array([[0.0, 0.0, -1e9]], "float32")
+    x = np.ones((1, 3) if function == "masked_softmax" else (1, 3, 2), "float32")
+    with pytest.raises(ValueError, match=rf"`mask` of '{function}' .*pass `mask == 0`"):
+        getattr(ops, function)(x, additive)
+    kept = numpy(getattr(ops, function)(x, np.array([[1.0, 1.0, 0.0]])))
+    target = numpy(getattr(ops, function)(x, np.array([[True, True, False]])))
+    np.testing.assert_array_equal(kept, target)
+
+
+def test_a_mask_of_float_zeros_may_be_an_additive_one():
+    with pytest.warns(UserWarning, match="keeps no step.*additive.*mask == 0"):
+        ops.as_bool_mask(np.zeros((2, 3), "float32"), np.ones((2, 3, 4)), "reader")
