@@ -7,7 +7,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 # `__init__.pyi` lists the same names for editors and type checkers.
-__all__ = ["analysis", "datasets", "layers", "models", "ops", "regularizers", "text"]
+__all__ = ["analysis", "corpora", "datasets", "layers", "models", "ops", "regularizers", "text"]
 
 
 def __getattr__(name: str) -> Any:

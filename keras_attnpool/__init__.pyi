@@ -1,6 +1,7 @@
 """The names of `__init__.py`, with the rooms that it imports only when they are used."""
 
 from keras_attnpool import analysis as analysis
+from keras_attnpool import corpora as corpora
 from keras_attnpool import datasets as datasets
 from keras_attnpool import layers as layers
 from keras_attnpool import models as models
@@ -8,5 +9,5 @@ from keras_attnpool import ops as ops
 from keras_attnpool import regularizers as regularizers
 from keras_attnpool import text as text
 
-__all__ = ["analysis", "datasets", "layers", "models", "ops", "regularizers", "text"]
+__all__ = ["analysis", "corpora", "datasets", "layers", "models", "ops", "regularizers", "text"]
 __version__: str

@@ -29,7 +29,9 @@ ROOMS = {
     "regularizers": {"types", "ops"},
     "layers": {"types", "ops", "regularizers"},
     "models": {"types", "_checks", "ops", "regularizers", "layers"},
-    "datasets": set(),
+    # Until the names go that the corpora had in datasets: it gives them when they are asked for.
+    "datasets": {"corpora"},
+    "corpora": {"datasets"},
     "text": set(),
     "analysis": {"layers"},
     "__init__": {"layers", "regularizers", "models", "ops"},
@@ -108,7 +110,7 @@ def no_backend_name(module, tree):
 
 
 def arrows(module, tree):
-    """ops <- regularizers <- layers <- models, analysis; datasets and text are leaves."""
+    """ops <- regularizers <- layers <- models, analysis; datasets <- corpora; text is a leaf."""
     room = room_of(module)
     if room in TOP_ROOMS:
         return
@@ -206,6 +208,7 @@ def test_rule_holds(rule):
         (arrows, "layers/x.py", "import keras_attnpool"),
         (arrows, "models/x.py", "from keras_attnpool.text import Vocabulary"),
         (arrows, "datasets/x.py", "from keras_attnpool import text"),
+        (arrows, "corpora/x.py", "from keras_attnpool.layers import AttentionPooling"),
         (arrows, "text/x.py", "from keras_attnpool.ops import masked_mean"),
         (arrows, "analysis/x.py", "from keras_attnpool import models"),
         (arrows, "layers/x.py", "from keras_attnpool.cli import main"),

@@ -41,10 +41,10 @@ import tokenizers
 seen["heavier"] = added()
 
 import numpy as np
-from keras_attnpool import analysis, datasets, layers, models, ops, regularizers, text
+from keras_attnpool import analysis, corpora, layers, models, ops, regularizers, text
 import keras_attnpool.cli as cli
 
-data = datasets.reviews(20, seed=0)
+data = corpora.reviews(20, seed=0)
 tokenizer = text.WordTokenizer.train(data.texts)
 model = models.AverageEmbedding(tokenizer.vocabulary_size, data.num_classes, embedding_dim=2)
 model.compile("sgd", "sparse_categorical_crossentropy")
@@ -90,7 +90,7 @@ def test_import_is_light(seen):
 def test_a_bare_import_offers_every_room(seen):
     """It loads only those that register what `load_model` looks for; no room needs an extra."""
     assert all(seen["rooms"][room] for room in keras_attnpool.__all__)
-    later = {"keras_attnpool.analysis", "keras_attnpool.datasets", "keras_attnpool.text"}
+    later = {f"keras_attnpool.{room}" for room in ("analysis", "corpora", "datasets", "text")}
     assert not later & set(seen["at_once"])
     assert {"keras_attnpool.layers", "keras_attnpool.models"} <= set(seen["at_once"])
 

@@ -16,7 +16,7 @@ from benchmarks.reproduce import floors, tasks
 from benchmarks.reproduce.engine import Options
 from benchmarks.reproduce.tasks import Task, adam, official
 from benchmarks.reproduce.vectors import word_vectors
-from keras_attnpool import analysis, datasets, layers, text
+from keras_attnpool import analysis, corpora, datasets, layers, text
 
 UNITS = 50
 DIM = 2 * UNITS
@@ -76,7 +76,7 @@ WORDS = "mean of words, no encoder"
 
 def _reviews(folder: str | None) -> tuple[Any, Any, Any]:
     return tuple(
-        datasets.reviews(count, seed=seed) for count, seed in ((3000, 1), (500, 2), (1000, 3))
+        corpora.reviews(count, seed=seed) for count, seed in ((3000, 1), (500, 2), (1000, 3))
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keras_attnpool import datasets
+from keras_attnpool import corpora, datasets
 from keras_attnpool.cli.errors import CommandError, reported
 from keras_attnpool.cli.options import FILE_OPTIONS, flag
 from keras_attnpool.datasets import LabeledTexts
@@ -70,8 +70,8 @@ def load(options: dict[str, Any]) -> tuple[Data, list[str]]:
         elif options["dataset"]:
             whole, test = (_load_public(options["dataset"], split) for split in ("train", "test"))
         else:
-            whole = datasets.reviews(options["train_size"], seed=REVIEW_SEEDS["train"])
-            test = datasets.reviews(options["test_size"], seed=REVIEW_SEEDS["test"])
+            whole = corpora.reviews(options["train_size"], seed=REVIEW_SEEDS["train"])
+            test = corpora.reviews(options["test_size"], seed=REVIEW_SEEDS["test"])
         train, validation = whole.split(VALIDATION_SHARE, options["seed"])
     data = Data(train, validation, test)
     if options["file"] and not remarks:

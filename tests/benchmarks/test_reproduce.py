@@ -13,7 +13,7 @@ from benchmarks.reproduce import book, comparison, engine, floors, pieces, sam
 from benchmarks.reproduce import results as kept
 from benchmarks.reproduce.engine import Options, Row, reproduce, results_of, rows_of
 from benchmarks.reproduce.results import packed, unpacked
-from keras_attnpool import datasets, text
+from keras_attnpool import corpora, text
 
 pytestmark = pytest.mark.one_backend("how runs are kept; the models have their own tests")
 
@@ -261,7 +261,7 @@ def test_right_answers_are_kept_item_by_item():
 
 
 def test_tf_idf_on_texts():
-    made = [datasets.questions(count, seed=seed) for count, seed in ((300, 0), (60, 1), (100, 2))]
+    made = [corpora.questions(count, seed=seed) for count, seed in ((300, 0), (60, 1), (100, 2))]
     result, facts = floors.run("TF-IDF, linear", tuple(made), 0, "accuracy")
     assert result["test_accuracy"] == round(unpacked(result["correct"], 100).mean(), 5)
     assert result["strength"] in floors.STRENGTHS and facts["parameters"] > 300
@@ -300,7 +300,7 @@ def test_tf_idf_on_pairs():
 def toy():
     """Reviews, few."""
     data = object.__new__(comparison.Data)
-    made = [datasets.reviews(count, seed=seed) for count, seed in ((64, 1), (16, 2), (24, 3))]
+    made = [corpora.reviews(count, seed=seed) for count, seed in ((64, 1), (16, 2), (24, 3))]
     data.task = comparison.TASKS["reviews"]
     data.num_classes = 5
     data.tokenizer = comparison.text.WordTokenizer.train(made[0].texts)

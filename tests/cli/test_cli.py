@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import keras_attnpool
-from keras_attnpool import datasets
+from keras_attnpool import corpora, datasets
 from keras_attnpool.cli import data, main, options, runs, train
 
 pytestmark = pytest.mark.one_backend("test_smoke.py trains and predicts under every backend")
@@ -77,7 +77,7 @@ def test_run_folder(trained):
 
 
 def test_accuracy_is_that_of_the_saved_model(trained, capsys):
-    test = datasets.reviews(10, seed=2)
+    test = corpora.reviews(10, seed=2)
     _, out, _ = run_main(capsys, "predict", trained, *test.texts)
     right = [
         line.split("\t")[0] == test.label_names[label]
@@ -142,7 +142,7 @@ def test_train_on_tsv(tmp_path, capsys):
 
 
 def test_public_set(monkeypatch):
-    parts = {"train": datasets.reviews(40, seed=5), "test": datasets.reviews(6, seed=6)}
+    parts = {"train": corpora.reviews(40, seed=5), "test": corpora.reviews(6, seed=6)}
     monkeypatch.setattr(datasets, "load", lambda name, split: parts[split])
     loaded, remarks = data.load(options.DEFAULTS | {"dataset": "r8"})
     assert remarks == []

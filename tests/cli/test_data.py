@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keras_attnpool import datasets
+from keras_attnpool import corpora
 from keras_attnpool.cli import data, main, options, train
 from keras_attnpool.datasets import LabeledTexts
 
@@ -75,7 +75,7 @@ def test_no_remark_on_generated_reviews():
     loaded, remarks = data.load(options.DEFAULTS)
     assert remarks == [] and loaded.sizes["train"] == 7200
     # Nor would there be one if they came from a file.
-    whole = datasets.reviews(8000, seed=1)
+    whole = corpora.reviews(8000, seed=1)
     assert data.header_remark(whole) == data.swap_remark(whole) == []
     assert data.class_remarks(loaded) == data.overlap_remarks(loaded) == []
 

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from keras_attnpool import analysis, datasets, models, text
+from keras_attnpool import analysis, corpora, datasets, models, text
 from keras_attnpool.cli import data, main, report, runs
 from keras_attnpool.cli import options as typed
 from keras_attnpool.cli.attention import read_attention
@@ -45,7 +45,7 @@ def page(trained):
 def read(trained):
     """The test texts, and the model's attention on them."""
     _, tokenizer, model = runs.load(trained)
-    test = datasets.reviews(10, seed=data.REVIEW_SEEDS["test"])
+    test = corpora.reviews(10, seed=data.REVIEW_SEEDS["test"])
     return test, read_attention("lama-encoder", model, tokenizer.encode(test.texts))
 
 
@@ -99,7 +99,7 @@ def test_rationale_scores(page, read):
 
 def test_reviews_are_their_tokens():
     """What the underlining of deciding words stands on."""
-    data = datasets.reviews(300, seed=7)
+    data = corpora.reviews(300, seed=7)
     tokenizer = text.WordTokenizer.train([])
     for content in data.texts:
         assert tokenizer.tokenize(content) == content.lower().split(" ")

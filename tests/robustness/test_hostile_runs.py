@@ -18,7 +18,7 @@ import keras
 import numpy as np
 import pytest
 
-from keras_attnpool import datasets, models, text
+from keras_attnpool import corpora, models, text
 from keras_attnpool.cli import main, runs, train
 from keras_attnpool.cli.options import DEFAULTS
 
@@ -403,10 +403,10 @@ def fake_fit(name, model, checkpoint, parts, options, begin):
 
 @pytest.fixture
 def quick(monkeypatch, tmp_path):
-    reviews = datasets.reviews(20, seed=1), datasets.reviews(6, seed=2)
+    reviews = corpora.reviews(20, seed=1), corpora.reviews(6, seed=2)
     monkeypatch.setattr(train, "_fit", fake_fit)
     monkeypatch.setattr(train, "_predicted", lambda model, batches: np.zeros(6, np.int64))
-    monkeypatch.setattr(datasets, "reviews", lambda size, seed: reviews[seed - 1])
+    monkeypatch.setattr(corpora, "reviews", lambda size, seed: reviews[seed - 1])
     arguments = ["train", "--model", "average", "--embedding-dim", "2", "--hidden-units", "0"]
     arguments += ["--no-report", "--no-baseline", "--out", str(tmp_path / "run")]
     return arguments

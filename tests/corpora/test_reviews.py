@@ -5,20 +5,19 @@ import re
 import numpy as np
 import pytest
 
-from keras_attnpool.datasets import _review_words as lexicon
-from keras_attnpool.datasets import reviews
+from keras_attnpool.corpora import reviews
+from keras_attnpool.corpora._words import group, sections
 
 pytestmark = pytest.mark.one_backend("generates texts")
 
+LISTS = sections("reviews")
 OPINION_WORDS = {
-    word: value
-    for table in (lexicon.ADJECTIVES, lexicon.NOUNS)
-    for value, listed in table.items()
-    for word in listed
+    word: int(value)
+    for name in ("adjectives", "things", "verbs")
+    for value, listed in group(LISTS, name).items()
+    for word in listed.replace("/", " ").split()
 }
-OPINION_WORDS |= {
-    word: value for value, pairs in lexicon.VERBS.items() for pair in pairs for word in pair
-}
+PHRASES = {kind: listed.splitlines() for kind, listed in group(LISTS, "modifiers").items()}
 
 
 @pytest.fixture(scope="module")
@@ -84,23 +83,21 @@ def value_of(words):
         return -2 * sign
     if modifiers in WEAK:
         return -sign
-    if modifiers in lexicon.DOWNTONERS:
+    if modifiers in PHRASES["soft"]:
         return sign
     assert modifiers in INTENSE
     return 2 * sign
 
 
-INTENSE = {*lexicon.INTENSIFIERS, "greatly", "real", "complete", "huge", "total"}
-WEAK = {*lexicon.WEAK_NEGATORS, "no", "little"}
-STRONG = {*lexicon.STRONG_NEGATORS, "nothing", "not a single"}
+INTENSE = {*PHRASES["intense"], "greatly", "real", "complete", "huge", "total"}
+WEAK = {*PHRASES["weak"], "no", "little"}
+STRONG = {*PHRASES["strong"], "nothing", "not a single"}
 MODIFIERS = {word for phrase in INTENSE | WEAK | STRONG for word in phrase.split()}
 
 
 def test_rationales_decide_the_label():
     data = reviews(1500, seed=5, sentences=(1, 2), label_noise=0.0)
-    contrast_words = {
-        word[1:] for line in lexicon.CONTRASTS for word in line.split() if word[0] == "*"
-    }
+    contrast_words = {word[1:] for word in LISTS["contrasts"].split() if word[0] == "*"}
     seen = 0
     kinds = collections.Counter()
     for text, label, mask in zip(data.texts, data.labels, data.rationales, strict=True):
@@ -138,7 +135,7 @@ def test_distractors_are_never_rationales(corpus):
     opinions = 0
     for text, mask in zip(corpus.texts, corpus.rationales, strict=True):
         for tokens, decides in sentences(text, mask):
-            if set(tokens) & set(lexicon.ADVERT):
+            if set(tokens) & set(LISTS["words ADVERT"].split()):
                 assert not decides.any(), tokens
                 opinions += bool(set(tokens) & set(OPINION_WORDS))
     assert opinions > 100

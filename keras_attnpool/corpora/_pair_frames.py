@@ -4,15 +4,17 @@ The rules are stated in the docstring of `sentence_pairs`. Labels, relatedness a
 are computed from frames here; words are no concern of this file.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools
 
-from keras_attnpool.datasets import _pair_words as lexicon
+from keras_attnpool.corpora._words import entries, group, sections
 
 CONTRADICTION, ENTAILMENT, NEUTRAL = range(3)
+LISTS = sections("sentence_pairs")
+TRAITS = {kind: body.split() for kind, body in entries(LISTS["traits"]).items()}
+MANNERS = {kind: body.split() for kind, body in entries(LISTS["manners"]).items()}
+NUMBERS = tuple(LISTS["numbers"].split())
 SLOTS = (
     "quantity",
     "agent_trait",
@@ -42,8 +44,8 @@ UNKNOWN = "?"  # a concept that nothing else has to do with
 class Frame:
     """One event or state: who does what to whom, where and how.
 
-    Every value is a concept of `_pair_words`. `None` says nothing about the slot. `quantity`
-    is "one", a number, "all", "some", "no" or "not all", and counts agents.
+    Every value is a concept of `words/sentence_pairs.txt`. `None` says nothing about the slot.
+    `quantity` is "one", a number, "all", "some", "no" or "not all", and counts agents.
     """
 
     agent: str
@@ -61,51 +63,49 @@ Meaning = tuple[Frame, ...]  # of a sentence: one frame a clause
 Marks = tuple[set[tuple[int, str]], set[tuple[int, str]]]  # (clause, slot) of both sentences
 
 
-def _parents() -> dict[str, str]:
-    traits = [value.split("<") for line in lexicon.TRAITS.values() for value in line.split()]
-    return {
-        **lexicon.NOUNS,
-        **lexicon.VERBS,
-        **lexicon.PLACES,
-        **{value[0]: value[1] for value in traits if len(value) == 2},
-    }
+def tree(body: str) -> dict[str, str]:
+    """Concept -> the next more general one, from lines `general: special special ...`."""
+    lines = [line.split(":") for line in body.splitlines()]
+    return {special: general for general, below in lines for special in below.split()}
 
 
-PARENTS = _parents()
+PLACES = tree(LISTS["places"])
+PARENTS = {
+    **tree(LISTS["nouns"]),
+    **tree(LISTS["verbs"]),
+    **PLACES,
+    **dict(value.split("<") for values in TRAITS.values() for value in values if "<" in value),
+}
 
 
 @functools.cache
 def ancestors(concept: str | None) -> tuple[str, ...]:
     """The concept and all that are more general, nearest first."""
-    found = []
+    line = []
     while concept is not None:
-        found.append(concept)
+        line.append(concept)
         concept = PARENTS.get(concept)
-    return tuple(found)
+    return tuple(line)
 
 
-def _groups() -> dict[str, list[int]]:
-    """Concept -> numbers of the sets of exclusive concepts that list it."""
-    sets = [line.split("; ") for line in lexicon.EXCLUSIVE]
-    sets += [
-        [v.split("<")[0] for v in line.split() if "<" not in v]
-        for line in (*lexicon.TRAITS.values(), *lexicon.MANNERS.values())
-    ]
-    sets += [
-        [child for child, up in lexicon.PLACES.items() if up == place]
-        for place in ("indoors", "outdoors")
-    ]
-    sets += [["indoors", "outdoors"], ["one", *lexicon.NUMBERS]]
-    groups: dict[str, list[int]] = {}
-    for number, concepts in enumerate(sets):
-        for concept in concepts:
-            groups.setdefault(concept, []).append(number)
-    return groups
-
-
-_GROUPS = _groups()
-SYMMETRIC = {action for actions in lexicon.SYMMETRIC.values() for action in actions}
-ASYMMETRIC = {pair[0] for pairs in lexicon.ASYMMETRIC.values() for pair in pairs}
+_EXCLUSIVE = [
+    *(line.split("; ") for line in LISTS["exclusive"].splitlines()),
+    *([value for value in values if "<" not in value] for values in TRAITS.values()),
+    *MANNERS.values(),
+    *([place for place in PLACES if PLACES[place] == top] for top in ("indoors", "outdoors")),
+    ["indoors", "outdoors"],
+    ["one", *NUMBERS],
+]
+# Concept -> numbers of the sets of exclusive concepts that list it.
+_GROUPS: dict[str, set[int]] = {}
+for _number, _concepts in enumerate(_EXCLUSIVE):
+    for _concept in _concepts:
+        _GROUPS.setdefault(_concept, set()).add(_number)
+SYMMETRIC = {kind: tuple(body.splitlines()) for kind, body in group(LISTS, "symmetric").items()}
+# Kind -> (relation, its converse).
+ASYMMETRIC = {kind: entries(body) for kind, body in group(LISTS, "asymmetric").items()}
+_BOTH_WAYS = {action for actions in SYMMETRIC.values() for action in actions}
+_ONE_WAY = {action for actions in ASYMMETRIC.values() for action in actions}
 
 
 @functools.cache
@@ -124,7 +124,7 @@ def alike(first: str | None, second: str | None) -> bool:
 def exclusive(first: str | None, second: str | None) -> bool:
     """Whether nothing can be both."""
     return any(
-        a != b and set(_GROUPS.get(a, ())) & set(_GROUPS.get(b, ()))
+        a != b and _GROUPS.get(a, set()) & _GROUPS.get(b, set())
         for a in ancestors(first)
         for b in ancestors(second)
     )
@@ -143,7 +143,7 @@ def turn(frame: Frame) -> Frame:
 
 def _views(frame: Frame) -> tuple[Frame, ...]:
     """A symmetric relation can be told from both ends."""
-    return (frame, turn(frame)) if frame.action in SYMMETRIC else (frame,)
+    return (frame, turn(frame)) if frame.action in _BOTH_WAYS else (frame,)
 
 
 def _is_group(frame: Frame) -> bool:
@@ -213,7 +213,7 @@ def _goes_back(first: Frame, second: Frame) -> bool:
     """Whether it is one relation between the same two, told the other way round."""
     return (
         first.action == second.action
-        and first.action in ASYMMETRIC
+        and first.action in _ONE_WAY
         and alike(first.agent, second.patient)
         and alike(first.patient, second.agent)
     )
@@ -270,11 +270,11 @@ def _refuted(first: Frame, second: Frame) -> bool:
 
 def _clashes(first: Meaning, second: Meaning) -> list[Marks]:
     """The deciding slots of every reason why both sentences cannot be true."""
-    found: list[Marks] = []
+    reasons: list[Marks] = []
     for i, one in enumerate(first):
         for j, other in enumerate(second):
             if _refuted(one, other):
-                found.append(
+                reasons.append(
                     (
                         {(i, s) for s, new in _changes(one) if not _refuted(new, other)},
                         {(j, s) for s, new in _changes(other) if not _refuted(one, new)},
@@ -283,8 +283,8 @@ def _clashes(first: Meaning, second: Meaning) -> list[Marks]:
     for a, x, i, owner, slot in _facts(first):
         for b, y, j, other_owner, other_slot in _facts(second):
             if alike(a, b) and exclusive(x, y):
-                found.append(({(i, owner), (i, slot)}, {(j, other_owner), (j, other_slot)}))
-    return found
+                reasons.append(({(i, owner), (i, slot)}, {(j, other_owner), (j, other_slot)}))
+    return reasons
 
 
 def _implied(first: Meaning, second: Meaning) -> bool:
@@ -341,7 +341,7 @@ def _overlap(first: Frame, second: Frame) -> float:
     shared = in_place(first, second)
     if first.patient is not None and second.patient is not None:
         crossed = in_place(turn(first), second)
-        if not {first.action, second.action} & SYMMETRIC:
+        if not {first.action, second.action} & _BOTH_WAYS:
             # The right participants in the wrong roles: half of what they are worth.
             roles = ("action", "place", "manner")
             event = sum(
@@ -383,7 +383,7 @@ def _changes(frame: Frame) -> list[tuple[str, Frame]]:
 
 def _unsupported(first: Frame, second: Frame) -> list[str]:
     """Slots of `second` that do not follow from the same ones of `first`."""
-    to_some = second.quantity == "some" and first.quantity in ("all", *lexicon.NUMBERS)
+    to_some = second.quantity == "some" and first.quantity in ("all", *NUMBERS)
     if first.negated != second.negated or not (to_some or first.quantity == second.quantity):
         return [slot for slot in SLOTS if getattr(first, slot) != getattr(second, slot)]
     missing = []
@@ -403,8 +403,8 @@ def rationale(first: Meaning, second: Meaning) -> Marks:
     marks: Marks = (set(), set())
     clashes = _clashes(first, second)
     for reason in clashes:
-        for mine, found in zip(marks, reason, strict=True):
-            mine |= found
+        for mine, slots in zip(marks, reason, strict=True):
+            mine |= slots
     if clashes:
         return marks
     if _implied(first, second):

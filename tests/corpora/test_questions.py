@@ -6,21 +6,21 @@ import re
 import numpy as np
 import pytest
 
-from keras_attnpool.datasets import _question_words as lexicon
-from keras_attnpool.datasets import questions
-from keras_attnpool.datasets.questions import KINDS, LABEL_NAMES, _Writer, _written
+from keras_attnpool.corpora import questions
+from keras_attnpool.corpora._questions import KINDS, LABEL_NAMES, _Writer, _written
+from keras_attnpool.corpora._words import group, sections
 
 pytestmark = pytest.mark.one_backend("generates texts")
 
-NOUNS = {
-    word: label for label, words in enumerate(lexicon.NOUNS.values()) for word in words.split()
-}
+LISTS = sections("questions")
+NOUN_LISTS = [listed.split() for listed in group(LISTS, "nouns").values()]
+NOUNS = {word: label for label, words in enumerate(NOUN_LISTS) for word in words}
 ADVERBS = {
     phrase: LABEL_NAMES.index(name)
-    for name, phrases in lexicon.ADVERBS.items()
-    for phrase in phrases
+    for name, phrases in group(LISTS, "adverbs").items()
+    for phrase in phrases.splitlines()
 }
-DONE = {pair.split()[1] for pair in lexicon.VERBS}
+DONE = {verb.split("/")[1] for verb in LISTS["verbs"].split()}
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +74,8 @@ def test_form(corpus):
 
 
 def test_the_lists_are_large_and_share_no_word():
-    listed = [words.split() for words in lexicon.NOUNS.values()]
-    listed += [words.split() for words in (lexicon.ADJECTIVES, lexicon.DOCUMENTS)]
-    listed += [" ".join(lexicon.VERBS).split()]
+    others = (LISTS["slot A"], LISTS["slot D"], LISTS["verbs"].replace("/", " "))
+    listed = NOUN_LISTS + [words.split() for words in others]
     counts = collections.Counter(word for words in listed for word in words)
     assert [word for word, count in counts.items() if count > 1] == []
     assert min(len(words) for words in listed[:6]) > 110 and len(NOUNS) > 1000
@@ -98,8 +97,9 @@ def test_a_bag_of_words_has_several_types_in_equal_shares(kind):
 
 def test_the_bound_of_the_datasheet():
     shares = []
-    for frames in lexicon.FRAMES.values():
-        sizes = [len(set(frame[0].replace("*", "").split()) & set("XYZW")) for frame in frames]
+    for frames in group(LISTS, "frames").values():
+        firsts = [frame.splitlines()[0].replace("*", "") for frame in frames.split("\n\n")]
+        sizes = [len(set(first.split()) & set("XYZW")) for first in firsts]
         shares.append(np.mean([1 / size for size in sizes]))
     assert round(np.mean(shares), 2) == 0.39 and max(shares) < 0.42
 

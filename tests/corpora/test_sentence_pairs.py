@@ -6,11 +6,11 @@ import re
 import numpy as np
 import pytest
 
-from keras_attnpool.datasets import _pair_words as lexicon
-from keras_attnpool.datasets import sentence_pairs
-from keras_attnpool.datasets._pair_frames import (
+from keras_attnpool.corpora import sentence_pairs
+from keras_attnpool.corpora._pair_frames import (
     CONTRADICTION,
     ENTAILMENT,
+    LISTS,
     NEUTRAL,
     SLOTS,
     UNKNOWN,
@@ -19,11 +19,12 @@ from keras_attnpool.datasets._pair_frames import (
     rationale,
     relatedness,
 )
-from keras_attnpool.datasets.sentence_pairs import _plural, _Writer
+from keras_attnpool.corpora._sentence_pairs import _WORDINGS, _plural, _Writer
+from keras_attnpool.corpora._words import group
 
 pytestmark = pytest.mark.one_backend("generates texts")
 
-SMALL = {"a", "an", "the", *lexicon.JOINS}
+SMALL = {"a", "an", "the", *LISTS["joins"].split()}
 
 
 @pytest.fixture(scope="module")
@@ -284,7 +285,7 @@ def test_rationales_decide(meanings):
     assert min(checked.values()) == 250
 
 
-SYMMETRIC = {action for actions in lexicon.SYMMETRIC.values() for action in actions}
+SYMMETRIC = {action for kind in group(LISTS, "symmetric").values() for action in kind.splitlines()}
 
 
 def test_rationale_tokens_of_a_known_pair():
@@ -303,7 +304,7 @@ def test_rationale_tokens_of_a_known_pair():
 def test_the_plainest_wording():
     data = sentence_pairs(300, seed=2, paraphrase_rate=0.0)
     words = {word for text in data.sentences_a + data.sentences_b for word in text.split()}
-    others = {word for words in lexicon.SYNONYMS.values() for word in words[1:]}
+    others = {word for words in _WORDINGS.values() for word in words[1:] if " " not in word}
     others -= {"talking"}  # its own verb in "talking with"
     assert not words & (others | {"by", "being", "who", "there", "behind"})
 

@@ -1,0 +1,76 @@
+"""What the three generators share: their random draws, and the check of their arguments."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+class Writer:
+    """Draws from one stream of random bits.
+
+    The bits are those of PCG64 itself, which NumPy promises never to change (the methods of a
+    `Generator` carry no such promise).
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.bits = np.random.PCG64(seed)
+        self.buffer: list[float] = []
+
+    def uniform(self) -> float:
+        """A number in [0, 1)."""
+        if not self.buffer:
+            raw = self.bits.random_raw(16384)
+            self.buffer = ((raw >> np.uint64(11)) * 2.0**-53)[::-1].tolist()
+        return self.buffer.pop()
+
+    def chance(self, rate: float) -> bool:
+        """True in this share of the draws."""
+        return self.uniform() < rate
+
+    def below(self, stop: int) -> int:
+        """An integer from 0, each as likely as the others."""
+        return int(self.uniform() * stop)
+
+    def pick(self, items: Sequence[T]) -> T:
+        """One of the items, each as likely as the others."""
+        return items[self.below(len(items))]
+
+    def common(self, items: Sequence[T]) -> T:
+        """One of the items, by Zipf's law: the first are the common ones."""
+        return items[int((len(items) + 1) ** self.uniform()) - 1]
+
+    def shuffled(self, items: Sequence[T]) -> list[T]:
+        """The items in random order."""
+        order = list(items)
+        for i in range(len(order) - 1, 0, -1):
+            j = self.below(i + 1)
+            order[i], order[j] = order[j], order[i]
+        return order
+
+
+def with_articles(tokens: Sequence[str]) -> list[str]:
+    """Makes "an" of "a" and of "A" before a vowel, else "a"."""
+    following = [*tokens[1:], ""]
+    return [
+        ("an" if after[:1] in set("aeiou") else "a") if token in ("a", "A") else token
+        for token, after in zip(tokens, following, strict=True)
+    ]
+
+
+def check_arguments(corpus: str, num_examples: int, seed: int, **rates: float) -> None:
+    """Refuses a size below 1, a negative seed and a rate outside [0, 1].
+
+    Raises:
+        ValueError: With the name of the corpus and of the argument.
+    """
+    for name, value, least in (("num_examples", num_examples, 1), ("seed", seed, 0)):
+        if not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(
+                f"{corpus} expects `{name}` to be an integer >= {least}. Received: {name}={value!r}"
+            )
+    for name, rate in rates.items():
+        if not 0 <= rate <= 1:
+            raise ValueError(f"{corpus} expects `{name}` in [0, 1]. Received: {name}={rate}")
