@@ -1,15 +1,11 @@
 """Fetching a file from its home, whole or not at all."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import hashlib
 import http.client
 import urllib.request
 from pathlib import Path
-
-_CHUNK = 1 << 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,10 +33,10 @@ class Download:
         algorithm, _, expected = self.digest.partition(":")
         with path.open("rb") as file:
             new = functools.partial(hashlib.new, algorithm, usedforsecurity=False)
-            found = hashlib.file_digest(file, new).hexdigest()
-        if found != expected:
+            digest = hashlib.file_digest(file, new).hexdigest()
+        if digest != expected:
             raise ValueError(
-                f"{self.filename} is not the expected file: {algorithm} {found}, "
+                f"{self.filename} is not the expected file: {algorithm} {digest}, "
                 f"expected {expected}"
             )
 
@@ -69,26 +65,15 @@ def _stream(url: str, path: Path, verbose: int) -> None:
     with urllib.request.urlopen(url, timeout=30) as response, path.open("wb") as file:
         length = response.headers.get("Content-Length")
         expected = int(length) if length and length.isdigit() else None
-        progress = _Progress(path.name, expected) if verbose else None
-        received = 0
-        while chunk := response.read(_CHUNK):
+        if verbose:
+            import keras  # here, so that reading a cached set needs no backend
+
+            print(f"Downloading {path.name} (KiB)")
+            bar = keras.utils.Progbar(expected and -(-expected // 1024), unit_name="KiB")
+        while chunk := response.read(1 << 16):
             file.write(chunk)
-            received += len(chunk)
-            if progress:
-                progress.update(received)
+            if verbose:
+                bar.update(-(-file.tell() // 1024))
+        received = file.tell()
     if expected is not None and received != expected:
         raise ConnectionError(f"the download was cut after {received} of {expected} bytes")
-
-
-class _Progress:
-    """Keras's progress bar, counting KiB."""
-
-    def __init__(self, name: str, size: int | None) -> None:
-        import keras  # here, so that reading a cached set needs no backend
-
-        print(f"Downloading {name} (KiB)")
-        target = None if size is None else -(-size // 1024)
-        self.bar = keras.utils.Progbar(target, unit_name="KiB")
-
-    def update(self, received: int) -> None:
-        self.bar.update(-(-received // 1024))

@@ -4,8 +4,6 @@ Every parser takes the downloaded files by name and returns the rows of each
 table by its file name without `.tsv.gz`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import tarfile

@@ -1,7 +1,5 @@
 """The cache's file format: gzipped, tab-separated UTF-8 rows that end in LF."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import os

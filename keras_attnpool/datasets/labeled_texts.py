@@ -1,10 +1,8 @@
 """The two containers that every data set of this package comes in."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -47,48 +45,101 @@ def _checked_rationales(
     return masks
 
 
-def _positions(owner: str, indices: Any, size: int) -> npt.NDArray[np.int64]:
-    """Row numbers from positions or from a boolean array."""
-    chosen = np.asarray(indices)
-    if chosen.size == 0 and chosen.dtype != bool:
-        chosen = chosen.astype(np.int64)
-    is_mask = chosen.dtype == bool and chosen.shape == (size,)
-    if chosen.ndim != 1 or not (is_mask or np.issubdtype(chosen.dtype, np.integer)):
-        raise ValueError(
-            f"{owner}.subset expects integer positions, or a boolean array of shape "
-            f"({size},). Received: dtype={chosen.dtype}, shape={chosen.shape}"
-        )
-    rows: npt.NDArray[np.int64] = np.arange(size)[chosen]
-    return rows
+class _Labeled:
+    """What the two containers share: N rows with one class label each."""
 
+    labels: npt.NDArray[np.int32]
+    label_names: tuple[str, ...]
 
-def _stratified(
-    owner: str, labels: npt.NDArray[np.int32], num_classes: int, fraction: float, seed: int
-) -> npt.NDArray[np.bool_]:
-    """Which rows go to the second part of a split."""
-    if not 0 < fraction < 1:
-        raise ValueError(
-            f"{owner}.split expects `fraction` strictly between 0 and 1. "
-            f"Received: fraction={fraction}"
-        )
-    size = round(fraction * len(labels))
-    if not 0 < size < len(labels):
-        raise ValueError(
-            f"{owner}.split: fraction={fraction} of {len(labels)} texts leaves a part empty."
-        )
-    # Largest remainder: whole rows per class, then the classes that lost most get one more.
-    exact = fraction * np.bincount(labels, minlength=num_classes)
-    quota = np.floor(exact).astype(int)
-    quota[np.argsort(quota - exact, kind="stable")[: size - quota.sum()]] += 1
-    order = np.random.Generator(np.random.PCG64(seed)).permutation(len(labels))
-    part = np.zeros(len(labels), bool)
-    for label, count in enumerate(quota):
-        part[order[labels[order] == label][:count]] = True
-    return part
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.labels)
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes, `len(label_names)`."""
+        return len(self.label_names)
+
+    def subset(self, indices: Sequence[int] | npt.NDArray[Any]) -> Self:
+        """Pick rows by position.
+
+        Args:
+            indices: Integer positions, in the order wanted, or a boolean array of
+                shape `(N,)`.
+
+        Returns:
+            A new set of the same class, with the same `label_names`.
+
+        Raises:
+            ValueError: If `indices` is neither integer nor a boolean array of length N.
+            IndexError: If a position is out of range.
+        """
+        chosen = np.asarray(indices)
+        if chosen.size == 0 and chosen.dtype != bool:
+            chosen = chosen.astype(np.int64)
+        is_mask = chosen.dtype == bool and chosen.shape == (len(self),)
+        if chosen.ndim != 1 or not (is_mask or np.issubdtype(chosen.dtype, np.integer)):
+            raise ValueError(
+                f"{type(self).__name__}.subset expects integer positions, or a boolean array of "
+                f"shape ({len(self)},). Received: dtype={chosen.dtype}, shape={chosen.shape}"
+            )
+        rows = np.arange(len(self))[chosen]
+        columns = {
+            name: column[rows] if isinstance(column, np.ndarray) else [column[i] for i in rows]
+            for name, column in vars(self).items()
+            if name != "label_names" and column is not None
+        }
+        subset: Self = dataclasses.replace(self, **columns)  # type: ignore[type-var]
+        return subset
+
+    def split(self, fraction: float, seed: int = 0) -> tuple[Self, Self]:
+        """Split at random in two parts with the class proportions of the whole.
+
+        Each class gives `fraction` of its rows, rounded so that the sizes add up to
+        `round(fraction * N)`, to the second part. Both parts keep the order of the rows.
+
+        Args:
+            fraction: Share of the second (validation) part, strictly between 0 and 1.
+            seed: Seed of the shuffle; the same seed always gives the same parts.
+
+        Returns:
+            `(rest, part)`: two sets of the same class, `part` with `round(fraction * N)` rows.
+
+        Raises:
+            ValueError: If `fraction` is not in (0, 1), or a part would be empty.
+
+        Example:
+            >>> import numpy as np
+            >>> from keras_attnpool.datasets import LabeledTexts
+            >>> data = LabeledTexts(tuple("abcdefgh"), np.arange(8) % 2, ("no", "yes"))
+            >>> train, validation = data.split(0.25, seed=1)
+            >>> len(train), np.bincount(validation.labels).tolist()
+            (6, [1, 1])
+        """
+        owner = type(self).__name__
+        if not 0 < fraction < 1:
+            raise ValueError(
+                f"{owner}.split expects `fraction` strictly between 0 and 1. "
+                f"Received: fraction={fraction}"
+            )
+        size = round(fraction * len(self))
+        if not 0 < size < len(self):
+            raise ValueError(
+                f"{owner}.split: fraction={fraction} of {len(self)} texts leaves a part empty."
+            )
+        # Largest remainder: whole rows per class, then the classes that lost most get one more.
+        exact = fraction * np.bincount(self.labels, minlength=self.num_classes)
+        quota = np.floor(exact).astype(int)
+        quota[np.argsort(quota - exact, kind="stable")[: size - quota.sum()]] += 1
+        order = np.random.Generator(np.random.PCG64(seed)).permutation(len(self))
+        part = np.zeros(len(self), bool)
+        for label, count in enumerate(quota):
+            part[order[self.labels[order] == label][:count]] = True
+        return self.subset(~part), self.subset(part)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class LabeledTexts:
+class LabeledTexts(_Labeled):
     """Texts with one class label each, and gold rationales where they are known.
 
     Args:
@@ -126,67 +177,9 @@ class LabeledTexts:
         rationales = _checked_rationales("LabeledTexts", "rationales", self.rationales, self.texts)
         object.__setattr__(self, "rationales", rationales)
 
-    def __len__(self) -> int:
-        """Number of texts."""
-        return len(self.texts)
-
-    @property
-    def num_classes(self) -> int:
-        """Number of classes, `len(label_names)`."""
-        return len(self.label_names)
-
-    def subset(self, indices: Sequence[int] | npt.NDArray[Any]) -> LabeledTexts:
-        """Pick rows by position.
-
-        Args:
-            indices: Integer positions, in the order wanted, or a boolean array of
-                shape `(N,)`.
-
-        Returns:
-            A new `LabeledTexts` with the same `label_names`.
-
-        Raises:
-            ValueError: If `indices` is neither integer nor a boolean array of length N.
-            IndexError: If a position is out of range.
-        """
-        positions = _positions("LabeledTexts", indices, len(self))
-        return LabeledTexts(
-            texts=tuple(self.texts[i] for i in positions),
-            labels=self.labels[positions],
-            label_names=self.label_names,
-            rationales=self.rationales and tuple(self.rationales[i] for i in positions),
-        )
-
-    def split(self, fraction: float, seed: int = 0) -> tuple[LabeledTexts, LabeledTexts]:
-        """Split at random in two parts with the class proportions of the whole.
-
-        Each class gives `fraction` of its rows, rounded so that the sizes add up to
-        `round(fraction * N)`, to the second part. Both parts keep the order of the rows.
-
-        Args:
-            fraction: Share of the second (validation) part, strictly between 0 and 1.
-            seed: Seed of the shuffle; the same seed always gives the same parts.
-
-        Returns:
-            `(rest, part)`: two `LabeledTexts`, `part` with `round(fraction * N)` rows.
-
-        Raises:
-            ValueError: If `fraction` is not in (0, 1), or a part would be empty.
-
-        Example:
-            >>> import numpy as np
-            >>> from keras_attnpool.datasets import LabeledTexts
-            >>> data = LabeledTexts(tuple("abcdefgh"), np.arange(8) % 2, ("no", "yes"))
-            >>> train, validation = data.split(0.25, seed=1)
-            >>> len(train), np.bincount(validation.labels).tolist()
-            (6, [1, 1])
-        """
-        part = _stratified("LabeledTexts", self.labels, self.num_classes, fraction, seed)
-        return self.subset(~part), self.subset(part)
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class SentencePairs:
+class SentencePairs(_Labeled):
     """Pairs of sentences with an entailment class each, and what else is known of them.
 
     Args:
@@ -240,54 +233,3 @@ class SentencePairs:
         for name, texts in (("rationales_a", self.sentences_a), ("rationales_b", self.sentences_b)):
             masks = _checked_rationales("SentencePairs", name, getattr(self, name), texts)
             object.__setattr__(self, name, masks)
-
-    def __len__(self) -> int:
-        """Number of pairs."""
-        return len(self.sentences_a)
-
-    @property
-    def num_classes(self) -> int:
-        """Number of entailment classes, `len(label_names)`."""
-        return len(self.label_names)
-
-    def subset(self, indices: Sequence[int] | npt.NDArray[Any]) -> SentencePairs:
-        """Pick pairs by position.
-
-        Args:
-            indices: Integer positions, in the order wanted, or a boolean array of
-                shape `(N,)`.
-
-        Returns:
-            A new `SentencePairs` with the same `label_names`.
-
-        Raises:
-            ValueError: If `indices` is neither integer nor a boolean array of length N.
-            IndexError: If a position is out of range.
-        """
-        positions = _positions("SentencePairs", indices, len(self))
-        return SentencePairs(
-            sentences_a=tuple(self.sentences_a[i] for i in positions),
-            sentences_b=tuple(self.sentences_b[i] for i in positions),
-            labels=self.labels[positions],
-            label_names=self.label_names,
-            relatedness=None if self.relatedness is None else self.relatedness[positions],
-            rationales_a=self.rationales_a and tuple(self.rationales_a[i] for i in positions),
-            rationales_b=self.rationales_b and tuple(self.rationales_b[i] for i in positions),
-        )
-
-    def split(self, fraction: float, seed: int = 0) -> tuple[SentencePairs, SentencePairs]:
-        """Split at random in two parts, as `LabeledTexts.split` does.
-
-        Args:
-            fraction: Share of the second (validation) part, strictly between 0 and 1.
-            seed: Seed of the shuffle; the same seed always gives the same parts.
-
-        Returns:
-            `(rest, part)`: two `SentencePairs` with the class proportions of the whole,
-            `part` with `round(fraction * N)` rows.
-
-        Raises:
-            ValueError: If `fraction` is not in (0, 1), or a part would be empty.
-        """
-        part = _stratified("SentencePairs", self.labels, self.num_classes, fraction, seed)
-        return self.subset(~part), self.subset(part)

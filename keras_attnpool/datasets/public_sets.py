@@ -4,19 +4,19 @@ Each set is looked for in the cache folder, else downloaded from its home,
 checked and converted. Nothing of any set is part of this package.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import inspect
 import os
 import tarfile
 import tempfile
+import tomllib
 import warnings
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,21 @@ from keras_attnpool.datasets import _parsers, _tables
 from keras_attnpool.datasets._download import Download
 from keras_attnpool.datasets.labeled_texts import LabeledTexts, SentencePairs
 
+Row = Sequence[str]
 
-def _first_field(row: Sequence[str]) -> str:
-    return row[0]
-
-
-def _coarse_label(row: Sequence[str]) -> str:
-    return row[0].partition(":")[0]
+# What a damaged file raises in tarfile, zipfile and the parsers; a TypeError or RuntimeError comes
+# of a cut header, a password or an unknown method.
+_DAMAGED = (
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, LookupError),
+    *(OverflowError, ValueError, TypeError, RuntimeError),
+)
+# What is counted in a table, by the name that `public_sets.toml` gives it.
+_KEYS: dict[str, Callable[[Row], str]] = {
+    "class": lambda row: row[0],
+    "coarse_class": lambda row: row[0].partition(":")[0],
+    "rating": lambda row: row[1],
+    "split_and_class": lambda row: f"{row[5]} {row[4]}",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,41 +51,37 @@ class Table:
         counts: Rows per key. With more than one mapping each of them will do in the
             cache; a download must agree with the first.
         key: From a row to the key that is counted.
-        fields: Number of fields of a row.
-        header: Its first row, if it has a header.
+        header: Its first row, if it has a header; without one a row has two fields.
         content: SHA-256 of the uncompressed reference copy, where there is one.
     """
 
     counts: tuple[Mapping[str, int], ...]
-    key: Callable[[Sequence[str]], str] = _first_field
-    fields: int = 2
-    header: tuple[str, ...] | None = None
+    key: Callable[[Row], str] = _KEYS["class"]
+    header: tuple[str, ...] = ()
     content: str | None = None
 
-    def check(self, name: str, rows: Sequence[Sequence[str]]) -> Mapping[str, int]:
-        """Return which of `counts` the rows agree with.
+    def check(self, name: str, rows: Sequence[Row]) -> None:
+        """Compare the rows with `counts`.
 
         Raises:
             ValueError: If they agree with none, or a row has too few or too many fields.
         """
-        start = 0 if self.header is None else 1
-        if start and (not rows or tuple(rows[0]) != self.header):
+        if self.header and (not rows or tuple(rows[0]) != self.header):
             raise ValueError(f"{name}: the header is not {self.header}")
+        width = len(self.header) or 2
         for number, row in enumerate(rows, 1):
-            if len(row) != self.fields:
-                raise ValueError(f"{name}, line {number}: {len(row)} fields, not {self.fields}")
-        found = Counter(self.key(row) for row in rows[start:])
-        for counts in self.counts:
-            if found == counts:
-                return counts
-        wanted = " or ".join(_listed(counts) for counts in self.counts)
-        raise ValueError(f"{name} holds {_listed(found)}; expected {wanted}")
+            if len(row) != width:
+                raise ValueError(f"{name}, line {number}: {len(row)} fields, not {width}")
+        counted = Counter(self.key(row) for row in rows[bool(self.header) :])
+        if counted not in self.counts:
+            expected = " or ".join(map(_listed, self.counts))
+            raise ValueError(f"{name} holds {_listed(counted)}; expected {expected}")
 
 
 def _listed(counts: Mapping[str, int]) -> str:
-    shown = [f"{key[:40]} {count}" for key, count in sorted(counts.items())]
-    more = ", ..." if len(shown) > 12 else ""
-    return f"{sum(counts.values())} rows ({', '.join(shown[:12])}{more})"
+    keys = [f"{key[:40]} {count}" for key, count in sorted(counts.items())]
+    more = ", ..." if len(keys) > 12 else ""
+    return f"{sum(counts.values())} rows ({', '.join(keys[:12])}{more})"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,28 +100,33 @@ class PublicSet:
     page: str
     tables: Mapping[str, Table]
     downloads: tuple[Download, ...] = ()
-    parse: Callable[[Mapping[str, Path]], Mapping[str, Sequence[Sequence[str]]]] | None = None
+    parse: Callable[[Mapping[str, Path]], Mapping[str, Sequence[Row]]] | None = None
 
 
-def _table(content: str | None, **counts: int) -> Table:
-    return Table(
-        ({key.replace("_", "-"): count for key, count in counts.items()},), content=content
-    )
+def _described_sets() -> dict[str, PublicSet]:
+    """The sets of `public_sets.toml`."""
+    file = resources.files("keras_attnpool.datasets") / "public_sets.toml"
+    sets = {}
+    for name, entry in tomllib.loads(file.read_text(encoding="utf-8")).items():
+        tables = {
+            table: Table(
+                tuple(spec["counts"]),
+                _KEYS[spec.get("key", "class")],
+                tuple(spec.get("header", ())),
+                spec.get("content"),
+            )
+            for table, spec in entry["tables"].items()
+        }
+        downloads = tuple(
+            Download(d["filename"], tuple(d["urls"]), d.get("digest"))
+            for d in entry.get("downloads", ())
+        )
+        parse = getattr(_parsers, name, None)
+        sets[name] = PublicSet(entry["folder"], entry["page"], tables, downloads, parse)
+    return sets
 
 
-def _numbered(content: str, *counts: int) -> Table:
-    """A table whose labels are 0, 1, 2 ..."""
-    return Table(({str(label): count for label, count in enumerate(counts)},), content=content)
-
-
-_R8_TRAIN = dict(
-    acq=1596, crude=253, earn=2840, grain=41, interest=190, money_fx=206, ship=108, trade=251
-)
-_R8_TEST = dict(
-    acq=696, crude=121, earn=1083, grain=10, interest=81, money_fx=87, ship=36, trade=75
-)
-_TREC_TRAIN = dict(ABBR=86, DESC=1162, ENTY=1250, HUM=1223, LOC=835, NUM=896)
-_TREC_TEST = dict(ABBR=9, DESC=138, ENTY=94, HUM=65, LOC=81, NUM=113)
+SETS = _described_sets()
 _TREC_FINE = tuple(
     """
     ABBR:abb ABBR:exp DESC:def DESC:desc DESC:manner DESC:reason ENTY:animal ENTY:body ENTY:color
@@ -128,208 +137,8 @@ _TREC_FINE = tuple(
     NUM:ord NUM:other NUM:perc NUM:period NUM:speed NUM:temp NUM:volsize NUM:weight
     """.split()
 )
+_TREC_COARSE = tuple(dict.fromkeys(label.partition(":")[0] for label in _TREC_FINE))
 _IMDB_STARS = ("1", "2", "3", "4", "7", "8", "9", "10")  # nobody gave 5 or 6
-
-
-def _imdb_stars(full: Sequence[int], subset: Sequence[int]) -> Table:
-    counts = tuple(dict(zip(_IMDB_STARS, c, strict=True)) for c in (full, subset))
-    header = _parsers.IMDB_META_HEADER
-    return Table(counts, key=lambda row: row[1], header=header)
-
-
-SETS: dict[str, PublicSet] = {
-    "r8": PublicSet(
-        folder="R8",
-        page="http://www.daviddlewis.com/resources/testcollections/reuters21578/",
-        downloads=(
-            Download(
-                "reuters21578.tar.gz",
-                (
-                    "http://www.daviddlewis.com/resources/testcollections/reuters21578/"
-                    "reuters21578.tar.gz",
-                    "https://kdd.ics.uci.edu/databases/reuters21578/reuters21578.tar.gz",
-                ),
-                "sha256:3bae43c9b14e387f76a61b6d82bf98a4fb5d3ef99ef7e7075ff2ccbcf59f9d30",
-            ),
-        ),
-        parse=_parsers.r8,
-        tables={
-            "train": _table(
-                "7a9f0f429b25039321bf480bcf57afe45483c55596b18f20d03927108752760b", **_R8_TRAIN
-            ),
-            "test": _table(
-                "be614a3bc7f9cd9987bddeb7850a3ca2d4cf51308d6e9d7508301cf5a107072e", **_R8_TEST
-            ),
-            "train.allterms": _table(
-                "015bddccc661d2e604bbdb2bf0405c184f35af21a48a55d8e5a8e9947698b2ed", **_R8_TRAIN
-            ),
-            "test.allterms": _table(
-                "9ed028ab5dbcc8dfb575b2efde93ecc166529e70849dc041113fed6598b0302c", **_R8_TEST
-            ),
-        },
-    ),
-    "trec": PublicSet(
-        folder="TREC",
-        page="https://cogcomp.seas.upenn.edu/Data/QA/QC/",
-        downloads=tuple(
-            Download(name, (f"https://cogcomp.seas.upenn.edu/Data/QA/QC/{name}",))
-            for name in ("train_5500.label", "TREC_10.label")
-        ),
-        parse=_parsers.trec,
-        tables={
-            "train": _table(
-                "0c35c0ad80b2667b10ce8f0beab4e4e6aa72e13bbc3c6b3ffcb10def7fb6428b", **_TREC_TRAIN
-            ),
-            "test": _table(
-                "bc8b9b5aaa3617167b8ff2a5a7028bb7e8a8fb0fc06162a7db9b15566cc0424d", **_TREC_TEST
-            ),
-            "train.fine": Table(
-                (_TREC_TRAIN,),
-                key=_coarse_label,
-                content="4428b0118135b9122ac9671f66fe7fd45c61b08beacb591ddbdc2a1a09ea5834",
-            ),
-            "test.fine": Table(
-                (_TREC_TEST,),
-                key=_coarse_label,
-                content="362f949499f30ea9c006498007971397ad6c9a46c75d598ce7b5729673785de3",
-            ),
-        },
-    ),
-    "sst": PublicSet(
-        folder="SST",
-        page="https://nlp.stanford.edu/sentiment/",
-        downloads=(
-            Download(
-                "trainDevTestTrees_PTB.zip",
-                ("https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",),
-                "sha256:5c613a4f673fc74097d523a2c83f38e0cc462984d847b82c7aaf36b01cbbbfcc",
-            ),
-        ),
-        parse=_parsers.sst,
-        tables={
-            "train": _numbered(
-                "e00b4605977f857795f09f460ae94bddd34e4df03d0ca97b1c0c33a91f563861",
-                *(1092, 2218, 1624, 2322, 1288),
-            ),
-            "dev": _numbered(
-                "850e036e41368beee56cd71aeb69b49444932d5f242bcd7cce7e31a98abb5a63",
-                *(139, 289, 229, 279, 165),
-            ),
-            "test": _numbered(
-                "0ed335e1461d0b79cb827b88ec4a612ecd463f8a6500a6ddf2c9021ee65b2535",
-                *(279, 633, 389, 510, 399),
-            ),
-            "train.phrases": _numbered(
-                "1a9c4f7541613a7b2071b846f24c2ab1586d4a5b7f3acd3a89337700b72760ca",
-                *(7233, 27711, 81658, 33361, 9311),
-            ),
-            "train.binary": _numbered(
-                "fe35e421c3630908f15e99b74db4208de5350bfb4d5ed2d1811d765a2738b20c", 3310, 3610
-            ),
-            "dev.binary": _numbered(
-                "f83ae81070f1c0cc35550ea73435e2e4c25bd766b500d82c9aace5825c3ff816", 428, 444
-            ),
-            "test.binary": _numbered(
-                "25a111e99c1213996d38bba3176a2cd3459f805e9ca8aa4f05651199651795c6", 912, 909
-            ),
-        },
-    ),
-    "subj": PublicSet(
-        folder="SUBJ",
-        page="https://www.cs.cornell.edu/people/pabo/movie-review-data/",
-        downloads=(
-            Download(
-                "rotten_imdb.tar.gz",
-                ("https://www.cs.cornell.edu/people/pabo/movie-review-data/rotten_imdb.tar.gz",),
-            ),
-        ),
-        parse=_parsers.subj,
-        tables={
-            "all": _table(
-                "879a7d918ef78c9744b6d5954f8b0a506a26cfd3d4010a1a68fc80c9c564bbb3",
-                objective=5000,
-                subjective=5000,
-            ),
-        },
-    ),
-    "sick": PublicSet(
-        folder="SICK",
-        page="https://zenodo.org/records/2787612",
-        downloads=(
-            Download("SICK.zip", ("https://zenodo.org/records/2787612/files/SICK.zip?download=1",)),
-        ),
-        parse=_parsers.sick,
-        tables={
-            "sick": Table(
-                (
-                    {
-                        "train NEUTRAL": 2536,
-                        "train ENTAILMENT": 1299,
-                        "train CONTRADICTION": 665,
-                        "dev NEUTRAL": 282,
-                        "dev ENTAILMENT": 144,
-                        "dev CONTRADICTION": 74,
-                        "test NEUTRAL": 2793,
-                        "test ENTAILMENT": 1414,
-                        "test CONTRADICTION": 720,
-                    },
-                ),
-                key=lambda row: f"{row[5]} {row[4]}",
-                fields=6,
-                header=_parsers.SICK_HEADER,
-                content="a095b728defdedae53adfcb7ca626d84130c5bf49ccf4bf229bfde7c41d5193e",
-            ),
-        },
-    ),
-    "imdb": PublicSet(
-        folder="IMDB",
-        page="https://ai.stanford.edu/~amaas/data/sentiment/",
-        downloads=(
-            Download(
-                "aclImdb_v1.tar.gz",
-                ("https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",),
-                "md5:7c2ac02c03563afcf9b574c7e56c153a",
-            ),
-        ),
-        parse=_parsers.imdb,
-        tables={
-            "train": Table(({"neg": 12500, "pos": 12500}, {"neg": 5000, "pos": 5000})),
-            "test": Table(({"neg": 12500, "pos": 12500}, {"neg": 4000, "pos": 4000})),
-            "train.meta": _imdb_stars(
-                (5100, 2284, 2420, 2696, 2496, 3009, 2263, 4732),
-                (2066, 930, 930, 1074, 1020, 1221, 869, 1890),
-            ),
-            "test.meta": _imdb_stars(
-                (5022, 2302, 2541, 2635, 2307, 2850, 2344, 4999),
-                (1566, 742, 841, 851, 738, 868, 763, 1631),
-            ),
-        },
-    ),
-    "hahackathon": PublicSet(
-        folder="HaHackathon",
-        page="https://competitions.codalab.org/competitions/27446",
-        tables={
-            "humor.train": _numbered(
-                "124885f5a7390ffba4c1f19a9ec53f965ff21003ab462577b22e75bd4ea7dd5b", 3068, 4932
-            ),
-            "humor.dev": _numbered(
-                "bc1ff731aa378b9aadafbc7f063fcd8c9f8feafb4fc0e40492bcb7fdefd81333", 368, 632
-            ),
-            "humor.test": _numbered(
-                "0f466e9d0b86945d69eb5111fd736fe036d65231e7b2f4298e341fb24f8fab52", 385, 615
-            ),
-            "controversy.train": _numbered(
-                "170a72f23f47e49e7d22c6863d33e32ae7887e2bcd161bf73dcb9989ca7e4517", 2467, 2465
-            ),
-            "controversy.dev": _numbered(
-                "4ccc62630741b6e803dbd24cc3e3cd59e83911f9091e2a52c2a63957967bfb31", 324, 308
-            ),
-            "controversy.test": _numbered(
-                "2af6e46b3446e142a2351d752e219057780c397e8ba8ace1fe6d17740decf4df", 336, 279
-            ),
-        },
-    ),
-}
 
 
 def cache_folder() -> Path:
@@ -355,7 +164,7 @@ def _rows(source: PublicSet, name: str, verbose: int) -> list[list[str]]:
     path = cache_folder() / source.folder / f"{name}.tsv.gz"
     if not path.is_file():
         _fetch(source, path, verbose)
-    rows, found = _tables.read(path)
+    rows, content = _tables.read(path)
     table = source.tables[name]
     try:
         table.check(str(path), rows)
@@ -364,9 +173,9 @@ def _rows(source: PublicSet, name: str, verbose: int) -> list[list[str]]:
     beside, expected = _hash_file(path), table.content
     if beside.is_file():  # as we write it, or as sha256sum does
         expected = beside.read_text(encoding="utf-8", errors="replace").partition(" ")[0].strip()
-    if expected not in (None, found):
+    if expected not in (None, content):
         raise ValueError(
-            f"{path} is not the expected file: its content has the SHA-256 {found}, expected "
+            f"{path} is not the expected file: its content has the SHA-256 {content}, expected "
             f"{expected}. Delete the file, so that it is fetched again; or, if it is to differ, "
             f"write its SHA-256 into {beside}."
         )
@@ -422,34 +231,20 @@ def _fetch(source: PublicSet, wanted: Path, verbose: int) -> None:
         ) from error
 
 
-def _keep_hash(path: Path, found: str, reference: str | None) -> None:
+def _keep_hash(path: Path, content: str, reference: str | None) -> None:
     """Writes the hash of a table beside it, unless it is known from the reference copy."""
-    if found == reference:
+    if content == reference:
         _hash_file(path).unlink(missing_ok=True)
     else:
-        _hash_file(path).write_text(f"{found}\n", encoding="ascii", newline="\n")
+        _hash_file(path).write_text(f"{content}\n", encoding="ascii", newline="\n")
 
 
-def _converted(
-    source: PublicSet, files: Mapping[str, Path]
-) -> Mapping[str, Sequence[Sequence[str]]]:
+def _converted(source: PublicSet, files: Mapping[str, Path]) -> Mapping[str, Sequence[Row]]:
     """Parse and check the files of a set's home."""
-    assert source.parse is not None  # `_fetch` has seen to it
+    assert source.parse is not None  # `_fetch` refuses the other sets
     try:
         tables = source.parse(files)
-    except (
-        tarfile.TarError,
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        LookupError,
-        OverflowError,
-        ValueError,
-        # What tarfile and zipfile make of a cut header, a password or an unknown method.
-        TypeError,
-        RuntimeError,
-    ) as error:
+    except _DAMAGED as error:
         names = " or ".join(files)
         raise ValueError(
             f"{names} is damaged or not the expected file "
@@ -468,9 +263,9 @@ def _converted(
 
 
 def _labeled(
-    rows: Sequence[Sequence[str]], labels: Sequence[str], names: Sequence[str] | None = None
+    rows: Sequence[Row], labels: Sequence[str], names: Sequence[str] | None = None
 ) -> LabeledTexts:
-    """Rows as LabeledTexts; `labels` as the file has them, `names` as shown."""
+    """Rows as LabeledTexts; `labels` are those of the file, `names` those for the user."""
     index = {label: i for i, label in enumerate(labels)}
     return LabeledTexts(
         texts=tuple(row[1] for row in rows),
@@ -488,20 +283,17 @@ def _check_choice(name: str, argument: str, value: object, choices: Sequence[str
 
 
 def _load_r8(split: str, verbose: int, *, view: str = "allterms") -> LabeledTexts:
-    _check_choice("r8", "split", split, ("train", "test"))
     _check_choice("r8", "view", view, ("allterms", "original"))
     name = f"{split}.allterms" if view == "allterms" else split
     return _labeled(_rows(SETS["r8"], name, verbose), _parsers.R8_TOPICS)
 
 
 def _load_trec(split: str, verbose: int, *, fine: bool = False) -> LabeledTexts:
-    _check_choice("trec", "split", split, ("train", "test"))
     rows = _rows(SETS["trec"], f"{split}.fine" if fine else split, verbose)
-    return _labeled(rows, _TREC_FINE if fine else tuple(_TREC_TRAIN))
+    return _labeled(rows, _TREC_FINE if fine else _TREC_COARSE)
 
 
 def _load_sst5(split: str, verbose: int, *, phrases: bool = False) -> LabeledTexts:
-    _check_choice("sst5", "split", split, ("train", "dev", "test"))
     if phrases and split != "train":
         raise ValueError(
             f"datasets.load('sst5') has phrases for split='train' only. Received: split={split!r}"
@@ -512,12 +304,10 @@ def _load_sst5(split: str, verbose: int, *, phrases: bool = False) -> LabeledTex
 
 
 def _load_sst2(split: str, verbose: int) -> LabeledTexts:
-    _check_choice("sst2", "split", split, ("train", "dev", "test"))
     return _labeled(_rows(SETS["sst"], f"{split}.binary", verbose), "01", ("negative", "positive"))
 
 
 def _load_subj(split: str, verbose: int, *, seed: int = 0) -> LabeledTexts:
-    _check_choice("subj", "split", split, ("train", "test", "all"))
     data = _labeled(_rows(SETS["subj"], "all", verbose), ("objective", "subjective"))
     if split == "all":
         return data
@@ -526,7 +316,6 @@ def _load_subj(split: str, verbose: int, *, seed: int = 0) -> LabeledTexts:
 
 
 def _load_sick(split: str, verbose: int) -> SentencePairs:
-    _check_choice("sick", "split", split, ("train", "dev", "test"))
     names = ("CONTRADICTION", "ENTAILMENT", "NEUTRAL")
     rows = [row for row in _rows(SETS["sick"], "sick", verbose) if row[5] == split]
     return SentencePairs(
@@ -539,7 +328,6 @@ def _load_sick(split: str, verbose: int) -> SentencePairs:
 
 
 def _load_imdb(split: str, verbose: int, *, stars: bool = False) -> LabeledTexts:
-    _check_choice("imdb", "split", split, ("train", "test"))
     rows = _rows(SETS["imdb"], split, verbose)
     if stars:
         meta = _rows(SETS["imdb"], f"{split}.meta", verbose)
@@ -565,24 +353,28 @@ def _load_imdb(split: str, verbose: int, *, stars: bool = False) -> LabeledTexts
     return _labeled(rows, ("neg", "pos"))
 
 
-def _load_hahackathon(
-    split: str, verbose: int, *, task: str, names: tuple[str, str]
-) -> LabeledTexts:
-    _check_choice(task, "split", split, ("train", "dev", "test"))
+def _load_hahackathon(task: str, names: tuple[str, str], split: str, verbose: int) -> LabeledTexts:
     return _labeled(_rows(SETS["hahackathon"], f"{task}.{split}", verbose), "01", names)
 
 
-_LOADERS: dict[str, Callable[..., Any]] = {
-    "r8": _load_r8,
-    "trec": _load_trec,
-    "sst5": _load_sst5,
-    "sst2": _load_sst2,
-    "subj": _load_subj,
-    "sick": _load_sick,
-    "imdb": _load_imdb,
-    "humor": functools.partial(_load_hahackathon, task="humor", names=("not humorous", "humorous")),
-    "controversy": functools.partial(
-        _load_hahackathon, task="controversy", names=("not controversial", "controversial")
+_TWO = ("train", "test")
+_THREE = ("train", "dev", "test")
+# Name -> (splits, loader); the keyword arguments of a loader are the options of the set.
+_LOADERS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
+    "r8": (_TWO, _load_r8),
+    "trec": (_TWO, _load_trec),
+    "sst5": (_THREE, _load_sst5),
+    "sst2": (_THREE, _load_sst2),
+    "subj": ((*_TWO, "all"), _load_subj),
+    "sick": (_THREE, _load_sick),
+    "imdb": (_TWO, _load_imdb),
+    "humor": (
+        _THREE,
+        functools.partial(_load_hahackathon, "humor", ("not humorous", "humorous")),
+    ),
+    "controversy": (
+        _THREE,
+        functools.partial(_load_hahackathon, "controversy", ("not controversial", "controversial")),
     ),
 }
 
@@ -679,17 +471,18 @@ def load(
         raise ValueError(
             f"datasets.load expects `name` to be one of {available()}. Received: name={name!r}"
         )
-    loader = _LOADERS[name]
-    known = [
+    splits, loader = _LOADERS[name]
+    known = tuple(
         option
         for option, parameter in inspect.signature(loader).parameters.items()
-        if parameter.kind is parameter.KEYWORD_ONLY and option not in ("task", "names")
-    ]
+        if parameter.kind is parameter.KEYWORD_ONLY
+    )
     for option in options:
         if option not in known:
-            allowed = f"one of {tuple(known)}" if known else "no options"
+            allowed = f"one of {known}" if known else "no options"
             raise ValueError(
                 f"datasets.load({name!r}) expects {allowed}. Received: {option}={options[option]!r}"
             )
+    _check_choice(name, "split", split, splits)
     result: LabeledTexts | SentencePairs = loader(split, verbose, **options)
     return result

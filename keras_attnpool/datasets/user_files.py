@@ -1,7 +1,5 @@
 """Loaders for a user's own labelled file."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import gzip
