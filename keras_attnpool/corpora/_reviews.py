@@ -2,7 +2,7 @@
 
 import itertools
 from bisect import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -45,11 +45,13 @@ def _patterns(lines: Sequence[str]) -> _Table[Pattern]:
     )
 
 
-def _kinds(lists: Mapping[str, str], name: str) -> dict[str, _Table[Pattern]]:
-    return {kind: _patterns(body.splitlines()) for kind, body in group(lists, name).items()}
-
-
 _LISTS = sections("reviews")
+
+
+def _kinds(name: str) -> dict[str, _Table[Pattern]]:
+    return {kind: _patterns(body.splitlines()) for kind, body in group(_LISTS, name).items()}
+
+
 _OPINION_WORDS = {
     slot: {
         int(value): _Table([word.split("/")[form] for word in body.split()])
@@ -63,7 +65,7 @@ _OPINION_WORDS = {
     )
 }
 _ADJECTIVES = _OPINION_WORDS["ADJ"]
-_MODIFIERS = {
+_MODIFIERS: dict[str, _Table[Sequence[str]]] = {
     kind: _Table([line.split() for line in body.splitlines()])
     for kind, body in group(_LISTS, "modifiers").items()
 }
@@ -71,11 +73,11 @@ _STATEMENTS, _OWN_STATEMENTS, _OPENINGS, _CONTRASTS, _FILLERS = (
     _patterns(_LISTS[name].splitlines())
     for name in ("statements", "own statements", "own openings", "contrasts", "fillers")
 )
-_VERB_FORMS = _kinds(_LISTS, "verb forms")
-_THING_FORMS = _kinds(_LISTS, "thing forms")
-_ABOUT_FORMS = _kinds(_LISTS, "about forms")
-_DISTRACTORS = list(_kinds(_LISTS, "distractors").values())
-_PLAIN_SLOTS = _kinds(_LISTS, "phrases") | {
+_VERB_FORMS = _kinds("verb forms")
+_THING_FORMS = _kinds("thing forms")
+_ABOUT_FORMS = _kinds("about forms")
+_DISTRACTORS = list(_kinds("distractors").values())
+_PLAIN_SLOTS = _kinds("phrases") | {
     slot: _patterns(body.split()) for slot, body in group(_LISTS, "words").items()
 }
 _DOMAINS = [
