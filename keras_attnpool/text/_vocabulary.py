@@ -17,19 +17,7 @@ _VERSION = 1
 
 
 def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
-    """Returns texts as a list, or raises.
-
-    Args:
-        owner: Name for the error message.
-        texts: What should be a sequence of strings.
-
-    Returns:
-        The texts, all of them strings and valid Unicode.
-
-    Raises:
-        TypeError: If `texts` is one string or holds something else than strings.
-        ValueError: If a text is not valid Unicode.
-    """
+    """Returns texts as a list, or raises unless all are strings and valid Unicode."""
     if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
         raise TypeError(
             f"{owner} expects `texts` to be a sequence of strings. Received: {type(texts).__name__}"
@@ -51,45 +39,24 @@ def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
     return texts
 
 
-def check_positive(owner: str, **limits: int | None) -> None:
-    """Raises unless every limit is `None` or a positive integer.
-
-    Args:
-        owner: Name for the error message.
-        **limits: The limits by the names of their arguments.
-
-    Raises:
-        ValueError: If a limit is something else.
-    """
-    for name, limit in limits.items():
-        if limit is None:
+def check_integers(owner: str, least: int = 1, or_none: bool = False, **values: int | None) -> None:
+    """Raises unless every value, given by its name, is an integer from 1 or 0 (or `None`)."""
+    kind = "None or " * or_none + ("a positive integer" if least else "an integer from 0")
+    for name, value in values.items():
+        if value is None and or_none:
             continue
-        if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 1:
-            raise ValueError(
-                f"{owner} expects `{name}` to be None or a positive integer. "
-                f"Received: {name}={limit!r}"
-            )
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{owner} expects `{name}` to be {kind}. Received: {name}={value!r}")
 
 
 def checked_vocabulary(owner: str, vocabulary: Iterable[str]) -> tuple[str, ...]:
-    """Returns a vocabulary as a tuple, or raises.
-
-    Args:
-        owner: Name for the error message.
-        vocabulary: Words, index = id.
-
-    Returns:
-        The words: distinct non-empty strings, the first two `[PAD]` and `[UNK]`.
-
-    Raises:
-        ValueError: If that does not hold.
-    """
+    """Returns distinct non-empty strings, the first two `[PAD]` and `[UNK]`, or raises."""
     words = () if isinstance(vocabulary, str | bytes) else tuple(vocabulary)
     if words[:2] != (PADDING, UNKNOWN):
-        found = vocabulary if isinstance(vocabulary, str | bytes) else words[:2]
+        start = vocabulary if isinstance(vocabulary, str | bytes) else words[:2]
         raise ValueError(
             f"{owner} expects a vocabulary that starts with {PADDING!r}, {UNKNOWN!r}. "
-            f"Received: {reprlib.repr(found)}"
+            f"Received: {reprlib.repr(start)}"
         )
     seen: set[str] = set()
     for index, word in enumerate(words):
@@ -109,22 +76,8 @@ def cut_rows(
     pad_to: int | None,
     truncate: str,
 ) -> tuple[list[list[Any]], int]:
-    """Cuts rows as `encode` is asked to, and says how long they become with padding.
-
-    Args:
-        owner: Name for the error message.
-        rows: One list per text.
-        max_length: Longest length that is kept, or `None`.
-        pad_to: Fixed length, which also cuts, or `None`.
-        truncate: Which part is dropped: `"end"`, `"start"` or `"middle"`.
-
-    Returns:
-        The rows and the length T, at least 1, that none of them exceeds.
-
-    Raises:
-        ValueError: If a length is below 1 or `truncate` is unknown.
-    """
-    check_positive(owner, max_length=max_length, pad_to=pad_to)
+    """Cuts rows as `encode` is asked to; returns them and the length that padding gives them."""
+    check_integers(owner, or_none=True, max_length=max_length, pad_to=pad_to)
     if truncate not in ("end", "start", "middle"):
         raise ValueError(
             f"{owner} expects `truncate` to be 'end', 'start' or 'middle'. "
@@ -232,8 +185,8 @@ class Vocabulary:
             raise ValueError(
                 f"{caller} expects a file written by {owner}.save. Received: no JSON ({error})"
             ) from error
-        found = content.get("format") if isinstance(content, dict) else None
-        if found != f"keras_attnpool.{owner}":
+        is_ours = isinstance(content, dict) and content.get("format") == f"keras_attnpool.{owner}"
+        if not is_ours:
             raise ValueError(
                 f"{caller} expects a file written by {owner}.save. Received: other JSON"
             )

@@ -8,6 +8,8 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
+from keras_attnpool.text._vocabulary import check_integers
+
 _STEP = 8
 
 _Rows = Sequence[npt.ArrayLike] | npt.NDArray[Any]
@@ -45,23 +47,14 @@ def length_buckets(lengths: npt.ArrayLike, num_buckets: int = 3) -> tuple[int, .
         )
     if sizes.min() < 0:
         raise ValueError(f"length_buckets expects lengths from 0. Received: {sizes.min()}")
-    check_integer("length_buckets", "num_buckets", num_buckets)
+    check_integers("length_buckets", num_buckets=num_buckets)
     return least_padding(sizes, num_buckets, _STEP)
 
 
 def least_padding(
     lengths: npt.NDArray[np.integer[Any]], number: int, step: int = 1
 ) -> tuple[int, ...]:
-    """The boundaries of `length_buckets`, rounded up to multiples of any step.
-
-    Args:
-        lengths: Integers from 0, at least one.
-        number: How many boundaries to aim at.
-        step: What they are multiples of, but for the last.
-
-    Returns:
-        Increasing boundaries, the last the greatest length (at least 1).
-    """
+    """The boundaries of `length_buckets`, rounded up to multiples of any step."""
     longest = max(int(lengths.max()), 1)
     steps_needed = np.maximum(-(-lengths.astype(np.int64) // step), 1)
     rounded = np.minimum(steps_needed * step, longest)
@@ -85,24 +78,19 @@ def least_padding(
 class ArrangedBatches(keras.utils.PyDataset):  # type: ignore[misc]
     """Batches out of buckets, in an order that is drawn anew for every epoch.
 
-    What a batch holds is up to the subclass: it gives `_inputs_of` and `_places_of`.
+    What a batch holds is up to the subclass: it gives `_inputs_of` and `_places_of`. Its public
+    arguments are explained there; here come first:
 
     Args:
         bucket_of: Integers of shape `(N,)`, the bucket of every text.
         shapes: For every bucket, the sizes of its batches that differ between buckets.
         used: How many places hold an id in one epoch.
-        labels: Array of shape `(N, ...)`, or `None`.
-        batch_size: Texts in a batch.
-        shuffle: Whether the order changes from epoch to epoch.
-        seed: Seed of the shuffling.
-        sample_weight: Array of shape `(N,)`, or `None`; needs `labels`.
-        **kwargs: Those of `keras.utils.PyDataset`.
     """
 
     def __init__(
         self,
         bucket_of: npt.NDArray[np.int64],
-        shapes: list[tuple[int, ...]],
+        shapes: Sequence[tuple[int, ...]],
         used: int,
         labels: npt.ArrayLike | None,
         batch_size: int,
@@ -113,24 +101,19 @@ class ArrangedBatches(keras.utils.PyDataset):  # type: ignore[misc]
     ) -> None:
         super().__init__(**kwargs)
         owner = type(self).__name__
-        check_integer(owner, "batch_size", batch_size)
-        check_integer(owner, "seed", seed, least=0)
+        check_integers(owner, batch_size=batch_size)
+        check_integers(owner, least=0, seed=seed)
         if labels is None and sample_weight is not None:
             raise ValueError(
                 f"{owner} expects `labels` wherever there is a `sample_weight`. "
                 "Received: labels=None"
             )
-        self._labels = _checked_targets(owner, "labels", labels, len(bucket_of))
-        self._sample_weight = _checked_targets(
-            owner, "sample_weight", sample_weight, len(bucket_of)
-        )
-        self._bucket_of = bucket_of
-        self._shapes = shapes
-        self._used = used
-        self._batch_size = batch_size
-        self._shuffle = bool(shuffle)
-        self._seed = seed
-        self._epoch = 0
+        size = len(bucket_of)
+        self._labels = _checked_targets(owner, "labels", labels, size)
+        self._sample_weight = _checked_targets(owner, "sample_weight", sample_weight, size)
+        self._bucket_of, self._shapes, self._used = bucket_of, shapes, used
+        self._batch_size, self._shuffle = batch_size, bool(shuffle)
+        self._seed, self._epoch = seed, 0
         self._batches = self._arranged()
 
     @property
@@ -226,8 +209,8 @@ class ArrangedBatches(keras.utils.PyDataset):  # type: ignore[misc]
             sizes = (self._shapes[buckets[place]] for place in pair)
             return sum(a != b for a, b in zip(*sizes, strict=True))
 
-        for place, found in enumerate(max(combinations(firsts, 2), key=contrast, default=())):
-            batches[place], batches[found] = batches[found], batches[place]
+        for place, other in enumerate(max(combinations(firsts, 2), key=contrast, default=())):
+            batches[place], batches[other] = batches[other], batches[place]
 
 
 class BucketedBatches(ArrangedBatches):
@@ -316,16 +299,11 @@ class BucketedBatches(ArrangedBatches):
         self._boundaries = _checked_boundaries(
             length_buckets(lengths) if boundaries is None else boundaries, int(lengths.max())
         )
+        bucket_of = np.searchsorted(self._boundaries, lengths)
+        shapes = [(boundary,) for boundary in self._boundaries]
+        total = int(used.sum())
         super().__init__(
-            np.searchsorted(self._boundaries, lengths),
-            [(boundary,) for boundary in self._boundaries],
-            int(used.sum()),
-            labels,
-            batch_size,
-            shuffle,
-            seed,
-            sample_weight,
-            **kwargs,
+            bucket_of, shapes, total, labels, batch_size, shuffle, seed, sample_weight, **kwargs
         )
 
     @property
@@ -345,40 +323,12 @@ class BucketedBatches(ArrangedBatches):
         return len(self._inputs) * len(chosen) * self._boundaries[self._bucket(chosen)]
 
 
-def check_integer(owner: str, name: str, value: int, least: int = 1) -> None:
-    """Raises unless a value is an integer from 1, or from 0.
-
-    Args:
-        owner: Name for the error message.
-        name: The argument's name.
-        value: The value.
-        least: 1 or 0.
-
-    Raises:
-        ValueError: If the value is something else.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        kind = "a positive integer" if least else "an integer from 0"
-        raise ValueError(f"{owner} expects `{name}` to be {kind}. Received: {name}={value!r}")
-
-
 def checked_rows(
     expectation: str, rows: _Rows, where: str = "", ranks: tuple[int, ...] = (1,)
 ) -> list[npt.NDArray[np.int32]]:
-    """The rows of one input without the padding at their ends.
+    """The rows of one input without the padding at their ends, or an error.
 
-    Args:
-        expectation: How the error message begins: who expects what to be rows.
-        rows: The rows of ids.
-        where: How the error message ends.
-        ranks: The ranks that a row may have.
-
-    Returns:
-        A list of int32 arrays.
-
-    Raises:
-        ValueError: If a row has another rank.
-        TypeError: If ids are not integers.
+    The error begins with `expectation` (who expects what to be rows) and ends with `where`.
     """
     if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
         raise ValueError(f"{expectation} to be one row of ids. Received: {rows!r}{where}")

@@ -11,7 +11,7 @@ from keras_attnpool.text._vocabulary import (
     PADDING,
     UNKNOWN,
     Vocabulary,
-    check_positive,
+    check_integers,
     checked_texts,
     cut_rows,
 )
@@ -91,9 +91,7 @@ class CharacterTokenizer(Vocabulary):
         """
         owner = "CharacterTokenizer.train"
         texts = checked_texts(owner, texts)
-        if min_frequency is None:
-            raise ValueError(f"{owner} expects a positive `min_frequency`. Received: None")
-        check_positive(owner, min_frequency=min_frequency)
+        check_integers(owner, min_frequency=min_frequency)
         words = WordTokenizer((PADDING, UNKNOWN), lowercase)
         counts: collections.Counter[str] = collections.Counter()
         for text in texts:
@@ -140,9 +138,7 @@ class CharacterTokenizer(Vocabulary):
         """
         owner = "CharacterTokenizer.encode"
         texts = checked_texts(owner, texts)
-        if max_word_length is None:
-            raise ValueError(f"{owner} expects a positive `max_word_length`. Received: None")
-        check_positive(owner, max_word_length=max_word_length)
+        check_integers(owner, max_word_length=max_word_length)
         words = (self._words.tokenize(text) for text in texts)
         rows, length = cut_rows(owner, words, max_length, pad_to, truncate)
         # Every distinct word is spelled once; place 0 is that of no word.

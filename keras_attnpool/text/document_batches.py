@@ -8,12 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keras_attnpool.text.bucketing import (
-    ArrangedBatches,
-    check_integer,
-    checked_rows,
-    least_padding,
-)
+from keras_attnpool.text._vocabulary import check_integers
+from keras_attnpool.text.bucketing import ArrangedBatches, checked_rows, least_padding
 
 _Document = Sequence[npt.ArrayLike] | npt.NDArray[Any]
 
@@ -111,9 +107,8 @@ class DocumentBatches(ArrangedBatches):
         sample_weight: npt.ArrayLike | None = None,
         **kwargs: Any,
     ) -> None:
-        check_integer("DocumentBatches", "batch_size", batch_size)
-        check_integer("DocumentBatches", "num_buckets", num_buckets)
-        check_integer("DocumentBatches", "packed", packed, least=0)
+        check_integers("DocumentBatches", batch_size=batch_size, num_buckets=num_buckets)
+        check_integers("DocumentBatches", least=0, packed=packed)
         if not hasattr(documents, "__iter__"):
             raise ValueError(
                 f"DocumentBatches expects `documents` to be a list. Received: {documents!r}"
@@ -140,16 +135,10 @@ class DocumentBatches(ArrangedBatches):
         self._packed = packed
         if packed:
             self._pack(bucket_of, widest, owners, batch_size)
+        shapes = list(zip(places, widest.tolist(), strict=True))
+        total = int(self._lengths.sum())
         super().__init__(
-            bucket_of,
-            list(zip(places, widest.tolist(), strict=True)),
-            int(self._lengths.sum()),
-            labels,
-            batch_size,
-            shuffle,
-            seed,
-            sample_weight,
-            **kwargs,
+            bucket_of, shapes, total, labels, batch_size, shuffle, seed, sample_weight, **kwargs
         )
 
     def _pack(
@@ -182,8 +171,8 @@ class DocumentBatches(ArrangedBatches):
         bucket = self._bucket(chosen)
         size, width = self._shapes[bucket]
         places = np.arange(size)
-        taken = places < self._counts[chosen, None]
-        sentences = np.where(taken, self._firsts[chosen, None] + places, -1)
+        is_sentence = places < self._counts[chosen, None]
+        sentences = np.where(is_sentence, self._firsts[chosen, None] + places, -1)
         if not self._packed:
             return self._ids_of(sentences.reshape(-1), width).reshape(*sentences.shape, width)
         real = self._lengths[sentences] > 0
@@ -195,9 +184,9 @@ class DocumentBatches(ArrangedBatches):
         for group, (held, rows) in enumerate(self._groups_of(chosen)):
             members = by_length[done : done + held]
             numbers[members] = np.arange(above + 1, above + held + 1)
-            found = np.full(rows, -1)
-            found[:held] = flat[members]
-            inputs[f"sentences_{group}"] = self._ids_of(found, widths[group])
+            row_sentences = np.full(rows, -1)
+            row_sentences[:held] = flat[members]
+            inputs[f"sentences_{group}"] = self._ids_of(row_sentences, widths[group])
             done += held
             above += rows
         inputs["documents"] = np.zeros(sentences.shape, np.int32)
@@ -254,15 +243,9 @@ def _checked_sentences(document: _Document, index: int) -> list[npt.NDArray[np.i
 
 
 def _rooms(widths: list[int], fitting: npt.NDArray[np.int64], size: int) -> list[int]:
-    """How many rows every group but the last has in a batch of this size.
+    """How many rows each of the K groups but the last has in a batch of this size.
 
-    Args:
-        widths: The widths of the K groups.
-        fitting: Integers `(n, K)`, how many sentences of every document fit in every group.
-        size: Documents in a batch.
-
-    Returns:
-        K - 1 positive integers.
+    `fitting`, `(n, K)`, tells how many sentences of every document fit in every group.
     """
     mean = size * fitting.mean(axis=0)
     # Of the sum over `size` of the n documents, drawn without putting back.

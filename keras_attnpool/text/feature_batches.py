@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
-from keras_attnpool.text.bucketing import check_integer
+from keras_attnpool.text._vocabulary import check_integers
 
 
 class FeatureBatches(keras.utils.PyDataset):  # type: ignore[misc]
@@ -55,17 +55,15 @@ class FeatureBatches(keras.utils.PyDataset):  # type: ignore[misc]
     ) -> None:
         super().__init__(**kwargs)
         owner = "FeatureBatches"
-        check_integer(owner, "batch_size", batch_size)
-        check_integer(owner, "seed", seed, least=0)
+        check_integers(owner, batch_size=batch_size)
+        check_integers(owner, least=0, seed=seed)
         if not isinstance(features, dict) or set(features) != {"features", "padding_mask"}:
             raise ValueError(
                 f"{owner} expects `features` to hold 'features' and 'padding_mask'. "
                 f"Received: {list(features) if isinstance(features, dict) else type(features)}"
             )
-        self._features, self._mask = (
-            features["features"],
-            np.asarray(features["padding_mask"], bool),
-        )
+        self._features = features["features"]
+        self._mask = np.asarray(features["padding_mask"], bool)
         shape = np.shape(self._features)
         if len(shape) != 3 or self._mask.shape != shape[:2]:
             raise ValueError(
@@ -79,12 +77,8 @@ class FeatureBatches(keras.utils.PyDataset):  # type: ignore[misc]
                 f"Received: labels of shape {self._labels.shape}"
             )
         self._rows = np.arange(shape[0]) if rows is None else np.asarray(rows)
-        fits = self._rows.ndim == 1 and np.issubdtype(self._rows.dtype, np.integer)
-        if (
-            not fits
-            or not len(self._rows)
-            or not 0 <= self._rows.min() <= self._rows.max() < shape[0]
-        ):
+        are_rows = self._rows.ndim == 1 and np.issubdtype(self._rows.dtype, np.integer)
+        if not (are_rows and self._rows.size and np.isin(self._rows, np.arange(shape[0])).all()):
             raise ValueError(
                 f"{owner} expects `rows` to be integers from 0 to {shape[0] - 1}, at least one. "
                 f"Received: rows={rows!r} of {shape[0]} texts"

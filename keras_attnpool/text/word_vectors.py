@@ -73,13 +73,7 @@ def word2vec(
         from gensim.models import Word2Vec
     except ImportError as error:
         raise ImportError("word2vec needs gensim: pip install keras_attnpool[text]") from error
-    numbers = {
-        "dim": dim,
-        "window": window,
-        "epochs": epochs,
-        "min_count": min_count,
-        "workers": workers,
-    }
+    numbers = dict(dim=dim, window=window, epochs=epochs, min_count=min_count, workers=workers)
     for name, number in numbers.items():
         if number < 1:
             raise ValueError(f"word2vec expects `{name}` of 1 or more. Received: {name}={number}")
@@ -155,7 +149,7 @@ def load_word_vectors(
         vocabulary = checked_vocabulary("load_word_vectors", tokenizer_or_vocabulary)
     wanted = {word: index for index, word in enumerate(vocabulary)}
     del wanted[vocabulary[0]]
-    found: dict[int, npt.NDArray[np.float32]] = {}
+    vector_of: dict[int, npt.NDArray[np.float32]] = {}
     dim = 0
     for number, line in _lines(owner, path):
         fields = line.split(" ")
@@ -169,15 +163,15 @@ def load_word_vectors(
             )
         # A few published words contain spaces, so the numbers are counted from the right.
         index = wanted.get(" ".join(fields[:-dim]))
-        if index is not None and index not in found:
-            found[index] = _vector(f"{owner}, line {number}", fields[-dim:])
+        if index is not None and index not in vector_of:
+            vector_of[index] = _vector(f"{owner}, line {number}", fields[-dim:])
     if not dim:
         raise ValueError(f"{owner} expects a file with word vectors. Received: an empty file")
     vectors = _random_vectors(len(vocabulary), dim, seed)
-    for index, vector in found.items():
+    for index, vector in vector_of.items():
         vectors[index] = vector
-    found.pop(1, None)  # [UNK]: a file may have it, but it is no word.
-    return vectors, len(found) / max(len(vocabulary) - 2, 1)
+    vector_of.pop(1, None)  # [UNK]: a file may have it, but it is no word.
+    return vectors, len(vector_of) / max(len(vocabulary) - 2, 1)
 
 
 def _lines(owner: str, path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
