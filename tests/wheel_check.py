@@ -44,6 +44,10 @@ def check_use(source: Path) -> None:
     assert installed != source, f"imported from the source tree: {installed}"
     assert importlib.metadata.version("keras_attnpool") == keras_attnpool.__version__
 
+    # Their word lists and the descriptions of the public sets are data files of the package.
+    assert len(keras_attnpool.corpora.sentence_pairs(10)) == 10
+    assert "r8" in keras_attnpool.datasets.available()
+
     tokens = keras.Input((None,), dtype="int32")
     states = keras.layers.Embedding(50, 8, mask_zero=True)(tokens)
     pooled = LowRankAttentionPooling(num_heads=2)(states)
