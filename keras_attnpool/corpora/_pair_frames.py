@@ -4,9 +4,9 @@ The rules are stated in the docstring of `sentence_pairs`. Labels, relatedness a
 are computed from frames here; words are no concern of this file.
 """
 
-import dataclasses
 import functools
 import itertools
+from typing import Any, NamedTuple
 
 from keras_attnpool.corpora._words import entries, group, sections
 
@@ -40,8 +40,7 @@ _OWNED = (("agent", "agent_trait"), ("patient", "patient_trait"), ("agent", "qua
 UNKNOWN = "?"  # a concept that nothing else has to do with
 
 
-@dataclasses.dataclass(frozen=True)
-class Frame:
+class Frame(NamedTuple):
     """One event or state: who does what to whom, where and how.
 
     Every value is a concept of `words/sentence_pairs.txt`. `None` says nothing about the slot.
@@ -132,8 +131,7 @@ def exclusive(first: str | None, second: str | None) -> bool:
 
 def turn(frame: Frame) -> Frame:
     """The frame with its two participants exchanged."""
-    return dataclasses.replace(
-        frame,
+    return frame._replace(
         agent=frame.patient or UNKNOWN,
         patient=frame.agent,
         agent_trait=frame.patient_trait,
@@ -367,9 +365,9 @@ def relatedness(first: Meaning, second: Meaning) -> float:
     return round(1 + 8 * best / total, 2)
 
 
-def with_value(frame: Frame, slot: str, value: str | bool | None) -> Frame:
+def with_value(frame: Frame, slot: str, value: Any) -> Frame:
     """The frame with another value of one slot."""
-    return dataclasses.replace(frame, **{slot: value})  # type: ignore[arg-type]
+    return frame._replace(**{slot: value})
 
 
 def _changes(frame: Frame) -> list[tuple[str, Frame]]:

@@ -1,8 +1,8 @@
 """The corpus of sentence pairs."""
 
-import dataclasses
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -172,15 +172,15 @@ def _exchanges(meaning: Meaning) -> list[Meaning]:
             mine = {slot: getattr(one, slot) for slot in slots}
             its = {slot: getattr(other, slot) for slot in slots}
             if mine != its:
-                others.append((dataclasses.replace(one, **its), dataclasses.replace(other, **mine)))
+                others.append((one._replace(**its), other._replace(**mine)))
     elif meaning[0].patient is not None:
         (frame,) = meaning
         turned = turn(frame)
         traits = {slot: getattr(turned, slot) for slot in ("agent_trait", "patient_trait")}
         nouns = {slot: getattr(turned, slot) for slot in ("agent", "patient")}
-        others = [(turned,), (dataclasses.replace(frame, **nouns),)]
+        others = [(turned,), (frame._replace(**nouns),)]
         if frame.agent_trait != frame.patient_trait:
-            others.append((dataclasses.replace(frame, **traits),))
+            others.append((frame._replace(**traits),))
     return others
 
 
@@ -198,7 +198,7 @@ class _Writer(Writer):
 
     def decorated(self, frame: Frame, trait_rate: float, place_rate: float) -> Frame:
         """With traits, a place and a manner, each or not."""
-        new: dict[str, str | None] = {}
+        new: dict[str, Any] = {}
         if self.chance(trait_rate):
             new["agent_trait"] = self.common(_traits(frame.agent))
         if frame.patient is not None and self.chance(trait_rate):
@@ -207,7 +207,7 @@ class _Writer(Writer):
             new["place"] = self.common(tuple(PLACES))
         if _manners(frame.action) and self.chance(place_rate):
             new["manner"] = self.common(_manners(frame.action))
-        return dataclasses.replace(frame, **new)  # type: ignore[arg-type]
+        return frame._replace(**new)
 
     def doing(self, trait_rate: float, place_rate: float) -> Frame:
         """Somebody does something."""
@@ -236,17 +236,17 @@ class _Writer(Writer):
         kind = self.pick(("deed", "deed", "relation", "doings", "doings", "groups", "group"))
         if kind == "deed" or kind == "relation":
             frame = self.deed() if kind == "deed" else self.relation()
-            return (dataclasses.replace(frame, negated=self.chance(0.25)),)
+            return (frame._replace(negated=self.chance(0.25)),)
         if kind == "group":
             frame = self.deed() if self.chance(0.5) else self.doing(0.5, 0.5)
-            return (dataclasses.replace(frame, quantity=self.pick(tuple(_QUANTITIES))),)
+            return (frame._replace(quantity=self.pick(tuple(_QUANTITIES))),)
         frames = tuple(self.doing(0.4, 0.15) for _ in range(2))
         if kind == "groups":
             some = (*("all", "some", "no", "not all") * 2, *NUMBERS)
-            return tuple(dataclasses.replace(f, quantity=self.pick(some)) for f in frames)
+            return tuple(f._replace(quantity=self.pick(some)) for f in frames)
         denied = self.chance(0.4)  # one of the two more often than both or none
         which = denied, (not denied if self.chance(0.6) else denied)
-        return tuple(dataclasses.replace(f, negated=n) for f, n in zip(frames, which, strict=True))
+        return tuple(f._replace(negated=n) for f, n in zip(frames, which, strict=True))
 
     # Edits: another meaning from a meaning. One that does not apply returns it unchanged.
 
@@ -324,7 +324,7 @@ class _Writer(Writer):
         new = with_value(frame, slot, value)
         opposed = slot != "negated" and exclusive(getattr(frame, slot), getattr(new, slot))
         if opposed and frame.quantity == "one" and self.chance(0.5):
-            new = dataclasses.replace(new, negated=not new.negated)
+            new = new._replace(negated=not new.negated)
         return new
 
     def actions(self, frame: Frame) -> Sequence[str]:

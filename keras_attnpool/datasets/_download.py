@@ -10,24 +10,14 @@ from pathlib import Path
 
 @dataclasses.dataclass(frozen=True)
 class Download:
-    """A file at a data set's home.
+    """A file at the home of a data set."""
 
-    Args:
-        filename: Its name, also of a copy fetched by hand.
-        urls: Where it is found; tried in this order.
-        digest: `"sha256:..."` or `"md5:..."` of the file, or `None` if not known.
-    """
-
-    filename: str
-    urls: tuple[str, ...]
-    digest: str | None = None
+    filename: str  # also of a copy that the user fetched by hand
+    urls: tuple[str, ...]  # tried in this order
+    digest: str | None = None  # "sha256:..." or "md5:...", if it is known
 
     def check(self, path: Path) -> None:
-        """Compare the file at `path` with the known hash.
-
-        Raises:
-            ValueError: If it is another file.
-        """
+        """Raises a ValueError if the file at `path` has another hash."""
         if self.digest is None:
             return
         algorithm, _, expected = self.digest.partition(":")
@@ -43,9 +33,8 @@ class Download:
     def fetch(self, folder: Path, verbose: int) -> Path:
         """Download into `folder` and check.
 
-        Raises:
-            ConnectionError: If no address answers with a whole file.
-            ValueError: If a whole file came that is not the expected one.
+        Raises a ConnectionError if no address answers with a whole file, and a ValueError if a
+        whole file came that is not the expected one.
         """
         path = folder / self.filename
         reasons = []

@@ -59,14 +59,14 @@ def r8(files: Files) -> dict[str, Rows]:
     for name in sorted(stories):
         for attributes, content in _STORY.findall(stories[name]):
             split = re.search(r'LEWISSPLIT="(TRAIN|TEST)"', attributes)
-            topics_found = _TOPICS.search(content)
-            topics = re.findall(r"<D>(.*?)</D>", topics_found[1]) if topics_found else []
+            listed = _TOPICS.search(content)
+            topics = re.findall(r"<D>(.*?)</D>", listed[1]) if listed else []
             text = _TEXT.search(content)
             usable = split and text and ' TOPICS="YES"' in f" {attributes}"
             if not usable or len(topics) != 1 or topics[0] not in R8_TOPICS:
                 continue
             assert split and text  # `usable`, for the type checker
-            parts = [found[1] for tag in (_TITLE, _BODY) if (found := tag.search(text[1]))]
+            parts = [part[1] for tag in (_TITLE, _BODY) if (part := tag.search(text[1]))]
             story = _plain_text(" ".join(parts or [text[1]]))
             tables[split[1].lower()].append((topics[0], story))
     for split_name in ("train", "test"):
@@ -166,15 +166,15 @@ def imdb(files: Files) -> dict[str, Rows]:
     """One file a review, `aclImdb/train/neg/ID_RATING.txt`, in the order of the path's SHA-1."""
     reviews: dict[str, list[tuple[str, str, str, str, str]]] = {"train": [], "test": []}
     for name, content in _tar_members(files["aclImdb_v1.tar.gz"]):
-        found = re.search(r"aclImdb/(train|test)/(neg|pos)/(\d+)_(\d+)\.txt$", name)
-        if found:
-            split, label, number, rating = found.groups()
-            order = hashlib.sha1(found[0].encode()).hexdigest()
+        path = re.search(r"aclImdb/(train|test)/(neg|pos)/(\d+)_(\d+)\.txt$", name)
+        if path:
+            split, label, number, rating = path.groups()
+            order = hashlib.sha1(path[0].encode()).hexdigest()
             text = content.decode("utf-8")
             reviews[split].append((order, label, text, f"{label}/{number}", rating))
     tables: dict[str, Rows] = {}
-    for split, found_reviews in reviews.items():
-        found_reviews.sort()
-        tables[split] = [(label, text) for _, label, text, _, _ in found_reviews]
-        tables[f"{split}.meta"] = [IMDB_META_HEADER, *(row[3:] for row in found_reviews)]
+    for split, rows in reviews.items():
+        rows.sort()
+        tables[split] = [(label, text) for _, label, text, _, _ in rows]
+        tables[f"{split}.meta"] = [IMDB_META_HEADER, *(row[3:] for row in rows)]
     return tables

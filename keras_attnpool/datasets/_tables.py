@@ -27,11 +27,7 @@ def content_hash(rows: Iterable[Row]) -> str:
 
 
 def read(path: Path) -> tuple[list[list[str]], str]:
-    """Read a table: its rows, and the SHA-256 of its uncompressed bytes.
-
-    Raises:
-        ValueError: If the file is cut short, not gzip or not UTF-8.
-    """
+    """Read a table: its rows, and the SHA-256 of its uncompressed bytes."""
     try:
         content = gzip.decompress(path.read_bytes())
         text = content.decode("utf-8")

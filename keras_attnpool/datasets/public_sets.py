@@ -45,27 +45,19 @@ _KEYS: dict[str, Callable[[Row], str]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """What a table of the cache must hold.
+    """What a table of the cache must hold."""
 
-    Args:
-        counts: Rows per key. With more than one mapping each of them will do in the
-            cache; a download must agree with the first.
-        key: From a row to the key that is counted.
-        header: Its first row, if it has a header; without one a row has two fields.
-        content: SHA-256 of the uncompressed reference copy, where there is one.
-    """
-
+    # Rows per key: a table of the cache agrees with one of these, a download with the first.
     counts: tuple[Mapping[str, int], ...]
+    # From a row to the key that is counted.
     key: Callable[[Row], str] = _KEYS["class"]
+    # The first row, if the table has a header; without one a row has two fields.
     header: tuple[str, ...] = ()
+    # SHA-256 of the uncompressed reference copy, where there is one.
     content: str | None = None
 
     def check(self, name: str, rows: Sequence[Row]) -> None:
-        """Compare the rows with `counts`.
-
-        Raises:
-            ValueError: If they agree with none, or a row has too few or too many fields.
-        """
+        """Raises a ValueError if the rows do not agree with what is said here."""
         if self.header and (not rows or tuple(rows[0]) != self.header):
             raise ValueError(f"{name}: the header is not {self.header}")
         width = len(self.header) or 2
@@ -86,20 +78,14 @@ def _listed(counts: Mapping[str, int]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class PublicSet:
-    """Where a set comes from and what it must hold.
+    """Where a set comes from and what it must hold."""
 
-    Args:
-        folder: Its folder in the cache.
-        page: Its home page.
-        tables: What each table must hold, by file name without `.tsv.gz`.
-        downloads: The files of its home; none if they cannot be had without registering.
-        parse: From the downloaded files to the rows of every table.
-    """
-
-    folder: str
-    page: str
-    tables: Mapping[str, Table]
+    folder: str  # in the cache
+    page: str  # its home
+    tables: Mapping[str, Table]  # by file name without `.tsv.gz`
+    # None if the home asks for registration.
     downloads: tuple[Download, ...] = ()
+    # From the downloaded files to the rows of every table.
     parse: Callable[[Mapping[str, Path]], Mapping[str, Sequence[Row]]] | None = None
 
 
@@ -400,11 +386,11 @@ def load(
 
     The cache folder is the one that the environment variable
     `KERAS_ATTNPOOL_DATA` names; if that is not set, `keras_attnpool` in Keras's own
-    folder (`~/.keras`, or `KERAS_HOME`). It is only written to when a table is missing,
-    which fetches the whole set; a read-only folder that has the sets will do. A download is
+    folder (`~/.keras`, or `KERAS_HOME`). `load` writes to it only when a table is missing, and
+    then fetches the whole set; so a read-only folder that has the sets is enough. A download is
     checked (its hash where one is known, the number of rows of every class) and
-    converted before anything appears in the cache; whatever goes wrong leaves
-    nothing half-written. A file of the set's home that you put into the set's
+    converted before anything appears in the cache; no error leaves a half-written
+    file. A file of the set's home that you put into the set's
     folder by hand is used instead of a download.
 
     A table of the cache is checked whenever it is read: the number of rows of every class, and

@@ -41,8 +41,8 @@ def load_tsv(
         label_names: The classes, in order, for instance those of the training file
             (`train.label_names`); any other label is an error. `None` takes the labels
             found, sorted (as numbers if all of them are).
-        encoding: Encoding of the file. A byte order mark is dropped; that of UTF-16 is
-            taken at its word.
+        encoding: Encoding of the file. A byte order mark is dropped; that of UTF-16 replaces
+            the default.
 
     Returns:
         `LabeledTexts` in the order of the lines: labels int32 of shape `(N,)`, no
@@ -89,29 +89,21 @@ def load_csv(
     Fields may be quoted with `"` and then hold delimiters and line breaks.
 
     Args:
-        path: The file; gzip is recognised by its content.
-        text_column: Name of the text's column, or its position from 0.
-        label_column: Name of the label's column, or its position from 0.
+        path: As in `load_tsv`.
+        text_column: As in `load_tsv`.
+        label_column: As in `load_tsv`.
         header: Whether the first row names the columns. Columns can only be given by
             position if not.
-        label_names: The classes, in order, for instance those of the training file
-            (`train.label_names`); any other label is an error. `None` takes the labels
-            found, sorted (as numbers if all of them are).
+        label_names: As in `load_tsv`.
         delimiter: Character between fields.
-        encoding: Encoding of the file. A byte order mark is dropped; that of UTF-16 is
-            taken at its word.
+        encoding: As in `load_tsv`.
 
     Returns:
-        `LabeledTexts` in the order of the rows: labels int32 of shape `(N,)`, no
-        rationales. White space around texts and labels is dropped.
+        `LabeledTexts` in the order of the rows, as from `load_tsv`.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: With file name and line, for: bytes that are not in `encoding`,
-            missing columns, one column for both, rows with more or fewer fields than the
-            first, a quotation mark that is never closed, empty texts or labels, unknown
-            labels, a single class, no rows, a gzip file that is damaged or holds more than
-            1 GiB.
+        ValueError: As in `load_tsv`, and for a quotation mark that is never closed.
 
     Example:
         ```python
@@ -173,7 +165,7 @@ def _unpacked(path: Path, content: bytes) -> bytes:
 
 
 def _csv_rows(path: Path, content: str, delimiter: str) -> Iterator[Row]:
-    # Texts may be longer than csv's default limit; the limit is global, so it is put back.
+    # Texts may be longer than csv's default limit. The limit is global, so we put it back.
     limit = csv.field_size_limit(max(len(content), 131072))
     reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True)
     start = 1

@@ -16,10 +16,10 @@ _Rows = Sequence[npt.ArrayLike] | npt.NDArray[Any]
 
 
 def length_buckets(lengths: npt.ArrayLike, num_buckets: int = 3) -> tuple[int, ...]:
-    """Chooses the lengths that batches are padded to, so that there is as little padding as can be.
+    """Chooses the lengths that batches are padded to, with the least padding.
 
-    Every text is padded to the first boundary that it fits in. No other boundaries of the kind
-    returned, and of that number, give less padding in total.
+    Every text is padded to the first boundary that it fits in. No other boundaries of
+    this kind and number give less padding in total.
 
     Args:
         lengths: Integers of shape `(N,)`, the number of tokens of every text.
@@ -201,7 +201,7 @@ class ArrangedBatches(keras.utils.PyDataset):  # type: ignore[misc]
         return batches
 
     def _put_contrast_first(self, batches: list[npt.NDArray[np.int64]]) -> None:
-        """Moves two batches that differ in every size that varies, where any do, to the front."""
+        """Moves two batches to the front that differ in as many sizes as possible."""
         buckets = [self._bucket(batch) for batch in batches]
         firsts = sorted(buckets.index(bucket) for bucket in set(buckets))
 
@@ -230,7 +230,7 @@ class BucketedBatches(ArrangedBatches):
     from them that the length varies.
 
     Several inputs, such as the two texts of a pair, are given by name and served by name. Row i
-    of each belongs together: the longest of them decides on the bucket, and all are padded to
+    of all belongs together: the longest of them decides on the bucket, and all are padded to
     its boundary. The characters of the words are such an input as well, with W ids per step.
 
     Args:

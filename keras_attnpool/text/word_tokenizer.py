@@ -17,7 +17,7 @@ from keras_attnpool.text._vocabulary import (
 )
 from keras_attnpool.text.sentences import split_sentences
 
-# The Rust side keeps about a hundred bytes per token of a batch: bounded this way.
+# The Rust side keeps about a hundred bytes per token of a batch: this bounds them.
 _TEXTS_AT_ONCE = 1024
 
 
@@ -127,7 +127,7 @@ class WordTokenizer(Vocabulary):
         )
         rust = _rust_tokenizer((PADDING, UNKNOWN), lowercase)
         rust.train_from_iterator(texts, trainer)
-        # The trained object also looks for "[PAD]" inside texts; the one built here does not.
+        # The trained object also looks for "[PAD]" inside texts; `cls` builds one that does not.
         ids = rust.get_vocab()
         return cls(sorted(ids, key=ids.__getitem__), lowercase)
 

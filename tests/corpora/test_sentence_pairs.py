@@ -1,5 +1,4 @@
 import collections
-import dataclasses
 import hashlib
 import re
 
@@ -106,7 +105,7 @@ RUN = Frame("dog", "running", place="park")
 
 
 def but(frame, **values):
-    return dataclasses.replace(frame, **values)
+    return frame._replace(**values)
 
 
 # (first, second, label): one clause each, or two.
@@ -193,7 +192,7 @@ KNOWN = [
 
 
 def meaning(frames):
-    return frames if isinstance(frames, tuple) else (frames,)
+    return (frames,) if isinstance(frames, Frame) else frames
 
 
 @pytest.mark.parametrize(("first", "second", "expected"), KNOWN)
