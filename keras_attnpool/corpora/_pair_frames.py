@@ -1,41 +1,30 @@
 """The meaning of `sentence_pairs`: frames, and what follows from one about another.
 
-The rules are stated in the docstring of `sentence_pairs`. Labels, relatedness and rationales
-are computed from frames here; words are no concern of this file.
+The rules stand in the datasheet of `sentence_pairs`, in docs/api/corpora.md. Labels, relatedness
+and rationales are computed from frames here; words are no concern of this file.
 """
 
-import functools
 import itertools
 from typing import Any, NamedTuple
 
-from keras_attnpool.corpora._words import entries, group, sections
+from keras_attnpool.corpora._concepts import (
+    CONVERSES,
+    NUMBERS,
+    SYMMETRIC,
+    alike,
+    ancestors,
+    exclusive,
+    under,
+)
 
 CONTRADICTION, ENTAILMENT, NEUTRAL = range(3)
-LISTS = sections("sentence_pairs")
-TRAITS = {kind: body.split() for kind, body in entries(LISTS["traits"]).items()}
-MANNERS = {kind: body.split() for kind, body in entries(LISTS["manners"]).items()}
-NUMBERS = tuple(LISTS["numbers"].split())
-SLOTS = (
-    "quantity",
-    "agent_trait",
-    "agent",
-    "negated",
-    "action",
-    "patient_trait",
-    "patient",
-    "place",
-    "manner",
+SLOTS = tuple(
+    "quantity agent_trait agent negated action patient_trait patient place manner".split()
 )
 _EVENT = ("action", "place", "manner")
-_WEIGHTS = {
-    "agent": 2.0,
-    "action": 3.0,
-    "patient": 2.0,
-    "agent_trait": 1.0,
-    "patient_trait": 1.0,
-    "place": 1.0,
-    "manner": 1.0,
-}
+_WEIGHTS = {"agent": 2.0, "action": 3.0, "patient": 2.0} | dict.fromkeys(
+    ("agent_trait", "patient_trait", "place", "manner"), 1.0
+)
 _OWNED = (("agent", "agent_trait"), ("patient", "patient_trait"), ("agent", "quantity"))
 UNKNOWN = "?"  # a concept that nothing else has to do with
 
@@ -62,73 +51,6 @@ Meaning = tuple[Frame, ...]  # of a sentence: one frame a clause
 Marks = tuple[set[tuple[int, str]], set[tuple[int, str]]]  # (clause, slot) of both sentences
 
 
-def tree(body: str) -> dict[str, str]:
-    """Concept -> the next more general one, from lines `general: special special ...`."""
-    lines = [line.split(":") for line in body.splitlines()]
-    return {special: general for general, below in lines for special in below.split()}
-
-
-PLACES = tree(LISTS["places"])
-PARENTS = {
-    **tree(LISTS["nouns"]),
-    **tree(LISTS["verbs"]),
-    **PLACES,
-    **dict(value.split("<") for values in TRAITS.values() for value in values if "<" in value),
-}
-
-
-@functools.cache
-def ancestors(concept: str | None) -> tuple[str, ...]:
-    """The concept and all that are more general, nearest first."""
-    line = []
-    while concept is not None:
-        line.append(concept)
-        concept = PARENTS.get(concept)
-    return tuple(line)
-
-
-_EXCLUSIVE = [
-    *(line.split("; ") for line in LISTS["exclusive"].splitlines()),
-    *([value for value in values if "<" not in value] for values in TRAITS.values()),
-    *MANNERS.values(),
-    *([place for place in PLACES if PLACES[place] == top] for top in ("indoors", "outdoors")),
-    ["indoors", "outdoors"],
-    ["one", *NUMBERS],
-]
-# Concept -> numbers of the sets of exclusive concepts that list it.
-_GROUPS: dict[str, set[int]] = {}
-for _number, _concepts in enumerate(_EXCLUSIVE):
-    for _concept in _concepts:
-        _GROUPS.setdefault(_concept, set()).add(_number)
-SYMMETRIC = {kind: tuple(body.splitlines()) for kind, body in group(LISTS, "symmetric").items()}
-# Kind -> (relation, its converse).
-ASYMMETRIC = {kind: entries(body) for kind, body in group(LISTS, "asymmetric").items()}
-_BOTH_WAYS = {action for actions in SYMMETRIC.values() for action in actions}
-_ONE_WAY = {action for actions in ASYMMETRIC.values() for action in actions}
-
-
-@functools.cache
-def under(special: str | None, general: str | None) -> bool:
-    """Whether whatever is `special` is also `general`; `None` is anything."""
-    return general is None or general in ancestors(special)
-
-
-@functools.cache
-def alike(first: str | None, second: str | None) -> bool:
-    """Whether one of the two is a case of the other."""
-    return under(first, second) or under(second, first)
-
-
-@functools.cache
-def exclusive(first: str | None, second: str | None) -> bool:
-    """Whether nothing can be both."""
-    return any(
-        a != b and _GROUPS.get(a, set()) & _GROUPS.get(b, set())
-        for a in ancestors(first)
-        for b in ancestors(second)
-    )
-
-
 def turn(frame: Frame) -> Frame:
     """The frame with its two participants exchanged."""
     return frame._replace(
@@ -141,7 +63,7 @@ def turn(frame: Frame) -> Frame:
 
 def _views(frame: Frame) -> tuple[Frame, ...]:
     """A symmetric relation can be told from both ends."""
-    return (frame, turn(frame)) if frame.action in _BOTH_WAYS else (frame,)
+    return (frame, turn(frame)) if frame.action in SYMMETRIC else (frame,)
 
 
 def _is_group(frame: Frame) -> bool:
@@ -211,7 +133,7 @@ def _goes_back(first: Frame, second: Frame) -> bool:
     """Whether it is one relation between the same two, told the other way round."""
     return (
         first.action == second.action
-        and first.action in _ONE_WAY
+        and first.action in CONVERSES
         and alike(first.agent, second.patient)
         and alike(first.patient, second.agent)
     )
@@ -339,7 +261,7 @@ def _overlap(first: Frame, second: Frame) -> float:
     shared = in_place(first, second)
     if first.patient is not None and second.patient is not None:
         crossed = in_place(turn(first), second)
-        if not {first.action, second.action} & _BOTH_WAYS:
+        if not {first.action, second.action} & SYMMETRIC:
             # The right participants in the wrong roles: half of what they are worth.
             roles = ("action", "place", "manner")
             event = sum(

@@ -1,111 +1,34 @@
 """The corpus of sentence pairs."""
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from keras_attnpool.corpora import _concepts as concepts
+from keras_attnpool.corpora._concepts import DEEDS, NUMBERS, PARENTS, alike, ancestors, exclusive
 from keras_attnpool.corpora._pair_frames import (
-    ASYMMETRIC,
     CONTRADICTION,
     ENTAILMENT,
-    LISTS,
-    MANNERS,
     NEUTRAL,
-    NUMBERS,
-    PARENTS,
-    PLACES,
     SLOTS,
-    SYMMETRIC,
-    TRAITS,
     Frame,
     Meaning,
-    alike,
-    ancestors,
-    exclusive,
     label,
     rationale,
     relatedness,
-    tree,
     turn,
     with_value,
 )
-from keras_attnpool.corpora._words import entries, group
 from keras_attnpool.corpora._writer import Writer, check_arguments, with_articles
 from keras_attnpool.datasets import SentencePairs
 
 LABEL_NAMES = ("CONTRADICTION", "ENTAILMENT", "NEUTRAL")
 _LONGEST = 16
+_EXTRAS = ("agent_trait", "patient_trait", "place", "manner")
+_PLACES = tuple(concepts.PLACES)
 
 Token = tuple[str, str | None]  # the word and the slot that it expresses
-
-_CHILDREN: dict[str, list[str]] = {}
-for _special, _general in PARENTS.items():
-    _CHILDREN.setdefault(_general, []).append(_special)
-_NOUNS = tree(LISTS["nouns"])
-_CLASSES = LISTS["classes"].split()
-_PLURALS = entries(LISTS["plurals"])
-_INTRANSITIVE = {kind: body.split() for kind, body in group(LISTS, "intransitive").items()}
-_PARTICIPLES = entries(LISTS["participles"])
-_DEEDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}  # verb: (agents, patients)
-for _line in LISTS["transitive"].splitlines():
-    _forms, _agents, _patients = (part.split() for part in _line.split(":"))
-    _PARTICIPLES[_forms[0]] = _forms[1]
-    _DEEDS[_forms[0]] = (tuple(_agents), tuple(_patients))
-_CONVERSES = {one: other for pairs in ASYMMETRIC.values() for one, other in pairs.items()}
-_RELATIONS = {kind: (*SYMMETRIC[kind], *ASYMMETRIC[kind]) for kind in SYMMETRIC}
-_RELATED = {"person": ("person",), "being": ("person", "animal"), "object": ("thing",)}
-_EXTRAS = ("agent_trait", "patient_trait", "place", "manner")
-_TRAITS_OF = entries(LISTS["traits of"])
-_MANNERS_OF = entries(LISTS["manners of"])
-_QUANTITIES, _WORDINGS = (
-    {concept: line.split("; ") for concept, line in entries(LISTS[name]).items()}
-    for name in ("quantities", "wordings")
-)
-_JOINS = LISTS["joins"].split()
-
-
-@functools.cache
-def _words(kind: str) -> tuple[str, ...]:
-    """Noun concepts of a class, the class itself only if it has no special cases."""
-    nouns = (noun for noun in _NOUNS if noun not in _CLASSES)
-    return tuple(noun for noun in nouns if kind in ancestors(noun)[1:]) or (kind,)
-
-
-@functools.cache
-def _traits(noun: str) -> tuple[str, ...]:
-    kind = next(kind for kind in ancestors(noun) if kind in _TRAITS_OF)
-    values = (value for name in _TRAITS_OF[kind].split() for value in TRAITS[name])
-    return tuple(value.split("<")[0] for value in values)
-
-
-@functools.cache
-def _manners(action: str) -> tuple[str, ...]:
-    names = ("transitive verbs",) if action in _DEEDS else ancestors(action)
-    kinds = next((_MANNERS_OF[name] for name in names if name in _MANNERS_OF), "")
-    return tuple(value for kind in kinds.split() for value in MANNERS[kind])
-
-
-@functools.cache
-def _is_one_of(noun: str, kinds: tuple[str, ...]) -> bool:
-    return any(kind in kinds for kind in ancestors(noun))
-
-
-def _can_act(noun: str, action: str) -> bool:
-    if action in _DEEDS:
-        return _is_one_of(noun, _DEEDS[action][0])
-    return any(
-        action in verbs for kind, verbs in _INTRANSITIVE.items() if _is_one_of(noun, (kind,))
-    )
-
-
-@functools.cache
-def _relation_kind(action: str, patient: str, agent: str) -> str | None:
-    for kind, classes in _RELATED.items():
-        if action in _RELATIONS[kind] and all(_is_one_of(n, classes) for n in (agent, patient)):
-            return kind
-    return None
 
 
 def _makes_sense(frame: Frame) -> bool:
@@ -113,17 +36,19 @@ def _makes_sense(frame: Frame) -> bool:
     if frame.negated and frame.quantity in ("all", "some", "no", "not all"):
         return False  # "all are not" can be read in two ways
     for noun, trait in ((frame.agent, frame.agent_trait), (frame.patient, frame.patient_trait)):
-        if noun is not None and (noun in _CLASSES or trait and trait not in _traits(noun)):
+        if noun is not None and (
+            noun in concepts.CLASSES or trait and trait not in concepts.traits_of(noun)
+        ):
             return False
-    if frame.manner and frame.manner not in _manners(frame.action):
+    if frame.manner and frame.manner not in concepts.manners_of(frame.action):
         return False
     if frame.patient is None:
-        return _can_act(frame.agent, frame.action)
-    if frame.action in _DEEDS:
-        return _can_act(frame.agent, frame.action) and _is_one_of(
-            frame.patient, _DEEDS[frame.action][1]
+        return concepts.can_act(frame.agent, frame.action)
+    if frame.action in DEEDS:
+        return concepts.can_act(frame.agent, frame.action) and concepts.is_one_of(
+            frame.patient, DEEDS[frame.action][1]
         )
-    kind = _relation_kind(frame.action, frame.patient, frame.agent)
+    kind = concepts.relation_kind(frame.action, frame.patient, frame.agent)
     return kind == "person" or (kind is not None and frame.place is None)
 
 
@@ -194,31 +119,31 @@ class _Writer(Writer):
     # Meanings.
 
     def noun(self, kinds: Sequence[str]) -> str:
-        return self.common(_words(self.pick(kinds)))
+        return self.common(concepts.nouns_of(self.pick(kinds)))
 
     def decorated(self, frame: Frame, trait_rate: float, place_rate: float) -> Frame:
         """With traits, a place and a manner, each or not."""
         new: dict[str, Any] = {}
         if self.chance(trait_rate):
-            new["agent_trait"] = self.common(_traits(frame.agent))
+            new["agent_trait"] = self.common(concepts.traits_of(frame.agent))
         if frame.patient is not None and self.chance(trait_rate):
-            new["patient_trait"] = self.common(_traits(frame.patient))
+            new["patient_trait"] = self.common(concepts.traits_of(frame.patient))
         if self.chance(place_rate):
-            new["place"] = self.common(tuple(PLACES))
-        if _manners(frame.action) and self.chance(place_rate):
-            new["manner"] = self.common(_manners(frame.action))
+            new["place"] = self.common(_PLACES)
+        if concepts.manners_of(frame.action) and self.chance(place_rate):
+            new["manner"] = self.common(concepts.manners_of(frame.action))
         return frame._replace(**new)
 
     def doing(self, trait_rate: float, place_rate: float) -> Frame:
         """Somebody does something."""
         kind = self.pick(("person", "person", "person", "animal", "dog", "bird"))
-        frame = Frame(self.noun((kind,)), self.common(_INTRANSITIVE[kind]))
+        frame = Frame(self.noun((kind,)), self.common(concepts.INTRANSITIVE[kind]))
         return self.decorated(frame, trait_rate, place_rate)
 
     def deed(self) -> Frame:
         """Somebody does something to somebody or something."""
-        action = self.common(tuple(_DEEDS))
-        agents, patients = _DEEDS[action]
+        action = self.common(tuple(DEEDS))
+        agents, patients = DEEDS[action]
         kind = self.pick(agents)
         both = kind in patients and self.chance(0.8)
         return self.decorated(
@@ -226,9 +151,9 @@ class _Writer(Writer):
         )
 
     def relation(self) -> Frame:
-        kind = self.pick(tuple(_RELATIONS))
-        kinds = _RELATED[kind]
-        frame = Frame(self.noun(kinds), self.common(_RELATIONS[kind]), self.noun(kinds))
+        kind = self.pick(tuple(concepts.RELATIONS))
+        kinds = concepts.RELATED[kind]
+        frame = Frame(self.noun(kinds), self.common(concepts.RELATIONS[kind]), self.noun(kinds))
         return self.decorated(frame, 0.5, 0.3 if kind == "person" else 0.0)
 
     def scene(self) -> Meaning:
@@ -239,7 +164,7 @@ class _Writer(Writer):
             return (frame._replace(negated=self.chance(0.25)),)
         if kind == "group":
             frame = self.deed() if self.chance(0.5) else self.doing(0.5, 0.5)
-            return (frame._replace(quantity=self.pick(tuple(_QUANTITIES))),)
+            return (frame._replace(quantity=self.pick(tuple(concepts.QUANTITIES))),)
         frames = tuple(self.doing(0.4, 0.15) for _ in range(2))
         if kind == "groups":
             some = (*("all", "some", "no", "not all") * 2, *NUMBERS)
@@ -250,13 +175,9 @@ class _Writer(Writer):
 
     # Edits: another meaning from a meaning. One that does not apply returns it unchanged.
 
-    def exchange(self, meaning: Meaning) -> Meaning:
-        """The same values in other places."""
-        return self.pick(_exchanges(meaning) or (meaning,))
-
     def edit(self, how: str, meaning: Meaning) -> Meaning:
         if how == "exchange":
-            return self.exchange(meaning)
+            return self.pick(_exchanges(meaning) or (meaning,))
         if how == "drop" and len(meaning) == 2 and self.chance(0.4):
             return (self.pick(meaning),)
         if how == "add" and len(meaning) == 1 and meaning[0].patient is None and self.chance(0.3):
@@ -283,14 +204,16 @@ class _Writer(Writer):
         """Says more."""
         options = []
         for slot in ("agent", "patient", "action", "agent_trait", "patient_trait", "place"):
-            options += [(slot, child) for child in _CHILDREN.get(getattr(frame, slot), ())[:2]]
+            options += [
+                (slot, child) for child in concepts.CHILDREN.get(getattr(frame, slot), ())[:2]
+            ]
         for slot, noun in (("agent_trait", frame.agent), ("patient_trait", frame.patient)):
             if noun is not None and getattr(frame, slot) is None:
-                options.append((slot, self.common(_traits(noun))))
+                options.append((slot, self.common(concepts.traits_of(noun))))
         if frame.place is None:
-            options.append(("place", self.common(tuple(PLACES))))
-        if frame.manner is None and _manners(frame.action):
-            options.append(("manner", self.common(_manners(frame.action))))
+            options.append(("place", self.common(_PLACES)))
+        if frame.manner is None and concepts.manners_of(frame.action):
+            options.append(("manner", self.common(concepts.manners_of(frame.action))))
         if not options:
             return frame
         slot, value = self.pick(options)
@@ -312,14 +235,14 @@ class _Writer(Writer):
         elif slot == "action":
             value = self.common(self.actions(frame))
         elif slot == "quantity":
-            value = self.pick(tuple(_QUANTITIES))
+            value = self.pick(tuple(concepts.QUANTITIES))
         elif slot == "place":
-            value = self.common(tuple(PLACES))
+            value = self.common(_PLACES)
         elif slot == "manner":
-            value = self.common(_manners(frame.action))
+            value = self.common(concepts.manners_of(frame.action))
         else:
             value = self.common(
-                _traits(frame.agent if slot == "agent_trait" else str(frame.patient))
+                concepts.traits_of(frame.agent if slot == "agent_trait" else str(frame.patient))
             )
         new = with_value(frame, slot, value)
         opposed = slot != "negated" and exclusive(getattr(frame, slot), getattr(new, slot))
@@ -330,17 +253,18 @@ class _Writer(Writer):
     def actions(self, frame: Frame) -> Sequence[str]:
         """Other actions, the exclusive ones half of the time if there are any."""
         if frame.patient is None:
-            kinds = [k for k in _INTRANSITIVE if _is_one_of(frame.agent, (k,))]
-            verbs = [verb for kind in kinds for verb in _INTRANSITIVE[kind]]
-        elif frame.action in _DEEDS:
+            kinds = [k for k in concepts.INTRANSITIVE if concepts.is_one_of(frame.agent, (k,))]
+            verbs = [verb for kind in kinds for verb in concepts.INTRANSITIVE[kind]]
+        elif frame.action in DEEDS:
             verbs = [
                 verb
-                for verb, (agents, patients) in _DEEDS.items()
-                if _is_one_of(frame.agent, agents) and _is_one_of(frame.patient, patients)
+                for verb, (agents, patients) in DEEDS.items()
+                if concepts.is_one_of(frame.agent, agents)
+                and concepts.is_one_of(frame.patient, patients)
             ]
         else:
-            relations = (verb for kind in _RELATIONS.values() for verb in kind)
-            verbs = [v for v in relations if _relation_kind(v, frame.patient, frame.agent)]
+            relations = (verb for kind in concepts.RELATIONS.values() for verb in kind)
+            verbs = [v for v in relations if concepts.relation_kind(v, frame.patient, frame.agent)]
         opposed = [verb for verb in verbs if exclusive(verb, frame.action)]
         return opposed if opposed and self.chance(0.6) else verbs
 
@@ -376,8 +300,8 @@ class _Writer(Writer):
 
     def word(self, concept: str) -> list[str]:
         """One of the concept's wordings."""
-        plain = f"in the {concept}" if concept in PLACES else concept
-        return self.wording(_WORDINGS.get(concept, [plain]))
+        plain = f"in the {concept}" if concept in concepts.PLACES else concept
+        return self.wording(concepts.WORDINGS.get(concept, [plain]))
 
     def wording(self, options: Sequence[str]) -> list[str]:
         """One of the options, mostly the plainest."""
@@ -393,7 +317,7 @@ class _Writer(Writer):
         if quantity == "one":
             tokens = [("the" if definite else "a", None)]
         else:
-            said = self.wording(_QUANTITIES[quantity])
+            said = self.wording(concepts.QUANTITIES[quantity])
             plural = said[-1] != "every"
             tokens = [(w, None if w in ("of", "the") else "quantity") for w in said]
             if definite and quantity in NUMBERS:
@@ -408,26 +332,26 @@ class _Writer(Writer):
     def clause(self, frame: Frame, alone: bool) -> list[Token]:
         """Words of one frame."""
         rate = self.paraphrase_rate
-        is_deed = frame.action in _DEEDS
+        is_deed = frame.action in DEEDS
         relates = frame.patient is not None and not is_deed
         ing = relates and frame.action.split()[0].endswith("ing")
         action = self.word(frame.action)
         ends = ["agent", "patient"]
         if relates and self.chance(0.5 * rate):
             ends.reverse()
-            if frame.action in _CONVERSES:
-                action = _CONVERSES[frame.action].split()
+            if frame.action in concepts.CONVERSES:
+                action = concepts.CONVERSES[frame.action].split()
         definite = frame.negated or (relates and not ing) or self.chance(0.4)
         stated = definite, frame.negated or self.chance(0.4)
         by: list[Token] = []
         if (
             frame.patient is not None
-            and action[0] in _PARTICIPLES
+            and action[0] in concepts.PARTICIPLES
             and (frame.quantity == "one" or frame.quantity in NUMBERS)
             and self.chance(0.6 * rate)
         ):
             ends.reverse()
-            action = ["being", _PARTICIPLES[action[0]]]
+            action = ["being", concepts.PARTICIPLES[action[0]]]
             by = [("by", None)]
         subject, plural = self.participant(frame, ends[0], stated[0])
         be: list[Token] = [("are" if plural else "is", None)]
@@ -467,7 +391,7 @@ class _Writer(Writer):
         decides: list[bool] = []
         for position, i in enumerate(order):
             if position:
-                tokens.append(self.pick(_JOINS))
+                tokens.append(self.pick(concepts.LISTS["joins"].split()))
                 decides.append(False)
             for word, slot in self.clause(meaning[i], len(order) == 1):
                 tokens.append(word)
@@ -476,8 +400,8 @@ class _Writer(Writer):
 
 
 def _plural(word: str) -> str:
-    if word in _PLURALS:
-        return _PLURALS[word]
+    if word in concepts.PLURALS:
+        return concepts.PLURALS[word]
     if word.endswith("child"):
         return word + "ren"
     if word.endswith("man") and word != "human":

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from keras_attnpool.corpora import sentence_pairs
+from keras_attnpool.corpora._concepts import LISTS, SYMMETRIC, WORDINGS
 from keras_attnpool.corpora._pair_frames import (
     CONTRADICTION,
     ENTAILMENT,
-    LISTS,
     NEUTRAL,
     SLOTS,
     UNKNOWN,
@@ -18,8 +18,7 @@ from keras_attnpool.corpora._pair_frames import (
     rationale,
     relatedness,
 )
-from keras_attnpool.corpora._sentence_pairs import _WORDINGS, _plural, _Writer
-from keras_attnpool.corpora._words import group
+from keras_attnpool.corpora._sentence_pairs import _plural, _Writer
 
 pytestmark = pytest.mark.one_backend("generates texts")
 
@@ -284,9 +283,6 @@ def test_rationales_decide(meanings):
     assert min(checked.values()) == 250
 
 
-SYMMETRIC = {action for kind in group(LISTS, "symmetric").values() for action in kind.splitlines()}
-
-
 def test_rationale_tokens_of_a_known_pair():
     writer = _Writer(0, 0.0)
     first, second = (GIRL,), (but(GIRL, agent_trait="short"),)
@@ -303,7 +299,7 @@ def test_rationale_tokens_of_a_known_pair():
 def test_the_plainest_wording():
     data = sentence_pairs(300, seed=2, paraphrase_rate=0.0)
     words = {word for text in data.sentences_a + data.sentences_b for word in text.split()}
-    others = {word for words in _WORDINGS.values() for word in words[1:] if " " not in word}
+    others = {word for words in WORDINGS.values() for word in words[1:] if " " not in word}
     others -= {"talking"}  # its own verb in "talking with"
     assert not words & (others | {"by", "being", "who", "there", "behind"})
 
