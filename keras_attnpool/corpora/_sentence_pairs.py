@@ -101,11 +101,9 @@ def _exchanges(meaning: Meaning) -> list[Meaning]:
     elif meaning[0].patient is not None:
         (frame,) = meaning
         turned = turn(frame)
-        traits = {slot: getattr(turned, slot) for slot in ("agent_trait", "patient_trait")}
-        nouns = {slot: getattr(turned, slot) for slot in ("agent", "patient")}
-        others = [(turned,), (frame._replace(**nouns),)]
+        others = [(turned,), (frame._replace(agent=turned.agent, patient=turned.patient),)]
         if frame.agent_trait != frame.patient_trait:
-            others.append((frame._replace(**traits),))
+            others.append((turned._replace(agent=frame.agent, patient=frame.patient),))
     return others
 
 

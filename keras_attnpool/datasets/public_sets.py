@@ -83,7 +83,7 @@ class PublicSet:
     folder: str  # in the cache
     page: str  # its home
     tables: Mapping[str, Table]  # by file name without `.tsv.gz`
-    # None if the home asks for registration.
+    # Empty if the home asks for registration.
     downloads: tuple[Download, ...] = ()
     # From the downloaded files to the rows of every table.
     parse: Callable[[Mapping[str, Path]], Mapping[str, Sequence[Row]]] | None = None
@@ -107,7 +107,7 @@ def _described_sets() -> dict[str, PublicSet]:
             Download(d["filename"], tuple(d["urls"]), d.get("digest"))
             for d in entry.get("downloads", ())
         )
-        parse = getattr(_parsers, name, None)
+        parse = getattr(_parsers, name, None)  # a function that is named after the set
         sets[name] = PublicSet(entry["folder"], entry["page"], tables, downloads, parse)
     return sets
 
