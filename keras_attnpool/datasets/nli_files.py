@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import reprlib
 from pathlib import Path
 
@@ -75,9 +76,7 @@ def load_nli(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> Senten
         first, second = row["sentence1"].strip(), row["sentence2"].strip()
         if not first or not second:
             raise ValueError(f"{path}, line {number}: a sentence is empty")
-        if not (first + second).isascii() and any(
-            "\ud800" <= c <= "\udfff" for c in first + second
-        ):
+        if re.search("[\ud800-\udfff]", first + second):
             raise ValueError(f"{path}, line {number}: a sentence is not valid Unicode")
         sentences_a.append(first)
         sentences_b.append(second)

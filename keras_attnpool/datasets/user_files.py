@@ -193,10 +193,9 @@ def _labeled_texts(
         rows.pop()
     if not rows[header:]:
         raise ValueError(f"{path}: {function} found no rows in it")
-    names = rows[0][1] if header else None
-    width = len(rows[0][1])
-    text_place = _place(function, path, "text_column", text_column, names, width)
-    label_place = _place(function, path, "label_column", label_column, names, width)
+    first = rows[0][1]
+    text_place = _place(f"{path}, line 1: {function}", "text_column", text_column, first)
+    label_place = _place(f"{path}, line 1: {function}", "label_column", label_column, first)
     if text_place == label_place:
         raise ValueError(
             f"{path}: {function} expects `text_column` and `label_column` to be two columns. "
@@ -205,15 +204,13 @@ def _labeled_texts(
     texts: list[str] = []
     labels: list[str] = []
     for line, fields in rows[header:]:
-        if len(fields) != width:
+        if len(fields) != len(first):
             raise ValueError(
-                f"{path}, line {line}: {len(fields)} field(s), but the first line has {width}"
+                f"{path}, line {line}: {len(fields)} field(s), but the first line has {len(first)}"
             )
         text, label = fields[text_place].strip(), fields[label_place].strip()
-        if not text:
-            raise ValueError(f"{path}, line {line}: the text is empty")
-        if not label:
-            raise ValueError(f"{path}, line {line}: the label is empty")
+        if not (text and label):
+            raise ValueError(f"{path}, line {line}: the {'label' if text else 'text'} is empty")
         if label_names is not None and label not in label_names:
             raise ValueError(
                 f"{path}, line {line}: {function} expects labels from "
@@ -231,29 +228,23 @@ def _labeled_texts(
     return LabeledTexts(tuple(texts), np.array([index[name] for name in labels]), classes)
 
 
-def _place(
-    function: str,
-    path: Path,
-    argument: str,
-    column: str | int,
-    names: Sequence[str] | None,
-    width: int,
-) -> int:
+def _place(caller: str, argument: str, column: str | int, first: Sequence[str]) -> int:
+    """The position of a column, by its name in the first line or as it is given."""
     if isinstance(column, int):
-        if 0 <= column < width:
+        if 0 <= column < len(first):
             return column
         raise ValueError(
-            f"{path}, line 1: {function} expects {argument}={column} (counted from 0), but the "
-            f"line has {width} field(s)"
+            f"{caller} expects {argument}={column} (counted from 0), but the line has "
+            f"{len(first)} field(s)"
         )
-    stripped = [name.strip() for name in names or ()]
-    if stripped.count(column) != 1:
-        problem = "more than one column" if column in stripped else "no column"
+    names = [name.strip() for name in first]
+    if names.count(column) != 1:
+        problem = "more than one column" if column in names else "no column"
         raise ValueError(
-            f"{path}, line 1: {function} found {problem} named {column!r} ({argument}). "
-            f"The columns are {reprlib.repr(tuple(stripped))}"
+            f"{caller} found {problem} named {column!r} ({argument}). "
+            f"The columns are {reprlib.repr(tuple(names))}"
         )
-    return stripped.index(column)
+    return names.index(column)
 
 
 def _sorted_labels(labels: Sequence[str]) -> tuple[str, ...]:
