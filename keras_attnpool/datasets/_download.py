@@ -5,6 +5,7 @@ import functools
 import hashlib
 import http.client
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -13,7 +14,7 @@ class Download:
     """A file at the home of a data set."""
 
     filename: str  # also of a copy that the user fetched by hand
-    urls: tuple[str, ...]  # tried in this order
+    urls: Sequence[str]  # tried in this order
     digest: str | None = None  # "sha256:..." or "md5:...", if it is known
 
     def check(self, path: Path) -> None:

@@ -48,18 +48,18 @@ class Table:
     """What a table of the cache must hold."""
 
     # Rows per key: a table of the cache agrees with one of these, a download with the first.
-    counts: tuple[Mapping[str, int], ...]
+    counts: Sequence[Mapping[str, int]]
     # From a row to the key that is counted.
     key: Callable[[Row], str] = _KEYS["class"]
     # The first row, if the table has a header; without one a row has two fields.
-    header: tuple[str, ...] = ()
+    header: Sequence[str] = ()
     # SHA-256 of the uncompressed reference copy, where there is one.
     content: str | None = None
 
     def check(self, name: str, rows: Sequence[Row]) -> None:
         """Raises a ValueError if the rows do not agree with what is said here."""
-        if self.header and (not rows or tuple(rows[0]) != self.header):
-            raise ValueError(f"{name}: the header is not {self.header}")
+        if self.header and (not rows or tuple(rows[0]) != tuple(self.header)):
+            raise ValueError(f"{name}: the header is not {tuple(self.header)}")
         width = len(self.header) or 2
         for number, row in enumerate(rows, 1):
             if len(row) != width:
@@ -84,7 +84,7 @@ class PublicSet:
     page: str  # its home
     tables: Mapping[str, Table]  # by file name without `.tsv.gz`
     # Empty if the home asks for registration.
-    downloads: tuple[Download, ...] = ()
+    downloads: Sequence[Download] = ()
     # From the downloaded files to the rows of every table.
     parse: Callable[[Mapping[str, Path]], Mapping[str, Sequence[Row]]] | None = None
 
@@ -94,21 +94,12 @@ def _described_sets() -> dict[str, PublicSet]:
     file = resources.files("keras_attnpool.datasets") / "public_sets.toml"
     sets = {}
     for name, entry in tomllib.loads(file.read_text(encoding="utf-8")).items():
-        tables = {
-            table: Table(
-                tuple(spec["counts"]),
-                _KEYS[spec.get("key", "class")],
-                tuple(spec.get("header", ())),
-                spec.get("content"),
-            )
-            for table, spec in entry["tables"].items()
-        }
-        downloads = tuple(
-            Download(d["filename"], tuple(d["urls"]), d.get("digest"))
-            for d in entry.get("downloads", ())
-        )
-        parse = getattr(_parsers, name, None)  # a function that is named after the set
-        sets[name] = PublicSet(entry["folder"], entry["page"], tables, downloads, parse)
+        entry["downloads"] = [Download(**download) for download in entry.get("downloads", ())]
+        for table, spec in entry["tables"].items():
+            spec["key"] = _KEYS[spec.get("key", "class")]
+            entry["tables"][table] = Table(**spec)
+        # The parser of a set has the name of the set.
+        sets[name] = PublicSet(**entry, parse=getattr(_parsers, name, None))
     return sets
 
 
