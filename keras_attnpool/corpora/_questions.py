@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_attnpool.corpora._words import group, sections
+from keras_attnpool.corpora._words import Pattern, group, pattern, sections
 from keras_attnpool.corpora._writer import Writer, check_arguments
 from keras_attnpool.datasets import LabeledTexts
 
@@ -16,7 +16,6 @@ _ADVERB_RATE = 0.4
 _CANDIDATES = "XYZW"  # X is the one that is asked for
 
 Words = tuple[str, ...]
-Pattern = tuple[tuple[str, bool], ...]  # (word or slot, does it decide)
 Candidate = tuple[Words, int]  # words and type
 Question = tuple[list[str], list[bool], int]  # tokens, which of them decide, type
 
@@ -29,12 +28,8 @@ class Bag(NamedTuple):
     candidates: tuple[Candidate, ...]
 
 
-def _pattern(line: str) -> Pattern:
-    return tuple((token.lstrip("*"), token.startswith("*")) for token in line.split())
-
-
 _FRAMES = {
-    kind: [tuple(map(_pattern, frame.splitlines())) for frame in body.split("\n\n")]
+    kind: [tuple(map(pattern, frame.splitlines())) for frame in body.split("\n\n")]
     for kind, body in group(_LISTS, "frames").items()
 }
 LABEL_NAMES = tuple(_NOUNS)
@@ -50,11 +45,11 @@ _OTHER_SLOTS = {
 _OTHER_SLOTS["B"] = _OTHER_SLOTS["A"]
 
 
-def _written(pattern: Pattern, bag: Bag, order: Sequence[int]) -> Question:
+def _written(frame: Pattern, bag: Bag, order: Sequence[int]) -> Question:
     """The question that says the candidates in this order of X, Y, Z, W."""
     tokens: list[str] = []
     decides: list[bool] = []
-    for text, decisive in pattern:
+    for text, decisive in frame:
         words: Words = (text,)
         if text in _CANDIDATES:
             words = bag.candidates[order[_CANDIDATES.index(text)]][0]
@@ -119,8 +114,7 @@ def questions(
     person, place, time, number, thing and description. In `rationales`, True marks the question
     word or other pivot and the noun or adverb that it points to. A model that is blind to order is
     right in 0.39 of the cases at best. The kinds are "head", "distance", "direction", "order" and
-    "clause"; what each of them asks for stands in the datasheet of the documentation ("API:
-    corpora").
+    "clause"; the datasheet (in the documentation, API, corpora) tells what each of them asks for.
 
     Args:
         num_examples: Number of questions, at least 1. A larger corpus of the same seed and

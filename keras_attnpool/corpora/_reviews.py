@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from keras_attnpool.corpora._words import group, sections
+from keras_attnpool.corpora._words import Pattern, group, pattern, sections
 from keras_attnpool.corpora._writer import Writer, check_arguments, with_articles
 from keras_attnpool.datasets import LabeledTexts
 
@@ -20,7 +20,6 @@ _CONTRAST_RATE = 0.3
 _OPENING_RATE = 0.4
 
 T = TypeVar("T")
-Pattern = tuple[tuple[str, bool, bool], ...]  # (token, is it a slot, does it decide)
 
 
 class _Table(Generic[T]):
@@ -34,15 +33,7 @@ class _Table(Generic[T]):
 
 
 def _patterns(lines: Sequence[str]) -> _Table[Pattern]:
-    return _Table(
-        [
-            tuple(
-                (token.lstrip("*"), token.isupper() and token != "A", token.startswith("*"))
-                for token in line.split()
-            )
-            for line in lines
-        ]
-    )
+    return _Table([pattern(line) for line in lines])
 
 
 _LISTS = sections("reviews")
@@ -178,9 +169,9 @@ class _Writer(Writer):
             kind, word = "plain", value
         self.write(self.draw(forms_of[kind]), word, counted)
 
-    def write(self, pattern: Pattern, value: int = 0, counted: bool = False) -> None:
-        for text, is_slot, decides in pattern:
-            if is_slot:
+    def write(self, tokens: Pattern, value: int = 0, counted: bool = False) -> None:
+        for text, decides in tokens:
+            if text.isupper() and text != "A":
                 self.slot(text, value, counted)
             else:
                 self.tokens.append(text)
@@ -262,9 +253,9 @@ def reviews(
     about one place or thing, lower case, with tokens joined by one space. Its label, 0 to 4, is
     the rounded mean of its counted opinions (twice the weight after a contrast); `label_noise` of
     the labels then move by one star. In `rationales`, True marks the opinion words of counted
-    clauses with their negators and intensifiers, and the contrast words. How reviews are made,
-    what shortcuts they have and what accuracy to expect stands in the datasheet of the
-    documentation ("API: corpora").
+    clauses with their negators and intensifiers, and the contrast words. The datasheet (in the
+    documentation, API, corpora) tells how reviews are made, what shortcuts they have and what
+    accuracy to expect.
 
     Args:
         num_examples: Number of reviews, at least 1. A larger corpus of the same seed and

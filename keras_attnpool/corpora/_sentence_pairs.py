@@ -418,8 +418,8 @@ def sentence_pairs(
     which. Both sentences describe a small scene in 4 to 16 tokens, lower case, joined by one space.
     Classes, their order and the scale of relatedness are those of SICK; labels, relatedness and
     rationales are computed from the meanings of the two sentences, without noise. In
-    `rationales_a` and `rationales_b`, True marks the words that express a deciding slot. The rules
-    stand in the datasheet of the documentation ("API: corpora").
+    `rationales_a` and `rationales_b`, True marks the words that express a deciding slot. The
+    datasheet (in the documentation, API, corpora) tells the rules.
 
     Args:
         num_examples: Number of pairs, at least 1. A larger corpus of the same seed and option

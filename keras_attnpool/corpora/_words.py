@@ -3,6 +3,8 @@
 import re
 from importlib import resources
 
+Pattern = tuple[tuple[str, bool], ...]  # (word or slot, does it decide)
+
 
 def sections(corpus: str) -> dict[str, str]:
     """Reads `words/CORPUS.txt`: the text under every head, without comments."""
@@ -21,3 +23,8 @@ def group(lists: dict[str, str], name: str) -> dict[str, str]:
 def entries(body: str) -> dict[str, str]:
     """Splits a section with lines of the form `key: value`."""
     return dict(line.split(": ", 1) for line in body.splitlines())
+
+
+def pattern(line: str) -> Pattern:
+    """Splits a line into its tokens; a star marks those that decide."""
+    return tuple((token.lstrip("*"), token.startswith("*")) for token in line.split())
