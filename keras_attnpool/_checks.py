@@ -111,6 +111,10 @@ POSITIVE = Kind(
     lambda value: _is_number(value) and 0 < value <= sys.float_info.max,
     float,
 )
+# What every backend can start its random numbers from; Keras does not take NumPy integers.
+SEED = Kind(
+    "an integer in [0, 2**31)", lambda value: _is_integer(value) and 0 <= value < 2**31, int
+)
 SIZES = Kind(
     "a list of different integers >= 1 (and < 2**31)",
     lambda value: (
@@ -139,10 +143,12 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("units", "gru_units", "lstm_units", "hidden_units", "feedforward_dim"), SIZE),
     **dict.fromkeys(("filters", "char_filters", "kernel_size", "num_layers", "reduction"), SIZE),
     **dict.fromkeys(("max_length", "max_words", "max_sentences", "sequence_length"), SIZE),
-    **dict.fromkeys(("block_length",), SIZE),
+    **dict.fromkeys(("block_length", "chunk_size"), SIZE),
     **dict.fromkeys(("trainable_embeddings", "trainable_backbone", "hierarchical"), FLAG),
     **dict.fromkeys(("parallel", "value_conv", "use_hidden", "l2_normalize", "scalar"), FLAG),
-    **dict.fromkeys(("learn_scale", "multi_dim", "rescale_scores"), FLAG),
+    **dict.fromkeys(("learn_scale", "multi_dim", "rescale_scores", "layer_norm"), FLAG),
+    **dict.fromkeys(("use_bias", "unit_forget_bias", "bidirectional"), FLAG),
+    **dict.fromkeys(("flatten", "pooled", "keepdims"), FLAG),
     **dict.fromkeys(("dropout", "attention_dropout", "embedding_dropout"), SHARE),
     **dict.fromkeys(("classifier_dropout",), SHARE),
     **dict.fromkeys(("kernel_sizes", "char_kernel_sizes"), SIZES),
@@ -150,6 +156,11 @@ KINDS: dict[str, Kind] = {
     "packed": integer(0),
     "threshold": UNIT,
     "scale": POSITIVE,
+    "seed": SEED,
+    "merge_mode": one_of(("concat", "sum")),
+    "direction": one_of(("forward", "backward")),
+    # What these may hold is told by the functions that read them.
+    "positions": Kind("a list of names", lambda value: isinstance(value, list | tuple), tuple),
     "embeddings": MATRIX,
     "backbone": BACKBONE,
     "name": NAME,
@@ -158,6 +169,12 @@ OF_KERAS = {
     kind: _known_to_keras(getattr(keras, f"{kind}s"))
     for kind in ("initializer", "regularizer", "constraint", "activation")
 }
+
+
+def module_of(name: str) -> Any:
+    """The module of Keras that knows such arguments, or `None`."""
+    kind = name.rpartition("_")[2]
+    return getattr(keras, f"{kind}s") if kind in OF_KERAS else None
 
 
 def checked(**special: Kind | Collection[str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -177,7 +194,7 @@ def checked(**special: Kind | Collection[str]) -> Callable[[Callable[P, R]], Cal
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function, eval_str=True)
         kinds = {
-            name: _kind(name, special.get(name), parameter.annotation)
+            name: kind_of(name, special.get(name), parameter.annotation)
             for name, parameter in signature.parameters.items()
         }
         owner = function.__name__
@@ -191,7 +208,7 @@ def checked(**special: Kind | Collection[str]) -> Callable[[Callable[P, R]], Cal
                 return function(*args, **kwargs)
             try:
                 for name, value in given.arguments.items():
-                    given.arguments[name] = _fit(name, value, kinds[name])
+                    given.arguments[name] = fitted(name, value, kinds[name])
                 return function(*given.args, **given.kwargs)
             except Refused as refused:
                 raise refused.by(owner) from None
@@ -201,7 +218,7 @@ def checked(**special: Kind | Collection[str]) -> Callable[[Callable[P, R]], Cal
     return decorate
 
 
-def _kind(name: str, special: Kind | Collection[str] | None, annotation: Any) -> Kind:
+def kind_of(name: str, special: Kind | Collection[str] | None, annotation: Any) -> Kind:
     """What an argument may be."""
     if isinstance(special, Kind):
         kind = special
@@ -218,7 +235,7 @@ def _kind(name: str, special: Kind | Collection[str] | None, annotation: Any) ->
     )
 
 
-def _fit(name: str, value: Any, kind: Kind) -> Any:
+def fitted(name: str, value: Any, kind: Kind) -> Any:
     """The argument as the function gets it."""
     if not kind.fits(value):
         shape = getattr(value, "shape", ())

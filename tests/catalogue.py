@@ -47,7 +47,7 @@ LAYERS: dict[str, Callable[[], Any]] = {
     "target_code": lambda: layers.ConvAttentionPooling(2, DIM, value_conv=False),
     "places": lambda: layers.AddPositionEmbedding(7),
     "features": lambda: layers.FeatureWiseAttention(2, threshold=0.1),
-    "tokens": lambda: layers.TokenWiseAttention("pointwise", pooled=False),
+    "tokens": lambda: layers.TokenWiseAttention(mode="pointwise", pooled=False),
     "sequential": lambda: layers.SequentialAttention(mode="pointwise"),
     "average": lambda: layers.MaskedAveragePooling1D(),
     "max": lambda: layers.MaskedMaxPooling1D(),
@@ -56,8 +56,10 @@ LAYERS: dict[str, Callable[[], Any]] = {
     "bigru": lambda: layers.BidirectionalGRU(3),
     "one_bilstm": lambda: layers.BidirectionalLSTM(3),
     "window": lambda: layers.PositionalSelfAttention(4),
-    "behind": lambda: layers.PositionalSelfAttention(4, ("backward", "distance"), multi_dim=True),
-    "directional": lambda: layers.DirectionalSelfAttention(4, "backward"),
+    "behind": lambda: layers.PositionalSelfAttention(
+        4, positions=("backward", "distance"), multi_dim=True
+    ),
+    "directional": lambda: layers.DirectionalSelfAttention(4, direction="backward"),
     "blocks": lambda: layers.BlockSelfAttention(4),
 }
 

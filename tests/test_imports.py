@@ -27,7 +27,7 @@ ROOMS = {
     "_checks": set(),
     "ops": {"types"},
     "regularizers": {"types", "ops"},
-    "layers": {"types", "ops", "regularizers"},
+    "layers": {"_checks", "types", "ops", "regularizers"},
     "models": {"types", "_checks", "ops", "regularizers", "layers"},
     # Until the names go that the corpora had in datasets: it gives them when they are asked for.
     "datasets": {"corpora"},
@@ -40,7 +40,7 @@ TOP_ROOMS = {"__main__", "cli"}
 BACKENDS = {"tensorflow", "torch", "jax"}
 REQUIRED = {"keras", "numpy", "keras_attnpool"}
 # Methods that set a layer up: Keras calls the first two, and they alone call the others.
-SETUP = {"__init__", "build", "_feature_dim", "_fresh"}
+SETUP = {"__init__", "build", "_feature_dim", "_fresh", "_keep"}
 # These keep a flag, and nothing of a mask: a first one was checked, a missing one was told of.
 SETUP |= {"_look_once", "_check_mask"}
 OPTIONAL = {"tokenizers", "gensim", "matplotlib", "sklearn", "keras_hub", "keras_nlp"}

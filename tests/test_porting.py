@@ -426,7 +426,7 @@ def disan_unit(row, w, direction):
 @pytest.mark.parametrize("direction", SEES)
 def test_disan(guide, words, direction):
     x, mask = words
-    ours = layers.DirectionalSelfAttention(4, direction)
+    ours = layers.DirectionalSelfAttention(4, direction=direction)
     w = drawn_for(ours, x)
     guide["assign"](ours, w)
     found = numpy(ours(x, mask=mask))
@@ -469,7 +469,7 @@ def bi_blosan(row, n, w, direction, length):
 def test_bi_blosan(guide, words, direction, length):
     """Equal where a text is alone; in a batch with the same blocks, forward only."""
     x, mask = words
-    ours = layers.BlockSelfAttention(4, direction, length)
+    ours = layers.BlockSelfAttention(4, direction=direction, block_length=length)
     w = drawn_for(ours, x)
     guide["assign"](ours, w)
     found = numpy(ours(x, mask=mask))
@@ -553,7 +553,7 @@ def test_mpsan(guide, words):
     """`5 tanh(... / 5)` within a window of one word to either side."""
     x, mask = words
     ours = layers.PositionalSelfAttention(
-        4, ("faraway_1",), score_activation="tanh", rescale_scores=True
+        4, positions=("faraway_1",), score_activation="tanh", rescale_scores=True
     )
     w = drawn_for(ours, x)
     guide["assign"](ours, w)

@@ -51,7 +51,7 @@ OURS: dict[str, Subject] = {
     "AttentionPooling": _ours(lambda d: layers.AttentionPooling(4, dtype=d)),
     "MultiDimAttentionPooling": _ours(lambda d: layers.MultiDimAttentionPooling(dtype=d)),
     "ConvAttentionPooling": _ours(lambda d: layers.ConvAttentionPooling(2, DIM, dtype=d)),
-    "TokenWiseAttention": _ours(lambda d: layers.TokenWiseAttention("pointwise", dtype=d)),
+    "TokenWiseAttention": _ours(lambda d: layers.TokenWiseAttention(mode="pointwise", dtype=d)),
     "SequentialAttention": _ours(lambda d: layers.SequentialAttention(mode="pointwise", dtype=d)),
     "MaskedAveragePooling1D": _ours(lambda d: layers.MaskedAveragePooling1D(dtype=d), scores=False),
     "MaskedMaxPooling1D": _ours(lambda d: layers.MaskedMaxPooling1D(dtype=d), scores=False),
@@ -63,7 +63,7 @@ OURS: dict[str, Subject] = {
         lambda d: layers.PositionalSelfAttention(DIM, dtype=d), pools=False
     ),
     "DirectionalSelfAttention": _ours(
-        lambda d: layers.DirectionalSelfAttention(DIM, "forward", dtype=d), pools=False
+        lambda d: layers.DirectionalSelfAttention(DIM, direction="forward", dtype=d), pools=False
     )._replace(words=250),  # it scores every feature of every pair of words
 }
 

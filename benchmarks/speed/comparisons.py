@@ -98,7 +98,8 @@ class Multiple(keras.layers.Layer):
         super().__init__()
         self.supports_masking = True
         self.attentions = [
-            layers.PositionalSelfAttention(dim, positions) for positions in models.mpsan.POSITIONS
+            layers.PositionalSelfAttention(dim, positions=positions)
+            for positions in models.mpsan.POSITIONS
         ]
         self.fusion = layers.PositionFusion()
         self.pooling = layers.MultiDimAttentionPooling()

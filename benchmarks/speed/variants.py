@@ -106,11 +106,13 @@ LAYERS = {
     "SequentialAttention": Variant(lambda dim, heads: layers.SequentialAttention(mode="pointwise")),
     "FeatureWiseAttention": Variant(lambda dim, heads: layers.FeatureWiseAttention()),
     "PositionalSelfAttention, near words": Variant(
-        lambda dim, heads: layers.PositionalSelfAttention(dim, ("faraway_2",)),
+        lambda dim, heads: layers.PositionalSelfAttention(dim, positions=("faraway_2",)),
         products=lambda t, d, h: d * d + 2 * d,
     ),
     "PositionalSelfAttention, all words": Variant(
-        lambda dim, heads: layers.PositionalSelfAttention(dim, ("scaled_distance", "forward")),
+        lambda dim, heads: layers.PositionalSelfAttention(
+            dim, positions=("scaled_distance", "forward")
+        ),
         pairs=lambda d, h: 1,
         products=lambda t, d, h: d * d + 2 * d + t * d,
     ),

@@ -5,10 +5,13 @@ boxes with running text, and lines with a prompt for Markdown. Here they become 
 a bold title with a list or a text under it, and code.
 """
 
+import inspect
 import re
 import textwrap
 
 import griffe
+
+from keras_attnpool import layers
 
 TITLES = ("Call arguments", "Input shape", "Output shape", "Example", "Reference")
 SECTION = re.compile(rf"^(?P<title>{'|'.join(TITLES)}):\n(?P<body>(?:(?: +.*)?(?:\n|\Z))*)", re.M)
@@ -50,4 +53,8 @@ class KerasDocstrings(griffe.Extension):
     def on_object(self, *, obj, **kwargs):
         """Called for every module, class, function and attribute."""
         if obj.docstring:
-            obj.docstring.value = with_fences(with_titles(obj.docstring.value))
+            text = obj.docstring.value
+            if obj.is_class and obj.path.startswith("keras_attnpool.layers."):
+                # What layers have in common is filled in when the class is made.
+                text = inspect.getdoc(getattr(layers, obj.name, None)) or text
+            obj.docstring.value = with_fences(with_titles(text))

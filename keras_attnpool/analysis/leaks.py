@@ -19,7 +19,8 @@ from keras_attnpool.layers import (
     PositionFusion,
     SequentialAttention,
 )
-from keras_attnpool.layers.base import AttentionBase, MaskedPooling1D
+from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.layers._masked import MaskedPooling1D
 
 FLAG = "return_attention_scores"
 # A smaller share is rounding.

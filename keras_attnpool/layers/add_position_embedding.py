@@ -5,15 +5,10 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import LayerArguments, MaskedInputs
+from keras_attnpool.layers._arguments import LayerArguments
+from keras_attnpool.layers._masked import MaskedInputs
 from keras_attnpool.ops.masking import zero_masked
-from keras_attnpool.types import (
-    ConstraintLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -32,15 +27,6 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
         embeddings_regularizer: Regularizer of P.
         embeddings_constraint: Constraint of P.
         seed: Seed of an initializer that has none of its own.
-        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
-
-    Call arguments:
-        inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
-
-    Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, time, dim)`.
@@ -79,36 +65,22 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
     def __init__(
         self,
         max_length: int,
+        *,
         embeddings_initializer: InitializerLike | None = None,
         embeddings_regularizer: RegularizerLike = None,
         embeddings_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self.max_length = self._positive(max_length, "max_length")
         if embeddings_initializer is None:
             embeddings_initializer = keras.initializers.RandomNormal(stddev=0.1)
-        self.embeddings_initializer = self._from_keras(
-            keras.initializers, embeddings_initializer, "embeddings_initializer"
-        )
-        self.embeddings_regularizer = self._from_keras(
-            keras.regularizers, embeddings_regularizer, "embeddings_regularizer"
-        )
-        self.embeddings_constraint = self._from_keras(
-            keras.constraints, embeddings_constraint, "embeddings_constraint"
-        )
-        self.seed = self._checked_seed(seed)
+        super().__init__(**kwargs)
+        self._keep(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates P."""
-        self.embeddings = self.add_weight(
-            name="embeddings",
-            shape=(self.max_length, self._feature_dim(input_shape)),
-            initializer=self._fresh(self.embeddings_initializer),
-            regularizer=self.embeddings_regularizer,
-            constraint=self.embeddings_constraint,
-        )
+        shape = (self.max_length, self._feature_dim(input_shape))
+        self.embeddings = self._add("embeddings", "embeddings", shape)
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Adds the positions to `(batch, time, dim)`."""
@@ -128,24 +100,9 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
         self._check_length(inputs.shape)
         return super().compute_output_spec(inputs, mask)
 
-    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
-        """Returns the mask of the inputs."""
-        return mask
-
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Returns `(batch, time, dim)`."""
         return tuple(input_shape)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "max_length": self.max_length,
-            "embeddings_initializer": keras.initializers.serialize(self.embeddings_initializer),
-            "embeddings_regularizer": keras.regularizers.serialize(self.embeddings_regularizer),
-            "embeddings_constraint": keras.constraints.serialize(self.embeddings_constraint),
-            "seed": self.seed,
-        }
 
     def _check_length(self, input_shape: Shape) -> None:
         time = input_shape[1]

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import AttentionPoolingBase
+from keras_attnpool.layers._attention import AttentionPoolingBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.types import (
     ActivationLike,
@@ -39,35 +39,15 @@ class AttentionPooling(AttentionPoolingBase):
         activation: Activation of the hidden layer, or of the inputs when there is none.
         output_activation: Activation of the pooled vector. `None` is the identity. The vector of a
             row without a kept step stays zero whatever the activation.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
         use_bias: Whether the hidden layer has a bias.
         kernel_initializer: Initializer of the hidden kernel and the context.
-        bias_initializer: Initializer of the hidden bias.
         kernel_regularizer: Regularizer of the hidden kernel and the context.
-        bias_regularizer: Regularizer of the hidden bias.
         attention_regularizer: Regularizer of the attention weights, taken as one head.
         embedding_regularizer: Regularizer of the pooled vectors, taken as one head.
         kernel_constraint: Constraint of the hidden kernel and the context.
-        bias_constraint: Constraint of the hidden bias.
-        seed: Seed of the dropout, and of initializers that have none of their own.
-        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
-
-    Call arguments:
-        inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
-        training: Whether dropout is on.
-        return_attention_scores: Whether to return `(output, scores)`.
-
-    Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, dim)`; the scores are `(batch, time)`.
-
-    Returns:
-        The pooled vectors, and on request the attention weights before dropout, both in the
-        layer's compute dtype.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -97,6 +77,7 @@ class AttentionPooling(AttentionPoolingBase):
     def __init__(
         self,
         hidden_dim: int | None = None,
+        *,
         activation: ActivationLike = "tanh",
         output_activation: ActivationLike = None,
         dropout: float = 0.0,
@@ -112,25 +93,8 @@ class AttentionPooling(AttentionPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            dropout=dropout,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            attention_regularizer=attention_regularizer,
-            embedding_regularizer=embedding_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            seed=seed,
-            **kwargs,
-        )
-        self.hidden_dim = None if hidden_dim is None else self._positive(hidden_dim, "hidden_dim")
-        self.activation = self._from_keras(keras.activations, activation, "activation")
-        self.output_activation = self._from_keras(
-            keras.activations, output_activation, "output_activation"
-        )
+        super().__init__(**kwargs)
+        self._keep(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer, if any, and the context vector."""
@@ -139,27 +103,11 @@ class AttentionPooling(AttentionPoolingBase):
             self.hidden = self._hidden_dense(self.hidden_dim, self.activation, input_shape)
         self.context = self._add_kernel("context", (self.hidden_dim or dim,))
 
-    def call(
-        self,
-        inputs: Tensor,
-        mask: Tensor | None = None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-    ) -> Any:
+    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Pools `(batch, time, dim)` to `(batch, dim)`."""
-        inputs, mask = self._read(inputs, mask)
         hidden = self.activation(inputs) if self.hidden_dim is None else self.hidden(inputs)
         context = at_least_float32(ops.expand_dims(self.context, 1))
         logits = ops.transpose(ops.matmul(at_least_float32(hidden), context), (0, 2, 1))
         vectors, weights = self._attend(inputs, logits, mask, training)
         output = zero_masked_rows(self.output_activation(ops.squeeze(vectors, 1)), mask)
-        return self._output(output, ops.squeeze(weights, 1), return_attention_scores)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "hidden_dim": self.hidden_dim,
-            "activation": keras.activations.serialize(self.activation),
-            "output_activation": keras.activations.serialize(self.output_activation),
-        }
+        return output, ops.squeeze(weights, 1)

@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from keras_attnpool.layers.base import BidirectionalBase
+from keras_attnpool.layers._recurrent import BidirectionalBase
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
@@ -31,30 +31,10 @@ class BidirectionalLSTM(BidirectionalBase):
 
     Args:
         units: Size of the state of one direction.
-        merge_mode: How the directions are joined, `"concat"` or `"sum"`.
         dropout: Share of the inputs dropped in training, in [0, 1).
-        use_bias: Whether the gates have biases.
         kernel_initializer: Initializer of the kernels that the inputs meet.
-        recurrent_initializer: Initializer of the kernels that the states meet.
-        bias_initializer: Initializer of the biases.
-        unit_forget_bias: Whether the forget gates' biases start at 1.
         kernel_regularizer: Regularizer of the kernels that the inputs meet.
-        recurrent_regularizer: Regularizer of the kernels that the states meet.
-        bias_regularizer: Regularizer of the biases.
         kernel_constraint: Constraint of the kernels that the inputs meet.
-        recurrent_constraint: Constraint of the kernels that the states meet.
-        bias_constraint: Constraint of the biases.
-        seed: Seed of the dropout, and of initializers that have none of their own.
-        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
-
-    Call arguments:
-        inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
-        training: Whether dropout is on.
-
-    Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, time, 2 * units)`, or `(batch, time, units)` with `merge_mode="sum"`.
@@ -62,10 +42,6 @@ class BidirectionalLSTM(BidirectionalBase):
     Returns:
         The forward states followed by the backward states, or their sum, in the layer's compute
         dtype.
-
-    Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)`.
 
     Example:
 
@@ -94,6 +70,7 @@ class BidirectionalLSTM(BidirectionalBase):
     def __init__(
         self,
         units: int,
+        *,
         merge_mode: str = "concat",
         dropout: float = 0.0,
         use_bias: bool = True,
@@ -110,24 +87,8 @@ class BidirectionalLSTM(BidirectionalBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            units,
-            merge_mode=merge_mode,
-            dropout=dropout,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            recurrent_initializer=recurrent_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            recurrent_regularizer=recurrent_regularizer,
-            bias_regularizer=bias_regularizer,
-            kernel_constraint=kernel_constraint,
-            recurrent_constraint=recurrent_constraint,
-            bias_constraint=bias_constraint,
-            seed=seed,
-            **kwargs,
-        )
-        self.unit_forget_bias = self._flag(unit_forget_bias, "unit_forget_bias")
+        super().__init__(**kwargs)
+        self._keep(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the LSTMs of both directions."""
@@ -141,7 +102,3 @@ class BidirectionalLSTM(BidirectionalBase):
     ) -> Tensor:
         """Encodes `(batch, time, dim)`: `(batch, time, 2 * units)`, or `units` of sums."""
         return self._read_both_ways(inputs, mask, training, self.forward_lstm, self.backward_lstm)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {**super().get_config(), "unit_forget_bias": self.unit_forget_bias}

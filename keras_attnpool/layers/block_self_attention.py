@@ -5,10 +5,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.directional_self_attention import (
-    DirectionalAttentionBase,
-    DirectionalSelfAttention,
-)
+from keras_attnpool.layers._directional import DirectionalAttentionBase
+from keras_attnpool.layers.directional_self_attention import DirectionalSelfAttention
 from keras_attnpool.ops._steps import take_steps
 from keras_attnpool.ops._vector_pooling import softmax_terms
 from keras_attnpool.ops.masking import at_least_float32, highest_along, zero_masked
@@ -61,25 +59,6 @@ class BlockSelfAttention(DirectionalAttentionBase):
         activation: Activation of steps 1 and 6, and of the first step within 4.
         dropout: Share of the features dropped in training in front of every kernel, in [0, 1). The
             values that are summed and mixed are not dropped.
-        use_bias: Whether there are biases.
-        kernel_initializer: Initializer of the kernels.
-        bias_initializer: Initializer of the biases.
-        kernel_regularizer: Regularizer of the kernels.
-        bias_regularizer: Regularizer of the biases.
-        kernel_constraint: Constraint of the kernels.
-        bias_constraint: Constraint of the biases.
-        seed: Seed of the dropout, and of initializers that have none of their own.
-        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
-
-    Call arguments:
-        inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
-        training: Whether dropout is on.
-        return_attention_scores: Whether to return `(output, scores)`.
-
-    Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, time, units)`; the scores are a dict: `"intra"` `(batch, blocks, query, key,
@@ -89,17 +68,13 @@ class BlockSelfAttention(DirectionalAttentionBase):
     Returns:
         The mixture, and on request the attention weights, all in the layer's compute dtype.
 
-    Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` of 0 and 1.
-
     Example:
 
     ```python
     import numpy as np
     import keras_attnpool
 
-    layer = keras_attnpool.layers.BlockSelfAttention(8, "forward", block_length=10)
+    layer = keras_attnpool.layers.BlockSelfAttention(8, direction="forward", block_length=10)
     output, scores = layer(np.ones((2, 100, 16), "float32"), return_attention_scores=True)
     assert output.shape == (2, 100, 8)
     assert scores["intra"].shape == (2, 10, 10, 10, 8) and scores["inter"].shape == (2, 10, 10, 8)
@@ -122,6 +97,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
     def __init__(
         self,
         units: int,
+        *,
         direction: str | None = "forward",
         block_length: int | None = None,
         scale: float = 5.0,
@@ -137,25 +113,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            units,
-            direction=direction,
-            scale=scale,
-            activation=activation,
-            dropout=dropout,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            seed=seed,
-            **kwargs,
-        )
-        self.block_length = (
-            None if block_length is None else self._positive(block_length, "block_length")
-        )
+        super().__init__(**kwargs)
+        self._keep(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the weights within a block, of the fusion, and between blocks."""
@@ -178,15 +137,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
         )
         self.inter.build((None, None, units))
 
-    def call(
-        self,
-        inputs: Tensor,
-        mask: Tensor | None = None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-    ) -> Any:
+    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Maps `(batch, time, dim)` to `(batch, time, units)`."""
-        inputs, mask = self._read(inputs, mask)
         if mask is None:
             mask = ops.ones(ops.shape(inputs)[:2], dtype="bool")
         blocks, places = self._grid(ops.shape(inputs)[1])
@@ -196,51 +148,32 @@ class BlockSelfAttention(DirectionalAttentionBase):
         hidden = ops.reshape(
             take_steps(self._hidden_states(inputs, training), steps), (-1, places, units)
         )
-        within, intra = self._attend(hidden, filled, training, return_attention_scores)
+        within, intra = self._attend(hidden, filled, training, with_scores)
         vectors = ops.reshape(self._pool(within, filled, training), (-1, blocks, units))
         found = self.inter(
             vectors,
             mask=ops.reshape(ops.any(filled, axis=1), (-1, blocks)),
             training=training,
-            return_attention_scores=return_attention_scores,
+            return_attention_scores=with_scores,
         )
-        between, inter = found if return_attention_scores else (found, None)
+        between, inter = found if with_scores else (found, None)
         between = ops.reshape(at_least_float32(between), (-1, 1, units))
         # Not broadcast_to: that of Keras 3.12 takes no unknown length on JAX.
         between = between + ops.zeros_like(hidden)
         output = self._fuse(hidden, within, between, training)
         output = take_steps(ops.reshape(output, (-1, blocks * places, units)), back)
-        output = ops.cast(zero_masked(output, mask), self.compute_dtype)
-        if not return_attention_scores:
-            return output
-        intra = ops.reshape(intra, (-1, blocks, places, places, units))
+        if with_scores:
+            intra = ops.reshape(intra, (-1, blocks, places, places, units))
         scores = {"intra": intra, "inter": inter}
-        return output, {name: ops.cast(s, self.compute_dtype) for name, s in scores.items()}
+        return zero_masked(output, mask), scores
 
-    def compute_output_spec(
-        self,
-        inputs: Tensor,
-        mask: Tensor | None = None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-    ) -> Any:
-        """Returns the symbolic output, or the pair of output and dict of scores."""
-        output = super().compute_output_spec(inputs, mask, training)
-        if not return_attention_scores:
-            return output
-        batch, time = inputs.shape[:2]
+    def _scores_shape(self, input_shape: Shape) -> Any:
+        batch, time, _ = input_shape
         blocks, places = (None, None) if time is None else self._grid(time)
-        shapes = {
+        return {
             "intra": (batch, blocks, places, places, self.units),
             "inter": (batch, blocks, blocks, self.units),
         }
-        return output, {
-            name: keras.KerasTensor(shape, self.compute_dtype) for name, shape in shapes.items()
-        }
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {**super().get_config(), "block_length": self.block_length}
 
     def _grid(self, time: Any) -> tuple[Any, Any]:
         """How many blocks texts of up to that many steps need, and how many places in a block.

@@ -6,13 +6,9 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import LayerArguments, MaskReader
-from keras_attnpool.ops.masking import (
-    as_bool_mask,
-    check_dense,
-    check_mask_shape,
-    highest_along,
-)
+from keras_attnpool.layers._arguments import LayerArguments
+from keras_attnpool.layers._masked import MaskReader
+from keras_attnpool.ops.masking import as_bool_mask, check_dense, check_mask_shape, highest_along
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
@@ -42,16 +38,9 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         kernel_sizes: Characters that a window spans; different from each other.
         use_bias: Whether the convolutions have biases; the official code has none.
         embeddings_initializer: Initializer of the characters' vectors.
-        kernel_initializer: Initializer of the kernels.
-        bias_initializer: Initializer of the biases.
         embeddings_regularizer: Regularizer of the characters' vectors.
-        kernel_regularizer: Regularizer of the kernels.
-        bias_regularizer: Regularizer of the biases.
         embeddings_constraint: Constraint of the characters' vectors.
-        kernel_constraint: Constraint of the kernels.
-        bias_constraint: Constraint of the biases.
         seed: Seed of initializers that have none of their own.
-        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
         inputs: Character ids `(batch, time, word_length)`, integers or whole floats, 0 = padding.
@@ -107,6 +96,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         char_dim: int = 15,
         filters: int = 100,
         kernel_sizes: Sequence[int] = (1, 3, 5),
+        *,
         use_bias: bool = False,
         embeddings_initializer: InitializerLike = "uniform",
         kernel_initializer: InitializerLike = "glorot_uniform",
@@ -121,45 +111,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.num_characters = self._positive(num_characters, "num_characters")
-        self.char_dim = self._positive(char_dim, "char_dim")
-        self.filters = self._positive(filters, "filters")
-        listed = isinstance(kernel_sizes, list | tuple)
-        if not listed or not kernel_sizes or len(set(kernel_sizes)) < len(kernel_sizes):
-            raise ValueError(
-                f"`kernel_sizes` of CharacterEmbedding must be a list of different integers >= 1. "
-                f"Received: kernel_sizes={kernel_sizes!r}"
-            )
-        self.kernel_sizes = tuple(self._positive(size, "kernel_sizes") for size in kernel_sizes)
-        self.use_bias = self._flag(use_bias, "use_bias")
-        self.embeddings_initializer = self._from_keras(
-            keras.initializers, embeddings_initializer, "embeddings_initializer"
-        )
-        self.kernel_initializer = self._from_keras(
-            keras.initializers, kernel_initializer, "kernel_initializer"
-        )
-        self.bias_initializer = self._from_keras(
-            keras.initializers, bias_initializer, "bias_initializer"
-        )
-        self.embeddings_regularizer = self._from_keras(
-            keras.regularizers, embeddings_regularizer, "embeddings_regularizer"
-        )
-        self.kernel_regularizer = self._from_keras(
-            keras.regularizers, kernel_regularizer, "kernel_regularizer"
-        )
-        self.bias_regularizer = self._from_keras(
-            keras.regularizers, bias_regularizer, "bias_regularizer"
-        )
-        self.embeddings_constraint = self._from_keras(
-            keras.constraints, embeddings_constraint, "embeddings_constraint"
-        )
-        self.kernel_constraint = self._from_keras(
-            keras.constraints, kernel_constraint, "kernel_constraint"
-        )
-        self.bias_constraint = self._from_keras(
-            keras.constraints, bias_constraint, "bias_constraint"
-        )
-        self.seed = self._checked_seed(seed)
+        self._keep(locals())
         self.supports_masking = True
         self.input_spec = keras.layers.InputSpec(ndim=3)
         # Half precision holds no id above 2048 exactly: float ids stay as they come.
@@ -167,33 +119,15 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
 
     def build(self, input_shape: Shape) -> None:
         """Creates the characters' vectors and a kernel for each size."""
-        self.embeddings = self.add_weight(
-            name="embeddings",
-            shape=(self.num_characters, self.char_dim),
-            initializer=self._fresh(self.embeddings_initializer),
-            regularizer=self.embeddings_regularizer,
-            constraint=self.embeddings_constraint,
-        )
+        shape = (self.num_characters, self.char_dim)
+        self.embeddings = self._add("embeddings", "embeddings", shape)
         self.kernels = [
-            self.add_weight(
-                name=f"kernel_{size}",
-                shape=(size, self.char_dim, self.filters),
-                initializer=self._fresh(self.kernel_initializer),
-                regularizer=self.kernel_regularizer,
-                constraint=self.kernel_constraint,
-            )
+            self._add_kernel(f"kernel_{size}", (size, self.char_dim, self.filters))
             for size in self.kernel_sizes
         ]
         if self.use_bias:
             self.biases = [
-                self.add_weight(
-                    name=f"bias_{size}",
-                    shape=(self.filters,),
-                    initializer=self._fresh(self.bias_initializer),
-                    regularizer=self.bias_regularizer,
-                    constraint=self.bias_constraint,
-                )
-                for size in self.kernel_sizes
+                self._add_bias(f"bias_{size}", (self.filters,)) for size in self.kernel_sizes
             ]
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -246,27 +180,6 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         if mask is not None:
             check_mask_shape(tuple(mask.shape), tuple(inputs.shape), self.name)
         return keras.KerasTensor(self.compute_output_shape(inputs.shape), self.compute_dtype)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "num_characters": self.num_characters,
-            "char_dim": self.char_dim,
-            "filters": self.filters,
-            "kernel_sizes": list(self.kernel_sizes),
-            "use_bias": self.use_bias,
-            "embeddings_initializer": keras.initializers.serialize(self.embeddings_initializer),
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
-            "embeddings_regularizer": keras.regularizers.serialize(self.embeddings_regularizer),
-            "kernel_regularizer": keras.regularizers.serialize(self.kernel_regularizer),
-            "bias_regularizer": keras.regularizers.serialize(self.bias_regularizer),
-            "embeddings_constraint": keras.constraints.serialize(self.embeddings_constraint),
-            "kernel_constraint": keras.constraints.serialize(self.kernel_constraint),
-            "bias_constraint": keras.constraints.serialize(self.bias_constraint),
-            "seed": self.seed,
-        }
 
 
 def _whole(ids: Tensor) -> Tensor:

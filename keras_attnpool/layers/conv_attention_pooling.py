@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import AttentionPoolingBase
+from keras_attnpool.layers._attention import AttentionPoolingBase
 from keras_attnpool.ops._dot_product_attention import split_heads
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import (
@@ -43,36 +43,12 @@ class ConvAttentionPooling(AttentionPoolingBase):
             themselves, whose `dim` must then be `filters`.
         activation: Activation of K and V.
         scale: What the scores are divided by. `None` is `sqrt(filters / num_heads)`.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
-        use_bias: Whether the convolutions have biases.
-        kernel_initializer: Initializer of the kernels.
         target_initializer: Initializer of the target. Zeros start at mean pooling.
-        bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels and the target.
-        bias_regularizer: Regularizer of the biases.
-        attention_regularizer: Regularizer of the attention weights of each example.
-        embedding_regularizer: Regularizer of the heads' vectors of each example.
         kernel_constraint: Constraint of the kernels and the target.
-        bias_constraint: Constraint of the biases.
-        seed: Seed of the dropout, and of initializers that have none of their own.
-        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
-
-    Call arguments:
-        inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
-        training: Whether dropout is on.
-        return_attention_scores: Whether to return `(output, scores)`.
-
-    Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, filters)`; the scores are `(batch, num_heads, time)`.
-
-    Returns:
-        The pooled vectors, and on request the attention weights before dropout, both in the
-        layer's compute dtype.
 
     Raises:
         ValueError: For an invalid argument, `filters` that the heads do not divide, inputs that are
@@ -105,6 +81,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
         num_heads: int,
         filters: int,
         kernel_size: int = 3,
+        *,
         value_conv: bool = True,
         activation: ActivationLike = "elu",
         scale: float | None = None,
@@ -122,29 +99,9 @@ class ConvAttentionPooling(AttentionPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            dropout=dropout,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            attention_regularizer=attention_regularizer,
-            embedding_regularizer=embedding_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            seed=seed,
-            **kwargs,
-        )
-        self.num_heads = self._positive(num_heads, "num_heads")
-        self.filters = self._multiple_of_heads(filters, self.num_heads)
-        self.kernel_size = self._positive(kernel_size, "kernel_size")
-        self.value_conv = self._flag(value_conv, "value_conv")
-        self.activation = self._from_keras(keras.activations, activation, "activation")
-        self.scale = None if scale is None else self._positive_number(scale, "scale")
-        self.target_initializer = self._from_keras(
-            keras.initializers, target_initializer, "target_initializer"
-        )
+        super().__init__(**kwargs)
+        self._keep(locals())
+        self._check_heads()
 
     def build(self, input_shape: Shape) -> None:
         """Creates the target and the convolutions."""
@@ -171,15 +128,8 @@ class ConvAttentionPooling(AttentionPoolingBase):
             constraint=self.kernel_constraint,
         )
 
-    def call(
-        self,
-        inputs: Tensor,
-        mask: Tensor | None = None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-    ) -> Any:
+    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Pools `(batch, time, dim)` to `(batch, filters)`."""
-        inputs, mask = self._read(inputs, mask)
         keys = self._convolve(inputs, self.key_kernel, self.key_bias, self.activation)
         values = inputs
         if self.value_conv:
@@ -192,24 +142,11 @@ class ConvAttentionPooling(AttentionPoolingBase):
         values = split_heads(values, self.num_heads)
         vectors, weights = self._attend(values, logits, mask, training)
         output = ops.reshape(vectors, (-1, self.filters))
-        return self._output(output, weights, return_attention_scores)
+        return output, weights
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Returns `(batch, filters)`."""
         return (input_shape[0], self.filters)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "num_heads": self.num_heads,
-            "filters": self.filters,
-            "kernel_size": self.kernel_size,
-            "value_conv": self.value_conv,
-            "activation": keras.activations.serialize(self.activation),
-            "scale": self.scale,
-            "target_initializer": keras.initializers.serialize(self.target_initializer),
-        }
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
         return (input_shape[0], self.num_heads, input_shape[1])

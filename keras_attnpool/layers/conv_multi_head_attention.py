@@ -6,10 +6,9 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import AttentionBase
+from keras_attnpool.layers._attention import AttentionBase
 from keras_attnpool.ops._dot_product_attention import dot_product_weights, join_heads, split_heads
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
-from keras_attnpool.ops.normalization import layer_normalize
 from keras_attnpool.types import (
     ActivationLike,
     ConstraintLike,
@@ -53,39 +52,10 @@ class ConvMultiHeadAttention(AttentionBase):
         scale: What the scores are divided by. `None` is `sqrt(filters / num_heads)`, the square
             root of the width of a head's queries; `math.sqrt(filters)` reads eq. 1 by the letter.
         layer_norm: Whether step 4 is done; epsilon is 1e-6.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
-        use_bias: Whether the convolutions have biases.
-        kernel_initializer: Initializer of the kernels.
-        bias_initializer: Initializer of the biases.
-        kernel_regularizer: Regularizer of the kernels.
-        bias_regularizer: Regularizer of the biases.
-        kernel_constraint: Constraint of the kernels.
-        bias_constraint: Constraint of the biases.
-        seed: Seed of the dropout, and of initializers that have none of their own.
-        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
-
-    Call arguments:
-        inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
-        training: Whether dropout is on.
-        return_attention_scores: Whether to return `(output, scores)`.
-
-    Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, time, filters)`; the scores are `(batch, num_heads, time, time)`, queries before
         keys, and with `parallel=True` a tuple of two of these, the second attention's last.
-
-    Returns:
-        The new steps, and on request the attention weights before dropout, both in the layer's
-        compute dtype.
-
-    Raises:
-        ValueError: For an invalid argument, `filters` that the heads do not divide, inputs that are
-            not `(batch, time, dim)` with a known `dim`, or a mask that is not
-            `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -119,6 +89,7 @@ class ConvMultiHeadAttention(AttentionBase):
         num_heads: int,
         filters: int,
         kernel_size: int = 3,
+        *,
         parallel: bool = True,
         activation: ActivationLike = "elu",
         parallel_activation: ActivationLike = "tanh",
@@ -135,28 +106,9 @@ class ConvMultiHeadAttention(AttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            dropout=dropout,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            seed=seed,
-            **kwargs,
-        )
-        self.num_heads = self._positive(num_heads, "num_heads")
-        self.filters = self._multiple_of_heads(filters, self.num_heads)
-        self.kernel_size = self._positive(kernel_size, "kernel_size")
-        self.parallel = self._flag(parallel, "parallel")
-        self.activation = self._from_keras(keras.activations, activation, "activation")
-        self.parallel_activation = self._from_keras(
-            keras.activations, parallel_activation, "parallel_activation"
-        )
-        self.scale = None if scale is None else self._positive_number(scale, "scale")
-        self.layer_norm = self._flag(layer_norm, "layer_norm")
+        super().__init__(**kwargs)
+        self._keep(locals())
+        self._check_heads()
 
     def build(self, input_shape: Shape) -> None:
         """Creates three kernels, three more for the second attention, and the layer norm."""
@@ -168,15 +120,8 @@ class ConvMultiHeadAttention(AttentionBase):
             self.gamma = self.add_weight(name="gamma", shape=(self.filters,), initializer="ones")
             self.beta = self.add_weight(name="beta", shape=(self.filters,), initializer="zeros")
 
-    def call(
-        self,
-        inputs: Tensor,
-        mask: Tensor | None = None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-    ) -> Any:
+    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Maps `(batch, time, dim)` to `(batch, time, filters)`."""
-        inputs, mask = self._read(inputs, mask)
         output, scores = self._multi_head(inputs, mask, training, self.projections, self.activation)
         if self.parallel:
             second, second_scores = self._multi_head(
@@ -184,30 +129,14 @@ class ConvMultiHeadAttention(AttentionBase):
             )
             output, scores = output * second, (scores, second_scores)
         if self.layer_norm:
-            output = layer_normalize(output, self.gamma, self.beta)
-        return self._output(zero_masked(output, mask), scores, return_attention_scores)
-
-    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
-        """Returns the mask of the inputs: the output has the same steps."""
-        return mask
+            output = ops.layer_normalization(
+                at_least_float32(output), self.gamma, self.beta, epsilon=1e-6
+            )
+        return zero_masked(output, mask), scores
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Returns `(batch, time, filters)`."""
         return (input_shape[0], input_shape[1], self.filters)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "num_heads": self.num_heads,
-            "filters": self.filters,
-            "kernel_size": self.kernel_size,
-            "parallel": self.parallel,
-            "activation": keras.activations.serialize(self.activation),
-            "parallel_activation": keras.activations.serialize(self.parallel_activation),
-            "scale": self.scale,
-            "layer_norm": self.layer_norm,
-        }
 
     def _scores_shape(self, input_shape: Shape) -> Any:
         shape = (input_shape[0], self.num_heads, input_shape[1], input_shape[1])

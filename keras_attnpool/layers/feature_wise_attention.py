@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import AttentionBase
+from keras_attnpool.layers._attention import AttentionBase
 from keras_attnpool.ops.masking import (
     at_least_float32,
     masked_max,
@@ -36,35 +36,12 @@ class FeatureWiseAttention(AttentionBase):
         reduction: The hidden layer has `dim // reduction` units, at least 1.
         threshold: The paper's delta, in [0, 1].
         dropout: Share of the gate's entries dropped in training, in [0, 1).
-        use_bias: Whether both dense layers have biases.
-        kernel_initializer: Initializer of the kernels.
-        bias_initializer: Initializer of the biases.
-        kernel_regularizer: Regularizer of the kernels.
-        bias_regularizer: Regularizer of the biases.
-        kernel_constraint: Constraint of the kernels.
-        bias_constraint: Constraint of the biases.
-        seed: Seed of the dropout, and of initializers that have none of their own.
-        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
-
-    Call arguments:
-        inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
-        training: Whether dropout is on.
-        return_attention_scores: Whether to return `(output, scores)`.
-
-    Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, time, dim)`; the scores are `(batch, dim)`, the gate after the threshold.
 
     Returns:
         The weighted steps, and on request the gate, both in the layer's compute dtype.
-
-    Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -89,6 +66,7 @@ class FeatureWiseAttention(AttentionBase):
     def __init__(
         self,
         reduction: int = 16,
+        *,
         threshold: float = 0.0,
         dropout: float = 0.0,
         use_bias: bool = True,
@@ -101,20 +79,8 @@ class FeatureWiseAttention(AttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            dropout=dropout,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            seed=seed,
-            **kwargs,
-        )
-        self.reduction = self._positive(reduction, "reduction")
-        self.threshold = self._unit_interval(threshold, "threshold")
+        super().__init__(**kwargs)
+        self._keep(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the two dense layers."""
@@ -125,36 +91,17 @@ class FeatureWiseAttention(AttentionBase):
         if self.use_bias:
             self.score_bias = self._add_bias("score_bias", (dim,))
 
-    def call(
-        self,
-        inputs: Tensor,
-        mask: Tensor | None = None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-    ) -> Any:
+    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Weighs the features of `(batch, time, dim)`."""
-        inputs, mask = self._read(inputs, mask)
         logits = self._scores(masked_max(inputs, mask)) + self._scores(mean_of_zeroed(inputs, mask))
         gate = ops.relu(ops.sigmoid(logits) - self.threshold)
         gate = zero_masked_rows(gate, mask)
         output = inputs * ops.cast(ops.expand_dims(self._drop(gate, training), 1), inputs.dtype)
-        return self._output(output, gate, return_attention_scores)
-
-    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
-        """Returns the mask of the inputs: the output has the same steps."""
-        return mask
+        return output, gate
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Returns `(batch, time, dim)`."""
         return tuple(input_shape)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "reduction": self.reduction,
-            "threshold": self.threshold,
-        }
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
         return (input_shape[0], input_shape[2])

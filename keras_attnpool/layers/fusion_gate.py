@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import FusionBase
+from keras_attnpool.layers._fusion import FusionBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
@@ -30,22 +30,10 @@ class FusionGate(FusionBase):
     Args:
         dropout: Share of the features dropped in training where they decide the gate, in [0, 1).
             What is mixed is not dropped.
-        use_bias: Whether there are `b_1`, `b_2` and `b_o`.
-        kernel_initializer: Initializer of both kernels.
-        bias_initializer: Initializer of the biases.
-        kernel_regularizer: Regularizer of both kernels.
-        bias_regularizer: Regularizer of the biases.
-        kernel_constraint: Constraint of both kernels.
-        bias_constraint: Constraint of the biases.
-        seed: Seed of the dropout, and of initializers that have none of their own.
-        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
-        inputs: Float tensor `(batch, time, dim)`.
         attention: Float tensor `(batch, time, dim)`.
         mask: Boolean or 0/1 tensor `(batch, time)`, True = keep.
-        training: Whether dropout is on.
-        return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
         Twice `(batch, time, dim)`; batch and time may be unknown.
@@ -83,6 +71,7 @@ class FusionGate(FusionBase):
 
     def __init__(
         self,
+        *,
         dropout: float = 0.0,
         use_bias: bool = True,
         kernel_initializer: InitializerLike = "glorot_uniform",
@@ -94,18 +83,8 @@ class FusionGate(FusionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            dropout=dropout,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            seed=seed,
-            **kwargs,
-        )
+        super().__init__(**kwargs)
+        self._keep(locals())
 
     def build(  # type: ignore[override]
         self, inputs_shape: Shape, attention_shape: Shape

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import MultiHeadPoolingBase
+from keras_attnpool.layers._attention import MultiHeadPoolingBase
 from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.regularizers import HeadRegularizer
@@ -51,49 +51,21 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         hidden_dim: Size of the hidden layer of each head, the paper's d_a.
         scalar: `True`: one weight a step, for all its features, in place of one a feature.
         activation: Activation of the hidden layers.
-        flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
         chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
             a chunk are forgotten and computed again in the backward pass: less memory for long
             texts, more time; the same result up to rounding. With `return_attention_scores=True`
             they are computed whole.
         dropout: Share of the attention weights dropped in training, in [0, 1); not with a
             `chunk_size`, where the weights that were dropped would have to be kept.
-        use_bias: Whether there are b1 and b2.
         kernel_initializer: Initializer of both kernels, drawn for each head by itself.
-        bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of both kernels; a `HeadRegularizer` of this package goes to
             W1 alone, as eq. 7 has it.
-        bias_regularizer: Regularizer of the biases.
         attention_regularizer: Regularizer of the attention weights `(heads, time * dim)` of each
             example; not with a `chunk_size`, since it needs all of them at once.
-        embedding_regularizer: Regularizer of the heads' vectors of each example.
-        kernel_constraint: Constraint of both kernels.
-        bias_constraint: Constraint of the biases.
-        seed: Seed of the dropout, and of initializers that have none of their own.
-        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
-
-    Call arguments:
-        inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
-        training: Whether dropout is on.
-        return_attention_scores: Whether to return `(output, scores)`.
-
-    Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
         are `(batch, num_heads, time, dim)`, or `(batch, num_heads, time)` with `scalar=True`.
-
-    Returns:
-        The heads' vectors, and on request the attention weights before dropout, both in the
-        layer's compute dtype.
-
-    Raises:
-        ValueError: For an invalid argument, `dropout` or `attention_regularizer` together with
-            `chunk_size`, inputs that are not `(batch, time, dim)` with a known `dim`, or a mask
-            that is not `(batch, time)`.
 
     Example:
 
@@ -119,6 +91,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         self,
         num_heads: int,
         hidden_dim: int,
+        *,
         scalar: bool = False,
         activation: ActivationLike = "relu",
         flatten: bool = True,
@@ -136,26 +109,8 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            num_heads,
-            flatten=flatten,
-            dropout=dropout,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            attention_regularizer=attention_regularizer,
-            embedding_regularizer=embedding_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            seed=seed,
-            **kwargs,
-        )
-        self.hidden_dim = self._positive(hidden_dim, "hidden_dim")
-        self.scalar = self._flag(scalar, "scalar")
-        self.activation = self._from_keras(keras.activations, activation, "activation")
-        self.chunk_size = None if chunk_size is None else self._positive(chunk_size, "chunk_size")
+        super().__init__(**kwargs)
+        self._keep(locals())
         if self.chunk_size is not None and (self.dropout or self.attention_regularizer):
             raise ValueError(
                 "GeneralizedPooling forgets the attention weights of a chunk, so that with a "
@@ -181,15 +136,8 @@ class GeneralizedPooling(MultiHeadPoolingBase):
             self.hidden_bias = self._add_bias("hidden_bias", (self.num_heads, self.hidden_dim))
             self.score_bias = self._add_bias("score_bias", (self.num_heads, width))
 
-    def call(
-        self,
-        inputs: Tensor,
-        mask: Tensor | None = None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-    ) -> Any:
+    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Pools `(batch, time, dim)` to `(batch, num_heads * dim)`."""
-        inputs, mask = self._read(inputs, mask)
         # A ReLU bounds nothing: the products can leave the range of float16.
         dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
         inputs = ops.cast(inputs, dtype)
@@ -197,7 +145,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         if self.use_bias:
             stacks.append(self.hidden_bias)
         stacks = [ops.cast(stack, dtype) for stack in stacks]
-        if self.chunk_size is not None and not return_attention_scores:
+        if self.chunk_size is not None and not with_scores:
             weights = None
             vectors = chunked_softmax_pooling(
                 self._logits,
@@ -215,23 +163,13 @@ class GeneralizedPooling(MultiHeadPoolingBase):
             )
         else:
             vectors, weights = self._attend_features(
-                inputs, self._head_logits(inputs, *stacks), mask, training, return_attention_scores
+                inputs, self._head_logits(inputs, *stacks), mask, training, with_scores
             )
         if self.use_bias:
             # The softmax over time cancels this bias. Without a gradient, be it zero, Keras would
             # warn that the weight is not trained.
             vectors = vectors + 0 * at_least_float32(self.score_bias)
-        return self._output(self._lay_out(vectors), weights, return_attention_scores)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "hidden_dim": self.hidden_dim,
-            "scalar": self.scalar,
-            "activation": keras.activations.serialize(self.activation),
-            "chunk_size": self.chunk_size,
-        }
+        return self._lay_out(vectors), weights
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
         shape = super()._scores_shape(input_shape)

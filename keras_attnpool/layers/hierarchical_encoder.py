@@ -6,7 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_attnpool.layers.base import MaskReader
+from keras_attnpool.layers._masked import MaskReader
 from keras_attnpool.ops._devices import torch_traces
 from keras_attnpool.ops._rows import rows_at_hand
 from keras_attnpool.ops.masking import check_dense, check_mask_values, zero_masked

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import GlobalPoolingBase
+from keras_attnpool.layers._masked import GlobalPoolingBase
 from keras_attnpool.types import Shape, Tensor
 
 
@@ -24,16 +24,6 @@ class LastPooling1D(GlobalPoolingBase):
 
     Args:
         bidirectional: Whether the features are forward states followed by as many backward states.
-        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
-        **kwargs: `name`, `dtype`, `activity_regularizer` of `keras.layers.Layer`.
-
-    Call arguments:
-        inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
-
-    Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
@@ -63,10 +53,10 @@ class LastPooling1D(GlobalPoolingBase):
     """
 
     def __init__(
-        self, bidirectional: bool = False, *, keepdims: bool = False, **kwargs: Any
+        self, *, bidirectional: bool = False, keepdims: bool = False, **kwargs: Any
     ) -> None:
-        super().__init__(keepdims=keepdims, **kwargs)
-        self.bidirectional = self._flag(bidirectional, "bidirectional")
+        super().__init__(**kwargs)
+        self._keep(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Fixes the feature dimension, which two directions must share evenly."""
@@ -90,10 +80,6 @@ class LastPooling1D(GlobalPoolingBase):
             ],
             axis=-1,
         )
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {**super().get_config(), "bidirectional": self.bidirectional}
 
     def _last(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         if mask is None:

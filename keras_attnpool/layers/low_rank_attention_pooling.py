@@ -5,12 +5,9 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import MultiHeadPoolingBase
-from keras_attnpool.ops.masking import (
-    at_least_float32,
-    masked_mean,
-    zero_masked_rows,
-)
+from keras_attnpool._checks import Kind
+from keras_attnpool.layers._attention import MultiHeadPoolingBase
+from keras_attnpool.ops.masking import at_least_float32, masked_mean, zero_masked_rows
 from keras_attnpool.ops.normalization import l2_normalize
 from keras_attnpool.types import (
     ActivationLike,
@@ -21,7 +18,10 @@ from keras_attnpool.types import (
     Tensor,
 )
 
-CONTEXTS = ("mean", "learned")
+CONTEXT = Kind(
+    "one of ('mean', 'learned'); pass a tensor at the call instead",
+    lambda value: isinstance(value, str) and value in ("mean", "learned"),
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -56,8 +56,6 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         l2_normalize: Whether the l2 norm of step 3 is taken.
         learn_scale: Whether each head's scores are multiplied by a learned number before step 4.
         activation: Activation of the scores in step 3; `None` leaves it out.
-        flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
         use_bias: Whether the hidden layer of step 1 has a bias; P and Q have none.
         kernel_initializer: Initializer of P, Q and the learned context.
         hidden_initializer: Initializer of W. `None` is the paper's normal distribution with mean 0
@@ -72,29 +70,15 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             `CosineDisagreement(0.2)`).
         kernel_constraint: Constraint of W, P, Q and the learned context.
         bias_constraint: Constraint of b.
-        seed: Seed of the dropout, and of initializers that have none of their own.
-        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
-        inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
         context: By name only. Float tensor `(batch, context_dim)`, the mean of the word embeddings,
             say; not with `context="learned"`. Defaults to what the constructor says. `context_dim`
             is fixed by the first call.
-        training: Whether dropout is on.
-        return_attention_scores: Whether to return `(output, scores)`.
-
-    Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
         are `(batch, num_heads, time)`.
-
-    Returns:
-        The heads' vectors, and on request the attention weights before dropout, both in the
-        layer's compute dtype.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -128,6 +112,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         self,
         num_heads: int,
         rank: int = 1,
+        *,
         context: str = "mean",
         use_hidden: bool = True,
         l2_normalize: bool = True,
@@ -153,39 +138,8 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             bias_initializer = keras.initializers.RandomNormal(stddev=0.1)
         if hidden_initializer is None:
             hidden_initializer = keras.initializers.RandomNormal(stddev=0.1)
-        super().__init__(
-            num_heads,
-            flatten=flatten,
-            dropout=dropout,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            attention_regularizer=attention_regularizer,
-            embedding_regularizer=embedding_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            seed=seed,
-            **kwargs,
-        )
-        if not isinstance(context, str) or context not in CONTEXTS:
-            raise ValueError(
-                f"`context` of LowRankAttentionPooling must be one of {CONTEXTS}; pass a tensor at "
-                f"the call instead. Received: context={context!r}"
-            )
-        self.rank = self._positive(rank, "rank")
-        self.context = context
-        self.use_hidden = self._flag(use_hidden, "use_hidden")
-        self.l2_normalize = self._flag(l2_normalize, "l2_normalize")
-        self.learn_scale = self._flag(learn_scale, "learn_scale")
-        self.activation = self._from_keras(keras.activations, activation, "activation")
-        self.hidden_initializer = self._from_keras(
-            keras.initializers, hidden_initializer, "hidden_initializer"
-        )
-        self.scale_initializer = self._from_keras(
-            keras.initializers, scale_initializer, "scale_initializer"
-        )
+        super().__init__(**kwargs)
+        self._keep(locals(), context=CONTEXT)
 
     def build(self, inputs_shape: Shape, context_shape: Shape | None = None) -> None:
         """Creates W, P, Q and what the options add."""
@@ -199,11 +153,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         if self.context == "learned":
             self.context_vector = self._add_kernel("context", (dim,))
         if self.learn_scale:
-            self.scale = self.add_weight(
-                name="scale",
-                shape=(self.num_heads,),
-                initializer=self._fresh(self.scale_initializer),
-            )
+            self.scale = self._add("scale", "scale", (self.num_heads,))
         if self.use_hidden:
             self.hidden = self._hidden_dense(dim, "tanh", inputs_shape, self.hidden_initializer)
 
@@ -245,20 +195,6 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         self._check_context(inputs.shape, context, mask)
         mask = inputs_mask if mask is None else mask
         return super().compute_output_spec(inputs, mask, training, return_attention_scores)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "rank": self.rank,
-            "context": self.context,
-            "use_hidden": self.use_hidden,
-            "l2_normalize": self.l2_normalize,
-            "learn_scale": self.learn_scale,
-            "activation": keras.activations.serialize(self.activation),
-            "hidden_initializer": keras.initializers.serialize(self.hidden_initializer),
-            "scale_initializer": keras.initializers.serialize(self.scale_initializer),
-        }
 
     def _check_context(
         self, inputs_shape: Shape, context: Tensor | None, mask: Tensor | None

@@ -1,8 +1,10 @@
 """Average over time that sees kept steps only."""
 
+from typing import Any
+
 import keras
 
-from keras_attnpool.layers.base import GlobalPoolingBase
+from keras_attnpool.layers._masked import GlobalPoolingBase
 from keras_attnpool.ops.masking import masked_mean
 from keras_attnpool.types import Tensor
 
@@ -16,27 +18,11 @@ class MaskedAveragePooling1D(GlobalPoolingBase):
     runs in float32 at least. The mask, True = keep, holes allowed, comes from the layers before or
     as `mask=`; the output carries none.
 
-    Args:
-        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
-        **kwargs: `name`, `dtype`, `activity_regularizer` of `keras.layers.Layer`.
-
-    Call arguments:
-        inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
-
-    Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
-
     Output shape:
         `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
 
     Returns:
         The averages in the layer's compute dtype.
-
-    Raises:
-        ValueError: For inputs that are not `(batch, time, dim)` with a known `dim`, or a mask that
-            is not `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -53,6 +39,10 @@ class MaskedAveragePooling1D(GlobalPoolingBase):
         - The AVG baseline of Mehta et al., Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, section 4.2
     """
+
+    def __init__(self, *, keepdims: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._keep(locals())
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         return masked_mean(inputs, mask)

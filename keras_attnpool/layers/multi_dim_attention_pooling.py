@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import AttentionPoolingBase
+from keras_attnpool.layers._attention import AttentionPoolingBase
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import (
     ActivationLike,
@@ -38,39 +38,10 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
     Args:
         hidden_dim: Size of the hidden layer, or `None` for that of the inputs, as in the papers.
         activation: Activation of the hidden layer.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
-        use_bias: Whether there are `b_a` and `b_b`.
-        kernel_initializer: Initializer of both kernels.
-        bias_initializer: Initializer of the biases.
-        kernel_regularizer: Regularizer of both kernels.
-        bias_regularizer: Regularizer of the biases.
-        attention_regularizer: Regularizer of the attention weights of each example.
         embedding_regularizer: Regularizer of the pooled vector of each example.
-        kernel_constraint: Constraint of both kernels.
-        bias_constraint: Constraint of the biases.
-        seed: Seed of the dropout, and of initializers that have none of their own.
-        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
-
-    Call arguments:
-        inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
-        training: Whether dropout is on.
-        return_attention_scores: Whether to return `(output, scores)`.
-
-    Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, dim)`; the scores are `(batch, time, dim)`.
-
-    Returns:
-        The vector, and on request the attention weights before dropout, both in the layer's compute
-        dtype.
-
-    Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -99,6 +70,7 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
     def __init__(
         self,
         hidden_dim: int | None = None,
+        *,
         activation: ActivationLike = "elu",
         dropout: float = 0.0,
         use_bias: bool = True,
@@ -113,22 +85,8 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            dropout=dropout,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            attention_regularizer=attention_regularizer,
-            embedding_regularizer=embedding_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            seed=seed,
-            **kwargs,
-        )
-        self.hidden_dim = None if hidden_dim is None else self._positive(hidden_dim, "hidden_dim")
-        self.activation = self._from_keras(keras.activations, activation, "activation")
+        super().__init__(**kwargs)
+        self._keep(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernel."""
@@ -139,34 +97,17 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         if self.use_bias:
             self.score_bias = self._add_bias("score_bias", (dim,))
 
-    def call(
-        self,
-        inputs: Tensor,
-        mask: Tensor | None = None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-    ) -> Any:
+    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Pools `(batch, time, dim)` to `(batch, dim)`."""
-        inputs, mask = self._read(inputs, mask)
         hidden = at_least_float32(self.hidden(inputs))
         logits = ops.matmul(hidden, at_least_float32(self.score_kernel))
-        vectors, weights = self._attend_features(
-            inputs, [logits], mask, training, return_attention_scores
-        )
+        vectors, weights = self._attend_features(inputs, [logits], mask, training, with_scores)
         output = ops.squeeze(vectors, 1)
         if self.use_bias:
             # Without a gradient, be it zero, Keras would warn that the weight is not trained.
             output = output + 0 * at_least_float32(self.score_bias)
         scores = None if weights is None else ops.squeeze(weights, 1)
-        return self._output(output, scores, return_attention_scores)
+        return output, scores
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
         return (input_shape[0], input_shape[1], input_shape[2])
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "hidden_dim": self.hidden_dim,
-            "activation": keras.activations.serialize(self.activation),
-        }

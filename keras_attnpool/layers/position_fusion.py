@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import FusionBase
+from keras_attnpool.layers._fusion import FusionBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
@@ -31,22 +31,11 @@ class PositionFusion(FusionBase):
     Args:
         dropout: Share of the tokens' features dropped in training where they decide the weights,
             in [0, 1).
-        use_bias: Whether there is `b_P`.
-        kernel_initializer: Initializer of `W_P`.
-        bias_initializer: Initializer of `b_P`.
-        kernel_regularizer: Regularizer of `W_P`.
-        bias_regularizer: Regularizer of `b_P`.
-        kernel_constraint: Constraint of `W_P`.
-        bias_constraint: Constraint of `b_P`.
-        seed: Seed of the dropout, and of initializers that have none of their own.
-        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
         attentions: List of `k >= 1` float tensors `(batch, time, dim)`.
         tokens: Float tensor `(batch, time, dim)`.
         mask: Boolean or 0/1 tensor `(batch, time)`, True = keep.
-        training: Whether dropout is on.
-        return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
         `k + 1` times `(batch, time, dim)`; batch and time may be unknown.
@@ -90,6 +79,7 @@ class PositionFusion(FusionBase):
 
     def __init__(
         self,
+        *,
         dropout: float = 0.0,
         use_bias: bool = True,
         kernel_initializer: InitializerLike = "glorot_uniform",
@@ -101,18 +91,8 @@ class PositionFusion(FusionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            dropout=dropout,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            seed=seed,
-            **kwargs,
-        )
+        super().__init__(**kwargs)
+        self._keep(locals())
         # The first argument is a list, of any length; `_check` tells more than Keras could.
         self.input_spec = None
 

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import SequenceAttentionBase
+from keras_attnpool.layers._attention import SequenceAttentionBase
 from keras_attnpool.ops._additive_attention import additive_attention, banded_attention
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.positions import parse_positions
@@ -69,26 +69,10 @@ class PositionalSelfAttention(SequenceAttentionBase):
             MPSAN's published code.
         dropout: Share of the features dropped in training in front of every kernel, in [0, 1). The
             values that are summed are not dropped.
-        use_bias: Whether there are `b_h` and `b`.
-        kernel_initializer: Initializer of the kernels.
-        bias_initializer: Initializer of the biases.
-        kernel_regularizer: Regularizer of the kernels.
-        bias_regularizer: Regularizer of the biases.
-        kernel_constraint: Constraint of the kernels.
-        bias_constraint: Constraint of the biases.
-        seed: Seed of the dropout, and of initializers that have none of their own.
-        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
-        inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
-        training: Whether dropout is on.
         return_attention_scores: Whether to return `(output, scores)`. The scores take `time^2`
             numbers, a faraway mask or not.
-
-    Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, time, units)`; the scores are `(batch, query, key)`, with a last axis `units` if
@@ -96,11 +80,6 @@ class PositionalSelfAttention(SequenceAttentionBase):
 
     Returns:
         The sequence, and on request the attention weights, both in the layer's compute dtype.
-
-    Raises:
-        ValueError: For an invalid argument, positions that allow no pair of steps, inputs that are
-            not `(batch, time, dim)` with a known `dim`, or a mask that is not
-            `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -111,8 +90,8 @@ class PositionalSelfAttention(SequenceAttentionBase):
     tokens = keras.Input((None,), dtype="int32")
     words = keras.layers.Embedding(1000, 32, mask_zero=True)(tokens)
     layers = keras_attnpool.layers
-    near = layers.PositionalSelfAttention(32, ("faraway_2",))(words)
-    before = layers.PositionalSelfAttention(32, ("backward", "scaled_distance"))(words)
+    near = layers.PositionalSelfAttention(32, positions=("faraway_2",))(words)
+    before = layers.PositionalSelfAttention(32, positions=("backward", "distance"))(words)
     assert near.shape == before.shape == (None, None, 32)
     ```
 
@@ -130,6 +109,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
     def __init__(
         self,
         units: int,
+        *,
         positions: Sequence[str] = ("faraway_2",),
         scale: float = 5.0,
         multi_dim: bool = False,
@@ -147,28 +127,9 @@ class PositionalSelfAttention(SequenceAttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            units,
-            dropout=dropout,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            seed=seed,
-            **kwargs,
-        )
+        super().__init__(**kwargs)
         self._relation = parse_positions(positions, type(self).__name__)
-        self.positions = tuple(positions)
-        self.scale = self._positive_number(scale, "scale")
-        self.multi_dim = self._flag(multi_dim, "multi_dim")
-        self.activation = self._from_keras(keras.activations, activation, "activation")
-        self.score_activation = self._from_keras(
-            keras.activations, score_activation, "score_activation"
-        )
-        self.rescale_scores = self._flag(rescale_scores, "rescale_scores")
+        self._keep(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernels."""
@@ -180,15 +141,8 @@ class PositionalSelfAttention(SequenceAttentionBase):
         if self.use_bias:
             self.score_bias = self._add_bias("score_bias", (scores,))
 
-    def call(
-        self,
-        inputs: Tensor,
-        mask: Tensor | None = None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-    ) -> Any:
+    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Maps `(batch, time, dim)` to `(batch, time, units)`."""
-        inputs, mask = self._read(inputs, mask)
         values = at_least_float32(self.hidden(self._drop(inputs, training)))
         hidden = self._drop(values, training)
         # Divided, and the bias added, before the sums: those are far more numbers.
@@ -207,7 +161,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
                 offsets,
                 self._relation.offset_penalties,
                 mask,
-                return_attention_scores,
+                with_scores,
             )
         else:
             time = ops.shape(values)[1]
@@ -220,12 +174,12 @@ class PositionalSelfAttention(SequenceAttentionBase):
                 mask,
                 self._relation.allowed(time),
                 self._relation.penalty(time, dtype),
-                return_attention_scores,
+                with_scores,
             )
         # One feature comes without an axis of features.
         if scores is not None and self.multi_dim and self.units == 1:
             scores = ops.expand_dims(scores, -1)
-        return self._output(output, scores, return_attention_scores)
+        return output, scores
 
     def _score(self, x: Tensor) -> Tensor:
         x = self.score_activation(x)
@@ -235,15 +189,3 @@ class PositionalSelfAttention(SequenceAttentionBase):
         batch, time, _ = input_shape
         shape = (batch, time, time)
         return (*shape, self.units) if self.multi_dim else shape
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "positions": list(self.positions),
-            "scale": self.scale,
-            "multi_dim": self.multi_dim,
-            "activation": keras.activations.serialize(self.activation),
-            "score_activation": keras.activations.serialize(self.score_activation),
-            "rescale_scores": self.rescale_scores,
-        }

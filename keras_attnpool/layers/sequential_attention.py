@@ -5,12 +5,22 @@ from typing import Any
 
 import keras
 
-from keras_attnpool.layers.base import AttentionBase
+from keras_attnpool._checks import Kind
+from keras_attnpool.layers._attention import AttentionBase
 from keras_attnpool.layers.feature_wise_attention import FeatureWiseAttention
 from keras_attnpool.layers.token_wise_attention import MODES, TokenWiseAttention, known_length
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 PARTS = ("feature", "token")
+ORDER = Kind(
+    "a list of 'feature', 'token' or both, each once",
+    lambda value: (
+        isinstance(value, list | tuple)
+        and all(isinstance(part, str) and part in PARTS for part in value)
+        and len(set(value)) == len(value) > 0
+    ),
+    tuple,
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -32,22 +42,6 @@ class SequentialAttention(AttentionBase):
         hidden_dim: Hidden units of the tokens' network; `None` leaves it to `mode`.
         pooled: Whether a last part of the tokens sums the steps.
         dropout: Share of the weights of each part dropped in training, in [0, 1).
-        use_bias: Whether the dense layers have biases.
-        kernel_initializer: Initializer of the kernels.
-        bias_initializer: Initializer of the biases.
-        kernel_regularizer: Regularizer of the kernels.
-        bias_regularizer: Regularizer of the biases.
-        kernel_constraint: Constraint of the kernels.
-        bias_constraint: Constraint of the biases.
-        seed: Seed of the dropout, and of initializers that have none of their own.
-        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
-
-    Call arguments:
-        inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
-        training: Whether dropout is on.
-        return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
         `(batch, time, dim)`; batch may be unknown, in pointwise mode time too.
@@ -84,6 +78,7 @@ class SequentialAttention(AttentionBase):
 
     def __init__(
         self,
+        *,
         order: Sequence[str] = PARTS,
         reduction: int = 16,
         threshold: float = 0.0,
@@ -101,30 +96,8 @@ class SequentialAttention(AttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            dropout=dropout,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            seed=seed,
-            **kwargs,
-        )
-        listed = isinstance(order, list | tuple) and all(part in PARTS for part in order)
-        if not listed or not order or len(set(order)) < len(order):
-            raise ValueError(
-                f"`order` of SequentialAttention must hold 'feature', 'token' or both, each once. "
-                f"Received: order={order!r}"
-            )
-        self.order = tuple(order)
-        self.reduction = self._positive(reduction, "reduction")
-        self.threshold = self._unit_interval(threshold, "threshold")
-        self.mode = self._one_of(mode, "mode", MODES)
-        self.hidden_dim = None if hidden_dim is None else self._positive(hidden_dim, "hidden_dim")
-        self.pooled = self._flag(pooled, "pooled")
+        super().__init__(**kwargs)
+        self._keep(locals(), mode=MODES, order=ORDER)
         # All kernels' initializers first, then the biases': no two parts are given the same.
         kernels = [self._fresh(self.kernel_initializer) for _ in self.order]
         biases = [self._fresh(self.bias_initializer) for _ in self.order]
@@ -185,18 +158,6 @@ class SequentialAttention(AttentionBase):
             output, scores[name] = part.compute_output_spec(output, mask, training, True)
         return (output, scores) if return_attention_scores else output
 
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "order": list(self.order),
-            "reduction": self.reduction,
-            "threshold": self.threshold,
-            "mode": self.mode,
-            "hidden_dim": self.hidden_dim,
-            "pooled": self.pooled,
-        }
-
     def _check_length(self, input_shape: Shape) -> None:
         for part in self.parts:
             if isinstance(part, TokenWiseAttention):
@@ -209,13 +170,9 @@ class SequentialAttention(AttentionBase):
         common = {
             "reduction": self.reduction,
             "dropout": self.dropout,
-            "use_bias": self.use_bias,
             "kernel_initializer": kernel_initializer,
             "bias_initializer": bias_initializer,
-            "kernel_regularizer": self.kernel_regularizer,
-            "bias_regularizer": self.bias_regularizer,
-            "kernel_constraint": self.kernel_constraint,
-            "bias_constraint": self.bias_constraint,
+            **self._for_inside(),
             "seed": None if self.seed is None else self.seed + index,
             "dtype": self._inner_policy(),
             "name": self.order[index],

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import BidirectionalBase
+from keras_attnpool.layers._recurrent import BidirectionalBase
 from keras_attnpool.ops._recurrence import BothDirections
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
@@ -42,28 +42,9 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
             equations as printed, or `"none"`.
         merge_mode: How the directions of the highest layer are joined, `"concat"` or `"sum"`.
         dropout: Share of each layer's inputs dropped in training, in [0, 1).
-        use_bias: Whether the gates have biases.
         kernel_initializer: Initializer of the kernels that the inputs meet.
-        recurrent_initializer: Initializer of the kernels that the states meet.
-        bias_initializer: Initializer of the biases.
-        unit_forget_bias: Whether the forget gates' biases start at 1.
         kernel_regularizer: Regularizer of the kernels that the inputs meet.
-        recurrent_regularizer: Regularizer of the kernels that the states meet.
-        bias_regularizer: Regularizer of the biases.
         kernel_constraint: Constraint of the kernels that the inputs meet.
-        recurrent_constraint: Constraint of the kernels that the states meet.
-        bias_constraint: Constraint of the biases.
-        seed: Seed of the dropout, and of initializers that have none of their own.
-        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
-
-    Call arguments:
-        inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
-        training: Whether dropout is on.
-
-    Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, time, 2 * units)`, or `(batch, time, units)` with `merge_mode="sum"`.
@@ -71,10 +52,6 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
     Returns:
         The forward states followed by the backward states of the highest layer, or their sum, in
         the layer's compute dtype.
-
-    Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -106,6 +83,7 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         self,
         units: int,
         num_layers: int = 3,
+        *,
         shortcut: str = "full",
         merge_mode: str = "concat",
         dropout: float = 0.0,
@@ -123,26 +101,8 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            units,
-            merge_mode=merge_mode,
-            dropout=dropout,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            recurrent_initializer=recurrent_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            recurrent_regularizer=recurrent_regularizer,
-            bias_regularizer=bias_regularizer,
-            kernel_constraint=kernel_constraint,
-            recurrent_constraint=recurrent_constraint,
-            bias_constraint=bias_constraint,
-            seed=seed,
-            **kwargs,
-        )
-        self.num_layers = self._positive(num_layers, "num_layers")
-        self.shortcut = self._one_of(shortcut, "shortcut", SHORTCUTS)
-        self.unit_forget_bias = self._flag(unit_forget_bias, "unit_forget_bias")
+        super().__init__(**kwargs)
+        self._keep(locals(), shortcut=SHORTCUTS)
 
     def build(self, input_shape: Shape) -> None:
         """Creates the LSTMs of both directions, layer after layer."""
@@ -178,15 +138,6 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
                 read_forward = ops.concatenate([words, forward], axis=-1)
                 read_backward = ops.concatenate([words, backward], axis=-1)
         return self._merge(forward, backward, steps, mask)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "num_layers": self.num_layers,
-            "shortcut": self.shortcut,
-            "unit_forget_bias": self.unit_forget_bias,
-        }
 
     def _lstm(self, name: str, dim: int) -> keras.layers.LSTM:
         return self._recurrent(keras.layers.LSTM, name, dim, unit_forget_bias=self.unit_forget_bias)

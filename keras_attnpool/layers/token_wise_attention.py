@@ -5,12 +5,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers.base import AttentionBase
-from keras_attnpool.ops.masking import (
-    at_least_float32,
-    highest_along,
-    masked_softmax,
-)
+from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.ops.masking import at_least_float32, highest_along, masked_softmax
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 MODES = ("dense", "pointwise")
@@ -56,23 +52,6 @@ class TokenWiseAttention(AttentionBase):
             pointwise mode it has 8.
         hidden_dim: Units of the hidden layer, in place of these.
         pooled: Whether the weighted steps are summed.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
-        use_bias: Whether both dense layers have biases.
-        kernel_initializer: Initializer of the kernels.
-        bias_initializer: Initializer of the biases.
-        kernel_regularizer: Regularizer of the kernels.
-        bias_regularizer: Regularizer of the biases.
-        kernel_constraint: Constraint of the kernels.
-        bias_constraint: Constraint of the biases.
-        seed: Seed of the dropout, and of initializers that have none of their own.
-        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
-
-    Call arguments:
-        inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
-        training: Whether dropout is on.
-        return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
         `(batch, time, dim)`; batch may be unknown, in pointwise mode time too.
@@ -80,10 +59,6 @@ class TokenWiseAttention(AttentionBase):
     Output shape:
         `(batch, dim)`, or `(batch, time, dim)` with `pooled=False`; the scores are
         `(batch, time)`.
-
-    Returns:
-        The pooled vectors or the weighted steps, and on request the attention weights before
-        dropout, both in the layer's compute dtype.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -112,6 +87,7 @@ class TokenWiseAttention(AttentionBase):
 
     def __init__(
         self,
+        *,
         mode: str = "dense",
         reduction: int = 16,
         hidden_dim: int | None = None,
@@ -127,22 +103,8 @@ class TokenWiseAttention(AttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            dropout=dropout,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            seed=seed,
-            **kwargs,
-        )
-        self.mode = self._one_of(mode, "mode", MODES)
-        self.reduction = self._positive(reduction, "reduction")
-        self.hidden_dim = None if hidden_dim is None else self._positive(hidden_dim, "hidden_dim")
-        self.pooled = self._flag(pooled, "pooled")
+        super().__init__(**kwargs)
+        self._keep(locals(), mode=MODES)
 
     def build(self, input_shape: Shape) -> None:
         """Creates the two dense layers."""
@@ -158,15 +120,8 @@ class TokenWiseAttention(AttentionBase):
         if self.use_bias:
             self.score_bias = self._add_bias("score_bias", (size,))
 
-    def call(
-        self,
-        inputs: Tensor,
-        mask: Tensor | None = None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-    ) -> Any:
+    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Weighs the steps of `(batch, time, dim)`."""
-        inputs, mask = self._read(inputs, mask)
         self.check_length(inputs.shape, self)
         values = at_least_float32(inputs)
         logits = self._scores(highest_along(values, 2)) + self._scores(ops.mean(values, axis=2))
@@ -177,7 +132,7 @@ class TokenWiseAttention(AttentionBase):
             output = ops.squeeze(ops.matmul(ops.expand_dims(used, 1), values), 1)
         else:
             output = ops.expand_dims(used, 2) * values
-        return self._output(output, weights, return_attention_scores)
+        return output, weights
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
         """Returns `None` when pooled, the mask of the inputs otherwise."""
@@ -187,26 +142,9 @@ class TokenWiseAttention(AttentionBase):
         """Returns `(batch, dim)`, or `(batch, time, dim)` with `pooled=False`."""
         return (input_shape[0], input_shape[2]) if self.pooled else tuple(input_shape)
 
-    def compute_output_spec(
-        self,
-        inputs: Tensor,
-        mask: Tensor | None = None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-    ) -> Any:
-        """Returns the symbolic output, or the pair of output and scores."""
+    def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
         self.check_length(inputs.shape, self)
-        return super().compute_output_spec(inputs, mask, training, return_attention_scores)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "mode": self.mode,
-            "reduction": self.reduction,
-            "hidden_dim": self.hidden_dim,
-            "pooled": self.pooled,
-        }
+        super()._check_mask(inputs, mask)
 
     def check_length(self, input_shape: Shape, owner: keras.layers.Layer) -> None:
         """Raises if dense weights are there, for another length; `owner` is named."""

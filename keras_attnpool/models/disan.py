@@ -96,7 +96,7 @@ def DiSAN(
         num_classes,
         lambda direction: DirectionalSelfAttention(
             units,
-            direction,
+            direction=direction,
             activation=activation,
             dropout=dropout,
             kernel_regularizer=kernel_regularizer,
@@ -188,8 +188,8 @@ def BiBloSAN(
         num_classes,
         lambda direction: BlockSelfAttention(
             units,
-            direction,
-            block_length,
+            direction=direction,
+            block_length=block_length,
             activation=activation,
             dropout=dropout,
             kernel_regularizer=kernel_regularizer,

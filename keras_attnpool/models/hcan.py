@@ -122,12 +122,22 @@ def HCAN(
         if dropout:
             x = keras.layers.Dropout(dropout, name=f"{prefix}dropout")(x)
         x = ConvMultiHeadAttention(
-            num_heads, filters, kernel_size, parallel, dropout=dropout, name=f"{prefix}attention"
+            num_heads,
+            filters,
+            kernel_size,
+            parallel=parallel,
+            dropout=dropout,
+            name=f"{prefix}attention",
         )(x)
         if pooling == "max":
             return MaskedMaxPooling1D(name=f"{prefix}pooling")(x)
         return ConvAttentionPooling(
-            num_heads, filters, kernel_size, value_conv, dropout=dropout, name=f"{prefix}pooling"
+            num_heads,
+            filters,
+            kernel_size,
+            value_conv=value_conv,
+            dropout=dropout,
+            name=f"{prefix}pooling",
         )(x)
 
     tokens, embedded = embed_tokens(

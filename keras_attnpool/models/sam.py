@@ -113,7 +113,12 @@ def SAM(
         x = keras.layers.Dropout(dropout, name="states_dropout")(x)
     if order:
         attention = SequentialAttention(
-            order, reduction, threshold, mode, hidden_dim, name="attention"
+            order=order,
+            reduction=reduction,
+            threshold=threshold,
+            mode=mode,
+            hidden_dim=hidden_dim,
+            name="attention",
         )
         x = with_mask(attention, x, mask)
     if len(x.shape) == 3 and "token" in order:

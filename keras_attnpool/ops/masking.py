@@ -413,7 +413,7 @@ def _append_axes(mask: Tensor, x: Tensor) -> Tensor:
 
 
 def _lowest(x: Tensor) -> Any:
-    """The lowest finite number of the dtype of `x`, as a scalar tensor."""
+    """The lowest finite number of the dtype of `x`, float32 or float64, as a scalar tensor."""
     dtype = keras.backend.standardize_dtype(x.dtype)
-    lowest = {"float16": -65504.0, "bfloat16": -3.3e38, "float32": -3.4e38, "float64": -1.7e308}
+    lowest = {"float32": -3.4e38, "float64": -1.7e308}
     return ops.convert_to_tensor(lowest[dtype], dtype=dtype)

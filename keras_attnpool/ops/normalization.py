@@ -33,31 +33,3 @@ def l2_normalize(x: Tensor, axis: int = -1) -> Tensor:
     squares = ops.sum(ops.square(x), axis=axis, keepdims=True)
     scaled = x * ops.rsqrt(ops.maximum(squares, EPSILON))
     return ops.where(squares > 0, scaled, ops.zeros((), dtype=x.dtype))
-
-
-def layer_normalize(x: Tensor, gamma: Tensor, beta: Tensor, epsilon: float = 1e-6) -> Tensor:
-    """Layer norm over the last axis: mean 0 and variance 1, then `gamma * x + beta`.
-
-    Computed in float32 at least. Features that are all alike give `beta`, with a finite gradient.
-
-    Args:
-        x: Float tensor `(..., dim)`.
-        gamma: Tensor `(dim,)`.
-        beta: Tensor `(dim,)`.
-        epsilon: Added to the variance.
-
-    Returns:
-        A tensor like `x`, at least float32.
-
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_attnpool.ops.normalization import layer_normalize
-    >>> x = np.array([[1.0, 3.0]], "float32")
-    >>> [round(float(v), 3) for v in layer_normalize(x, np.ones(2), np.zeros(2))[0]]
-    [-1.0, 1.0]
-    """
-    x = at_least_float32(x)
-    x = x - ops.mean(x, axis=-1, keepdims=True)
-    x = x * ops.rsqrt(ops.mean(ops.square(x), axis=-1, keepdims=True) + epsilon)
-    return x * ops.cast(gamma, x.dtype) + ops.cast(beta, x.dtype)

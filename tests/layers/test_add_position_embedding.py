@@ -60,7 +60,9 @@ def test_positions_start_normal_with_deviation_one_tenth_and_seeded():
 
 def test_the_regularizer_reaches_the_loss():
     regularizer = keras.regularizers.L1(2.0)
-    layer = AddPositionEmbedding(3, "ones", embeddings_regularizer=regularizer)
+    layer = AddPositionEmbedding(
+        3, embeddings_initializer="ones", embeddings_regularizer=regularizer
+    )
     layer.build((None, None, 2))
     assert float(numpy(sum(layer.losses))) == 12
 

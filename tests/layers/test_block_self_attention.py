@@ -196,7 +196,7 @@ class TestBackwardInBlocksOfThree(BlockEquations):
 
 def test_either_side_without_bias_and_with_other_functions():
     x, mask = batch(time=9)
-    layer = BlockSelfAttention(4, None, scale=2.0, activation="tanh", use_bias=False)
+    layer = BlockSelfAttention(4, direction=None, scale=2.0, activation="tanh", use_bias=False)
     found = predicted(layer, x, mask)
     weights = {v.path.split("/", 1)[1]: numpy(v).astype("float64") for v in layer.weights}
     assert len(weights) == 11
@@ -208,7 +208,9 @@ def test_parameters():
     """Two directions of 240 on words of 300, and the pooling on top."""
     d, h = 300, 240
     zeros = {"kernel_initializer": "zeros"}
-    layers = [BlockSelfAttention(h, direction, **zeros) for direction in ("forward", "backward")]
+    layers = [
+        BlockSelfAttention(h, direction=direction, **zeros) for direction in ("forward", "backward")
+    ]
     pooling = MultiDimAttentionPooling(**zeros)
     for layer in layers:
         layer.build((None, None, d))
@@ -258,4 +260,4 @@ def test_two_blocks_of_two_steps_by_hand():
 
 def test_an_unknown_direction_is_an_error():
     with pytest.raises(ValueError, match="`direction` of BlockSelfAttention.*'both'"):
-        BlockSelfAttention(2, "both")
+        BlockSelfAttention(2, direction="both")

@@ -97,7 +97,12 @@ class TestBackward(EquationContract):
 
     def make(self, **kwargs):
         return DirectionalSelfAttention(
-            3, self.direction, scale=2.0, activation="tanh", use_bias=self.use_bias, **kwargs
+            3,
+            direction=self.direction,
+            scale=2.0,
+            activation="tanh",
+            use_bias=self.use_bias,
+            **kwargs,
         )
 
     def reference(self, weights, x, mask):
@@ -150,7 +155,7 @@ def test_three_steps_of_two_features_by_hand():
 @pytest.mark.parametrize("value", ["forwards", True, 1, ["forward"]])
 def test_an_unknown_direction_is_an_error(value):
     with pytest.raises(ValueError, match="`direction` of DirectionalSelfAttention.*'backward'"):
-        DirectionalSelfAttention(2, value)
+        DirectionalSelfAttention(2, direction=value)
 
 
 @pytest.mark.parametrize("value", [0, -1.0, float("inf"), float("nan"), "wide", None, True])

@@ -123,7 +123,7 @@ def test_other_arguments_agree_with_the_reference(options):
 def by_hand(positions, **kwargs):
     """Identity maps: h is the input, the score of a source its first feature over `scale`."""
     layer = PositionalSelfAttention(
-        2, positions, use_bias=False, activation=None, dtype="float32", **kwargs
+        2, positions=positions, use_bias=False, activation=None, dtype="float32", **kwargs
     )
     layer.build((None, None, 2))
     layer.set_weights([np.array([[5.0], [0.0]]), np.zeros((2, 1)), np.eye(2)])
@@ -184,7 +184,7 @@ def test_parameters(multi_dim, count):
     ],
 )
 def test_a_step_without_a_source_is_zero_with_zero_gradients(positions, multi_dim, kept, step):
-    layer = PositionalSelfAttention(4, positions, multi_dim=multi_dim)
+    layer = PositionalSelfAttention(4, positions=positions, multi_dim=multi_dim)
     layer.build((None, None, DIM))
     x, mask = batch()
     mask[:] = np.isin(np.arange(5), kept)
@@ -198,8 +198,8 @@ def test_a_step_without_a_source_is_zero_with_zero_gradients(positions, multi_di
 
 def test_backward_mirrored_is_forward():
     x, mask = batch()
-    there = PositionalSelfAttention(4, ("forward", "scaled_distance"), seed=1)
-    back = PositionalSelfAttention(4, ("backward", "scaled_distance"), seed=1)
+    there = PositionalSelfAttention(4, positions=("forward", "scaled_distance"), seed=1)
+    back = PositionalSelfAttention(4, positions=("backward", "scaled_distance"), seed=1)
     np.testing.assert_allclose(
         numpy(there(x[:, ::-1], mask=mask[:, ::-1]))[:, ::-1],
         numpy(back(x, mask=mask)),
@@ -211,7 +211,12 @@ def test_backward_mirrored_is_forward():
 def test_dropout_spares_the_values(positions):
     """With kernels of zero all values are the biases' 1, and any mean of them is whole."""
     layer = PositionalSelfAttention(
-        4, positions, dropout=0.9, kernel_initializer="zeros", bias_initializer="ones", seed=1
+        4,
+        positions=positions,
+        dropout=0.9,
+        kernel_initializer="zeros",
+        bias_initializer="ones",
+        seed=1,
     )
     found = numpy(layer(batch()[0], training=True))
     np.testing.assert_allclose(found[:, 1:], 1, rtol=1e-6)
@@ -240,7 +245,7 @@ def test_it_trains_in_a_model_of_unknown_length():
 @pytest.mark.parametrize("positions", ["faraway_2", ("faraway_0",), ("near",), (2,), None])
 def test_unknown_positions_are_errors_with_the_names(positions):
     with pytest.raises(ValueError, match="`positions` of PositionalSelfAttention") as error:
-        PositionalSelfAttention(4, positions)
+        PositionalSelfAttention(4, positions=positions)
     for text in ("faraway_m", "forward", "backward", "'distance'", "scaled_distance"):
         assert text in str(error.value)
     assert repr(positions) in str(error.value)
@@ -248,7 +253,7 @@ def test_unknown_positions_are_errors_with_the_names(positions):
 
 def test_positions_that_allow_nothing_are_an_error():
     with pytest.raises(ValueError, match="PositionalSelfAttention must allow some pair"):
-        PositionalSelfAttention(4, ("forward", "backward"))
+        PositionalSelfAttention(4, positions=("forward", "backward"))
 
 
 @pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "5", True])

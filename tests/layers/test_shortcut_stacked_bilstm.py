@@ -48,7 +48,7 @@ class Stack(EquationContract):
         self.use_bias = shortcut == "full"
 
     def make(self, **kwargs):
-        return ShortcutStackedBiLSTM(2, 2, self.shortcut, use_bias=self.use_bias, **kwargs)
+        return ShortcutStackedBiLSTM(2, 2, shortcut=self.shortcut, use_bias=self.use_bias, **kwargs)
 
     def reference(self, weights, x, mask):
         return reference.shortcut_stacked_bilstm(
@@ -125,7 +125,9 @@ def test_parameters_of_each_shortcut(shortcut, reads):
 @pytest.mark.parametrize("shortcut", ["full", "per_direction", "none"])
 def test_dropout_meets_the_inputs_of_the_layers_above_and_is_seeded(shortcut):
     def make():
-        return ShortcutStackedBiLSTM(3, 2, shortcut, dropout=0.5, bias_initializer="ones", seed=3)
+        return ShortcutStackedBiLSTM(
+            3, 2, shortcut=shortcut, dropout=0.5, bias_initializer="ones", seed=3
+        )
 
     # Of words that are zero, nothing can be dropped: what changes is the second layer's input.
     words = np.zeros((2, 3, DIM), "float32")

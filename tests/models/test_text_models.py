@@ -191,6 +191,10 @@ class TestLAMA:
         assert pooling.context_kernel.shape == (8, 3)
         assert pooling.token_kernel.shape == (10, 3)
 
+    def test_a_learned_context_is_one_for_all_texts(self):
+        learned = models.LAMA(20, 3, context="learned", **GRU).get_layer("pooling")
+        assert learned.context_vector.shape == (8,)
+
     def test_parameters_with_the_papers_sizes(self):
         """Embeddings V d, BiGRU, P and Q, W and b, MLP (512), classes; GRU with two biases."""
         model = models.LAMA(1000, 8, num_heads=10)

@@ -159,3 +159,11 @@ def test_names_are_checked(positions):
 def test_positions_that_allow_nothing_are_an_error(positions):
     with pytest.raises(ValueError, match="me must allow some pair of steps"):
         parse_positions(positions, "me")
+
+
+def test_the_costs_of_a_window_are_those_of_the_table():
+    """What attention subtracts offset by offset, and what `ops` shows as a table."""
+    relation = parse_positions(["faraway_3", "distance", "scaled_distance"], "me")
+    middle = numpy(relation.penalty(7, "float32"))[3]
+    expected = [middle[3 + offset] for offset in relation.offsets]
+    np.testing.assert_allclose(relation.offset_penalties, expected, rtol=1e-6)

@@ -1,11 +1,18 @@
 """What the layers share: initial weights that differ, and the common arguments."""
 
+import inspect
+import re
+
 import keras
 import numpy as np
 import pytest
 from backend_functions import numpy
 
-from keras_attnpool.layers import LowRankAttentionPooling, StructuredSelfAttentionPooling
+from keras_attnpool.layers import (
+    LowRankAttentionPooling,
+    StructuredSelfAttentionPooling,
+    TokenWiseAttention,
+)
 
 pytestmark = pytest.mark.every_backend
 
@@ -67,3 +74,34 @@ def test_kernels_and_biases_are_regularized_and_constrained():
     target = 3 + 2 + sum(np.sum(numpy(weights[k]) ** 2) for k in ("hidden/kernel", "score_kernel"))
     np.testing.assert_allclose(sum(float(numpy(v)) for v in layer.losses), target, rtol=1e-5)
     assert all(w.constraint is not None for w in weights.values())
+
+
+class TestPositions:
+    """Sizes alone are taken by position."""
+
+    def test_the_rest_warns_and_is_taken(self):
+        with pytest.warns(DeprecationWarning, match="TokenWiseAttention takes mode, reduction"):
+            layer = TokenWiseAttention("pointwise", 4, name="by_position")
+        assert (
+            layer.get_config()
+            == TokenWiseAttention(mode="pointwise", reduction=4, name="by_position").get_config()
+        )
+
+    def test_what_stands_twice_or_is_too_much_is_an_error(self):
+        with pytest.raises(TypeError, match="positional argument"):
+            TokenWiseAttention("pointwise", mode="dense")
+        with pytest.raises(TypeError, match="positional argument"):
+            LowRankAttentionPooling(*range(1, 40))
+
+
+def test_the_docstring_holds_every_argument_in_its_place():
+    """What layers have in common is filled in."""
+    text = inspect.getdoc(LowRankAttentionPooling)
+    names = [*inspect.signature(LowRankAttentionPooling).parameters]
+    places = [text.index(f"\n    {'**' * (name == 'kwargs')}{name}: ") for name in names]
+    assert places == sorted(places)
+    assert "kernel_initializer: Initializer of P, Q and the learned context." in text
+    assert "\n    training: Whether dropout is on.\n" in text.partition("\nCall arguments:\n")[2]
+    titles = re.findall(r"^([A-Z][a-z ]+):$", text, re.M)
+    sections = ["Args", "Call arguments", "Input shape", "Output shape", "Returns", "Raises"]
+    assert titles == [*sections, "Example", "Reference"]

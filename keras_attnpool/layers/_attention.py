@@ -1,0 +1,219 @@
+"""What the layers share that have weights and attention scores."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers._arguments import LayerArguments
+from keras_attnpool.layers._masked import MaskedInputs, MaskedPooling1D
+from keras_attnpool.ops._rows import of_any_rows
+from keras_attnpool.ops._vector_pooling import softmax_terms
+from keras_attnpool.ops.masking import at_least_float32, masked_softmax
+from keras_attnpool.regularizers import HeadRegularizer
+from keras_attnpool.types import Shape, Tensor
+
+
+class AttentionBase(LayerArguments, MaskedInputs):
+    """Base of the layers with weights and attention scores: DESIGN's common arguments and call.
+
+    Not public. A subclass has `_weigh`: from the inputs, zero at padded steps, and the boolean mask
+    to the output and the scores (or `None` where `with_scores=False`), in any dtype.
+    """
+
+    def call(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+    ) -> Any:
+        """Attends to `(batch, time, dim)`; returns the output, or the pair of output and scores."""
+        inputs, mask = self._read(inputs, mask)
+        output, scores = self._weigh(inputs, mask, training, return_attention_scores)
+        return self._output(output, scores, return_attention_scores)
+
+    def compute_output_spec(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+    ) -> Any:
+        """Returns the symbolic output, or the pair of output and scores."""
+        self._check_mask(inputs, mask)
+        output = keras.KerasTensor(self.compute_output_shape(inputs.shape), self.compute_dtype)
+        if not return_attention_scores:
+            return output
+        return output, keras.tree.map_shape_structure(
+            lambda shape: keras.KerasTensor(shape, self.compute_dtype),
+            self._scores_shape(inputs.shape),
+        )
+
+    def _scores_shape(self, input_shape: Shape) -> Any:
+        """The shape of the scores, or a structure of shapes."""
+        return (input_shape[0], input_shape[1])
+
+    def _hidden_dense(
+        self, units: int, activation: Any, input_shape: Shape, kernel_initializer: Any = None
+    ) -> keras.layers.Dense:
+        """The built hidden layer in front of the scores, named "hidden"."""
+        dense = keras.layers.Dense(
+            units,
+            activation=activation,
+            kernel_initializer=self._fresh(kernel_initializer or self.kernel_initializer),
+            bias_initializer=self._fresh(self.bias_initializer),
+            **self._for_inside(),
+            dtype=self._inner_policy(),
+            name="hidden",
+        )
+        dense.build(input_shape)
+        return dense
+
+    def _convolve(self, x: Tensor, kernel: Any, bias: Any, activation: Any) -> Tensor:
+        """A centred convolution over time, `(batch, time, filters)`, of inputs zero at padding."""
+        kernel = ops.cast(kernel, self.compute_dtype)
+        shape = (*ops.shape(x)[:2], kernel.shape[2])
+        x = of_any_rows(lambda x: ops.conv(x, kernel, 1, "same", "channels_last"), x)
+        # A TensorFlow graph learns late that there are no rows, and gives them the inputs' shape.
+        x = ops.reshape(x, shape)
+        if bias is not None:
+            x = x + ops.cast(bias, self.compute_dtype)
+        return activation(x)
+
+    def _output(self, output: Tensor, scores: Any, return_attention_scores: bool) -> Any:
+        output = ops.cast(output, self.compute_dtype)
+        if not return_attention_scores:
+            return output
+        return output, keras.tree.map_structure(
+            lambda each: ops.cast(each, self.compute_dtype), scores
+        )
+
+
+class SequenceAttentionBase(AttentionBase):
+    """Base of the layers that attend from every step to others, `(batch, time, units)`.
+
+    Not public. `dropout` is on the inputs of the kernels, as in DiSAN's and MPSAN's code.
+    """
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, time, units)`."""
+        return (input_shape[0], input_shape[1], self.units)
+
+
+class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
+    """Base of the attention pooling layers, with penalties on weights and pooled vectors.
+
+    Not public. A subclass computes logits `(batch, heads, time)` and calls `_attend`, or logits
+    `(batch, time, dim)` for each head and calls `_attend_features`.
+    """
+
+    def _attend(
+        self, inputs: Tensor, logits: Tensor, mask: Tensor | None, training: bool | None
+    ) -> tuple[Tensor, Tensor]:
+        """Softmax over time, dropout, weighted sum, penalties; all in float32 at least.
+
+        Args:
+            inputs: `(batch, time, dim)`, zero at padded steps, or `(batch, heads, time, dim)` where
+                each head has values of its own.
+            logits: `(batch, heads, time)`.
+            mask: Boolean `(batch, time)` or `None`.
+            training: Whether dropout is on.
+
+        Returns:
+            Heads' vectors `(batch, heads, dim)` and the weights `(batch, heads, time)` before
+            dropout.
+        """
+        weights = masked_softmax(logits, None if mask is None else ops.expand_dims(mask, 1))
+        self._penalize(self.attention_regularizer, weights, mask)
+        used = self._drop(weights, training)
+        # One batched matrix product; a loop over heads would write (batch, time, dim) each time.
+        if len(inputs.shape) == 3:
+            vectors = ops.matmul(used, at_least_float32(inputs))
+        else:
+            vectors = ops.matmul(ops.expand_dims(used, 2), at_least_float32(inputs))
+            vectors = ops.squeeze(vectors, 2)
+        self._penalize(self.embedding_regularizer, vectors, mask)
+        return vectors, weights
+
+    def _attend_features(
+        self,
+        inputs: Tensor,
+        heads: Iterable[Tensor],
+        mask: Tensor | None,
+        training: bool | None,
+        return_attention_scores: bool,
+    ) -> tuple[Tensor, Tensor | None]:
+        """`_attend` with a weight for every feature; one head after the other.
+
+        Args:
+            inputs: `(batch, time, dim)`, zero at padded steps.
+            heads: The logits `(batch, time, dim)` of each head.
+            mask: Boolean `(batch, time)` or `None`.
+            training: Whether dropout is on.
+            return_attention_scores: Whether the weights are wanted.
+
+        Returns:
+            Heads' vectors `(batch, heads, dim)` and the weights `(batch, heads, time, dim)` before
+            dropout, `None` where neither the caller nor a penalty wants them.
+        """
+        values = at_least_float32(inputs)
+        wanted = return_attention_scores or self.attention_regularizer is not None
+        vectors, weights = [], []
+        # The matrix products take nearly all the time, so that a loop costs nothing, and it holds
+        # the logits of one head where one product would hold those of all.
+        for logits in heads:
+            exps, total = softmax_terms(logits, mask)
+            if wanted:
+                weights.append(exps / ops.expand_dims(total, 1))
+            exps = self._drop(exps, training)
+            vectors.append(ops.sum(exps * values, axis=1) / total)
+        stacked = ops.stack(weights, axis=1) if wanted else None
+        self._penalize(self.attention_regularizer, stacked, mask)
+        output = ops.stack(vectors, axis=1)
+        self._penalize(self.embedding_regularizer, output, mask)
+        return output, stacked
+
+    def _penalize(self, regularizer: Any, heads: Tensor | None, mask: Tensor | None) -> None:
+        if regularizer is None:
+            return
+        if isinstance(regularizer, HeadRegularizer):
+            kept = None if mask is None else ops.any(mask, axis=1)
+            self.add_loss(regularizer.batch_penalty(heads, kept))
+        else:
+            self.add_loss(regularizer(heads))
+
+
+class MultiHeadPoolingBase(AttentionPoolingBase):
+    """Base of the attention pooling layers with several heads, which come out head after head."""
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, heads * dim)`, or `(batch, heads, dim)` with `flatten=False`."""
+        batch, _, dim = input_shape
+        if not self.flatten:
+            return (batch, self.num_heads, dim)
+        return (batch, None if dim is None else self.num_heads * dim)
+
+    def _scores_shape(self, input_shape: Shape) -> Shape:
+        return (input_shape[0], self.num_heads, input_shape[1])
+
+    def _add_head_kernels(self, name: str, shape: tuple[int, ...], regularizer: Any) -> Any:
+        """One kernel a head, `(heads, *shape)`, each drawn as a kernel of its own.
+
+        Drawn at once, the heads would count as inputs or outputs and shrink every weight.
+        """
+        draws = [self._fresh(self.kernel_initializer) for _ in range(self.num_heads)]
+        return self.add_weight(
+            name=name,
+            shape=(self.num_heads, *shape),
+            initializer=lambda _, dtype=None: ops.stack([d(shape, dtype=dtype) for d in draws]),
+            regularizer=regularizer,
+            constraint=self.kernel_constraint,
+        )
+
+    def _lay_out(self, vectors: Tensor) -> Tensor:
+        """Joins the heads' vectors `(batch, heads, dim)` head after head, if so configured."""
+        if not self.flatten:
+            return vectors
+        return ops.reshape(vectors, (-1, self.num_heads * vectors.shape[2]))

@@ -1,0 +1,89 @@
+"""What the layers share that attend to the steps of one direction."""
+
+from typing import Any
+
+from keras import ops
+
+from keras_attnpool.layers._attention import SequenceAttentionBase
+from keras_attnpool.ops._additive_attention import additive_attention
+from keras_attnpool.ops.masking import at_least_float32
+from keras_attnpool.ops.positions import Relation
+from keras_attnpool.types import Shape, Tensor
+
+# Where the key is allowed, seen from the query.
+DIRECTIONS = {
+    "forward": Relation(highest=-1),
+    "backward": Relation(lowest=1),
+    None: Relation(itself=False),
+}
+
+
+class DirectionalAttentionBase(SequenceAttentionBase):
+    """Base of the layers with DiSAN's masked attention; not public.
+
+    A subclass computes `_hidden_states`, attends to them by `_attend`, and makes its output of
+    both.
+    """
+
+    wide_inside = True
+
+    def build(self, input_shape: Shape) -> None:
+        """Creates the hidden layer and the weights of the scores."""
+        self._feature_dim(input_shape)
+        self.hidden = self._hidden_dense(self.units, self.activation, input_shape)
+        self.source_kernel = self._add_kernel("source_kernel", (self.units, self.units))
+        self.target_kernel = self._add_kernel("target_kernel", (self.units, self.units))
+        if self.use_bias:
+            self.score_bias = self._add_bias("score_bias", (self.units,))
+
+    def _inner_arguments(self) -> dict[str, Any]:
+        """The common arguments for a layer inside, with numbers of its own where they are drawn.
+
+        It must be made after this layer's own weights, since its seeds go on where theirs end.
+        """
+        return {
+            "dropout": self.dropout,
+            "kernel_initializer": self._fresh(self.kernel_initializer),
+            "bias_initializer": self._fresh(self.bias_initializer),
+            **self._for_inside(),
+            "seed": None if self.seed is None else self.seed + 1,
+            "dtype": self._inner_policy(),
+        }
+
+    def _hidden_states(self, inputs: Tensor, training: bool | None) -> Tensor:
+        """`h`, `(batch, time, units)`, in float32 at least; not 0 at padded steps."""
+        return at_least_float32(self.hidden(self._drop(inputs, training)))
+
+    def _product(self, x: Tensor, kernel: Any) -> Tensor:
+        """`x` times a kernel; a product in float16 can leave its range."""
+        dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
+        return at_least_float32(ops.matmul(ops.cast(x, dtype), ops.cast(kernel, dtype)))
+
+    def _attend(
+        self,
+        hidden: Tensor,
+        mask: Tensor | None,
+        training: bool | None,
+        return_attention_scores: bool,
+    ) -> tuple[Tensor, Tensor | None]:
+        """The attention `s`, 0 at padded steps, and its weights `(..., query, key, units)`."""
+        dropped = self._drop(hidden, training)
+        source = self._product(dropped, self.source_kernel)
+        target = self._product(dropped, self.target_kernel)
+        if self.use_bias:
+            target = target + at_least_float32(self.score_bias)
+        output, scores = additive_attention(
+            # Divided before the sums: those are far more numbers.
+            source / self.scale,
+            target / self.scale,
+            hidden,
+            lambda x: self.scale * ops.tanh(x),
+            mask,
+            DIRECTIONS[self.direction].allowed(ops.shape(hidden)[1]),
+            return_attention_scores=return_attention_scores,
+            bounded=self.scale <= 10,
+        )
+        # One feature comes without an axis of features.
+        if scores is not None and self.units == 1:
+            scores = ops.expand_dims(scores, -1)
+        return output, scores

@@ -1,0 +1,59 @@
+"""What the layers share that mix sequences."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.types import Shape, Tensor
+
+
+class MaskCarrier(keras.layers.Layer):  # type: ignore[misc]
+    """Gives its inputs a mask: Keras hands on that of a call's first tensor alone; not public."""
+
+    def __init__(self) -> None:
+        super().__init__(autocast=False)
+        self.supports_masking = True
+
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Returns the inputs."""
+        return inputs
+
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
+        """Returns the mask of the call."""
+        return mask
+
+
+class FusionBase(AttentionBase):
+    """Base of the layers that mix sequences of the same steps, any of which may bring the mask.
+
+    Not public.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._carrier = MaskCarrier()
+
+    @staticmethod
+    def _mask(mask: Tensor | None, *of_tensors: Any) -> Tensor | None:
+        """The mask in force: Keras hands those of the tensors over under their names."""
+        candidates = [mask, *keras.tree.flatten(of_tensors)]
+        return next((m for m in candidates if m is not None), None)
+
+    def _mixed(
+        self, output: Tensor, scores: Any, mask: Tensor | None, return_attention_scores: bool
+    ) -> Any:
+        """`_output`, with the mask in force on the output."""
+        output = self._output(output, None, False)
+        if mask is not None:
+            output = self._carrier(output, mask=mask)
+        if not return_attention_scores:
+            return output
+        return output, ops.cast(scores, self.compute_dtype)
+
+    def _mixed_spec(self, shape: Shape, scores: Shape, mask: Any, with_scores: bool) -> Any:
+        """The symbolic output of a call, or the pair of output and scores."""
+        output = keras.KerasTensor(shape, self.compute_dtype)
+        output._keras_mask = mask
+        return (output, keras.KerasTensor(scores, self.compute_dtype)) if with_scores else output

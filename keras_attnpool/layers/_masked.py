@@ -1,0 +1,177 @@
+"""What the layers share that read `(batch, time, dim)` and a mask."""
+
+import warnings
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers._arguments import LayerArguments
+from keras_attnpool.layers._lost_mask import lost_mask_message
+from keras_attnpool.ops.masking import (
+    as_bool_mask,
+    check_dense,
+    check_mask_shape,
+    check_mask_values,
+    zero_masked,
+)
+from keras_attnpool.types import Shape, Tensor
+
+
+class MaskReader:
+    """What layers remember of the masks that they have read; not public."""
+
+    _has_waited = False
+
+    def _look_once(self, mask: Tensor | None) -> None:
+        """Checks a mask on an accelerator, for which only the first eager call waits."""
+        if mask is None or self._has_waited:
+            return
+        if check_mask_values(mask, self.name):  # type: ignore[attr-defined]
+            self._has_waited = True
+
+
+class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
+    """Base of the layers that read `(batch, time, dim)` and a mask.
+
+    Not public: it checks shapes and reads the mask.
+    """
+
+    _warned_of_lost_mask = False
+    wide_inside = False
+    """Whether the layers inside compute in float32 where this one computes in float16.
+
+    What an ELU lets through has no bound, and its products soon leave the range of float16.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.input_spec = keras.layers.InputSpec(ndim=3)
+
+    def build(self, input_shape: Shape) -> None:
+        """Fixes the feature dimension, which must be known."""
+        self._feature_dim(input_shape)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the config; its dtype also names the layers inside that were quantized."""
+        config = super().get_config()
+        policy, maps = self.dtype_policy, keras.dtype_policies.DTypePolicyMap
+        quantized = {
+            part.path: part.dtype_policy[part.path]
+            if isinstance(part.dtype_policy, maps)
+            else part.dtype_policy
+            for part in self._flatten_layers(include_self=False)
+            if part.quantization_mode is not None
+        }
+        if quantized:
+            default = policy.default_policy if isinstance(policy, maps) else policy
+            config["dtype"] = maps(default, quantized)
+        return dict(config)
+
+    @property
+    def dtype_policy(self) -> Any:
+        """The dtype policy; set on a built layer, it goes on to the layers inside."""
+        return self._dtype_policy
+
+    @dtype_policy.setter
+    def dtype_policy(self, value: Any) -> None:
+        keras.layers.Layer.dtype_policy.fset(self, value)
+        # A map has an entry for each layer, and quantizing goes through them by itself.
+        is_map = isinstance(self.dtype_policy, keras.dtype_policies.DTypePolicyMap)
+        if self.built and not is_map and self.dtype_policy.quantization_mode is None:
+            for part in self._flatten_layers(include_self=False):
+                part.dtype_policy = self._inner_policy()
+
+    def _inner_policy(self) -> Any:
+        """The dtype policy of the layers inside."""
+        wide = self.wide_inside and self.compute_dtype == "float16"
+        return "float32" if wide else self.dtype_policy
+
+    def compute_output_spec(
+        self, inputs: Tensor, mask: Tensor | None = None, training: bool | None = None
+    ) -> Any:
+        """Returns the symbolic output."""
+        self._check_mask(inputs, mask)
+        return keras.KerasTensor(self.compute_output_shape(inputs.shape), self.compute_dtype)
+
+    def _feature_dim(self, input_shape: Shape, name: str = "inputs") -> int:
+        if not isinstance(input_shape, (list, tuple)):
+            raise ValueError(
+                f"The `{name}` of layer '{self.name}' ({type(self).__name__}) must be one tensor. "
+                f"Received: a structure with the shapes {input_shape}"
+            )
+        dim = input_shape[-1]
+        if not dim:
+            raise ValueError(
+                f"The last dimension of the `{name}` of layer '{self.name}' "
+                f"({type(self).__name__}) must be known and not 0. "
+                f"Received: shape {tuple(input_shape)}"
+            )
+        if name == "inputs":
+            self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: dim})
+        return int(dim)
+
+    def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
+        if mask is not None and hasattr(mask, "shape"):
+            check_mask_shape(tuple(mask.shape), tuple(inputs.shape), self.name)
+        elif mask is None and not self._warned_of_lost_mask:
+            message = lost_mask_message(inputs)
+            if message is not None:
+                self._warned_of_lost_mask = True
+                # Between here and the caller's line stand as many frames as Keras likes.
+                warnings.warn(
+                    f"Layer '{self.name}' ({type(self).__name__}) {message}", stacklevel=1
+                )
+
+    def _read(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """Returns the inputs, zero at padded steps, in the compute dtype, and the boolean mask."""
+        if keras.backend.standardize_dtype(inputs.dtype) == "string":
+            raise ValueError(
+                f"The `inputs` of layer '{self.name}' ({type(self).__name__}) must be numbers. "
+                "Received: strings"
+            )
+        inputs = ops.cast(inputs, self.compute_dtype)
+        mask = self._bool_mask(inputs, mask)
+        return zero_masked(inputs, mask), mask
+
+    def _bool_mask(self, inputs: Tensor, mask: Tensor | None) -> Tensor | None:
+        check_dense(inputs, self.name)
+        if inputs.shape[1] == 0:
+            raise ValueError(
+                f"The `inputs` of layer '{self.name}' ({type(self).__name__}) must have at least "
+                f"one time step; pad empty texts and mask them. Received: shape "
+                f"{tuple(inputs.shape)}"
+            )
+        found = as_bool_mask(mask, inputs, self.name, wait=False)
+        self._look_once(mask)
+        return found
+
+
+class MaskedPooling1D(MaskedInputs):
+    """Base of the layers that map `(batch, time, dim)` and a mask to one vector a row; not public.
+
+    The mask ends here.
+    """
+
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
+        """Returns `None`: a pooled vector has no time axis that a mask could belong to."""
+        return None
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, dim)`."""
+        return (input_shape[0], input_shape[2])
+
+
+class GlobalPoolingBase(LayerArguments, MaskedPooling1D):
+    """Base of the pooling layers without weights, in place of Keras's global ones; not public."""
+
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Pools `(batch, time, dim)` to `(batch, dim)`, or `(batch, 1, dim)` with `keepdims`."""
+        output = ops.cast(self._pool(*self._read(inputs, mask)), self.compute_dtype)
+        return ops.expand_dims(output, 1) if self.keepdims else output
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, dim)`, or `(batch, 1, dim)` with `keepdims`."""
+        batch, _, dim = input_shape
+        return (batch, 1, dim) if self.keepdims else (batch, dim)
