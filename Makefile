@@ -227,6 +227,13 @@ format: $(TEST_ENV)  ## put the code into the project's format
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
+.PHONY: new-layer layers
+new-layer: $(TEST_ENV)  ## write the skeleton of a layer, and tell what it still lacks (NAME=SoftPooling1D)
+	@KERAS_BACKEND=$(BACKEND) $(PY) tools/new_layer.py $(NAME)
+
+layers: $(TEST_ENV)  ## bring the exports of keras_attnpool.layers and README's table of layers up to date
+	@$(PY) tools/layer_lists.py
+
 constraints:  ## resolve constraints.txt anew; PyTorch stays at the pin that stands there
 	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints
 	build/constraints/bin/python -m pip install -qq "$$(grep '^torch==' constraints.txt)"

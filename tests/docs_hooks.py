@@ -9,9 +9,9 @@ DOCS = REPOSITORY / "docs"
 RESULTS = REPOSITORY / "benchmarks" / "results"
 
 
-def hook(name):
-    """A module of docs/hooks."""
-    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / "hooks" / f"{name}.py")
+def hook(name, folder=DOCS / "hooks"):
+    """A module of docs/hooks, or of another folder."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", folder / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

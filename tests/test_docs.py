@@ -1,9 +1,11 @@
 """The documentation, checked without building it: pages, links, tables and pictures."""
 
+import ast
 import importlib
 import inspect
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import yaml
 from docs_hooks import DOCS, REPOSITORY, RESULTS, drawn, hook
 
 from keras_attnpool import layers, models, regularizers
+from keras_attnpool.layers._docstrings import complete
 
 pytestmark = pytest.mark.one_backend("pages, pictures and results files")
 
@@ -29,15 +32,19 @@ FOREIGN_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|work|tmp|mnt|opt|usr|Users
 results, pictures, speed = hook("results"), hook("pictures"), hook("speed")
 support, book, behaviour = hook("support"), hook("book"), hook("behaviour")
 figures = hook("figures")
+new_layer = hook("new_layer", REPOSITORY / "tools")
+lists, TEMPLATES = new_layer.lists, new_layer.TEMPLATES
+LAYERS = {layer.name: layer for layer in lists.layers()}
 
 
 def source(page):
-    """The Markdown of a page, with what it includes."""
+    """The Markdown of a page, with what it includes and with its lists of layers."""
 
     def included(match):
         return (REPOSITORY / match["path"]).read_text(encoding="utf-8")
 
-    return SNIPPET.sub(included, (DOCS / page).read_text(encoding="utf-8"))
+    text = lists.FRONT.sub("", (DOCS / page).read_text(encoding="utf-8"))
+    return SNIPPET.sub(included, lists.fill(text))
 
 
 def prose(text):
@@ -97,47 +104,117 @@ def public(module):
 
 
 def test_every_page_is_in_the_navigation_once():
-    listed = list(nav_pages(CONFIG["nav"]))
+    listed = list(nav_pages(lists.navigation(CONFIG["nav"])))
     assert sorted(listed) == PAGES
 
 
-@pytest.mark.parametrize("name", public(layers))
-def test_every_layer_has_a_page(name):
-    file = inspect.getmodule(getattr(layers, name)).__name__.rpartition(".")[2]
-    page = f"layers/{file.replace('_', '-')}.md"
-    assert {name: page} in next(e["Layers"] for e in CONFIG["nav"] if "Layers" in e)
-    assert source(page).startswith(f"# {name}\n")
-    assert f"({page.partition('/')[2]})" in source("layers/index.md")
+def test_the_lists_of_layers_are_complete_and_fresh():
+    assert sorted(LAYERS) == sorted(public(layers))
+    assert sorted(re.findall(r"^\| \[`(\w+)`\]", source("layers/index.md"), re.M)) == sorted(LAYERS)
+    assert lists.stale() == {}, "run `make layers`"
 
 
-# The parts of a layer's page, in their order; others may stand between them.
-PARTS = ("The equations", "Example", "Shapes", "Masking", "Cost", "How it differs", "Reference")
-SHAPE = re.compile(r"`\([^`]*\)`")
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_has_all_its_parts(name):
+    assert new_layer.gaps(LAYERS[name], getattr(layers, name)) == []
 
 
-def parts(text):
-    """The parts of a page by their headings."""
-    found = re.split(r"^## (.*?)(?: *\{.*\})?$", text, flags=re.M)
-    return dict(zip(found[1::2], found[2::2], strict=True))
+@pytest.fixture
+def copied(tmp_path):
+    """The files that name layers, in a folder of their own."""
+    for name in ("README.md", "CHANGELOG.md", "tests/catalogue.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(REPOSITORY / name, tmp_path / name)
+    for name in ("keras_attnpool/layers", "docs/layers", "tests/layers"):
+        shutil.copytree(REPOSITORY / name, tmp_path / name)
+    return tmp_path
 
 
-@pytest.mark.parametrize("name", public(layers))
-def test_a_layer_s_page_has_all_parts(name):
-    module = inspect.getmodule(getattr(layers, name)).__name__.rpartition(".")[2]
-    page = source(f"layers/{module.replace('_', '-')}.md")
-    found = parts(page)
-    assert [title for title in found if title in PARTS] == list(PARTS)
-    assert all(len(found[title].split()) > 5 for title in PARTS)
-    assert "$$" in found["The equations"]
-    assert page.index("<!-- picture: ") < page.index("## Example")
-    assert "```python" in found["Example"] and "assert" in found["Example"]
-    assert re.search(r"parameters|No weights", found["Cost"]) and "/speed.md" in found["Cost"]
-    assert "[API](../api/layers.md)" in found["Reference"]
-    # The shapes are those of the docstring.
-    docstring = inspect.getdoc(getattr(layers, name))
-    section = re.search(r"^Output shape:\n(.*?)\n\n", docstring, re.M | re.S)[1]
-    stated = [re.sub(r"\s+", " ", shape) for shape in SHAPE.findall(section)]
-    assert stated and all(shape in found["Shapes"] for shape in stated), stated
+def test_a_new_layer_is_four_places_and_listed(copied):
+    def content():
+        files = (path for path in copied.rglob("*") if path.is_file())
+        return {path.relative_to(copied).as_posix(): path.read_bytes() for path in files}
+
+    before = content()
+    new_layer.write("SoftPooling1D", copied)
+    after = content()
+    places = {
+        "keras_attnpool/layers/soft_pooling1d.py",
+        "tests/layers/test_soft_pooling1d.py",
+        "docs/layers/soft-pooling1d.md",
+        "tests/catalogue.py",
+    }
+    changed = {name for name, found in after.items() if before.get(name) != found}
+    assert changed == places | {"keras_attnpool/layers/__init__.py", "README.md"}
+    assert b"import SoftPooling1D as" in after["keras_attnpool/layers/__init__.py"]
+    assert b"| `SoftPooling1D` |" in after["README.md"]
+    assert "::: keras_attnpool.layers.SoftPooling1D" in lists.fill("<!-- layers: api -->", copied)
+    # What is there stays as it is, also of a layer whose file has another name than expected.
+    new_layer.write("SoftPooling1D", copied)
+    new_layer.write("ShortcutStackedBiLSTM", copied)
+    assert content() == after
+    with pytest.raises(SystemExit, match="soft_pooling"):
+        new_layer.write("soft_pooling", copied)
+
+
+def test_the_skeleton_is_a_layer_that_works(monkeypatch):
+    monkeypatch.setattr(layers, "NewLayer", hook("new_layer", TEMPLATES).NewLayer, raising=False)
+    contract = hook("test_new_layer", TEMPLATES).TestNewLayer()
+    contract.test_agrees_with_the_float64_reference(12, -1)
+    contract.test_what_padding_holds_changes_nothing()
+    contract.test_the_config_holds_every_argument()
+    contract.test_by_hand()
+    contract.test_parameters()
+
+
+LAST = layers.LastPooling1D
+# What is taken from the files of a layer, and the gap that is then seen.
+TAKEN = {
+    "keras_attnpool/layers/last_pooling1d.py": {
+        "The last kept step of": "TODO",
+        "bidirectional: Whether": "lacks `bidirectional` under Args",
+        "Reference:": "lacks the parts Args, Call arguments",
+    },
+    "tests/layers/test_last_pooling1d.py": {
+        "Contract)": "lacks the contract",
+        "reference": "lacks a float64 reference",
+    },
+    "docs/layers/last-pooling1d.md": {
+        "group: pooling": "lacks `group:` on its top",
+        "# LastPooling1D": "lacks the title",
+        "## Masking": "lacks the parts The equations",
+        "$$": "lacks an equation",
+        "<!-- picture": "lacks a picture",
+        "assert": "lacks an example",
+        "`(batch, 1, dim)`": "lacks the docstring's output shapes",
+        "No weights": "lacks the number of parameters",
+        "/speed.md": "lacks a link to speed.md",
+        "[API]": "lacks a link to the API",
+    },
+    "tests/catalogue.py": {"LastPooling1D": "does not name LastPooling1D"},
+    "CHANGELOG.md": {"LastPooling1D": "does not name LastPooling1D"},
+}
+
+
+@pytest.mark.parametrize("path", TAKEN)
+def test_what_a_layer_lacks_is_seen(path, copied):
+    file = copied / path
+    whole = file.read_text(encoding="utf-8")
+    module = copied / "keras_attnpool" / "layers" / "last_pooling1d.py"
+
+    def found():
+        layer = next(each for each in lists.layers(copied) if each.name == "LastPooling1D")
+        source = lists.registered_class(module.read_text(encoding="utf-8"))
+        docstring = complete(ast.get_docstring(source), LAST.__init__, LAST.call)
+        cls = type(layer.name, (LAST,), {"__doc__": docstring})
+        return new_layer.gaps(layer, cls, copied)
+
+    assert found() == []
+    for taken, gap in TAKEN[path].items():
+        assert taken in whole
+        file.write_text(whole.replace(taken, "TODO" * (gap == "TODO")), encoding="utf-8")
+        (line,) = found()
+        assert line.startswith(path) and gap in line
 
 
 @pytest.mark.parametrize(
