@@ -52,6 +52,7 @@ LAYERS: dict[str, Callable[[], Any]] = {
     "average": lambda: layers.MaskedAveragePooling1D(),
     "max": lambda: layers.MaskedMaxPooling1D(),
     "last": lambda: layers.LastPooling1D(),
+    "generalized_mean": lambda: layers.GeneralizedMeanPooling1D(per_feature=True),
     "bilstm": lambda: layers.ShortcutStackedBiLSTM(3, num_layers=2),
     "bigru": lambda: layers.BidirectionalGRU(3),
     "one_bilstm": lambda: layers.BidirectionalLSTM(3),

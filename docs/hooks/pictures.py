@@ -575,6 +575,34 @@ def largest_of_words():
     )
 
 
+def generalized_mean():
+    """GeneralizedMeanPooling1D: the same numbers under four powers."""
+    numbers, powers = (0.4, 0.2, 0.1, 0.9, 0.3), ((1, "mean"), (3, "start"), (10, ""), (100, "max"))
+    left, step, top, height = 104, 52, 40, 30
+    right = left + step * len(TOKENS)
+    parts = token_names(left, step, top)
+    for row, (power, name) in enumerate(powers):
+        y = top + row * (height + 6)
+        parts.append(text(4, y + 20, f"p = {power}" + f", {name}" * bool(name), 13, "start"))
+        # How much of the sum each word has.
+        total = sum(number**power for number in numbers)
+        fills = [number**power / total for number in numbers]
+        parts += padded_row(left, y, step, height, numbers, fills, 1)
+        parts.append(arrow(right + 2, y + height / 2, right + 26, y + height / 2))
+        parts.append(box(right + 32, y, 56, height, 0.4))
+        parts.append(text(right + 60, y + 20, f"{(total / KEPT) ** (1 / power):.2f}", 13))
+    return figure(
+        right + 92,
+        top + len(powers) * (height + 6) + 2,
+        "One feature of the words 'the staff was not friendly' and two padded steps, four times. "
+        "With power 1 the output is the mean, with power 3 it is larger, with power 100 it is "
+        "nearly the largest value; the larger the power, the more of the sum is the largest word.",
+        "One feature under four powers. Dark is what has a large share of the sum: the larger the "
+        "power, the more it is the largest value alone.",
+        parts,
+    )
+
+
 def last_word():
     """LastPooling1D."""
     return pooled(
@@ -999,6 +1027,7 @@ PICTURES = {
         sequential_attention,
         mean_of_words,
         largest_of_words,
+        generalized_mean,
         last_word,
         masks,
         directions,

@@ -21,6 +21,9 @@ from keras_attnpool.layers.feature_wise_attention import (
     FeatureWiseAttention as FeatureWiseAttention,
 )
 from keras_attnpool.layers.fusion_gate import FusionGate as FusionGate
+from keras_attnpool.layers.generalized_mean_pooling1d import (
+    GeneralizedMeanPooling1D as GeneralizedMeanPooling1D,
+)
 from keras_attnpool.layers.generalized_pooling import GeneralizedPooling as GeneralizedPooling
 from keras_attnpool.layers.hierarchical_encoder import HierarchicalEncoder as HierarchicalEncoder
 from keras_attnpool.layers.last_pooling1d import LastPooling1D as LastPooling1D

@@ -106,7 +106,7 @@ def check(cls_name, build, name, value, base):
 # What may be of several kinds: where a value can be neither a slip nor a mistake.
 FLAGS = {"use_bias", "flatten", "pooled", "bidirectional", "parallel", "layer_norm", "scalar"}
 FLAGS |= {"value_conv", "multi_dim", "rescale_scores", "learn_scale", "l2_normalize", "use_hidden"}
-FLAGS |= {"unit_forget_bias", "batch_mean", "normalize"}
+FLAGS |= {"unit_forget_bias", "batch_mean", "normalize", "per_feature"}
 SIZES = {"num_heads", "hidden_dim", "units", "filters", "max_length", "num_characters", "rank"}
 SIZES |= {"num_layers", "kernel_size", "reduction", "char_dim", "block_length", "chunk_size"}
 

@@ -1,0 +1,123 @@
+"""A mean over time whose power is learned, from the average to the maximum: GeM."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers._masked import GlobalPoolingBase
+from keras_attnpool.ops.masking import (
+    at_least_float32,
+    masked_max,
+    masked_mean,
+    zero_masked,
+    zero_masked_rows,
+)
+from keras_attnpool.types import (
+    ConstraintLike,
+    InitializerLike,
+    RegularizerLike,
+    Shape,
+    Tensor,
+)
+
+SMALLEST_POWER = 1e-3
+"""Nearer to 0 the division by the power would leave no correct digit in float32."""
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class GeneralizedMeanPooling1D(GlobalPoolingBase):
+    """Pools the kept steps of a sequence by a generalized mean, whose power is learned.
+
+    With inputs `h_t` of one example and `n` kept steps, feature by feature:
+
+    `output = (sum_t max(h_t, epsilon)^p / n)^(1 / p)`
+
+    With `p = 1` this is the mean, and the larger `p` is, the nearer the output comes to the
+    maximum. All values below `epsilon` count as `epsilon` and get no gradient: the layer belongs
+    behind features that are mostly positive, as a ReLU makes them. The powers are taken in
+    logarithms and relative to the largest, in float32 at least, so that none of them overflows or
+    vanishes, in half precision neither. A learned power may become negative, down to the minimum;
+    one between -0.001 and 0.001 counts as 0.001, nearly the geometric mean.
+
+    The mask, True = keep, holes allowed, comes from the layers before or as `mask=`. Padded steps
+    never change the result, whatever they hold, and a row without a kept step gives a zero vector.
+    The output carries no mask.
+
+    Args:
+        p: The power that training starts from, a number > 0.
+        per_feature: Whether each feature has a power of its own; else one serves all.
+        epsilon: The smallest value that counts as it is, a number > 0.
+        p_initializer: Initializer of the powers, for other starts than `p` for all.
+        p_regularizer: Regularizer of the powers.
+        p_constraint: Constraint of the powers.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`;
+            `trainable=False` keeps the power at `p`.
+
+    Output shape:
+        `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
+
+    Returns:
+        The generalized means in the layer's compute dtype.
+
+    Example:
+
+    ```python
+    import keras
+    import numpy as np
+    import keras_attnpool
+
+    x = np.array([[[1.0], [7.0], [np.nan]]], "float32")
+    layer = keras_attnpool.layers.GeneralizedMeanPooling1D(p=2)
+    output = keras.ops.convert_to_numpy(layer(x, mask=np.array([[1, 1, 0]])))
+    assert np.allclose(output, 5)  # the root of (1 + 49) / 2
+    ```
+
+    Weights, by name: `power` `(1,)`, or `(dim,)` with `per_feature=True`: p.
+
+    Reference:
+        - Radenovic, Tolias and Chum, 2018, Fine-tuning CNN Image Retrieval with No Human
+          Annotation: generalized-mean pooling, GeM
+    """
+
+    def __init__(
+        self,
+        *,
+        p: float = 3.0,
+        per_feature: bool = False,
+        epsilon: float = 1e-6,
+        keepdims: bool = False,
+        p_initializer: InitializerLike | None = None,
+        p_regularizer: RegularizerLike = None,
+        p_constraint: ConstraintLike = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._keep(locals())
+
+    def build(self, input_shape: Shape) -> None:
+        """Creates the power, or one for each feature."""
+        dim = self._feature_dim(input_shape)
+        self.power = self.add_weight(
+            name="power",
+            shape=(dim if self.per_feature else 1,),
+            initializer=self.p_initializer or keras.initializers.Constant(self.p),
+            regularizer=self.p_regularizer,
+            constraint=self.p_constraint,
+            autocast=False,
+        )
+
+    def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
+        given = at_least_float32(self.power)
+        nearest = ops.full_like(given, SMALLEST_POWER)
+        power = ops.where(ops.abs(given) < SMALLEST_POWER, nearest, given)
+        # The gradient is that of the given power, which is moved on from there.
+        power = given + ops.stop_gradient(power - given)
+        logs = power * ops.log(ops.maximum(at_least_float32(inputs), self.epsilon))
+        largest = ops.stop_gradient(masked_max(logs, mask))
+        # Padded steps are 0 before the exponential, which would make some of them infinite.
+        shares = ops.exp(zero_masked(logs - ops.expand_dims(largest, 1), mask))
+        mean = masked_mean(shares, mask)
+        # An empty row's logarithm is that of 1: that of 0 has no finite gradient.
+        mean = ops.where(mean == 0, ops.ones_like(mean), mean)
+        return zero_masked_rows(ops.exp((largest + ops.log(mean)) / power), mask)
