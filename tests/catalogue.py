@@ -58,7 +58,7 @@ LAYERS: dict[str, Callable[[], Any]] = {
     "one_bilstm": lambda: layers.BidirectionalLSTM(3),
     "window": lambda: layers.PositionalSelfAttention(4),
     "behind": lambda: layers.PositionalSelfAttention(
-        4, positions=("backward", "distance"), multi_dim=True
+        4, positions=("earlier", "distance"), multi_dim=True
     ),
     "directional": lambda: layers.DirectionalSelfAttention(4, direction="backward"),
     "blocks": lambda: layers.BlockSelfAttention(4),

@@ -111,7 +111,7 @@ LAYERS = {
     ),
     "PositionalSelfAttention, all words": Variant(
         lambda dim, heads: layers.PositionalSelfAttention(
-            dim, positions=("scaled_distance", "forward")
+            dim, positions=("scaled_distance", "later")
         ),
         pairs=lambda d, h: 1,
         products=lambda t, d, h: d * d + 2 * d + t * d,

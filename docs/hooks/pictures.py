@@ -289,13 +289,13 @@ def masks():
     return pair_tables(
         (
             ("faraway_2", lambda apart: 1.0 if 0 < abs(apart) <= 2 else 0.0),
-            ("backward", lambda apart: 1.0 if apart < 0 else 0.0),
-            ("forward", lambda apart: 1.0 if apart > 0 else 0.0),
+            ("earlier", lambda apart: 1.0 if apart < 0 else 0.0),
+            ("later", lambda apart: 1.0 if apart > 0 else 0.0),
             ("distance", lambda apart: math.exp(-abs(apart))),
             ("scaled_distance", lambda apart: 1 / max(abs(apart), 1)),
         ),
         "Five tables of five words by five words, a row for each word that attends. faraway_2: up "
-        "to two words to either side, not the word itself. backward: the words before it. forward: "
+        "to two words to either side, not the word itself. earlier: the words before it. later: "
         "the words after it. distance: fades quickly with the distance. scaled_distance: slowly.",
         "The five masks: the weight each leaves to a word, from nothing (dashed) to all of it, "
         "before the softmax makes the weights of a row sum to 1. Masks that are given together are "
@@ -654,7 +654,7 @@ def blocks():
 
 def fusion():
     """PositionFusion."""
-    sources = ("faraway_2", "faraway_3", "backward", "forward", "word")
+    sources = ("faraway_2", "faraway_3", "earlier", "later", "word")
     rows = (
         (0.45, 0.25, 0.10, 0.05, 0.15),
         (0.05, 0.05, 0.60, 0.10, 0.20),

@@ -61,7 +61,7 @@ class PositionFusion(FusionBase):
     tokens = keras.Input((None,), dtype="int32")
     x = keras.layers.Embedding(1000, 32, mask_zero=True)(tokens)
     near = keras_attnpool.layers.PositionalSelfAttention(32, positions=("faraway_2",))(x)
-    before = keras_attnpool.layers.PositionalSelfAttention(32, positions=("backward",))(x)
+    before = keras_attnpool.layers.PositionalSelfAttention(32, positions=("earlier",))(x)
     fused = keras_attnpool.layers.PositionFusion()([near, before], x)
     assert fused.shape == (None, None, 32)
     ```

@@ -9,7 +9,7 @@ from keras import ops
 from keras_attnpool.layers._attention import SequenceAttentionBase
 from keras_attnpool.ops._additive_attention import additive_attention, banded_attention
 from keras_attnpool.ops.masking import at_least_float32
-from keras_attnpool.ops.positions import parse_positions
+from keras_attnpool.ops.positions import parse_positions, warn_of_old_names
 from keras_attnpool.types import (
     ActivationLike,
     ConstraintLike,
@@ -35,16 +35,17 @@ class PositionalSelfAttention(SequenceAttentionBase):
     `M` is the sum of the masks in `positions`, none of them for `()`:
 
     - `"faraway_m"` with a number for m: 0 where `0 < |i - j| <= m`, else -infinity
-    - `"forward"`: 0 where `i > j`, else -infinity
-    - `"backward"`: 0 where `i < j`, else -infinity
+    - `"earlier"`: 0 where `i < j`, else -infinity
+    - `"later"`: 0 where `i > j`, else -infinity
     - `"distance"`: `-|i - j|`
     - `"scaled_distance"`: `-log |i - j|`, 0 where `i = j`
 
-    These are MPSAN's names. DiSAN's code, and `DirectionalSelfAttention`, call "forward" what is
-    `"backward"` here: attending to earlier steps.
+    MPSAN's own words for the directions, "backward" for `"earlier"` and "forward" for `"later"`,
+    are taken too, with a DeprecationWarning: a GRU, DiSAN and `DirectionalSelfAttention` use them
+    the other way round.
 
     A step that may attend to no kept step gives a zero vector with zero weights: the first one with
-    `"backward"`, the last with `"forward"`, a single one with `"faraway_m"`. With a faraway mask
+    `"earlier"`, the last with `"later"`, a single one with `"faraway_m"`. With a faraway mask
     time and memory grow with `m * time`; otherwise with `time^2`, for a score of each feature with
     `time^2 * units`.
 
@@ -91,7 +92,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
     words = keras.layers.Embedding(1000, 32, mask_zero=True)(tokens)
     layers = keras_attnpool.layers
     near = layers.PositionalSelfAttention(32, positions=("faraway_2",))(words)
-    before = layers.PositionalSelfAttention(32, positions=("backward", "distance"))(words)
+    before = layers.PositionalSelfAttention(32, positions=("earlier", "scaled_distance"))(words)
     assert near.shape == before.shape == (None, None, 32)
     ```
 
@@ -129,6 +130,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
     ) -> None:
         super().__init__(**kwargs)
         self._relation = parse_positions(positions, type(self).__name__)
+        warn_of_old_names(positions, type(self).__name__)
         self._keep(locals())
 
     def build(self, input_shape: Shape) -> None:

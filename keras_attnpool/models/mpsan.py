@@ -22,8 +22,8 @@ from keras_attnpool.types import ActivationLike, RegularizerLike, Tensor
 POSITIONS = (
     ("faraway_2",),
     ("faraway_3",),
-    ("backward", "scaled_distance"),
-    ("forward", "scaled_distance"),
+    ("earlier", "scaled_distance"),
+    ("later", "scaled_distance"),
 )
 FUSIONS = ("position", "gate")
 POOLINGS = ("multi_dim", "mean")
@@ -66,7 +66,7 @@ def MPSAN(
 ) -> keras.Model:
     """Builds MPSAN: embeddings, positional self-attentions, fusion, multi-dimensional attention.
 
-    Every row of the paper's tables 2 to 5 is an argument. With `bw` for `("backward",)`, `+sd` for
+    Every row of the paper's tables 2 to 5 is an argument. With `bw` for `("earlier",)`, `+sd` for
     `"scaled_distance"` added to it, and so on:
 
     - table 2: `positions=()` is model 0; `(bw, fw)` model 1; `(bw+sd, fw+sd)` 2; `(fa2, fa3)` 3;
@@ -118,7 +118,7 @@ def MPSAN(
     model = keras_attnpool.models.MPSAN(vocabulary_size=1000, num_classes=6)
     assert model.output_shape == (None, 6)
     gated = keras_attnpool.models.MPSAN(
-        vocabulary_size=1000, num_classes=6, positions=(("backward",), ("forward",)), fusion="gate"
+        vocabulary_size=1000, num_classes=6, positions=(("earlier",), ("later",)), fusion="gate"
     )
     ```
 

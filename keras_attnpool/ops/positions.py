@@ -2,6 +2,8 @@
 
 import math
 import re
+import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +12,9 @@ from keras import ops
 
 from keras_attnpool.types import Tensor
 
-NAMES = ("faraway_m", "forward", "backward", "distance", "scaled_distance")
+NAMES = ("faraway_m", "earlier", "later", "distance", "scaled_distance")
+# MPSAN's words, which mean the opposite of DiSAN's. They are taken until the next version.
+OLD_NAMES = {"backward": "earlier", "forward": "later"}
 
 
 def faraway(time: Tensor, width: int) -> Tensor:
@@ -38,34 +42,11 @@ def faraway(time: Tensor, width: int) -> Tensor:
     return _additive_mask(f"faraway_{width}", time, "faraway")
 
 
-def forward(time: Tensor) -> Tensor:
-    """The forward mask: 0 where the key is later than the query, else -inf.
+def earlier(time: Tensor) -> Tensor:
+    """The mask of earlier steps: 0 where the key is earlier than the query, else -inf.
 
-    `M_ji = 0 if i > j, else -inf`, for the query `j` and the key `i`. DiSAN names directions the
-    other way: its forward mask is `backward`.
-
-    Args:
-        time: Number of steps, an integer or a scalar tensor.
-
-    Returns:
-        float32 tensor `(time, time)`, query by key.
-
-    Example:
-
-    >>> from keras_attnpool import ops
-    >>> [[float(v) for v in row] for row in ops.forward(3)]
-    [[-inf, 0.0, 0.0], [-inf, -inf, 0.0], [-inf, -inf, -inf]]
-
-    Reference:
-        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq. 10.
-    """
-    return _additive_mask("forward", time, "forward")
-
-
-def backward(time: Tensor) -> Tensor:
-    """The backward mask: 0 where the key is earlier than the query, else -inf.
-
-    `M_ji = 0 if i < j, else -inf`, for the query `j` and the key `i`.
+    `M_ji = 0 if i < j, else -inf`, for the query `j` and the key `i`. MPSAN calls it the backward
+    mask, DiSAN the forward mask.
 
     Args:
         time: Number of steps, an integer or a scalar tensor.
@@ -76,13 +57,37 @@ def backward(time: Tensor) -> Tensor:
     Example:
 
     >>> from keras_attnpool import ops
-    >>> [[float(v) for v in row] for row in ops.backward(3)]
+    >>> [[float(v) for v in row] for row in ops.earlier(3)]
     [[-inf, -inf, -inf], [0.0, -inf, -inf], [0.0, 0.0, -inf]]
 
     Reference:
         Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq. 9.
     """
-    return _additive_mask("backward", time, "backward")
+    return _additive_mask("earlier", time, "earlier")
+
+
+def later(time: Tensor) -> Tensor:
+    """The mask of later steps: 0 where the key is later than the query, else -inf.
+
+    `M_ji = 0 if i > j, else -inf`, for the query `j` and the key `i`. MPSAN calls it the forward
+    mask, DiSAN the backward mask.
+
+    Args:
+        time: Number of steps, an integer or a scalar tensor.
+
+    Returns:
+        float32 tensor `(time, time)`, query by key.
+
+    Example:
+
+    >>> from keras_attnpool import ops
+    >>> [[float(v) for v in row] for row in ops.later(3)]
+    [[-inf, 0.0, 0.0], [-inf, -inf, 0.0], [-inf, -inf, -inf]]
+
+    Reference:
+        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq. 10.
+    """
+    return _additive_mask("later", time, "later")
 
 
 def distance(time: Tensor) -> Tensor:
@@ -185,7 +190,7 @@ def parse_positions(positions: Sequence[str], owner: str) -> Relation:
     """The sum of the position masks with these names.
 
     Args:
-        positions: Names: `faraway_m` with a whole number m, `forward`, `backward`, `distance`,
+        positions: Names: `faraway_m` with a whole number m, `earlier`, `later`, `distance`,
             `scaled_distance`. None of them: every step may attend to every step.
         owner: Whom to name in errors.
 
@@ -198,7 +203,7 @@ def parse_positions(positions: Sequence[str], owner: str) -> Relation:
     Example:
 
     >>> from keras_attnpool.ops.positions import parse_positions
-    >>> parse_positions(["faraway_2", "backward"], "me").offsets
+    >>> parse_positions(["faraway_2", "earlier"], "me").offsets
     (-2, -1)
     """
     received = f"Received: positions={positions!r}"
@@ -215,10 +220,10 @@ def parse_positions(positions: Sequence[str], owner: str) -> Relation:
             low.append(-int(window[1]))
             high.append(int(window[1]))
             itself = False
-        elif name == "forward":
-            low.append(1)
-        elif name == "backward":
+        elif name in ("earlier", "backward"):
             high.append(-1)
+        elif name in ("later", "forward"):
+            low.append(1)
         elif name == "distance":
             linear += 1
         elif name == "scaled_distance":
@@ -230,10 +235,35 @@ def parse_positions(positions: Sequence[str], owner: str) -> Relation:
             )
     if low and high and max(low) > min(high):
         raise ValueError(
-            f"`positions` of {owner} must allow some pair of steps: none is both later (forward) "
-            f"and earlier (backward). {received}"
+            f"`positions` of {owner} must allow some pair of steps: none is both earlier and "
+            f"later. {received}"
         )
     return Relation(max(low, default=None), min(high, default=None), itself, linear, logarithmic)
+
+
+def warn_of_old_names(positions: Sequence[str], owner: str) -> None:
+    """Warns of MPSAN's words for directions, at the line outside of the package that used them.
+
+    A file of an earlier version may hold them too; its reader has typed nothing and is not warned.
+
+    Args:
+        positions: Names, as `parse_positions` takes them.
+        owner: Whose names they are.
+    """
+    old = next((name for name in positions if name in OLD_NAMES), None)
+    if old is None:
+        return
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals["__name__"].startswith(("keras_attnpool.", "keras.")):
+        if frame.f_code.co_name == "from_config":
+            return
+        level, frame = level + 1, frame.f_back
+    warnings.warn(
+        f'"{old}" of {owner} is deprecated; it is now "{OLD_NAMES[old]}". Forward and backward are '
+        "the directions in which a layer reads, as a GRU or DirectionalSelfAttention",
+        DeprecationWarning,
+        stacklevel=level,
+    )
 
 
 def _offsets(time: Tensor) -> Any:

@@ -1,6 +1,7 @@
 """MPSAN's self-attention under position masks."""
 
 import math
+import warnings
 
 import keras
 import numpy as np
@@ -16,6 +17,7 @@ from layer_contract import (
 )
 from reference import mpsan as reference
 
+from keras_attnpool import models
 from keras_attnpool.layers import PositionalSelfAttention
 
 pytestmark = pytest.mark.every_backend
@@ -89,7 +91,7 @@ class TestFaraway(WholeContract):
 
 
 class TestBackwardScaledDistance(WholeContract):
-    options = {"positions": ("backward", "scaled_distance")}
+    options = {"positions": ("earlier", "scaled_distance")}
 
 
 class TestMultiDimDistance(PositionalContract):
@@ -104,7 +106,7 @@ class TestMultiDimDistance(PositionalContract):
 @pytest.mark.parametrize(
     "options",
     [
-        {"positions": ("faraway_2", "forward", "distance"), "multi_dim": True, "scale": 2.0},
+        {"positions": ("faraway_2", "later", "distance"), "multi_dim": True, "scale": 2.0},
         {"positions": (), "use_bias": False},
     ],
 )
@@ -137,8 +139,8 @@ def by_hand(positions, **kwargs):
     [
         ((), [[3 / 4, 1 / 4], [3 / 4, 1 / 4]]),
         (("faraway_1",), [[0, 1], [1, 0]]),
-        (("backward",), [[0, 0], [1, 0]]),
-        (("forward", "scaled_distance"), [[0, 1], [0, 0]]),
+        (("earlier",), [[0, 0], [1, 0]]),
+        (("later", "scaled_distance"), [[0, 1], [0, 0]]),
         # exp(log 3) : exp(-1), and exp(log 3 - 1) : 1
         (("distance",), [[3 * math.e / (3 * math.e + 1), 0], [3 / (3 + math.e), 0]]),
     ],
@@ -178,8 +180,8 @@ def test_parameters(multi_dim, count):
 @pytest.mark.parametrize(
     ("positions", "multi_dim", "kept", "step"),
     [
-        (("backward",), False, range(5), 0),
-        (("forward", "distance"), True, range(1, 4), 3),
+        (("earlier",), False, range(5), 0),
+        (("later", "distance"), True, range(1, 4), 3),
         (("faraway_2",), False, [2], 2),
     ],
 )
@@ -196,10 +198,10 @@ def test_a_step_without_a_source_is_zero_with_zero_gradients(positions, multi_di
         np.testing.assert_array_equal(found, 0)
 
 
-def test_backward_mirrored_is_forward():
+def test_earlier_mirrored_is_later():
     x, mask = batch()
-    there = PositionalSelfAttention(4, positions=("forward", "scaled_distance"), seed=1)
-    back = PositionalSelfAttention(4, positions=("backward", "scaled_distance"), seed=1)
+    there = PositionalSelfAttention(4, positions=("later", "scaled_distance"), seed=1)
+    back = PositionalSelfAttention(4, positions=("earlier", "scaled_distance"), seed=1)
     np.testing.assert_allclose(
         numpy(there(x[:, ::-1], mask=mask[:, ::-1]))[:, ::-1],
         numpy(back(x, mask=mask)),
@@ -207,7 +209,7 @@ def test_backward_mirrored_is_forward():
     )
 
 
-@pytest.mark.parametrize("positions", [("faraway_2",), ("backward",)])
+@pytest.mark.parametrize("positions", [("faraway_2",), ("earlier",)])
 def test_dropout_spares_the_values(positions):
     """With kernels of zero all values are the biases' 1, and any mean of them is whole."""
     layer = PositionalSelfAttention(
@@ -246,17 +248,43 @@ def test_it_trains_in_a_model_of_unknown_length():
 def test_unknown_positions_are_errors_with_the_names(positions):
     with pytest.raises(ValueError, match="`positions` of PositionalSelfAttention") as error:
         PositionalSelfAttention(4, positions=positions)
-    for text in ("faraway_m", "forward", "backward", "'distance'", "scaled_distance"):
+    for text in ("faraway_m", "earlier", "later", "'distance'", "scaled_distance"):
         assert text in str(error.value)
     assert repr(positions) in str(error.value)
 
 
 def test_positions_that_allow_nothing_are_an_error():
     with pytest.raises(ValueError, match="PositionalSelfAttention must allow some pair"):
-        PositionalSelfAttention(4, positions=("forward", "backward"))
+        PositionalSelfAttention(4, positions=("later", "earlier"))
 
 
 @pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "5", True])
 def test_a_scale_that_is_no_number_above_zero_is_an_error(value):
     with pytest.raises(ValueError, match="`scale` of PositionalSelfAttention"):
         PositionalSelfAttention(4, scale=value)
+
+
+@pytest.mark.parametrize(("old", "new"), [("backward", "earlier"), ("forward", "later")])
+def test_the_papers_words_are_taken_with_a_warning(old, new, tmp_path):
+    x, mask = batch()
+    with pytest.warns(DeprecationWarning, match=f'"{old}" of Posit.* now "{new}"') as warned:
+        layer = PositionalSelfAttention(4, positions=(old, "distance"), seed=1)
+    assert [each.filename for each in warned] == [__file__]
+    target = PositionalSelfAttention(4, positions=(new, "distance"), seed=1)
+    np.testing.assert_array_equal(numpy(layer(x, mask=mask)), numpy(target(x, mask=mask)))
+    assert layer.positions == (old, "distance")
+    # Who reads a file has typed nothing.
+    inputs = keras.Input((None, DIM))
+    keras.Model(inputs, layer(inputs)).save(tmp_path / "model.keras")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)
+        again = PositionalSelfAttention.from_config(layer.get_config())
+        model = keras.models.load_model(tmp_path / "model.keras")
+    assert again.get_config() == layer.get_config()
+    np.testing.assert_array_equal(numpy(model(x)), numpy(layer(x)))
+
+
+def test_a_model_warns_of_the_papers_words_where_they_were_typed():
+    with pytest.warns(DeprecationWarning, match='now "earlier"') as warned:
+        models.MPSAN(20, 3, embedding_dim=6, hidden_units=5, positions=(("backward",),))
+    assert {each.filename for each in warned} == {__file__}

@@ -10,7 +10,7 @@ from keras_attnpool import models, ops
 pytestmark = pytest.mark.every_backend
 
 VOCABULARY = 30
-BW, FW, FA2, FA3 = ("backward",), ("forward",), ("faraway_2",), ("faraway_3",)
+BW, FW, FA2, FA3 = ("earlier",), ("later",), ("faraway_2",), ("faraway_3",)
 SD, D = ("scaled_distance",), ("distance",)
 BOTH = (BW, FW)
 PAPER = {"num_classes": 5, "vocabulary_size": 2}
@@ -80,7 +80,7 @@ class TestMPSAN:
     def test_the_positions_are_the_papers_four(self):
         model = models.MPSAN(VOCABULARY, 3, embedding_dim=8)
         found = [model.get_layer(f"attention_{index}").positions for index in range(4)]
-        directed = [("backward", "scaled_distance"), ("forward", "scaled_distance")]
+        directed = [("earlier", "scaled_distance"), ("later", "scaled_distance")]
         assert [tuple(each) for each in found] == [("faraway_2",), ("faraway_3",), *directed]
 
     def test_one_redundant_vector_is_between_us_and_the_published_m_d_b_and_f(self):

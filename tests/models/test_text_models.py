@@ -53,7 +53,7 @@ ROWS = {
     ),
     "BiLSTM, multi-dimensional": (models.BiLSTM, {**LSTM, "pooling": "multi_dim"}),
     "MPSAN": (models.MPSAN, SMALL),
-    "MPSAN, gates": (models.MPSAN, {**SMALL, "positions": (("backward",),), "fusion": "gate"}),
+    "MPSAN, gates": (models.MPSAN, {**SMALL, "positions": (("earlier",),), "fusion": "gate"}),
     "DiSAN": (models.DiSAN, {**SMALL, "units": 5}),
     "Bi-BloSAN": (models.BiBloSAN, {**SMALL, "units": 5}),
     "RBA": (models.AttentionBiLSTM, {**SMALL, "lstm_units": 3}),

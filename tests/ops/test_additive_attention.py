@@ -78,11 +78,11 @@ def banded(source, target, values, mask, positions, **kwargs):
 
 BANDS = [
     ("faraway_2",),
-    ("faraway_3", "backward"),
-    ("forward", "faraway_2", "scaled_distance"),
+    ("faraway_3", "earlier"),
+    ("later", "faraway_2", "scaled_distance"),
     ("faraway_7", "distance"),
 ]
-OPEN = [(), ("backward", "scaled_distance"), ("forward",), ("distance",)]
+OPEN = [(), ("earlier", "scaled_distance"), ("later",), ("distance",)]
 
 
 @pytest.mark.parametrize("features", [1, 4])
@@ -119,7 +119,7 @@ def test_what_is_far_counts_where_all_nearer_steps_are_padded():
     """`exp(-117)` is 0 in float32: what distance costs may be no factor of the weights."""
     source, target, values, mask = parts(4, 1, time=40)
     mask[:, 1:39] = False
-    positions = ("backward", "distance", "distance", "distance")
+    positions = ("earlier", "distance", "distance", "distance")
     output, weights = dense(source, target, values, mask, positions, return_attention_scores=True)
     np.testing.assert_allclose(numpy(weights)[0, 39, 0], 1)
     np.testing.assert_allclose(numpy(output)[0, 39], values[0, 0], rtol=1e-6)
@@ -172,7 +172,7 @@ def largest(function, dim, features, time, positions):
 
 def test_scalar_scores_never_make_a_tensor_of_pairs_and_features():
     """Nothing forward or backward is larger than the inputs or the table of pairs."""
-    positions = ("backward", "scaled_distance")
+    positions = ("earlier", "scaled_distance")
     assert largest(dense, 30, 1, 20, positions) <= 2 * 20 * (30 + 2)
     assert largest(dense, 30, 30, 20, positions) >= 2 * 20 * 20 * 30
 

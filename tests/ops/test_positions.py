@@ -22,14 +22,14 @@ FARAWAY_2 = [
     [N, 0, 0, N, 0],
     [N, N, 0, 0, N],
 ]
-FORWARD = [
+LATER = [
     [N, 0, 0, 0, 0],
     [N, N, 0, 0, 0],
     [N, N, N, 0, 0],
     [N, N, N, N, 0],
     [N, N, N, N, N],
 ]
-BACKWARD = [
+EARLIER = [
     [N, N, N, N, N],
     [0, N, N, N, N],
     [0, 0, N, N, N],
@@ -50,14 +50,14 @@ SCALED_DISTANCE = [
     [LOG3, LOG2, 0, 0, 0],
     [LOG4, LOG3, LOG2, 0, 0],
 ]
-BACKWARD_SCALED = [
+EARLIER_SCALED = [
     [N, N, N, N, N],
     [0, N, N, N, N],
     [LOG2, 0, N, N, N],
     [LOG3, LOG2, 0, N, N],
     [LOG4, LOG3, LOG2, 0, N],
 ]
-FARAWAY_2_FORWARD_DISTANCE = [
+FARAWAY_2_LATER_DISTANCE = [
     [N, -1, -2, N, N],
     [N, N, -1, -2, N],
     [N, N, N, -1, -2],
@@ -74,17 +74,17 @@ FARAWAY_1 = [
 
 SINGLE = [
     (lambda time: ops.faraway(time, 2), "faraway_2", FARAWAY_2),
-    (ops.forward, "forward", FORWARD),
-    (ops.backward, "backward", BACKWARD),
+    (ops.later, "later", LATER),
+    (ops.earlier, "earlier", EARLIER),
     (ops.distance, "distance", DISTANCE),
     (ops.scaled_distance, "scaled_distance", SCALED_DISTANCE),
 ]
 SUMS = [
     ((), np.zeros((5, 5))),
     *(((name,), table) for _, name, table in SINGLE),
-    (("backward", "scaled_distance"), BACKWARD_SCALED),
-    (("scaled_distance", "backward"), BACKWARD_SCALED),
-    (("faraway_2", "forward", "distance"), FARAWAY_2_FORWARD_DISTANCE),
+    (("earlier", "scaled_distance"), EARLIER_SCALED),
+    (("scaled_distance", "earlier"), EARLIER_SCALED),
+    (("faraway_2", "later", "distance"), FARAWAY_2_LATER_DISTANCE),
     (("faraway_2", "faraway_1", "faraway_3"), FARAWAY_1),
     (("distance", "distance"), 2.0 * np.array(DISTANCE)),
 ]
@@ -99,7 +99,7 @@ def test_masks(function, name, table):
 
 @pytest.mark.parametrize(("function", "name", "table"), SINGLE)
 def test_one_step_and_a_time_that_is_a_tensor(function, name, table):
-    alone = N if name.startswith("far") or name.endswith("ward") else 0
+    alone = N if name.startswith("far") or name in ("earlier", "later") else 0
     np.testing.assert_array_equal(numpy(function(1)), [[alone]])
     if keras.config.backend() != "jax":  # where sizes are always known
         time = keras.ops.convert_to_tensor(5, dtype="int32")
@@ -145,7 +145,7 @@ def test_a_width_below_one_is_an_error(width):
 
 
 @pytest.mark.parametrize(
-    "positions", ["backward", ("faraway",), ("faraway_0",), ("faraway_01",), ("far",), (1,), 3]
+    "positions", ["earlier", ("faraway",), ("faraway_0",), ("faraway_01",), ("far",), (1,), 3]
 )
 def test_names_are_checked(positions):
     with pytest.raises(ValueError, match="`positions` of me .*faraway_m") as error:
@@ -154,7 +154,7 @@ def test_names_are_checked(positions):
 
 
 @pytest.mark.parametrize(
-    "positions", [("forward", "backward"), ("backward", "faraway_2", "forward")]
+    "positions", [("later", "earlier"), ("earlier", "faraway_2", "later"), ("earlier", "forward")]
 )
 def test_positions_that_allow_nothing_are_an_error(positions):
     with pytest.raises(ValueError, match="me must allow some pair of steps"):
@@ -167,3 +167,12 @@ def test_the_costs_of_a_window_are_those_of_the_table():
     middle = numpy(relation.penalty(7, "float32"))[3]
     expected = [middle[3 + offset] for offset in relation.offsets]
     np.testing.assert_allclose(relation.offset_penalties, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("old", "new"), [("backward", "earlier"), ("forward", "later")])
+def test_the_papers_names_are_deprecated(old, new):
+    with pytest.warns(DeprecationWarning, match=f'"{old}" of .*ops .* "{new}"') as warned:
+        found = getattr(ops, old)(5)
+    assert [each.filename for each in warned] == [__file__]
+    np.testing.assert_array_equal(numpy(found), numpy(getattr(ops, new)(5)))
+    assert parse_positions([old], "me") == parse_positions([new], "me")

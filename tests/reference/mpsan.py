@@ -8,9 +8,9 @@ from reference.multi_dim_attention import elu
 
 def position_mask(name, i, j):
     """`M_ij` of the source `i` and the target `j`, equations 8 to 12."""
-    if name == "forward":
+    if name == "later":
         return 0.0 if i > j else -math.inf
-    if name == "backward":
+    if name == "earlier":
         return 0.0 if i < j else -math.inf
     if name == "distance":
         return -float(abs(i - j))
