@@ -144,7 +144,7 @@ def of_page(layer: lists.Layer, texts: dict[str, str], cls: type) -> dict[str, b
         == [*OF_PAGE]
         and all(len(part[title].split()) > 5 for title in OF_PAGE),
         "an equation between $$": "$$" in part["The equations"],
-        "a picture before the example": "<!-- picture: " in text.partition("## Example")[0],
+        "a picture before the example": "assets/pictures/" in text.partition("## Example")[0],
         "an example with an assertion": "```python" in part["Example"]
         and "assert" in part["Example"],
         "the docstring's output shapes": bool(shapes) and all(s in part["Shapes"] for s in shapes),
