@@ -102,6 +102,9 @@ MODELS: dict[str, Callable[[], keras.Model]] = {
     ),
     "AverageEmbedding": lambda: models.AverageEmbedding(20, 3, **SMALL),
     "AttentionBiLSTM": lambda: models.AttentionBiLSTM(20, 3, lstm_units=3, **SMALL),
+    "TextClassifier": lambda: models.TextClassifier(
+        20, 3, encoder=["cnn", "directional"], pooling="attention", **SMALL
+    ),
     "SAM": lambda: models.SAM(backbone(), 3, mode="pointwise", lstm_units=3),
     "BackboneClassifier": lambda: models.BackboneClassifier(
         backbone(), 3, pooling="mean", trainable_backbone=False

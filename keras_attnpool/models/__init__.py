@@ -22,6 +22,7 @@ from keras_attnpool.models.mpsan import MPSANPair as MPSANPair
 from keras_attnpool.models.multi_head_san import MultiHeadSAN as MultiHeadSAN
 from keras_attnpool.models.sam import SAM as SAM
 from keras_attnpool.models.san import SAN as SAN
+from keras_attnpool.models.text_classifier import TextClassifier as TextClassifier
 from keras_attnpool.models.text_cnn import TextCNN as TextCNN
 from keras_attnpool.models.transformer_encoder_classifier import (
     TransformerEncoderClassifier as TransformerEncoderClassifier,

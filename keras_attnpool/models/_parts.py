@@ -1,0 +1,328 @@
+"""Encoders and poolings between words and classifier: their names, and how they get the mask."""
+
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import keras
+
+from keras_attnpool import layers
+from keras_attnpool._checks import Kind, Refused
+from keras_attnpool.layers import (
+    BidirectionalGRU,
+    BidirectionalLSTM,
+    FusionGate,
+    MaskedAveragePooling1D,
+    PositionalSelfAttention,
+    PositionFusion,
+    ShortcutStackedBiLSTM,
+)
+from keras_attnpool.ops.masking import zero_masked
+from keras_attnpool.types import Tensor
+
+LayerLike = str | dict[str, Any] | keras.layers.Layer
+"""A name, a configuration, or an instance."""
+
+# What turns states and their mask into states, or into a vector.
+Part = keras.layers.Layer | Callable[[Tensor, Tensor | None], Tensor]
+BOTH_DIRECTIONS = (
+    BidirectionalGRU,
+    BidirectionalLSTM,
+    ShortcutStackedBiLSTM,
+    keras.layers.Bidirectional,
+)
+# The four attentions of MPSAN.
+POSITIONS = (
+    ("faraway_2",),
+    ("faraway_3",),
+    ("backward", "scaled_distance"),
+    ("forward", "scaled_distance"),
+)
+
+
+def with_mask(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
+    """Calls a layer with the mask, if there is one and the layer reads one.
+
+    A foreign layer sees zeros at padding, and where it calls the mask otherwise it gets it there.
+    """
+    if not isinstance(part, keras.layers.Layer):
+        return part(x, mask)
+    if attends(part):
+        kept = None if mask is None else keras.ops.expand_dims(mask, 1)
+        return part(x, x, attention_mask=kept)
+    if mask is None:
+        return part(x)
+    parameters = inspect.signature(part.call).parameters
+    ours = type(part).__module__.startswith("keras_attnpool.")
+    if not ours and not (part.supports_masking and "mask" not in parameters):
+        x = zero_masked(x, mask)
+    for name in ("mask", "padding_mask"):
+        if name in parameters:
+            return part(x, **{name: mask if ours else _never_empty(mask)})
+    return part(x)
+
+
+def attends(part: Part) -> bool:
+    """Whether it is called like keras.layers.MultiHeadAttention: here each step attends to all."""
+    call = part.call if isinstance(part, keras.layers.Layer) else part
+    return {"value", "attention_mask"} <= set(inspect.signature(call).parameters)
+
+
+def _never_empty(mask: Tensor) -> Tensor:
+    """The mask, with every step of an empty text kept: other layers divide by their number."""
+    ops = keras.ops
+    return ops.logical_or(mask, ops.logical_not(ops.any(mask, axis=1, keepdims=True)))
+
+
+def encode(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
+    """The states that an encoder makes: one for each step, so that the mask still fits.
+
+    Raises:
+        ValueError: If it returns other steps, or no sequence.
+    """
+    states = with_mask(part, x, mask)
+    shape, steps = states.shape, x.shape[1] or 37
+    if isinstance(part, keras.layers.Layer) and len(shape) == 3 and not attends(part):
+        shape = part.compute_output_shape((1, steps, x.shape[2]))
+    if len(shape) != 3 or shape[1] not in (None, steps):
+        raise Refused(
+            "encoder",
+            "return sequences, (batch, time, dim), with as many steps as it is given",
+            f"{part!r}, which returns the shape {states.shape} for {x.shape}",
+        )
+    return states
+
+
+def pool(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
+    """The vector that a pooling makes of the kept steps.
+
+    Raises:
+        ValueError: If it returns no vector.
+    """
+    if isinstance(part, keras.layers.Layer) and mask is not None:
+        parameters = inspect.signature(part.call).parameters
+        if "mask" not in parameters and "padding_mask" not in parameters:
+            warnings.warn(
+                f"The pooling '{part.name}' ({type(part).__name__}) takes no mask, so that padding "
+                "counts as steps of zeros. The poolings of keras_attnpool take one: "
+                "MaskedMaxPooling1D stands in for GlobalMaxPooling1D",
+                stacklevel=2,
+            )
+    vector = with_mask(part, x, mask)
+    if len(vector.shape) != 2:
+        raise Refused(
+            "pooling",
+            "return one vector a text, (batch, dim)",
+            f"{part!r}, which returns the shape {vector.shape}",
+        )
+    return vector
+
+
+# -- parts made of several layers ------------------------------------------------------------------
+
+
+def directional(layer: Any, *, prefix: str = "", **config: Any) -> Part:
+    """Attention of both directions, side by side."""
+
+    def call(x: Tensor, mask: Tensor | None) -> Tensor:
+        both = [
+            with_mask(layer(direction=each, name=f"{prefix}{each}", **config), x, mask)
+            for each in ("forward", "backward")
+        ]
+        return keras.layers.Concatenate(name=f"{prefix}both_directions")(both)
+
+    return call
+
+
+def positional(
+    *,
+    positions: Sequence[Sequence[str]] = POSITIONS,
+    fusion: str | None = "position",
+    prefix: str = "",
+    **config: Any,
+) -> Part:
+    """MPSAN's self-attentions under several positional masks, and their fusion."""
+    shared = {key: config[key] for key in ("dropout", "kernel_regularizer") if key in config}
+
+    def call(x: Tensor, mask: Tensor | None) -> Tensor:
+        given = {} if mask is None else {"mask": mask}
+        attentions = []
+        for index, kinds in enumerate(positions):
+            layer = PositionalSelfAttention(
+                **{"units": x.shape[-1], **config},
+                positions=kinds,
+                name=f"{prefix}attention_{index}",
+            )
+            attentions.append(layer(x, **given))
+        name = f"{prefix}fusion"
+        if not attentions:
+            return x
+        if fusion == "position":
+            return PositionFusion(name=name, **shared)(attentions, x, **given)
+        if fusion == "gate":
+            gates = [FusionGate(name=f"{name}_{i}", **shared) for i in range(len(attentions))]
+            attentions = [
+                gate(x, each, **given) for gate, each in zip(gates, attentions, strict=True)
+            ]
+        if len(attentions) == 1:
+            return attentions[0]
+        join = keras.layers.Concatenate if fusion == "gate" else keras.layers.Average
+        return join(name=name)(attentions)
+
+    return call
+
+
+def convolutions(
+    *, filters: int = 100, kernel_sizes: Sequence[int] = (3, 4, 5), prefix: str = ""
+) -> Part:
+    """TextCNN's windows of several widths around each step, side by side."""
+
+    def call(x: Tensor, mask: Tensor | None) -> Tensor:
+        x = x if mask is None else zero_masked(x, mask)
+        windows = [
+            keras.layers.Conv1D(
+                filters,
+                size,
+                padding="same",
+                data_format="channels_last",
+                activation="relu",
+                name=f"{prefix}conv_{size}",
+            )(x)
+            for size in kernel_sizes
+        ]
+        if len(windows) == 1:
+            return windows[0]
+        return keras.layers.Concatenate(name=f"{prefix}windows")(windows)
+
+    return call
+
+
+def first(x: Tensor, mask: Tensor | None) -> Tensor:
+    """The first kept step of `x` `(batch, time, dim)`, zeros where there is none."""
+    ops = keras.ops
+    if mask is None:
+        return ops.take(x, 0, axis=1)
+    index = ops.expand_dims(ops.argmax(ops.cast(mask, "int32"), axis=1), axis=-1)
+    steps = ops.take_along_axis(x, ops.expand_dims(index, axis=-1), axis=1)
+    some = ops.expand_dims(ops.any(mask, axis=1), axis=-1)
+    return ops.where(some, ops.squeeze(steps, axis=1), 0.0)
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+# What each name stands for: a layer or a function that makes a part, and its sizes.
+ENCODERS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "none": (lambda prefix: lambda x, mask: x, {}),
+    "gru": (BidirectionalGRU, {"units": 50}),
+    "lstm": (BidirectionalLSTM, {"units": 50}),
+    "stacked_lstm": (ShortcutStackedBiLSTM, {"units": 50}),
+    "cnn": (convolutions, {}),
+    "positions": (layers.AddPositionEmbedding, {"max_length": 512}),
+    "conv_attention": (layers.ConvMultiHeadAttention, {"num_heads": 8, "filters": 128}),
+    "positional": (positional, {}),
+    "directional": (directional, {"layer": layers.DirectionalSelfAttention, "units": 100}),
+    "block": (directional, {"layer": layers.BlockSelfAttention, "units": 100}),
+}
+POOLINGS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "mean": (MaskedAveragePooling1D, {}),
+    "max": (layers.MaskedMaxPooling1D, {}),
+    "last": (layers.LastPooling1D, {}),
+    "first": (lambda prefix: first, {}),
+    "attention": (layers.AttentionPooling, {"hidden_dim": 100}),
+    "self_attention": (layers.StructuredSelfAttentionPooling, {"num_heads": 5, "hidden_dim": 100}),
+    "lama": (layers.LowRankAttentionPooling, {"num_heads": 15}),
+    "generalized": (layers.GeneralizedPooling, {"num_heads": 5, "hidden_dim": 100}),
+    "multi_dim": (layers.MultiDimAttentionPooling, {}),
+    "target": (layers.ConvAttentionPooling, {"num_heads": 8, "filters": 128}),
+    "sequential": (layers.SequentialAttention, {"mode": "pointwise"}),
+}
+
+
+def made(
+    argument: str, identifier: LayerLike, name: str, options: dict[str, Any] | None = None
+) -> Part:
+    """The part that a name, a configuration or an instance stands for.
+
+    Args:
+        argument: `"encoder"` or `"pooling"`.
+        identifier: What the user gave for it.
+        name: Name of the layer, or what the names of its layers start with.
+        options: Further arguments, for what is not an instance.
+
+    Raises:
+        ValueError: If the configuration does not fit.
+    """
+    options = options or {}
+    whole = isinstance(identifier, dict) and "module" in identifier
+    if isinstance(identifier, keras.layers.Layer) or whole:
+        make, config, taken = keras.saving.deserialize_keras_object, {"config": identifier}, {}
+    else:
+        make, config = _meant(argument, identifier)
+        config |= {"name": name} if inspect.isclass(make) else {"prefix": f"{name}_"}
+        taken = inspect.signature(make).parameters
+    for option in set(options) - set(taken):
+        raise Refused(
+            option,
+            f"be left out with a {argument} that does not use it, or that is a layer already",
+            f"{argument}={identifier!r}, {option}={options[option]!r}",
+        )
+    if isinstance(identifier, keras.layers.Layer):
+        return identifier
+    try:
+        return make(**config, **options)
+    except (ValueError, TypeError) as error:
+        raise Refused(
+            argument, "have a config that fits", f"{argument}={identifier!r} ({error})"
+        ) from error
+
+
+def _meant(argument: str, identifier: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """What makes the part, and its arguments.
+
+    Raises:
+        ValueError: For anything that is no known name or configuration.
+    """
+    given = {}
+    if isinstance(identifier, dict):
+        identifier, given = identifier.get("class_name"), identifier.get("config", {})
+    if isinstance(identifier, str) and isinstance(given, dict):
+        key = identifier.replace("-", "_")
+        if key in NAMES[argument]:
+            make, defaults = NAMES[argument][key]
+            return make, {**defaults, **given}
+        for room in (layers, keras.layers):
+            found = getattr(room, key, None)
+            if inspect.isclass(found) and issubclass(found, keras.layers.Layer):
+                return found, dict(given)
+    raise ValueError(f"unknown: {identifier!r}")
+
+
+def _is_known(argument: str, value: Any) -> bool:
+    if isinstance(value, keras.layers.Layer):
+        return True
+    if isinstance(value, dict) and "module" in value:
+        return True
+    try:
+        _meant(argument, value)
+    except ValueError:
+        return False
+    return True
+
+
+def _wanted(argument: str) -> str:
+    return (
+        f"one of {tuple(NAMES[argument])}, the class name of a layer, a config "
+        "{'class_name': one of these, 'config': its arguments}, or a keras layer"
+    )
+
+
+NAMES = {"encoder": ENCODERS, "pooling": POOLINGS}
+POOLING = Kind(_wanted("pooling"), lambda value: _is_known("pooling", value))
+ENCODER = Kind(
+    f"{_wanted('encoder')}; or a list of them",
+    lambda value: all(
+        _is_known("encoder", each)
+        for each in (value if isinstance(value, list | tuple) else [value])
+    ),
+)

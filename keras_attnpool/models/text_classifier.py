@@ -1,0 +1,186 @@
+"""Any encoder and any pooling between words and classes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_attnpool._checks import Refused, checked
+from keras_attnpool.layers import HierarchicalEncoder
+from keras_attnpool.models._blocks import (
+    classify,
+    document_inputs,
+    model_on_backbone,
+    tokens_or_backbone,
+)
+from keras_attnpool.models._parts import (
+    BOTH_DIRECTIONS,
+    ENCODER,
+    POOLING,
+    LayerLike,
+    Part,
+    encode,
+    made,
+    pool,
+)
+from keras_attnpool.types import ActivationLike, RegularizerLike, Tensor
+
+
+@checked(pooling=POOLING, encoder=ENCODER)
+def TextClassifier(
+    vocabulary_size: int | None,
+    num_classes: int,
+    *,
+    encoder: LayerLike | Sequence[LayerLike] = "none",
+    pooling: LayerLike = "mean",
+    attention_regularizer: RegularizerLike = None,
+    embedding_regularizer: RegularizerLike = None,
+    embedding_dim: int = 100,
+    embeddings: np.ndarray | None = None,
+    trainable_embeddings: bool = True,
+    embedding_dropout: float = 0.0,
+    hierarchical: bool = False,
+    packed: int = 0,
+    backbone: keras.Model | int | None = None,
+    sequence_length: int | None = None,
+    trainable_backbone: bool = True,
+    hidden_units: int | None = None,
+    hidden_activation: ActivationLike = "relu",
+    dropout: float = 0.2,
+    classifier_activation: ActivationLike = "softmax",
+    name: str = "text_classifier",
+) -> keras.Model:
+    """Builds a text classifier from any encoder and any pooling: words, encoder, pooling, head.
+
+    `encoder` and `pooling` are each a name, a configuration
+    `{"class_name": name, "config": arguments}`, or a Keras layer. Beside the short names, that of
+    any class of `keras_attnpool.layers` or `keras.layers` is a name.
+
+    Encoders: `"none"` leaves the words' vectors as they are; `"gru"`, `"lstm"` and `"stacked_lstm"`
+    are `BidirectionalGRU`, `BidirectionalLSTM` and `ShortcutStackedBiLSTM`; `"cnn"` has windows of
+    several widths as `TextCNN` does; `"conv_attention"` is HCAN's `ConvMultiHeadAttention`,
+    `"positions"` its `AddPositionEmbedding`; `"positional"` has MPSAN's self-attentions with their
+    fusion; `"directional"` and `"block"` have the self-attentions of DiSAN and Bi-BloSAN.
+
+    Poolings: `"mean"`, `"max"`, `"last"`, `"first"`; `"attention"` is `AttentionPooling`,
+    `"self_attention"` `StructuredSelfAttentionPooling`, `"lama"` `LowRankAttentionPooling`,
+    `"generalized"` `GeneralizedPooling`, `"multi_dim"` `MultiDimAttentionPooling`, `"target"`
+    HCAN's `ConvAttentionPooling`, `"sequential"` SAM's `SequentialAttention`.
+
+    Every layer gets the mask, also behind one that would lose it. Layers of other packages see
+    zeros at padding. Hyphens are as good as underscores in the short names.
+
+    Args:
+        vocabulary_size: Number of token ids, padding (id 0) included; `None` on a backbone.
+        num_classes: Number of classes.
+        encoder: What makes states `(batch, time, other dim)` of the words' vectors
+            `(batch, time, dim)`, or a list of such, in order.
+        pooling: What makes one vector of the states.
+        attention_regularizer: Penalty on the weights of a pooling that attends, for instance
+            `AttentionOrthogonality`; for a pooling by its name.
+        embedding_regularizer: Penalty on the heads' vectors, likewise.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        embedding_dropout: Share of the words' vectors dropped in training.
+        hierarchical: Whether a text is sentences of words. Encoder and pooling then make a vector
+            of each sentence, and again, with weights of their own, of the sentences' vectors.
+        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
+        backbone: A token encoder in place of the embeddings, or the size of precomputed token
+            features, as in `BackboneClassifier`.
+        sequence_length: Steps of every text, or `None`; for backbones.
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        hidden_activation: Activation of that layer.
+        dropout: Share of the hidden layer (of the pooled vector when there is none) dropped in
+            training.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, from ids
+        `(batch, sentences, words)` if hierarchical, or from the backbone's inputs, to float32
+        scores `(batch, num_classes)`; not compiled. Layers that come by name are called `encoder`
+        (`encoder_0`, ... of several) and `pooling`, those of a hierarchical model's words
+        `word_encoder` and `word_pooling`.
+
+    Raises:
+        ValueError: For an unknown name, a configuration that does not fit, an encoder that returns
+            other steps or a pooling that returns no vector, both a vocabulary and a backbone or
+            neither, a matrix that does not fit the vocabulary, or fewer than 2 classes.
+
+    Example:
+
+    ```python
+    import keras
+    import keras_attnpool
+
+    model = keras_attnpool.models.TextClassifier(1000, 3, encoder="gru", pooling="attention")
+    assert model.output_shape == (None, 3)
+    other = keras_attnpool.models.TextClassifier(
+        1000,
+        3,
+        encoder=[keras.layers.Conv1D(32, 3, padding="same"), "lstm"],
+        pooling={"class_name": "lama", "config": {"num_heads": 4, "rank": 2}},
+        attention_regularizer=keras_attnpool.regularizers.AttentionOrthogonality(0.2),
+    )
+    assert other.get_layer("pooling").num_heads == 4
+    ```
+    """
+    if hierarchical and vocabulary_size is None:
+        raise Refused("hierarchical", "be False on a `backbone`", f"backbone={backbone!r}")
+    if packed and not hierarchical:
+        raise Refused("packed", "be 0 with hierarchical=False", f"packed={packed}")
+    stages = list(encoder) if isinstance(encoder, list | tuple) else [encoder]
+    penalties = {
+        key: value
+        for key, value in {
+            "attention_regularizer": attention_regularizer,
+            "embedding_regularizer": embedding_regularizer,
+        }.items()
+        if value is not None
+    }
+
+    def level(x: Tensor, mask: Tensor | None, prefix: str = "") -> Tensor:
+        part: Part | None = None
+        for number, stage in enumerate(stages):
+            several = f"_{number}" if len(stages) > 1 else ""
+            part = made("encoder", _renamed(stage, prefix), f"{prefix}encoder{several}")
+            x = encode(part, x, mask)
+        options: dict[str, Any] = dict(penalties)
+        if pooling == "last" and isinstance(part, BOTH_DIRECTIONS):
+            options["bidirectional"] = part.merge_mode == "concat"
+        return pool(
+            made("pooling", _renamed(pooling, prefix), f"{prefix}pooling", options), x, mask
+        )
+
+    inputs, x, mask = tokens_or_backbone(
+        vocabulary_size,
+        embedding_dim,
+        embeddings,
+        trainable_embeddings,
+        backbone,
+        sequence_length,
+        trainable_backbone,
+    )
+    if embedding_dropout:
+        x = keras.layers.Dropout(embedding_dropout, name="embedding_dropout")(x)
+    if hierarchical:
+        sentence_encoder = keras.Model(inputs, level(x, mask, "word_"), name="sentence_encoder")
+        inputs = document_inputs(packed)
+        sentences = HierarchicalEncoder(sentence_encoder, name="sentences")
+        x, mask = sentences(inputs), sentences.compute_mask(inputs)
+    vector = level(x, mask)
+    outputs = classify(
+        vector, num_classes, hidden_units, dropout, classifier_activation, hidden_activation
+    )
+    return model_on_backbone(inputs, outputs, name)
+
+
+def _renamed(identifier: Any, prefix: str) -> Any:
+    """A layer of its own for the level of the words: the other one is that of the sentences."""
+    if not prefix or not isinstance(identifier, keras.layers.Layer):
+        return identifier
+    config = {**identifier.get_config(), "name": f"{prefix}{identifier.name}"}
+    return type(identifier).from_config(config)
