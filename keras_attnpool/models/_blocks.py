@@ -1,14 +1,12 @@
 """What the models share: token ids to embeddings, embeddings to states, a vector to scores."""
 
-import inspect
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import keras
-import numpy as np
 
 from keras_attnpool._checks import Refused
-from keras_attnpool.layers import CharacterEmbedding, ShortcutStackedBiLSTM
+from keras_attnpool.layers import CharacterEmbedding, HierarchicalEncoder, PairMatching
 from keras_attnpool.types import ActivationLike, Tensor
 
 
@@ -51,21 +49,13 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
         return cls(**{**config, "encoder": encoder})
 
 
-def embed_tokens(
-    vocabulary_size: int,
-    embedding_dim: int,
-    embeddings: np.ndarray | None,
-    trainable: bool,
-    mask_zero: bool = True,
-) -> tuple[Tensor, Tensor]:
+def embed_tokens(given: dict[str, Any], mask_zero: bool = True) -> tuple[Tensor, Tensor]:
     """Token ids `(batch, time)`, 0 = padding, and their embeddings.
 
     Args:
-        vocabulary_size: Number of ids, padding included.
-        embedding_dim: Size of an embedding; `embeddings` overrides it.
-        embeddings: Pre-trained matrix `(vocabulary_size, dim)`, or `None` to start at random. It is
-            set once the layer is built, so that it is not part of the config.
-        trainable: Whether the embeddings are trained (fine-tuned).
+        given: The arguments of a builder: `vocabulary_size`, `embedding_dim`, `embeddings`,
+            `trainable_embeddings`. The matrix is set once the layer is built, so that it is not
+            part of the config.
         mask_zero: Whether the embeddings carry the Keras mask "id is not 0".
 
     Returns:
@@ -74,54 +64,89 @@ def embed_tokens(
     Raises:
         ValueError: If the matrix does not have `vocabulary_size` rows.
     """
-    if embeddings is not None:
-        if len(embeddings) != vocabulary_size:
+    size, dim, matrix = (given[k] for k in ("vocabulary_size", "embedding_dim", "embeddings"))
+    if matrix is not None:
+        if len(matrix) != size:
             raise Refused(
                 "embeddings",
-                f"have shape (vocabulary_size, dim) = ({vocabulary_size}, dim)",
-                f"an array of shape {embeddings.shape}",
+                f"have shape (vocabulary_size, dim) = ({size}, dim)",
+                f"an array of shape {matrix.shape}",
             )
-        embedding_dim = embeddings.shape[1]
+        dim = matrix.shape[1]
     tokens = keras.Input((None,), dtype="int32", name="tokens")
+    trainable = given["trainable_embeddings"]
     layer = keras.layers.Embedding(
-        vocabulary_size, embedding_dim, mask_zero=mask_zero, trainable=trainable, name="embedding"
+        size, dim, mask_zero=mask_zero, trainable=trainable, name="embedding"
     )
     embedded = layer(tokens)
-    if embeddings is not None:
-        layer.set_weights([embeddings])
+    if matrix is not None:
+        layer.set_weights([matrix])
     return tokens, embedded
 
 
-def embed_and_mask(
-    vocabulary_size: int, embedding_dim: int, embeddings: np.ndarray | None, trainable: bool
-) -> tuple[Tensor, Tensor, Tensor]:
+def embed_and_mask(given: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
     """`embed_tokens` for layers that know no Keras mask.
 
     Returns:
         The ids; their embeddings, zeros at padding whatever row 0 of the matrix holds; and the mask
         "id is not 0".
     """
-    tokens, embedded = embed_tokens(
-        vocabulary_size, embedding_dim, embeddings, trainable, mask_zero=False
-    )
+    tokens, embedded = embed_tokens(given, mask_zero=False)
     mask = keras.ops.not_equal(tokens, 0)
     return tokens, keras.ops.where(keras.ops.expand_dims(mask, -1), embedded, 0.0), mask
 
 
-def document_inputs(packed: int) -> Any:
-    """The symbolic ids of documents, padded or packed.
+def embed_words_and_characters(given: dict[str, Any]) -> tuple[Any, Tensor]:
+    """`embed_tokens`, joined to what a convolution makes of the words' characters.
 
     Args:
-        packed: 0, or the number of arrays of sentences that `text.DocumentBatches` serves.
+        given: The arguments of a builder. Without `num_characters` words stand alone; `char_dim`,
+            `char_filters` and `char_kernel_sizes` are those of `CharacterEmbedding`.
 
     Returns:
-        Ids `(batch, sentences, words)`, or a dictionary of `"sentences_0"` `(rows, words)` ... and
-        `"documents"` `(batch, sentences)`.
+        The symbolic ids, of the words or `[words, characters]`, and the vectors.
     """
-    if not packed:
-        return keras.Input((None, None), dtype="int32", name="tokens")
-    names = [*(f"sentences_{group}" for group in range(packed)), "documents"]
-    return {name: keras.Input((None,), dtype="int32", name=name) for name in names}
+    tokens, embedded = embed_tokens(given)
+    if given["num_characters"] is None:
+        return tokens, embedded
+    characters = keras.Input((None, None), dtype="int32", name="characters")
+    layer = CharacterEmbedding(
+        given["num_characters"],
+        char_dim=given["char_dim"],
+        filters=given["char_filters"],
+        kernel_sizes=given["char_kernel_sizes"],
+        name="character_embedding",
+    )
+    joined = keras.layers.Concatenate(name="word_and_characters")([embedded, layer(characters)])
+    return [tokens, characters], joined
+
+
+def documents(
+    words: tuple[Tensor, Tensor, Tensor | None],
+    level: Callable[[Tensor, Tensor | None, str], Tensor],
+    packed: int,
+) -> tuple[Any, Tensor, Tensor | None]:
+    """Symbolic inputs of documents, the vectors of their sentences, and the mask of these.
+
+    Args:
+        words: Ids, vectors and mask of a sentence's words; the mask is `None` where the vectors
+            carry it, and so is then that of the sentences.
+        level: Makes one vector of vectors and mask. Its layers' names start with the last argument:
+            Keras keeps PyTorch's parameters by the paths of weights, and of two with one path the
+            optimizer would never clear the gradients of one.
+        packed: 0 for ids `(batch, sentences, words)`, or the number of arrays of sentences that
+            `text.DocumentBatches` serves: a dictionary of `"sentences_0"` `(rows, words)` ... and
+            `"documents"` `(batch, sentences)`.
+    """
+    tokens, x, mask = words
+    encoder = keras.Model(tokens, level(x, mask, "word_"), name="sentence_encoder")
+    inputs: Any = keras.Input((None, None), dtype="int32", name="tokens")
+    if packed:
+        names = [*(f"sentences_{group}" for group in range(packed)), "documents"]
+        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
+    layer = HierarchicalEncoder(encoder, name="sentences")
+    x = layer(inputs)
+    return inputs, x, None if mask is None else layer.compute_mask(inputs)
 
 
 def encode_tokens(
@@ -186,15 +211,7 @@ def _padding_mask(backbone: keras.Model, inputs: Any, states: Tensor) -> Tensor 
     return None
 
 
-def tokens_or_backbone(
-    vocabulary_size: int | None,
-    embedding_dim: int,
-    embeddings: np.ndarray | None,
-    trainable_embeddings: bool,
-    backbone: keras.Model | int | None,
-    sequence_length: int | None,
-    trainable_backbone: bool,
-) -> tuple[Any, Tensor, Tensor | None]:
+def tokens_or_backbone(given: dict[str, Any]) -> tuple[Any, Tensor, Tensor | None]:
     """Inputs, states and mask of embedded tokens or of a backbone, whichever is asked for.
 
     Returns:
@@ -204,48 +221,22 @@ def tokens_or_backbone(
         ValueError: Unless exactly one of `vocabulary_size` and `backbone` is given, and no
             `embeddings` beside a backbone.
     """
-    if backbone is None and vocabulary_size is not None:
-        return embed_and_mask(vocabulary_size, embedding_dim, embeddings, trainable_embeddings)
-    if backbone is None or vocabulary_size is not None:
+    size, backbone, matrix = (given[k] for k in ("vocabulary_size", "backbone", "embeddings"))
+    if (size is None) == (backbone is None):
         raise Refused(
             "vocabulary_size",
             "be given where there is no `backbone`, and be None where there is one",
-            f"vocabulary_size={vocabulary_size!r}, backbone={backbone!r}",
+            f"vocabulary_size={size!r}, backbone={backbone!r}",
         )
-    if embeddings is not None:
+    if backbone is None:
+        return embed_and_mask(given)
+    if matrix is not None:
         raise Refused(
             "embeddings",
             "be None on a `backbone`",
-            f"embeddings of shape {embeddings.shape}, backbone={backbone!r}",
+            f"embeddings of shape {matrix.shape}, backbone={backbone!r}",
         )
-    return encode_tokens(backbone, sequence_length, trainable_backbone)
-
-
-def with_mask(layer: Any, x: Tensor, mask: Tensor | None) -> Tensor:
-    """Calls a layer with the mask, if there is one and the layer reads one."""
-    reads = mask is not None and "mask" in inspect.signature(layer.call).parameters
-    return layer(x, mask=mask) if reads else layer(x)
-
-
-def model_on_backbone(inputs: Any, outputs: Tensor, name: str) -> keras.Model:
-    """The model, once no two of its weights have one path.
-
-    Keras keeps PyTorch's parameters by the paths of weights: of two with one path, the optimizer
-    would never clear the gradients of one.
-
-    Raises:
-        ValueError: If two weights have one path.
-    """
-    model = keras.Model(inputs, outputs, name=name)
-    paths = [weight.path for weight in model.weights]
-    twice = sorted({path for path in paths if paths.count(path) > 1})
-    if twice:
-        raise Refused(
-            "backbone",
-            "have no layers that are called like those behind it: two weights would have one path",
-            f"a backbone with the weights {twice}",
-        )
-    return model
+    return encode_tokens(backbone, given["sequence_length"], given["trainable_backbone"])
 
 
 def _same_input(x: Tensor, sequence_length: int | None) -> Tensor:
@@ -262,107 +253,81 @@ def _same_input(x: Tensor, sequence_length: int | None) -> Tensor:
     return keras.Input(shape, dtype=x.dtype, name=x.name)
 
 
-def classify(
+def classifier(
+    given: dict[str, Any],
+    inputs: Any,
     vector: Tensor,
-    num_classes: int,
-    hidden_units: int | None,
-    dropout: float,
-    activation: ActivationLike,
-    hidden_activation: ActivationLike = "relu",
-) -> Tensor:
-    """The classifier head: an optional hidden layer with dropout, then one unit a class.
+    activation: ActivationLike = "relu",
+    shortcut: bool = False,
+    drops_vector: bool = False,
+) -> keras.Model:
+    """The model: an optional hidden layer with dropout behind the vector, then one unit a class.
 
     Args:
+        given: The arguments of a builder: `num_classes`, `hidden_units`, `dropout`,
+            `classifier_activation`, `name`. The share `dropout` of the hidden layer, of the vector
+            when there is none, is dropped in training.
+        inputs: Symbolic inputs.
         vector: Symbolic `(batch, dim)`.
-        num_classes: Number of classes, at least 2.
-        hidden_units: Units of the hidden layer, or `None` for a linear classifier.
-        dropout: Share of the hidden layer (of the vector when there is none) dropped in training.
-        activation: Activation of the output, `"softmax"`, or `None` for logits.
-        hidden_activation: Activation of the hidden layer.
+        activation: Activation of the hidden layer.
+        shortcut: Whether a first hidden layer stands before it, which reads the vector beside that
+            one's output: the classifier of the generalized pooling paper.
+        drops_vector: Whether dropout is also on the vector in front of a hidden layer.
 
-    Returns:
-        Symbolic `(batch, num_classes)`.
+    Raises:
+        ValueError: If two weights have one path. Keras keeps PyTorch's parameters by the paths of
+            weights: of two with one path, the optimizer would never clear the gradients of one.
     """
-    if hidden_units is not None:
-        vector = keras.layers.Dense(
-            hidden_units, activation=hidden_activation, name="classifier_hidden"
-        )(vector)
+    units, dropout = given["hidden_units"], given["dropout"]
+    dense, drop = keras.layers.Dense, keras.layers.Dropout
+    if shortcut:
+        first = dense(units, activation=activation, name="classifier_hidden_0")(vector)
+        if dropout:
+            first = drop(dropout, name="classifier_dropout_0")(first)
+        vector = keras.layers.Concatenate(name="classifier_shortcut")([vector, first])
+    if drops_vector and dropout and units is not None:
+        vector = drop(dropout, name="pooled_dropout")(vector)
+    if units is not None:
+        vector = dense(units, activation=activation, name="classifier_hidden")(vector)
     if dropout:
-        vector = keras.layers.Dropout(dropout, name="classifier_dropout")(vector)
-    # The output stays float32 under mixed precision, so that the loss does.
-    return keras.layers.Dense(
-        num_classes, activation=activation, dtype=_output_dtype(), name="classifier"
+        vector = drop(dropout, name="classifier_dropout")(vector)
+    # float32, or float64 where that is the policy: so does the loss under mixed precision.
+    outputs = dense(
+        given["num_classes"],
+        activation=given["classifier_activation"],
+        dtype=keras.config.dtype_policy().variable_dtype,
+        name="classifier",
     )(vector)
+    model = keras.Model(inputs, outputs, name=given["name"])
+    paths = [weight.path for weight in model.weights]
+    twice = sorted({path for path in paths if paths.count(path) > 1})
+    if twice:
+        raise Refused(
+            "backbone" if given.get("backbone") is not None else "encoder",
+            "have no layers that are called like those behind it: two weights would have one path",
+            f"a model with the weights {twice}",
+        )
+    return model
 
 
-def embed_characters(
-    embedded: Tensor,
-    num_characters: int | None,
-    char_dim: int,
-    char_filters: int,
-    char_kernel_sizes: Sequence[int],
-) -> tuple[Tensor | None, Tensor]:
-    """Joins to the words' embeddings what a convolution over their characters makes of them.
-
-    Args:
-        embedded: Symbolic word embeddings `(batch, time, dim)`.
-        num_characters: Number of character ids, padding included; `None` for no characters.
-        char_dim: Size of a character's embedding.
-        char_filters: Filters of each width.
-        char_kernel_sizes: Widths of the windows, in characters.
-
-    Returns:
-        The symbolic character ids `(batch, time, word length)`, or `None`, and the embeddings.
-    """
-    if num_characters is None:
-        return None, embedded
-    characters = keras.Input((None, None), dtype="int32", name="characters")
-    layer = CharacterEmbedding(
-        num_characters, char_dim, char_filters, char_kernel_sizes, name="character_embedding"
-    )
-    joined = keras.layers.Concatenate(name="word_and_characters")([embedded, layer(characters)])
-    return characters, joined
-
-
-def encode_states(
-    embedded: Tensor, lstm_units: int, num_layers: int, shortcut: str, embedding_dropout: float
-) -> Tensor:
-    """Stacked BiLSTMs with shortcuts over the embeddings: `(batch, time, 2 * lstm_units)`."""
-    if embedding_dropout:
-        embedded = keras.layers.Dropout(embedding_dropout, name="embedding_dropout")(embedded)
-    encoder = ShortcutStackedBiLSTM(lstm_units, num_layers, shortcut=shortcut, name="encoder")
-    states: Tensor = encoder(embedded)
-    return states
-
-
-def classify_with_shortcut(
+def pair_classifier(
+    given: dict[str, Any],
+    inputs: Any,
     vector: Tensor,
-    num_classes: int,
-    hidden_units: int,
-    dropout: float,
-    activation: ActivationLike,
-) -> Tensor:
-    """The classifier of the generalized pooling paper: two hidden ReLU layers with a shortcut.
-
-    The second hidden layer reads the vector beside the first one's output.
-
-    Args:
-        vector: Symbolic `(batch, dim)`.
-        num_classes: Number of classes, at least 2.
-        hidden_units: Units of each hidden layer.
-        dropout: Share of each hidden layer's output dropped in training.
-        activation: Activation of the output, `"softmax"`, or `None` for logits.
-
-    Returns:
-        Symbolic `(batch, num_classes)`.
-    """
-    first = keras.layers.Dense(hidden_units, activation="relu", name="classifier_hidden_0")(vector)
-    if dropout:
-        first = keras.layers.Dropout(dropout, name="classifier_dropout_0")(first)
-    both = keras.layers.Concatenate(name="classifier_shortcut")([vector, first])
-    return classify(both, num_classes, hidden_units, dropout, activation)
-
-
-def _output_dtype() -> str:
-    """float32, or float64 where that is the global policy."""
-    return str(keras.config.dtype_policy().variable_dtype)
+    activation: ActivationLike = "relu",
+    shortcut: bool = False,
+) -> keras.Model:
+    """The model of two texts: one encoder, from `inputs` to `vector`, for both, and matching."""
+    encoder = keras.Model(inputs, vector, name="sentence_encoder")
+    pair = [keras.Input((None,), dtype="int32", name=f"tokens_{side}") for side in "ab"]
+    each: list[Any] = pair
+    if isinstance(inputs, list):
+        spelt = [
+            keras.Input((None, None), dtype="int32", name=f"characters_{side}") for side in "ab"
+        ]
+        each, pair = [list(both) for both in zip(pair, spelt, strict=True)], pair + spelt
+    # A model around both calls: on JAX, Keras forgets a layer's penalties when the layer is called
+    # again, unless both calls are made by one layer.
+    sentences = keras.Model(pair, [encoder(sentence) for sentence in each], name="sentences")
+    matched = PairMatching(name="matching")(sentences(pair))
+    return classifier(given, pair, matched, activation, shortcut)

@@ -36,8 +36,8 @@ BOTH_DIRECTIONS = (
 POSITIONS = (
     ("faraway_2",),
     ("faraway_3",),
-    ("backward", "scaled_distance"),
-    ("forward", "scaled_distance"),
+    ("earlier", "scaled_distance"),
+    ("later", "scaled_distance"),
 )
 
 
@@ -161,16 +161,33 @@ def positional(
         if fusion == "position":
             return PositionFusion(name=name, **shared)(attentions, x, **given)
         if fusion == "gate":
-            gates = [FusionGate(name=f"{name}_{i}", **shared) for i in range(len(attentions))]
-            attentions = [
-                gate(x, each, **given) for gate, each in zip(gates, attentions, strict=True)
+            gated = [
+                FusionGate(name=f"{name}_{index}", **shared)(x, each, **given)
+                for index, each in enumerate(attentions)
             ]
+            return joined(gated, name)
         if len(attentions) == 1:
             return attentions[0]
-        join = keras.layers.Concatenate if fusion == "gate" else keras.layers.Average
-        return join(name=name)(attentions)
+        return keras.layers.Average(name=name)(attentions)
 
     return call
+
+
+def window(filters: int, size: int, name: str) -> keras.layers.Layer:
+    """The convolution of one width, centred on each step."""
+    return keras.layers.Conv1D(
+        filters,
+        size,
+        padding="same",
+        data_format="channels_last",
+        activation="relu",
+        name=name,
+    )
+
+
+def joined(tensors: Sequence[Tensor], name: str) -> Tensor:
+    """The tensors side by side."""
+    return keras.layers.Concatenate(name=name)(tensors) if len(tensors) > 1 else tensors[0]
 
 
 def convolutions(
@@ -180,22 +197,16 @@ def convolutions(
 
     def call(x: Tensor, mask: Tensor | None) -> Tensor:
         x = x if mask is None else zero_masked(x, mask)
-        windows = [
-            keras.layers.Conv1D(
-                filters,
-                size,
-                padding="same",
-                data_format="channels_last",
-                activation="relu",
-                name=f"{prefix}conv_{size}",
-            )(x)
-            for size in kernel_sizes
-        ]
-        if len(windows) == 1:
-            return windows[0]
-        return keras.layers.Concatenate(name=f"{prefix}windows")(windows)
+        windows = [window(filters, size, f"{prefix}conv_{size}")(x) for size in kernel_sizes]
+        return joined(windows, f"{prefix}windows")
 
     return call
+
+
+def plain_pooling(name: str) -> keras.layers.Layer:
+    """The pooling "max", "mean" or "last" of states of both directions, named "pooling"."""
+    options = {"bidirectional": True} if name == "last" else {}
+    return POOLINGS[name][0](**options, name="pooling")
 
 
 def first(x: Tensor, mask: Tensor | None) -> Tensor:

@@ -3,18 +3,14 @@
 import keras
 import numpy as np
 
-from keras_attnpool._checks import checked
 from keras_attnpool.layers import AttentionPooling, ShortcutStackedBiLSTM
-from keras_attnpool.models._blocks import (
-    classify,
-    model_on_backbone,
-    tokens_or_backbone,
-    with_mask,
-)
+from keras_attnpool.models._blocks import classifier, tokens_or_backbone
+from keras_attnpool.models._builder import builder
+from keras_attnpool.models._parts import with_mask
 from keras_attnpool.types import ActivationLike
 
 
-@checked(merge_mode=("concat", "sum"))
+@builder(merge_mode=("concat", "sum"))
 def AttentionBiLSTM(
     vocabulary_size: int | None,
     num_classes: int,
@@ -36,33 +32,16 @@ def AttentionBiLSTM(
     """Builds the attention-based BiLSTM: states of both directions, attention with tanh, softmax.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included; `None` on a backbone.
-        num_classes: Number of classes.
         merge_mode: `"sum"` adds the states of the two directions, as Zhou et al. do; `"concat"`
             joins them.
-        lstm_units: Units of the BiLSTMs per direction.
         num_layers: Number of BiLSTMs (Zhou et al.: 1; SAM's paper: 2).
-        embedding_dim: Size of the embeddings when no matrix is given.
-        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the embeddings are fine-tuned.
-        backbone: A token encoder in place of the embeddings, or the size of precomputed token
-            features, as in `SAM`.
-        sequence_length: Steps of every text, or `None`; for backbones.
-        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`.
-        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share of the states in front of the attention and of the pooled vector dropped in
             training.
-        classifier_activation: Activation of the output; `None` gives logits.
-        name: Name of the model.
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, or from the
         backbone's inputs, to float32 scores `(batch, num_classes)`; not compiled. The attention is
         named `pooling`.
-
-    Raises:
-        ValueError: For an unknown `merge_mode`, both a vocabulary and a backbone or neither, a
-            matrix that does not fit the vocabulary, or fewer than 2 classes.
 
     Example:
 
@@ -78,22 +57,12 @@ def AttentionBiLSTM(
           Classification
         - Zhou et al., Sequential Attention Module for Natural Language Processing, section 4.2
     """
-    inputs, x, mask = tokens_or_backbone(
-        vocabulary_size,
-        embedding_dim,
-        embeddings,
-        trainable_embeddings,
-        backbone,
-        sequence_length,
-        trainable_backbone,
-    )
+    inputs, x, mask = tokens_or_backbone(locals())
     encoder = ShortcutStackedBiLSTM(
         lstm_units, num_layers, shortcut="none", merge_mode=merge_mode, name="encoder"
     )
     x = with_mask(encoder, x, mask)
     if dropout:
         x = keras.layers.Dropout(dropout, name="states_dropout")(x)
-    pooling = AttentionPooling(output_activation="tanh", name="pooling")
-    vector = with_mask(pooling, x, mask)
-    outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
-    return model_on_backbone(inputs, outputs, name)
+    vector = with_mask(AttentionPooling(output_activation="tanh", name="pooling"), x, mask)
+    return classifier(locals(), inputs, vector)

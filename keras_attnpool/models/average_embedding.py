@@ -3,13 +3,13 @@
 import keras
 import numpy as np
 
-from keras_attnpool._checks import checked
 from keras_attnpool.layers import MaskedAveragePooling1D
-from keras_attnpool.models._blocks import classify, embed_tokens
+from keras_attnpool.models._blocks import classifier, embed_tokens
+from keras_attnpool.models._builder import builder
 from keras_attnpool.types import ActivationLike
 
 
-@checked()
+@builder()
 def AverageEmbedding(
     vocabulary_size: int,
     num_classes: int,
@@ -24,24 +24,6 @@ def AverageEmbedding(
 ) -> keras.Model:
     """Builds the AVG baseline: the mean of the text's word embeddings and an MLP.
 
-    Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
-        num_classes: Number of classes.
-        embedding_dim: Size of the embeddings when no matrix is given.
-        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the embeddings are fine-tuned.
-        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Dropout of the classifier.
-        classifier_activation: Activation of the output; `None` gives logits.
-        name: Name of the model.
-
-    Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`; not compiled.
-
-    Raises:
-        ValueError: For a matrix that does not fit the vocabulary, or fewer than 2 classes.
-
     Example:
 
     ```python
@@ -55,9 +37,5 @@ def AverageEmbedding(
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, section 4.2
     """
-    tokens, embedded = embed_tokens(
-        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
-    )
-    vector = MaskedAveragePooling1D(name="pooling")(embedded)
-    outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
-    return keras.Model(tokens, outputs, name=name)
+    tokens, embedded = embed_tokens(locals())
+    return classifier(locals(), tokens, MaskedAveragePooling1D(name="pooling")(embedded))

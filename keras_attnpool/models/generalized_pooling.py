@@ -1,24 +1,20 @@
 """Generalized pooling: stacked BiLSTMs pooled by vectors of attention, for texts and for pairs."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import keras
 import numpy as np
 
-from keras_attnpool._checks import Refused, checked
-from keras_attnpool.layers import GeneralizedPooling, PairMatching
+from keras_attnpool.layers import GeneralizedPooling
 from keras_attnpool.layers.shortcut_stacked_bilstm import SHORTCUTS
-from keras_attnpool.models._blocks import (
-    classify_with_shortcut,
-    embed_characters,
-    embed_tokens,
-    encode_states,
-)
-from keras_attnpool.models.bilstm import POOLINGS, plain_pooling
+from keras_attnpool.models._blocks import classifier, pair_classifier
+from keras_attnpool.models._builder import builder
+from keras_attnpool.models.bilstm import POOLINGS, pooling_of, stacked_bilstm
 from keras_attnpool.types import ActivationLike, RegularizerLike
 
 
-@checked(shortcut=SHORTCUTS)
+@builder(shortcut=SHORTCUTS)
 def GeneralizedPoolingClassifier(
     vocabulary_size: int,
     num_classes: int,
@@ -53,41 +49,17 @@ def GeneralizedPoolingClassifier(
     vectors `embedding_regularizer=`. Its figure 1 varies `num_heads` and `scalar`.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
-        num_classes: Number of classes.
         num_heads: Number of attention heads, the paper's I.
         attention_dim: Size of the hidden layer in front of the scores, the paper's d_a.
         scalar: `True`: one weight a step and head; `False`: one for every feature too.
-        embedding_dim: Size of the word embeddings when no matrix is given.
-        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the word embeddings are fine-tuned.
-        num_characters: Number of character ids, padding included, to join to each word what a
-            `CharacterEmbedding` makes of its characters; `None` for words alone.
-        char_dim: Size of a character's embedding.
-        char_filters: Filters of each width.
-        char_kernel_sizes: Widths of the windows, in characters.
         embedding_dropout: Share of the embeddings dropped in training (the released code has 0.5,
             the paper does not mention it).
-        lstm_units: Units of the LSTMs per direction.
         num_layers: Number of stacked BiLSTMs; the paper has 1 for texts, 3 for pairs.
-        shortcut: Wiring of the stack, `"full"` or `"per_direction"`, see `ShortcutStackedBiLSTM`.
-        attention_dropout: Share of the attention weights dropped in training.
         kernel_regularizer: Penalty on the kernels of the scores (eq. 7).
         attention_regularizer: Penalty on the attention weights (eq. 8).
         embedding_regularizer: Penalty on the heads' vectors (eq. 9).
         hidden_units: Units of each of the classifier's two hidden layers.
         dropout: Dropout of both hidden layers (0.5 in the released code).
-        classifier_activation: Activation of the output; `None` gives logits.
-        name: Name of the model.
-
-    Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`; with `num_characters` from the list of these and of character ids
-        `(batch, time, word length)`, named `"tokens"` and `"characters"`. Not compiled.
-
-    Raises:
-        ValueError: For a matrix that does not fit the vocabulary, fewer than 2 classes, or sizes
-            that the layers refuse.
 
     Example:
 
@@ -105,31 +77,11 @@ def GeneralizedPoolingClassifier(
     Reference:
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 1-9
     """
-    tokens, embedded = embed_tokens(
-        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
-    )
-    characters, embedded = embed_characters(
-        embedded, num_characters, char_dim, char_filters, char_kernel_sizes
-    )
-    states = encode_states(embedded, lstm_units, num_layers, shortcut, embedding_dropout)
-    vector = GeneralizedPooling(
-        num_heads,
-        attention_dim,
-        scalar=scalar,
-        dropout=attention_dropout,
-        kernel_regularizer=kernel_regularizer,
-        attention_regularizer=attention_regularizer,
-        embedding_regularizer=embedding_regularizer,
-        name="pooling",
-    )(states)
-    outputs = classify_with_shortcut(
-        vector, num_classes, hidden_units, dropout, classifier_activation
-    )
-    inputs = tokens if characters is None else [tokens, characters]
-    return keras.Model(inputs, outputs, name=name)
+    inputs, states = stacked_bilstm(locals())
+    return classifier(locals(), inputs, _generalized(locals())(states), shortcut=True)
 
 
-@checked(pooling=("generalized", *POOLINGS), shortcut=SHORTCUTS)
+@builder(pooling=("generalized", *POOLINGS), shortcut=SHORTCUTS)
 def GeneralizedPoolingPair(
     vocabulary_size: int,
     num_classes: int = 3,
@@ -172,44 +124,25 @@ def GeneralizedPoolingPair(
     Penalties count once a sentence.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
         num_classes: Number of classes, or of points on the scale.
         pooling: `"generalized"`, or one of the baselines `"max"`, `"mean"`, `"last"`,
             `"self_attention"` and `"multi_dim"` as in `BiLSTM`.
         num_heads: Number of attention heads, the paper's I.
         attention_dim: Size of the hidden layer in front of the scores, the paper's d_a.
         scalar: `True`: one weight a step and head; `False`: one for every feature too.
-        embedding_dim: Size of the word embeddings when no matrix is given.
-        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the word embeddings are trained; the paper keeps pre-trained
             ones fixed for pairs.
-        num_characters: Number of character ids, padding included, to join to each word what a
-            `CharacterEmbedding` makes of its characters; `None` for words alone.
-        char_dim: Size of a character's embedding.
-        char_filters: Filters of each width.
-        char_kernel_sizes: Widths of the windows, in characters.
-        embedding_dropout: Share of the embeddings dropped in training.
-        lstm_units: Units of the LSTMs per direction.
-        num_layers: Number of stacked BiLSTMs.
-        shortcut: Wiring of the stack, `"full"` or `"per_direction"`, see `ShortcutStackedBiLSTM`.
-        attention_dropout: Share of the attention weights dropped in training.
         kernel_regularizer: Penalty on the kernels of the scores (eq. 7).
         attention_regularizer: Penalty on the attention weights (eq. 8).
         embedding_regularizer: Penalty on the heads' vectors (eq. 9).
         hidden_units: Units of each of the classifier's two hidden layers.
         dropout: Dropout of both hidden layers.
-        classifier_activation: Activation of the output; `None` gives logits.
-        name: Name of the model.
 
     Returns:
         A functional `keras.Model` from the list of the two sentences' int32 ids `(batch, time)`,
         0 = padding, named `"tokens_a"` and `"tokens_b"`, to float32 scores `(batch, num_classes)`.
         With `num_characters` two inputs `(batch, time, word length)` follow, `"characters_a"` and
         `"characters_b"`. The sentences of a pair need not be equally long. Not compiled.
-
-    Raises:
-        ValueError: For an unknown pooling, an option that the pooling has no use for, a matrix that
-            does not fit the vocabulary, fewer than 2 classes, or sizes that the layers refuse.
 
     Example:
 
@@ -229,55 +162,26 @@ def GeneralizedPoolingPair(
           Short-Term Memory Networks, section 4.2 (graded relatedness)
     """
     if pooling == "generalized":
-        layer = GeneralizedPooling(
-            num_heads,
-            attention_dim,
+        layer = _generalized(locals())
+    else:
+        layer = pooling_of(
+            locals(),
             scalar=scalar,
-            dropout=attention_dropout,
+            attention_dropout=attention_dropout,
             kernel_regularizer=kernel_regularizer,
-            attention_regularizer=attention_regularizer,
             embedding_regularizer=embedding_regularizer,
-            name="pooling",
         )
-    else:
-        unused = {
-            "scalar": scalar,
-            "attention_dropout": attention_dropout,
-            "kernel_regularizer": kernel_regularizer,
-            "embedding_regularizer": embedding_regularizer,
-        }
-        for option, value in unused.items():
-            if value:
-                raise Refused(
-                    option,
-                    "be left out with a pooling that does not use it",
-                    f"pooling={pooling!r}, {option}={value!r}",
-                )
-        layer = plain_pooling(pooling, num_heads, attention_dim, attention_regularizer)
-    tokens, embedded = embed_tokens(
-        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
-    )
-    characters, embedded = embed_characters(
-        embedded, num_characters, char_dim, char_filters, char_kernel_sizes
-    )
-    states = encode_states(embedded, lstm_units, num_layers, shortcut, embedding_dropout)
-    inputs = tokens if characters is None else [tokens, characters]
-    encoder = keras.Model(inputs, layer(states), name="sentence_encoder")
+    inputs, states = stacked_bilstm(locals())
+    return pair_classifier(locals(), inputs, layer(states), shortcut=True)
 
-    pair = [keras.Input((None,), dtype="int32", name=f"tokens_{side}") for side in "ab"]
-    if characters is None:
-        vectors = [encoder(sentence) for sentence in pair]
-    else:
-        spelt = [
-            keras.Input((None, None), dtype="int32", name=f"characters_{side}") for side in "ab"
-        ]
-        vectors = [encoder([words, letters]) for words, letters in zip(pair, spelt, strict=True)]
-        pair = pair + spelt
-    # A model around both calls: on JAX, Keras forgets a layer's penalties when the layer is called
-    # again, unless both calls are made by one layer.
-    vectors = keras.Model(pair, vectors, name="sentences")(pair)
-    matched = PairMatching(name="matching")(vectors)
-    outputs = classify_with_shortcut(
-        matched, num_classes, hidden_units, dropout, classifier_activation
+
+def _generalized(given: dict[str, Any]) -> keras.layers.Layer:
+    """The pooling layer, by the arguments of a builder."""
+    names = ("scalar", "kernel_regularizer", "attention_regularizer", "embedding_regularizer")
+    return GeneralizedPooling(
+        given["num_heads"],
+        given["attention_dim"],
+        dropout=given["attention_dropout"],
+        **{name: given[name] for name in names},
+        name="pooling",
     )
-    return keras.Model(pair, outputs, name=name)

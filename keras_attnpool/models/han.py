@@ -3,13 +3,13 @@
 import keras
 import numpy as np
 
-from keras_attnpool._checks import checked
-from keras_attnpool.layers import AttentionPooling, BidirectionalGRU, HierarchicalEncoder
-from keras_attnpool.models._blocks import classify, document_inputs, embed_tokens
+from keras_attnpool.layers import AttentionPooling, BidirectionalGRU
+from keras_attnpool.models._blocks import classifier, documents, embed_tokens
+from keras_attnpool.models._builder import builder
 from keras_attnpool.types import ActivationLike, Tensor
 
 
-@checked()
+@builder()
 def HAN(
     vocabulary_size: int,
     num_classes: int,
@@ -30,28 +30,14 @@ def HAN(
     Sentences and texts without a word are zeros; padding never changes a result.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
-        num_classes: Number of classes.
-        gru_units: Units of the GRUs per direction.
         attention_dim: Hidden units of the attentions; 200 in HCAN's paper, 100 in HAN's.
-        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
-            Weights and their names are the same.
-        embedding_dim: Size of the embeddings when no matrix is given.
-        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the embeddings are fine-tuned.
         dropout: Dropout of the GRUs' states; the official code of HCAN's paper has it.
-        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        classifier_activation: Activation of the output; `None` gives logits.
-        name: Name of the model.
 
     Returns:
         A functional `keras.Model` to float32 scores `(batch, num_classes)`; not compiled. It takes
         int32 ids `(batch, sentences, words)`, 0 = padding, or when packed a dictionary of
         `"sentences_0"` `(rows, words)` ... and `"documents"` `(batch, sentences)`. The attention is
         named `pooling`, that of the words `sentences/word_pooling` for `keras_attnpool.analysis`.
-
-    Raises:
-        ValueError: For a matrix that does not fit the vocabulary, or fewer than 2 classes.
 
     Example:
 
@@ -68,19 +54,11 @@ def HAN(
           Classification, section 4.2
     """
 
-    def level(x: Tensor, prefix: str = "") -> Tensor:
+    def level(x: Tensor, mask: Tensor | None, prefix: str = "") -> Tensor:
         states = BidirectionalGRU(gru_units, name=f"{prefix}encoder")(x)
         if dropout:
             states = keras.layers.Dropout(dropout, name=f"{prefix}dropout")(states)
         return AttentionPooling(attention_dim, name=f"{prefix}pooling")(states)
 
-    tokens, embedded = embed_tokens(
-        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
-    )
-    # Each level has names of its own: Keras keeps PyTorch's parameters by the paths of weights, and
-    # of two with one path the optimizer would never clear the gradients of one.
-    sentence_encoder = keras.Model(tokens, level(embedded, "word_"), name="sentence_encoder")
-    inputs = document_inputs(packed)
-    sentences = HierarchicalEncoder(sentence_encoder, name="sentences")(inputs)
-    outputs = classify(level(sentences), num_classes, hidden_units, 0.0, classifier_activation)
-    return keras.Model(inputs, outputs, name=name)
+    inputs, sentences, _ = documents((*embed_tokens(locals()), None), level, packed)
+    return classifier({**locals(), "dropout": 0.0}, inputs, level(sentences, None))

@@ -3,19 +3,19 @@
 import keras
 import numpy as np
 
-from keras_attnpool._checks import Refused, checked
+from keras_attnpool._checks import Refused
 from keras_attnpool.layers import (
     AddPositionEmbedding,
     ConvAttentionPooling,
     ConvMultiHeadAttention,
-    HierarchicalEncoder,
     MaskedMaxPooling1D,
 )
-from keras_attnpool.models._blocks import classify, document_inputs, embed_tokens
+from keras_attnpool.models._blocks import classifier, documents, embed_tokens
+from keras_attnpool.models._builder import builder
 from keras_attnpool.types import ActivationLike, Tensor
 
 
-@checked(pooling=("target", "max"))
+@builder(pooling=("target", "max"))
 def HCAN(
     vocabulary_size: int,
     num_classes: int,
@@ -50,30 +50,19 @@ def HCAN(
     every backend; see `keras_attnpool.layers.HierarchicalEncoder`.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
-        num_classes: Number of classes.
         hierarchical: Whether a text is read as sentences of words.
         parallel: Whether each self-attention is the product of two.
         pooling: `"target"` or `"max"`.
         value_conv: Whether the target attention's values are convolved; `False`, as in the
             official code, takes the self-attention's outputs themselves.
-        num_heads: Attention heads.
         filters: Size of queries, keys, values and of the vectors of sentences and texts.
         kernel_size: Words or sentences that a window spans.
         max_words: Learned positions of words: the longest sentence, or the longest text with
             `hierarchical=False`. A longer input is an error.
         max_sentences: Learned positions of sentences. More sentences are an error.
-        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
-            Weights and their names are the same.
-        embedding_dim: Size of the embeddings when no matrix is given.
-        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the embeddings are fine-tuned.
         dropout: Dropout of words and sentences once the positions are added, and of the attention
             weights.
-        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         classifier_dropout: Dropout in front of the classifier; the official code has 0.1.
-        classifier_activation: Activation of the output; `None` gives logits.
-        name: Name of the model.
 
     Returns:
         A functional `keras.Model` to float32 scores `(batch, num_classes)`; not compiled. It takes
@@ -82,10 +71,6 @@ def HCAN(
         `(batch, sentences)` when packed. The layers are named `attention` and `pooling`, those of
         the words `sentences/word_attention` and `sentences/word_pooling` for
         `keras_attnpool.analysis`.
-
-    Raises:
-        ValueError: For an unknown pooling, packed inputs without sentences, sizes that do not fit,
-            a matrix that does not fit the vocabulary, or fewer than 2 classes.
 
     Example:
 
@@ -117,39 +102,22 @@ def HCAN(
             f"filters={filters}, num_heads={num_heads}",
         )
 
-    def level(x: Tensor, max_length: int, prefix: str = "") -> Tensor:
+    def level(x: Tensor, mask: Tensor | None, prefix: str = "") -> Tensor:
+        max_length = max_words if prefix or not hierarchical else max_sentences
+        sizes = {"num_heads": num_heads, "filters": filters, "kernel_size": kernel_size}
         x = AddPositionEmbedding(max_length, name=f"{prefix}positions")(x)
         if dropout:
             x = keras.layers.Dropout(dropout, name=f"{prefix}dropout")(x)
         x = ConvMultiHeadAttention(
-            num_heads,
-            filters,
-            kernel_size,
-            parallel=parallel,
-            dropout=dropout,
-            name=f"{prefix}attention",
+            **sizes, parallel=parallel, dropout=dropout, name=f"{prefix}attention"
         )(x)
         if pooling == "max":
             return MaskedMaxPooling1D(name=f"{prefix}pooling")(x)
         return ConvAttentionPooling(
-            num_heads,
-            filters,
-            kernel_size,
-            value_conv=value_conv,
-            dropout=dropout,
-            name=f"{prefix}pooling",
+            **sizes, value_conv=value_conv, dropout=dropout, name=f"{prefix}pooling"
         )(x)
 
-    tokens, embedded = embed_tokens(
-        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
-    )
-    # Each level has names of its own: Keras keeps PyTorch's parameters by the paths of weights, and
-    # of two with one path the optimizer would never clear the gradients of one.
-    inputs, vector = tokens, level(embedded, max_words, "word_" if hierarchical else "")
+    inputs, x = embed_tokens(locals())
     if hierarchical:
-        sentence_encoder = keras.Model(tokens, vector, name="sentence_encoder")
-        inputs = document_inputs(packed)
-        sentences = HierarchicalEncoder(sentence_encoder, name="sentences")(inputs)
-        vector = level(sentences, max_sentences)
-    outputs = classify(vector, num_classes, hidden_units, classifier_dropout, classifier_activation)
-    return keras.Model(inputs, outputs, name=name)
+        inputs, x, _ = documents((inputs, x, None), level, packed)
+    return classifier({**locals(), "dropout": classifier_dropout}, inputs, level(x, None))

@@ -5,19 +5,19 @@ import inspect
 import keras
 import numpy as np
 
-from keras_attnpool._checks import checked
 from keras_attnpool.layers import (
     BidirectionalGRU,
     LowRankAttentionPooling,
     MaskedAveragePooling1D,
 )
-from keras_attnpool.models._blocks import classify, embed_tokens
+from keras_attnpool.models._blocks import classifier, embed_tokens
+from keras_attnpool.models._builder import builder
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike
 
 CONTEXTS = ("embeddings", "mean", "learned")
 
 
-@checked(context=CONTEXTS)
+@builder(context=CONTEXTS)
 def LAMA(
     vocabulary_size: int,
     num_classes: int,
@@ -49,35 +49,18 @@ def LAMA(
     `LAMAEncoder`).
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
-        num_classes: Number of classes.
         num_heads: Number of attention heads, the paper's m; its figure 5 is best at 15.
         rank: Rank of each head's bilinear form, the paper's k.
         context: What queries the tokens: `"embeddings"`, the mean of the text's word embeddings;
             `"mean"`, the mean of the encoder's states; `"learned"`, one learned vector.
-        embedding_dim: Size of the embeddings when no matrix is given.
-        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the embeddings are fine-tuned.
         gru_units: Units of the GRU per direction, or `None` for no GRU.
         use_hidden: Whether the scores see the tokens through a hidden layer (eq. 7).
         l2_normalize: Whether scores are normalised over the heads.
         learn_scale: Whether each head learns a scale of its scores (our addition).
         scale_initializer: Initializer of that scale.
-        attention_dropout: Share of the attention weights dropped in training.
         attention_regularizer: Penalty on the attention weights (19a).
         embedding_regularizer: Penalty on the heads' vectors (19b).
         hidden_units: Units of the classifier's hidden layer, or `None` for eq. 16's linear one.
-        dropout: Dropout of the classifier.
-        classifier_activation: Activation of the output; `None` gives logits.
-        name: Name of the model.
-
-    Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`; not compiled.
-
-    Raises:
-        ValueError: For an unknown context, a matrix that does not fit the vocabulary, or sizes that
-            the layers refuse.
 
     Example:
 
@@ -95,9 +78,7 @@ def LAMA(
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, eq. 1-19 and section 3.5
     """
-    tokens, embedded = embed_tokens(
-        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
-    )
+    tokens, embedded = embed_tokens(locals())
     states = embedded
     if gru_units is not None:
         states = BidirectionalGRU(gru_units, name="encoder")(embedded)
@@ -118,11 +99,10 @@ def LAMA(
         vector = pooling(states, context=MaskedAveragePooling1D(name="context")(embedded))
     else:
         vector = pooling(states)
-    outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
-    return keras.Model(tokens, outputs, name=name)
+    return classifier(locals(), tokens, vector)
 
 
-@checked(context=CONTEXTS)
+@builder(context=CONTEXTS)
 def LAMAEncoder(
     vocabulary_size: int,
     num_classes: int,
@@ -151,32 +131,14 @@ def LAMAEncoder(
     and nothing is sequential.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
-        num_classes: Number of classes.
-        num_heads: Number of attention heads.
         rank: Rank of each head's bilinear form.
         context: `"embeddings"` or `"mean"` (here the same), or `"learned"`.
-        embedding_dim: Size of the embeddings when no matrix is given.
-        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the embeddings are fine-tuned.
         use_hidden: Whether the scores see the tokens through a hidden layer (eq. 7).
         l2_normalize: Whether scores are normalised over the heads.
         learn_scale: Whether each head learns a scale of its scores (our addition).
         scale_initializer: Initializer of that scale.
-        attention_dropout: Share of the attention weights dropped in training.
         attention_regularizer: Penalty on the attention weights (19a).
         embedding_regularizer: Penalty on the heads' vectors (19b).
-        hidden_units: Units of the classifier's hidden layer, or `None` for a linear one.
-        dropout: Dropout of the classifier.
-        classifier_activation: Activation of the output; `None` gives logits.
-        name: Name of the model.
-
-    Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`; not compiled.
-
-    Raises:
-        ValueError: As `LAMA`.
 
     Example:
 
@@ -192,25 +154,4 @@ def LAMAEncoder(
           Supervised Text Representations, section 5.2
     """
     # The arguments are checked; an error inside is this builder's.
-    return inspect.unwrap(LAMA)(
-        vocabulary_size,
-        num_classes,
-        num_heads=num_heads,
-        rank=rank,
-        context=context,
-        embedding_dim=embedding_dim,
-        embeddings=embeddings,
-        trainable_embeddings=trainable_embeddings,
-        gru_units=None,
-        use_hidden=use_hidden,
-        l2_normalize=l2_normalize,
-        learn_scale=learn_scale,
-        scale_initializer=scale_initializer,
-        attention_dropout=attention_dropout,
-        attention_regularizer=attention_regularizer,
-        embedding_regularizer=embedding_regularizer,
-        hidden_units=hidden_units,
-        dropout=dropout,
-        classifier_activation=classifier_activation,
-        name=name,
-    )
+    return inspect.unwrap(LAMA)(**locals(), gru_units=None)

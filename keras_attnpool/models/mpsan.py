@@ -6,25 +6,16 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool._checks import Kind, checked
+from keras_attnpool._checks import Kind
 from keras_attnpool.layers import (
-    FusionGate,
-    MaskedAveragePooling1D,
     MultiDimAttentionPooling,
-    PairMatching,
-    PositionalSelfAttention,
-    PositionFusion,
 )
-from keras_attnpool.models._blocks import classify, embed_tokens
+from keras_attnpool.models._blocks import classifier, embed_tokens, pair_classifier
+from keras_attnpool.models._builder import builder
+from keras_attnpool.models._parts import POSITIONS, plain_pooling, positional, with_mask
 from keras_attnpool.ops.positions import NAMES, parse_positions
 from keras_attnpool.types import ActivationLike, RegularizerLike, Tensor
 
-POSITIONS = (
-    ("faraway_2",),
-    ("faraway_3",),
-    ("earlier", "scaled_distance"),
-    ("later", "scaled_distance"),
-)
 FUSIONS = ("position", "gate")
 POOLINGS = ("multi_dim", "mean")
 
@@ -37,13 +28,13 @@ def _are_positions(value: Any) -> bool:
 
 
 POSITION_LISTS = Kind(
-    f"a list of lists of names, one for each attention, such as [['backward'], ['faraway_2']]; "
+    f"a list of lists of names, one for each attention, such as [['earlier'], ['faraway_2']]; "
     f"the names are {NAMES}, m is 1 or more, and those of one list allow some pair of steps",
     _are_positions,
 )
 
 
-@checked(positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS)
+@builder(positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS)
 def MPSAN(
     vocabulary_size: int,
     num_classes: int,
@@ -81,34 +72,22 @@ def MPSAN(
     rescale_scores=True`, and its windows are `faraway_1` and `faraway_2`.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
-        num_classes: Number of classes.
         positions: The positional masks of each self-attention, see `PositionalSelfAttention`.
         fusion: `"position"` (`PositionFusion`), `"gate"` (`FusionGate`), or `None`.
-        multi_dim: Whether each feature has its own scores.
         pooling: `"multi_dim"` (`MultiDimAttentionPooling`) or `"mean"`.
         scale: What the scores are divided by, the paper's c.
         score_activation: Activation of the scores.
         rescale_scores: Whether the scores are multiplied by `scale` again.
         embedding_dim: Size of the embeddings, and of the attentions, when no matrix is given.
-        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the embeddings are fine-tuned.
-        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share dropped in training of what goes into the kernels of the attentions, of the
             fusion and of the classifier (the paper's 0.7 is what its code keeps).
         kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling; the paper has
             an L2 of 1e-7.
-        classifier_activation: Activation of the output; `None` gives logits.
-        name: Name of the model.
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
         `(batch, num_classes)`; not compiled. The layers are named `attention_0` ..., `fusion` (or
         `fusion_0` ... for gates) and `pooling`.
-
-    Raises:
-        ValueError: For an unknown mask, fusion or pooling, a matrix that does not fit the
-            vocabulary, or fewer than 2 classes.
 
     Example:
 
@@ -125,28 +104,12 @@ def MPSAN(
     Reference:
         - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification
     """
-    tokens, embedded = embed_tokens(
-        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
-    )
-    vector = _encode(
-        embedded,
-        positions=positions,
-        fusion=fusion,
-        multi_dim=multi_dim,
-        pooling=pooling,
-        scale=scale,
-        score_activation=score_activation,
-        rescale_scores=rescale_scores,
-        dropout=dropout,
-        kernel_regularizer=kernel_regularizer,
-    )
-    if dropout and hidden_units is not None:
-        vector = keras.layers.Dropout(dropout, name="pooled_dropout")(vector)
-    outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation, "elu")
-    return keras.Model(tokens, outputs, name=name)
+    tokens, embedded = embed_tokens(locals())
+    vector = _encoded(locals(), embedded)
+    return classifier(locals(), tokens, vector, "elu", drops_vector=True)
 
 
-@checked(positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS)
+@builder(positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS)
 def MPSANPair(
     vocabulary_size: int,
     num_classes: int = 5,
@@ -174,29 +137,19 @@ def MPSANPair(
     `model.get_layer("sentences").get_layer("sentence_encoder")`.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
         num_classes: Number of points on the scale, or of classes.
         positions: The positional masks of each self-attention, see `PositionalSelfAttention`.
         fusion: `"position"`, `"gate"`, or `None`, as in `MPSAN`.
-        multi_dim: Whether each feature has its own scores.
         pooling: `"multi_dim"` or `"mean"`.
         embedding_dim: Size of the embeddings, and of the attentions, when no matrix is given.
-        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the embeddings are fine-tuned.
-        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: As in `MPSAN` (the paper's 0.55 for this task is what its code keeps).
         kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling; the paper has
             an L2 of 5e-4 for this task.
-        classifier_activation: Activation of the output; `None` gives logits.
-        name: Name of the model.
 
     Returns:
         A functional `keras.Model` from the list of int32 ids `[(batch, time_a), (batch, time_b)]`,
         0 = padding, named `"tokens_a"` and `"tokens_b"`, to float32 scores `(batch, num_classes)`;
         not compiled.
-
-    Raises:
-        ValueError: As `MPSAN`.
 
     Example:
 
@@ -215,72 +168,17 @@ def MPSANPair(
         - Tai, Socher and Manning, 2015, Improved Semantic Representations From Tree-Structured Long
           Short-Term Memory Networks, section 4.2 (graded relatedness)
     """
-    tokens, embedded = embed_tokens(
-        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
-    )
-    vector = _encode(
-        embedded,
-        positions=positions,
-        fusion=fusion,
-        multi_dim=multi_dim,
-        pooling=pooling,
-        dropout=dropout,
-        kernel_regularizer=kernel_regularizer,
-    )
-    encoder = keras.Model(tokens, vector, name="sentence_encoder")
-    pair = [keras.Input((None,), dtype="int32", name=f"tokens_{side}") for side in "ab"]
-    # One layer makes both calls: see GeneralizedPoolingPair.
-    sentences = keras.Model(pair, [encoder(sentence) for sentence in pair], name="sentences")
-    matched = PairMatching(name="matching")(sentences(pair))
-    outputs = classify(matched, num_classes, hidden_units, dropout, classifier_activation, "elu")
-    return keras.Model(pair, outputs, name=name)
+    tokens, embedded = embed_tokens(locals())
+    return pair_classifier(locals(), tokens, _encoded(locals(), embedded), "elu")
 
 
-def _encode(
-    embedded: Tensor,
-    *,
-    positions: Sequence[Sequence[str]],
-    fusion: str | None,
-    multi_dim: bool,
-    pooling: str,
-    dropout: float,
-    kernel_regularizer: RegularizerLike,
-    scale: float = 5.0,
-    score_activation: ActivationLike = "elu",
-    rescale_scores: bool = False,
-) -> Tensor:
-    """Symbolic embeddings `(batch, time, dim)` to one vector a text."""
-    attentions = [
-        PositionalSelfAttention(
-            embedded.shape[-1],
-            positions=kinds,
-            scale=scale,
-            multi_dim=multi_dim,
-            score_activation=score_activation,
-            rescale_scores=rescale_scores,
-            dropout=dropout,
-            kernel_regularizer=kernel_regularizer,
-            name=f"attention_{index}",
-        )(embedded)
-        for index, kinds in enumerate(positions)
-    ]
-    shared: dict[str, Any] = {"dropout": dropout, "kernel_regularizer": kernel_regularizer}
-    if not attentions:
-        fused = embedded
-    elif fusion == "position":
-        fused = PositionFusion(name="fusion", **shared)(attentions, embedded)
-    elif fusion == "gate":
-        gated = [
-            FusionGate(name=f"fusion_{index}", **shared)(embedded, attention)
-            for index, attention in enumerate(attentions)
-        ]
-        fused = keras.layers.Concatenate(name="fusion")(gated) if len(gated) > 1 else gated[0]
-    else:
-        fused = (
-            keras.layers.Average(name="fusion")(attentions)
-            if len(attentions) > 1
-            else attentions[0]
-        )
-    if pooling == "mean":
-        return MaskedAveragePooling1D(name="pooling")(fused)
-    return MultiDimAttentionPooling(kernel_regularizer=kernel_regularizer, name="pooling")(fused)
+def _encoded(given: dict[str, Any], embedded: Tensor) -> Tensor:
+    """Symbolic embeddings `(batch, time, dim)` to one vector a text, by a builder's arguments."""
+    names = ("positions", "fusion", "multi_dim", "dropout", "kernel_regularizer")
+    scores = ("scale", "score_activation", "rescale_scores")
+    options = {name: given[name] for name in (*names, *scores) if name in given}
+    fused = with_mask(positional(**options), embedded, None)
+    if given["pooling"] == "mean":
+        return plain_pooling("mean")(fused)
+    penalty = given["kernel_regularizer"]
+    return MultiDimAttentionPooling(kernel_regularizer=penalty, name="pooling")(fused)

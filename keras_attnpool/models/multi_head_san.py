@@ -2,15 +2,15 @@
 
 import keras
 import numpy as np
-from keras import ops
 
-from keras_attnpool._checks import checked
 from keras_attnpool.layers import MultiDimAttentionPooling
-from keras_attnpool.models._blocks import classify, embed_and_mask
+from keras_attnpool.models._blocks import classifier, embed_and_mask
+from keras_attnpool.models._builder import builder
+from keras_attnpool.models._parts import with_mask
 from keras_attnpool.types import ActivationLike
 
 
-@checked()
+@builder()
 def MultiHeadSAN(
     vocabulary_size: int,
     num_classes: int,
@@ -32,22 +32,9 @@ def MultiHeadSAN(
     KerasHub's, so that this model needs `keras-hub` to be built and loaded.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
-        num_classes: Number of classes.
-        num_heads: Number of attention heads.
         key_dim: Size of a head's queries, keys and values.
-        embedding_dim: Size of the embeddings when no matrix is given.
-        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the embeddings are fine-tuned.
-        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share dropped in training of the attention's input and of what the classifier
             reads.
-        classifier_activation: Activation of the output; `None` gives logits.
-        name: Name of the model.
-
-    Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`; not compiled.
 
     Raises:
         ImportError: If `keras-hub` is not installed.
@@ -73,17 +60,10 @@ def MultiHeadSAN(
         raise ImportError(
             "MultiHeadSAN has KerasHub's SinePositionEncoding: pip install keras_attnpool[nlp]"
         ) from error
-    tokens, embedded, mask = embed_and_mask(
-        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
-    )
+    tokens, embedded, mask = embed_and_mask(locals())
     x = embedded + SinePositionEncoding(name="positions")(embedded)
     if dropout:
         x = keras.layers.Dropout(dropout, name="attention_dropout")(x)
-    x = keras.layers.MultiHeadAttention(num_heads, key_dim, name="attention")(
-        x, x, attention_mask=ops.expand_dims(mask, 1)
-    )
+    x = with_mask(keras.layers.MultiHeadAttention(num_heads, key_dim, name="attention"), x, mask)
     vector = MultiDimAttentionPooling(name="pooling")(x, mask=mask)
-    if dropout and hidden_units is not None:
-        vector = keras.layers.Dropout(dropout, name="pooled_dropout")(vector)
-    outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation, "elu")
-    return keras.Model(tokens, outputs, name=name)
+    return classifier(locals(), tokens, vector, "elu", drops_vector=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import keras
 
-from keras_attnpool._checks import Kind, Refused, checked, integer
+from keras_attnpool._checks import Kind, Refused, integer
 from keras_attnpool.layers import (
     MaskedAveragePooling1D,
     SequentialAttention,
@@ -12,12 +12,9 @@ from keras_attnpool.layers import (
 )
 from keras_attnpool.layers.sequential_attention import PARTS
 from keras_attnpool.layers.token_wise_attention import MODES
-from keras_attnpool.models._blocks import (
-    classify,
-    encode_tokens,
-    model_on_backbone,
-    with_mask,
-)
+from keras_attnpool.models._blocks import classifier, encode_tokens
+from keras_attnpool.models._builder import builder
+from keras_attnpool.models._parts import with_mask
 from keras_attnpool.types import ActivationLike
 
 ORDER = Kind(
@@ -30,7 +27,7 @@ ORDER = Kind(
 )
 
 
-@checked(order=ORDER, mode=MODES, num_layers=integer(0))
+@builder(order=ORDER, mode=MODES, num_layers=integer(0))
 def SAM(
     backbone: keras.Model | int,
     num_classes: int,
@@ -52,12 +49,6 @@ def SAM(
     """Builds SAM: a language model, BiLSTMs, attention to features and tokens, a classifier.
 
     Args:
-        backbone: A KerasHub backbone, or any functional `keras.Model` to `(batch, time, dim)`; or
-            an integer, the `dim` of precomputed token features as `text.LanguageModel.features`
-            makes them. The mask is the input `"padding_mask"` or `"attention_mask"` if there is
-            one, else "id is not 0" where a single integer tensor comes in, else the Keras mask of
-            the states.
-        num_classes: Number of classes.
         order: The parts of `SequentialAttention`. Without a last part that sums the tokens, the
             vector is their mean, or their sum if the tokens were weighed before the features. An
             empty order leaves the mean of the BiLSTM's states, the paper's RB.
@@ -66,25 +57,14 @@ def SAM(
             length.
         reduction: What the sizes of the hidden layers are divided by.
         hidden_dim: Hidden units of the tokens' network; `None` leaves it to `mode`.
-        lstm_units: Units of the BiLSTMs per direction.
         num_layers: Number of BiLSTMs; 0 puts the attention on the backbone itself.
-        sequence_length: Steps of every text, or `None` where that is left open.
-        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`. If
-            not, the backbone runs in inference mode, without dropout.
-        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share of the states in front of the attention and of the pooled vector dropped in
             training.
-        classifier_activation: Activation of the output; `None` gives logits.
-        name: Name of the model.
 
     Returns:
         A functional `keras.Model` from the backbone's inputs, for features a dictionary of
         `"features"` `(batch, time, dim)` and `"padding_mask"` `(batch, time)`, to float32 scores
         `(batch, num_classes)`; not compiled. The attention is named `attention`.
-
-    Raises:
-        ValueError: For a backbone of another kind or with layers called like those behind it, dense
-            mode without `sequence_length`, an unknown order, or fewer than 2 classes.
 
     Example:
 
@@ -112,19 +92,13 @@ def SAM(
     if dropout:
         x = keras.layers.Dropout(dropout, name="states_dropout")(x)
     if order:
-        attention = SequentialAttention(
-            order=order,
-            reduction=reduction,
-            threshold=threshold,
-            mode=mode,
-            hidden_dim=hidden_dim,
-            name="attention",
+        sizes = {"reduction": reduction, "threshold": threshold, "hidden_dim": hidden_dim}
+        x = with_mask(
+            SequentialAttention(order=order, mode=mode, **sizes, name="attention"), x, mask
         )
-        x = with_mask(attention, x, mask)
     if len(x.shape) == 3 and "token" in order:
         # These weights sum to 1: a mean would shrink the vector by the length.
         x = keras.ops.sum(x, axis=1)
     elif len(x.shape) == 3:
         x = with_mask(MaskedAveragePooling1D(name="pooling"), x, mask)
-    outputs = classify(x, num_classes, hidden_units, dropout, classifier_activation)
-    return model_on_backbone(inputs, outputs, name)
+    return classifier(locals(), inputs, x)

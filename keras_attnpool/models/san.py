@@ -3,13 +3,13 @@
 import keras
 import numpy as np
 
-from keras_attnpool._checks import checked
 from keras_attnpool.layers import BidirectionalGRU, StructuredSelfAttentionPooling
-from keras_attnpool.models._blocks import classify, embed_tokens
+from keras_attnpool.models._blocks import classifier, embed_tokens
+from keras_attnpool.models._builder import builder
 from keras_attnpool.types import ActivationLike, RegularizerLike
 
 
-@checked()
+@builder()
 def SAN(
     vocabulary_size: int,
     num_classes: int,
@@ -32,28 +32,10 @@ def SAN(
     Lin et al. use an LSTM; in the comparison of the LAMA paper all models share the GRU.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
-        num_classes: Number of classes.
         num_heads: Number of attention heads, the paper's r.
         attention_dim: Size of the hidden layer of the attention, the paper's d_a.
-        embedding_dim: Size of the embeddings when no matrix is given.
-        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the embeddings are fine-tuned.
-        gru_units: Units of the GRU per direction.
-        attention_dropout: Share of the attention weights dropped in training.
         attention_regularizer: Penalty on the attention weights; the paper's is
             `AttentionOrthogonality`.
-        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Dropout of the classifier.
-        classifier_activation: Activation of the output; `None` gives logits.
-        name: Name of the model.
-
-    Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`; not compiled.
-
-    Raises:
-        ValueError: For a matrix that does not fit the vocabulary, or sizes that the layers refuse.
 
     Example:
 
@@ -69,9 +51,7 @@ def SAN(
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, section 4.2
     """
-    tokens, embedded = embed_tokens(
-        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
-    )
+    tokens, embedded = embed_tokens(locals())
     states = BidirectionalGRU(gru_units, name="encoder")(embedded)
     vector = StructuredSelfAttentionPooling(
         num_heads,
@@ -80,5 +60,4 @@ def SAN(
         attention_regularizer=attention_regularizer,
         name="pooling",
     )(states)
-    outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
-    return keras.Model(tokens, outputs, name=name)
+    return classifier(locals(), tokens, vector)

@@ -6,14 +6,9 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool._checks import Refused, checked
-from keras_attnpool.layers import HierarchicalEncoder
-from keras_attnpool.models._blocks import (
-    classify,
-    document_inputs,
-    model_on_backbone,
-    tokens_or_backbone,
-)
+from keras_attnpool._checks import Refused
+from keras_attnpool.models._blocks import classifier, documents, tokens_or_backbone
+from keras_attnpool.models._builder import builder
 from keras_attnpool.models._parts import (
     BOTH_DIRECTIONS,
     ENCODER,
@@ -27,7 +22,7 @@ from keras_attnpool.models._parts import (
 from keras_attnpool.types import ActivationLike, RegularizerLike, Tensor
 
 
-@checked(pooling=POOLING, encoder=ENCODER)
+@builder(pooling=POOLING, encoder=ENCODER)
 def TextClassifier(
     vocabulary_size: int | None,
     num_classes: int,
@@ -72,31 +67,19 @@ def TextClassifier(
     zeros at padding. Hyphens are as good as underscores in the short names.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included; `None` on a backbone.
-        num_classes: Number of classes.
         encoder: What makes states `(batch, time, other dim)` of the words' vectors
             `(batch, time, dim)`, or a list of such, in order.
         pooling: What makes one vector of the states.
         attention_regularizer: Penalty on the weights of a pooling that attends, for instance
             `AttentionOrthogonality`; for a pooling by its name.
         embedding_regularizer: Penalty on the heads' vectors, likewise.
-        embedding_dim: Size of the embeddings when no matrix is given.
-        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the embeddings are fine-tuned.
         embedding_dropout: Share of the words' vectors dropped in training.
         hierarchical: Whether a text is sentences of words. Encoder and pooling then make a vector
             of each sentence, and again, with weights of their own, of the sentences' vectors.
         packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
-        backbone: A token encoder in place of the embeddings, or the size of precomputed token
-            features, as in `BackboneClassifier`.
-        sequence_length: Steps of every text, or `None`; for backbones.
-        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`.
-        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         hidden_activation: Activation of that layer.
         dropout: Share of the hidden layer (of the pooled vector when there is none) dropped in
             training.
-        classifier_activation: Activation of the output; `None` gives logits.
-        name: Name of the model.
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, from ids
@@ -104,11 +87,6 @@ def TextClassifier(
         scores `(batch, num_classes)`; not compiled. Layers that come by name are called `encoder`
         (`encoder_0`, ... of several) and `pooling`, those of a hierarchical model's words
         `word_encoder` and `word_pooling`.
-
-    Raises:
-        ValueError: For an unknown name, a configuration that does not fit, an encoder that returns
-            other steps or a pooling that returns no vector, both a vocabulary and a backbone or
-            neither, a matrix that does not fit the vocabulary, or fewer than 2 classes.
 
     Example:
 
@@ -155,27 +133,12 @@ def TextClassifier(
             made("pooling", _renamed(pooling, prefix), f"{prefix}pooling", options), x, mask
         )
 
-    inputs, x, mask = tokens_or_backbone(
-        vocabulary_size,
-        embedding_dim,
-        embeddings,
-        trainable_embeddings,
-        backbone,
-        sequence_length,
-        trainable_backbone,
-    )
+    inputs, x, mask = tokens_or_backbone(locals())
     if embedding_dropout:
         x = keras.layers.Dropout(embedding_dropout, name="embedding_dropout")(x)
     if hierarchical:
-        sentence_encoder = keras.Model(inputs, level(x, mask, "word_"), name="sentence_encoder")
-        inputs = document_inputs(packed)
-        sentences = HierarchicalEncoder(sentence_encoder, name="sentences")
-        x, mask = sentences(inputs), sentences.compute_mask(inputs)
-    vector = level(x, mask)
-    outputs = classify(
-        vector, num_classes, hidden_units, dropout, classifier_activation, hidden_activation
-    )
-    return model_on_backbone(inputs, outputs, name)
+        inputs, x, mask = documents((inputs, x, mask), level, packed)
+    return classifier(locals(), inputs, level(x, mask), hidden_activation)
 
 
 def _renamed(identifier: Any, prefix: str) -> Any:

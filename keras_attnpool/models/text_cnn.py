@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import keras
 import numpy as np
 
-from keras_attnpool._checks import checked
 from keras_attnpool.layers import MaskedMaxPooling1D
-from keras_attnpool.models._blocks import classify, embed_and_mask
+from keras_attnpool.models._blocks import classifier, embed_and_mask
+from keras_attnpool.models._builder import builder
+from keras_attnpool.models._parts import joined, window
 from keras_attnpool.types import ActivationLike
 
 
-@checked()
+@builder()
 def TextCNN(
     vocabulary_size: int,
     num_classes: int,
@@ -32,25 +33,8 @@ def TextCNN(
     so that a text shorter than a window is welcome and padding changes nothing.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
-        num_classes: Number of classes.
         filters: Filters of each width.
         kernel_sizes: Widths of the windows, in tokens.
-        embedding_dim: Size of the embeddings when no matrix is given.
-        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the embeddings are fine-tuned.
-        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Dropout of the classifier.
-        classifier_activation: Activation of the output; `None` gives logits.
-        name: Name of the model.
-
-    Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`; not compiled.
-
-    Raises:
-        ValueError: For a matrix that does not fit the vocabulary, no kernel size, or fewer than 2
-            classes.
 
     Example:
 
@@ -67,20 +51,11 @@ def TextCNN(
           Supervised Text Representations, section 4.2
     """
     # Convolutions know no masks: they see zeros at padding, the pooling is told.
-    tokens, embedded, mask = embed_and_mask(
-        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
-    )
-    pooled = []
-    for size in kernel_sizes:
-        conv = keras.layers.Conv1D(
-            filters,
-            size,
-            padding="same",
-            data_format="channels_last",
-            activation="relu",
-            name=f"conv_{size}",
+    tokens, embedded, mask = embed_and_mask(locals())
+    pooled = [
+        MaskedMaxPooling1D(name=f"pooling_{size}")(
+            window(filters, size, f"conv_{size}")(embedded), mask=mask
         )
-        pooled.append(MaskedMaxPooling1D(name=f"pooling_{size}")(conv(embedded), mask=mask))
-    vector = keras.layers.Concatenate(name="pooling")(pooled) if len(pooled) > 1 else pooled[0]
-    outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
-    return keras.Model(tokens, outputs, name=name)
+        for size in kernel_sizes
+    ]
+    return classifier(locals(), tokens, joined(pooled, "pooling"))

@@ -3,13 +3,14 @@
 import keras
 import numpy as np
 
-from keras_attnpool._checks import Refused, checked, integer
+from keras_attnpool._checks import Refused, integer
 from keras_attnpool.layers import MaskedAveragePooling1D
-from keras_attnpool.models._blocks import classify, embed_and_mask
+from keras_attnpool.models._blocks import classifier, embed_and_mask
+from keras_attnpool.models._builder import builder
 from keras_attnpool.types import ActivationLike
 
 
-@checked(num_layers=integer(0))
+@builder(num_layers=integer(0))
 def TransformerEncoderClassifier(
     vocabulary_size: int,
     num_classes: int,
@@ -35,24 +36,11 @@ def TransformerEncoderClassifier(
     changes the result and an empty text gives the classifier a zero vector.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
-        num_classes: Number of classes.
         max_length: Number of learned positions; a longer input is an error.
         num_heads: Attention heads of each encoder layer; must divide the embeddings' size.
         feedforward_dim: Hidden units of each encoder layer's feed-forward part.
         num_layers: Number of encoder layers; the paper's has 1.
         attention_dropout: Dropout inside the encoder.
-        embedding_dim: Size of the embeddings when no matrix is given.
-        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the embeddings are fine-tuned.
-        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Dropout of the classifier.
-        classifier_activation: Activation of the output; `None` gives logits.
-        name: Name of the model.
-
-    Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`; not compiled.
 
     Raises:
         ImportError: If `keras-hub` is not installed.
@@ -83,9 +71,7 @@ def TransformerEncoderClassifier(
             "pip install keras_attnpool[nlp]"
         ) from error
     # KerasHub reads an explicit padding mask; its position embedding knows no masks.
-    tokens, embedded, mask = embed_and_mask(
-        vocabulary_size, embedding_dim, embeddings, trainable_embeddings
-    )
+    tokens, embedded, mask = embed_and_mask(locals())
     if embedded.shape[-1] % num_heads:
         raise Refused(
             "num_heads",
@@ -97,6 +83,4 @@ def TransformerEncoderClassifier(
         x = TransformerEncoder(
             feedforward_dim, num_heads, dropout=attention_dropout, name=f"encoder_{index}"
         )(x, padding_mask=mask)
-    vector = MaskedAveragePooling1D(name="pooling")(x, mask=mask)
-    outputs = classify(vector, num_classes, hidden_units, dropout, classifier_activation)
-    return keras.Model(tokens, outputs, name=name)
+    return classifier(locals(), tokens, MaskedAveragePooling1D(name="pooling")(x, mask=mask))
