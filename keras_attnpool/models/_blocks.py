@@ -7,6 +7,7 @@ import keras
 
 from keras_attnpool._checks import Refused
 from keras_attnpool.layers import CharacterEmbedding, HierarchicalEncoder, PairMatching
+from keras_attnpool.ops.masking import check_mask_values
 from keras_attnpool.types import ActivationLike, Tensor
 
 
@@ -47,6 +48,44 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
         # On PyTorch a loaded backbone of KerasHub says that it is frozen, and its layers are not.
         encoder.trainable = encoder.trainable
         return cls(**{**config, "encoder": encoder})
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class CheckedMask(keras.layers.Layer):  # type: ignore[misc]
+    """The boolean mask of an input of 0 and 1; refuses other values where they can be read.
+
+    Not public. Keras makes an input what its `dtype` says before any layer sees it: a boolean one
+    would read an additive mask (0 keeps, -1e9 pads) the other way round.
+
+    Args:
+        source: Name of the input.
+        **kwargs: `name`, `dtype` of `keras.layers.Layer`.
+    """
+
+    _has_looked = False
+
+    def __init__(self, source: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.source = source
+        self.built = True
+
+    def call(self, inputs: Tensor) -> Tensor:
+        """Returns the mask, True where a step is kept."""
+        self._look_once(inputs)
+        return keras.ops.cast(inputs, "bool")
+
+    def _look_once(self, mask: Tensor) -> None:
+        """Checks the values; on an accelerator only the first eager call waits for them."""
+        try:
+            if check_mask_values(mask, self.name, wait=not self._has_looked):
+                self._has_looked = True
+        except ValueError as error:
+            where = f"`mask` of layer '{self.name}'"
+            raise ValueError(str(error).replace(where, f"The input '{self.source}'")) from None
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {**super().get_config(), "source": self.source}
 
 
 def embed_tokens(given: dict[str, Any], mask_zero: bool = True) -> tuple[Tensor, Tensor]:
@@ -174,8 +213,9 @@ def encode_tokens(
     """
     if isinstance(backbone, int):
         features = keras.Input((sequence_length, backbone), name="features")
-        mask = keras.Input((sequence_length,), dtype="bool", name="padding_mask")
-        return {"features": features, "padding_mask": mask}, features, mask
+        mask = keras.Input((sequence_length,), dtype="int32", name="padding_mask")
+        inputs = {"features": features, "padding_mask": mask}
+        return inputs, features, CheckedMask("padding_mask", name="mask")(mask)
     backbone.trainable = trainable
     structure = backbone.inputs[0] if isinstance(backbone, keras.Sequential) else backbone.input
     inputs = keras.tree.map_structure(lambda x: _same_input(x, sequence_length), structure)
@@ -196,7 +236,7 @@ def _padding_mask(backbone: keras.Model, inputs: Any, states: Tensor) -> Tensor 
     """The mask of a backbone's tokens, from its inputs; `None` if the states carry their own."""
     for name in ("padding_mask", "attention_mask"):
         if isinstance(inputs, dict) and name in inputs:
-            return keras.ops.cast(inputs[name], "bool")
+            return CheckedMask(name, name="mask")(inputs[name])
     flat = keras.tree.flatten(inputs)
     ids = [x for x in flat if keras.backend.standardize_dtype(x.dtype).startswith("int")]
     if len(flat) == 1 and ids:

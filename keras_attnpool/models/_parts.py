@@ -18,6 +18,7 @@ from keras_attnpool.layers import (
     PositionFusion,
     ShortcutStackedBiLSTM,
 )
+from keras_attnpool.ops._rows import of_any_rows
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import Tensor
 
@@ -173,9 +174,18 @@ def positional(
     return call
 
 
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class WindowConv1D(keras.layers.Conv1D):  # type: ignore[misc]
+    """`keras.layers.Conv1D` that takes a batch without rows on TensorFlow too; not public."""
+
+    def call(self, inputs: Tensor) -> Tensor:
+        """Convolves `(batch, time, dim)`: `(batch, time, filters)`."""
+        return of_any_rows(super().call, inputs)
+
+
 def window(filters: int, size: int, name: str) -> keras.layers.Layer:
     """The convolution of one width, centred on each step."""
-    return keras.layers.Conv1D(
+    return WindowConv1D(
         filters,
         size,
         padding="same",

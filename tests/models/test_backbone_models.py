@@ -362,13 +362,25 @@ def test_layers_of_the_backbone_called_like_those_behind_it_are_an_error():
         models.BackboneClassifier(backbone, 3, pooling="mean")
 
 
+@pytest.mark.parametrize("backbone", [DIM, hub_like()], ids=["features", "backbone"])
+def test_an_additive_mask_is_refused(backbone):
+    """Keras would make -1e9 True. A compiled function cannot look."""
+    model = models.BackboneClassifier(backbone, 3, pooling="mean", sequence_length=TIME)
+    inputs = features() if backbone is DIM else batch()
+    assert np.isfinite(numpy(model(inputs))).all()
+    for worst in (-1e9, np.finfo("float32").min, -np.inf):
+        additive = np.where(inputs["padding_mask"], 0, worst).astype("float32")
+        with pytest.raises(ValueError, match="The input 'padding_mask' must be .* `mask == 0`"):
+            model({**inputs, "padding_mask": additive})
+
+
 def test_unknown_options_are_errors():
     with pytest.raises(ValueError, match="`pooling` of BackboneClassifier.*'sum'"):
         models.BackboneClassifier(DIM, 3, pooling="sum")
     with pytest.raises(ValueError, match="`merge_mode` of AttentionBiLSTM.*'mul'"):
         models.AttentionBiLSTM(20, 3, merge_mode="mul")
-    for encoder in (None, "lstm", [layers.BidirectionalGRU(3), "lstm"]):
-        with pytest.raises(ValueError, match="`encoder` of BackboneClassifier.*a list of layers"):
+    for encoder in (None, "bert", [layers.BidirectionalGRU(3), "bert"]):
+        with pytest.raises(ValueError, match="`encoder` of BackboneClassifier.*a list of them"):
             models.BackboneClassifier(DIM, 3, encoder=encoder)
     for order in (("head",), None, "feature"):
         with pytest.raises(ValueError, match="`order` of SAM"):

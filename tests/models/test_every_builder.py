@@ -36,8 +36,6 @@ def test_what_the_embeddings_hold_for_padding_is_not_seen(name):
 
 @pytest.mark.parametrize("name", BUILDERS)
 def test_a_batch_without_rows(name):
-    if name == "TextCNN" and keras.backend.backend() == "tensorflow":
-        pytest.skip("on TensorFlow Keras's own Conv1D fails on a batch without rows")
     case = catalogue.CASES[name]
     model = case.model()
     none = [x[:0] for x in case.inputs]

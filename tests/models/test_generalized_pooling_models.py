@@ -6,7 +6,7 @@ import pytest
 from backend_functions import STEP_BY_STEP, numpy, predict
 
 from keras_attnpool import models, ops, regularizers
-from keras_attnpool.models._blocks import classify_with_shortcut
+from keras_attnpool.models._blocks import classifier
 
 pytestmark = pytest.mark.every_backend
 
@@ -128,8 +128,11 @@ class TestPair:
 def test_the_snli_classifier_has_the_released_models_size():
     """d = 600 and I = 5 heads: 24,000 numbers a pair."""
     matched = keras.Input((8 * 600 * 5,))
-    outputs = classify_with_shortcut(matched, 3, 600, 0.5, "softmax")
-    assert keras.Model(matched, outputs).count_params() == 29_163_003
+    given = {"num_classes": 3, "hidden_units": 600, "dropout": 0.5, "name": "snli"}
+    model = classifier(
+        {**given, "classifier_activation": "softmax"}, matched, matched, shortcut=True
+    )
+    assert model.count_params() == 29_163_003
 
 
 class TestCharacters:
