@@ -20,3 +20,6 @@ ConstraintLike = str | dict[str, Any] | Callable[..., Any] | None
 
 ActivationLike = str | dict[str, Any] | Callable[..., Any] | None
 """Whatever `keras.activations.get` takes; `None` is the identity."""
+
+LayerLike = str | dict[str, Any] | Callable[..., Any]
+"""A layer's name, its configuration, or the layer itself."""

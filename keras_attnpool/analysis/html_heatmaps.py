@@ -2,47 +2,29 @@
 
 import html
 import os
+import re
+import string
 import unicodedata
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-# Text keeps a contrast of at least 4.5 on the darkest cell of either theme. The first block is the
-# light theme; the same variables, set anew, are the dark one. Sites that switch by hand
-# (mkdocs-material, JupyterLab) say so in an attribute, which then wins.
-_LIGHT = "--bg:#fff;--fg:#1a1a1a;--dim:#595959;--line:#d0d0d0;--pos:255 140 0;--neg:90 160 255;"
-_DARK = "--bg:#161616;--fg:#f2f2f2;--dim:#b0b0b0;--line:#444;--pos:176 68 0;--neg:20 90 190;"
-STYLE = (
-    "<style>"
-    f".attn-map{{{_LIGHT}"
-    "background:var(--bg);color:var(--fg);border:1px solid var(--line);border-radius:6px;"
-    "margin:1em 0;padding:.7em .9em;font:15px/1.75 system-ui,sans-serif;overflow-wrap:anywhere}"
-    f"@media(prefers-color-scheme:dark){{.attn-map{{{_DARK}}}}}"
-    f"[data-md-color-scheme=default] .attn-map,[data-jp-theme-light=true] .attn-map{{{_LIGHT}}}"
-    f"[data-md-color-scheme=slate] .attn-map,[data-jp-theme-light=false] .attn-map{{{_DARK}}}"
-    ".attn-map figcaption{margin-bottom:.4em}"
-    ".attn-map figcaption b{display:block}"
-    ".attn-map .head{margin:.5em 0}"
-    ".attn-map .row{display:flex;gap:.8em;margin:.15em 0}"
-    ".attn-map .name{flex:0 0 6.5em;color:var(--dim);font-size:13px}"
-    ".attn-map p{flex:1;min-width:0;margin:0;color:var(--fg)}"
-    ".attn-map i{font-style:normal;padding:.1em .2em;border-radius:3px;"
-    "-webkit-box-decoration-break:clone;box-decoration-break:clone;"
-    "background:rgb(var(--pos)/var(--w,0))}"
-    ".attn-map i.n{background:rgb(var(--neg)/var(--w,0))}"
-    ".attn-map summary{color:var(--dim);font-size:13px;cursor:pointer}"
-    ".attn-map .scale{display:flex;flex-wrap:wrap;align-items:center;gap:.2em .6em;margin-top:.6em;"
-    "color:var(--dim);font-size:13px}"
-    ".attn-map .bar{flex:0 1 10em;min-width:5em;height:.8em;border:1px solid var(--line);"
-    "background:linear-gradient(90deg,rgb(var(--pos)/0),rgb(var(--pos)/1))}"
-    ".attn-map .bar.n{background:linear-gradient(90deg,rgb(var(--neg)/1),rgb(var(--neg)/0) 50%,"
-    "rgb(var(--pos)/0) 50%,rgb(var(--pos)/1))}"
-    "@media(max-width:36em){.attn-map .row{flex-direction:column;gap:0}.attn-map .name{flex:none}}"
-    "</style>"
-)
+
+def _resource(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _packed(name: str) -> str:
+    """A style sheet without comments and line ends: Markdown would take them for its own."""
+    return re.sub(r"/\*.*?\*/|\n", "", _resource(name), flags=re.DOTALL)
+
+
+_RULES = _packed("heatmap.css")
+STYLE = f"<style>{_RULES}</style>"
 # More cells than this are folded up: the mean is what one looks at first.
 _OPEN_CELLS = 1500
 
@@ -153,23 +135,25 @@ def heatmap_page(
             "heatmap_page expects `heatmaps` as a list of strings from heatmap_html. Received: "
             f"{type(heatmaps).__name__}"
         )
-    name = html.escape(visible(title))
     path = Path(path)
-    path.write_text(
-        '<!doctype html>\n<html lang="und"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        # Nothing can be loaded or run, whatever a text holds.
-        '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none';style-src 'unsafe-inline'\">"
-        f"<title>{name}</title>"
-        "<style>body{max-width:60rem;margin:0 auto;padding:1rem;font-family:system-ui,sans-serif}"
-        f"</style>{STYLE}</head><body><h1><bdi>{name}</bdi></h1>\n"
-        + "\n".join(piece.removeprefix(STYLE) for piece in heatmaps)
-        + "\n</body></html>\n",
-        encoding="utf-8",
-    )
+    path.write_text(page(title, "\n".join(heatmaps), lang="und"), encoding="utf-8", newline="\n")
     return path
+
+
+def page(title: str, content: str, lang: str) -> str:
+    """A page on which nothing can be loaded or run, whatever a text in it holds.
+
+    Args:
+        title: Title and heading, plain text.
+        content: HTML, heat maps among it; their style is set once.
+        lang: The page's language.
+    """
+    return string.Template(_resource("page.html")).substitute(
+        title=html.escape(visible(title)),
+        content=content.replace(STYLE, ""),
+        lang=lang,
+        style=_RULES + _packed("page.css"),
+    )
 
 
 def visible(text: str) -> str:
@@ -219,8 +203,8 @@ def _row(
     lines, start = [], 0
     for length in lengths:
         share = np.abs(row[start : start + length]).sum() / total if total else 0.0
-        shown = f"{share:.0%}" if start or not name else f"{name}: {share:.0%}"
-        lines.append(_line(shown, cells[start : start + length]))
+        caption = f"{share:.0%}" if start or not name else f"{name}: {share:.0%}"
+        lines.append(_line(caption, cells[start : start + length]))
         start += length
     return f'<div class="head">{"".join(lines)}</div>'
 

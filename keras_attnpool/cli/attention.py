@@ -54,12 +54,12 @@ def read_attention(name: str, model: keras.Model, ids: npt.NDArray[Any]) -> Atte
         ids: Integer array `(texts, time)`, 0 = padding.
     """
     layer = LAYERS[name]
-    shown = analysis.attention_model(model, layer)
+    reader = analysis.attention_model(model, layer)
     heads, predictions = [], []
     # Reduced chunk by chunk: weights between all pairs of words take much room.
     for start in range(0, len(ids), CHUNK):
         rows = ids[start : start + CHUNK]
-        probabilities, scores = shown.predict(rows, verbose=0)
+        probabilities, scores = reader.predict(rows, verbose=0)
         heads.append(_by_head(np.asarray(scores[layer][0]), rows != 0))
         predictions.append(probabilities)
     by_head = np.concatenate(heads)

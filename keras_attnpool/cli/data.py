@@ -10,7 +10,7 @@ import numpy as np
 
 from keras_attnpool import corpora, datasets
 from keras_attnpool.cli.errors import CommandError, reported
-from keras_attnpool.cli.options import FILE_OPTIONS, flag
+from keras_attnpool.cli.options import FILE_OPTIONS, Options, flag
 from keras_attnpool.datasets import LabeledTexts
 
 VALIDATION_SHARE = 0.1
@@ -25,7 +25,7 @@ HEADER_TEXTS = set(
     "text texts body content sentence sentences review reviews message comment title document "
     "question description tweet x".split()
 )
-SHOWN = 5
+MOST_LISTED = 5
 
 
 class Data(NamedTuple):
@@ -50,7 +50,7 @@ class Data(NamedTuple):
         return content.hexdigest()
 
 
-def load(options: dict[str, Any]) -> tuple[Data, list[str]]:
+def load(options: Options) -> tuple[Data, list[str]]:
     """The data that the options name, and what looks wrong in a file of the user's.
 
     Raises:
@@ -58,23 +58,23 @@ def load(options: dict[str, Any]) -> tuple[Data, list[str]]:
     """
     remarks: list[str] = []
     with reported():
-        if options["file"]:
-            whole = _load_file(options["file"], options)
+        if options.file:
+            whole = _load_file(options.file, options)
             remarks = header_remark(whole) or swap_remark(whole)
-            if options["test"]:
-                test = _load_file(options["test"], options, label_names=whole.label_names)
-                if os.path.samefile(options["file"], options["test"]):
+            if options.test:
+                test = _load_file(options.test, options, label_names=whole.label_names)
+                if os.path.samefile(options.file, options.test):
                     remarks.append("--test is FILE itself: scores tell what was remembered")
             else:
-                whole, test = whole.split(TEST_SHARE, options["seed"])
-        elif options["dataset"]:
-            whole, test = (_load_public(options["dataset"], split) for split in ("train", "test"))
+                whole, test = whole.split(TEST_SHARE, options.seed)
+        elif options.dataset:
+            whole, test = (_load_public(options.dataset, split) for split in ("train", "test"))
         else:
-            whole = corpora.reviews(options["train_size"], seed=REVIEW_SEEDS["train"])
-            test = corpora.reviews(options["test_size"], seed=REVIEW_SEEDS["test"])
-        train, validation = whole.split(VALIDATION_SHARE, options["seed"])
+            whole = corpora.reviews(options.train_size, seed=REVIEW_SEEDS["train"])
+            test = corpora.reviews(options.test_size, seed=REVIEW_SEEDS["test"])
+        train, validation = whole.split(VALIDATION_SHARE, options.seed)
     data = Data(train, validation, test)
-    if options["file"] and not remarks:
+    if options.file and not remarks:
         remarks = class_remarks(data) + overlap_remarks(data)
     return data, remarks
 
@@ -93,13 +93,13 @@ def header_remark(whole: LabeledTexts) -> list[str]:
 
 def swap_remark(whole: LabeledTexts) -> list[str]:
     """Whether labels look like texts: all but each its own, or the longer of the two."""
-    found = np.unique(whole.labels)
+    labels = np.unique(whole.labels)
     mean_label = np.mean([len(whole.label_names[label]) for label in whole.labels])
-    many = len(whole) > 9 and 2 * len(found) > len(whole)
+    many = len(whole) > 9 and 2 * len(labels) > len(whole)
     if not many and mean_label <= np.mean([len(text) for text in whole.texts]):
         return []
     what = (
-        f"there are {len(found)} classes for {len(whole)} texts"
+        f"there are {len(labels)} classes for {len(whole)} texts"
         if many
         else "labels are longer than texts"
     )
@@ -122,9 +122,9 @@ def class_remarks(data: Data) -> list[str]:
     ]:
         if chosen.any():
             listed = [repr(names[label]) for label in np.flatnonzero(chosen)]
-            more = ", ..." if len(listed) > SHOWN else ""
+            more = ", ..." if len(listed) > MOST_LISTED else ""
             number = "1 class" if len(listed) == 1 else f"{len(listed)} classes"
-            remarks.append(f"{number} {what}: {', '.join(listed[:SHOWN])}{more}")
+            remarks.append(f"{number} {what}: {', '.join(listed[:MOST_LISTED])}{more}")
     return remarks
 
 
@@ -154,14 +154,14 @@ def _load_public(name: str, split: str) -> LabeledTexts:
     raise CommandError(f"--dataset {name} holds pairs of sentences, not single texts")
 
 
-def _load_file(path: str, options: dict[str, Any], **kwargs: Any) -> LabeledTexts:
+def _load_file(path: str, options: Options, **kwargs: Any) -> LabeledTexts:
     suffix = Path(path.lower().removesuffix(".gz")).suffix
     if suffix not in LOADERS:
         endings = ", ".join(LOADERS)
         raise CommandError(f"{path}: expects a name that ends in one of {endings} (or with .gz)")
     for name in FILE_OPTIONS[1:]:
-        if options[name] is not None:
-            kwargs[name] = options[name]
+        if getattr(options, name) is not None:
+            kwargs[name] = getattr(options, name)
     try:
         return LOADERS[suffix](path, **kwargs)
     except ValueError as error:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool import analysis
+from keras_attnpool._files import whole_file
 from keras_attnpool.analysis.html_heatmaps import visible
 from keras_attnpool.cli import runs
 from keras_attnpool.cli.attention import (
@@ -80,14 +81,14 @@ def explain(given: dict[str, Any]) -> int:
         weights = analysis.gradient_saliency(model, ids, predictions.argmax(axis=1))
         rows = weights[:, None]
     heatmaps: list[str] = []
-    shown: list[npt.NDArray[np.float32]] = []
+    word_weights: list[npt.NDArray[np.float32]] = []
     for index, (content, words) in enumerate(
         zip(texts, words_of(tokenizer, texts, ids), strict=True)
     ):
         label = config["label_names"][int(predictions[index].argmax())]
         probability = f"{predictions[index].max():.4f}"
         own = weights[index, : len(words)]
-        shown.append(own)
+        word_weights.append(own)
         print(field(label), probability, _shortened(content), sep="\t")
         for word, number in _strongest(words, own):
             print(f"  {number:{FORMATS[method]}}  {visible(word)}")
@@ -107,9 +108,9 @@ def explain(given: dict[str, Any]) -> int:
                 label=" ".join(notes) or None,
             )
         )
-    with runs.whole_file(out) as temporary:
+    with whole_file(out) as temporary:
         analysis.heatmap_page(heatmaps, temporary, title=TITLES[method].format(name))
-    remark = flat_remark(shown) if method == "attention" else None
+    remark = flat_remark(word_weights) if method == "attention" else None
     print(f"\n{LEGENDS[method]}", *filter(None, [remark]), f"Heat maps: {out}", sep="\n")
     sys.stdout.flush()
     return 0
@@ -153,5 +154,5 @@ def _notes(words: list[str], length: int, unknown: str) -> list[str]:
 
 
 def _shortened(content: str) -> str:
-    shown = field(" ".join(content.split()))
-    return shown if len(shown) <= PRINTED_CHARACTERS else f"{shown[:PRINTED_CHARACTERS]} ..."
+    line = field(" ".join(content.split()))
+    return line if len(line) <= PRINTED_CHARACTERS else f"{line[:PRINTED_CHARACTERS]} ..."

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from keras_attnpool import models, regularizers
 from keras_attnpool.cli.errors import CommandError
-from keras_attnpool.cli.options import flag
+from keras_attnpool.cli.options import Options, flag
 
 MODELS: dict[str, Callable[..., keras.Model]] = {
     "lama": models.LAMA,
@@ -49,28 +49,28 @@ def baseline_of(name: str) -> str | None:
     return BASELINE if name in SAME_ENCODER else WITHOUT_ENCODER
 
 
-def check_taken(given: dict[str, Any], options: dict[str, Any]) -> None:
+def check_arguments(given: dict[str, Any], options: Options) -> None:
     """Refuses options that the model does not have."""
     asked = {flag(name): argument for name, argument in ARGUMENTS.items() if name in given}
-    if options["penalty"] != "none":
-        asked[f"--penalty {options['penalty']}"] = PENALTIES[options["penalty"]][0]
+    if options.penalty != "none":
+        asked[f"--penalty {options.penalty}"] = PENALTIES[options.penalty][0]
     for typed, argument in asked.items():
-        takers = [name for name, builder in MODELS.items() if argument in _arguments(builder)]
-        if options["model"] not in takers:
+        able = [name for name, builder in MODELS.items() if argument in _arguments(builder)]
+        if options.model not in able:
             raise CommandError(
-                f"--model {options['model']} does not take {typed}; {', '.join(takers)} do"
+                f"--model {options.model} does not take {typed}; {', '.join(able)} do"
             )
 
 
-def embedding_dim(options: dict[str, Any]) -> int:
+def embedding_dim(options: Options) -> int:
     """Size of a word's vector."""
-    own = _arguments(MODELS[options["model"]])["embedding_dim"]
-    return int(options["embedding_dim"] or own)
+    own = _arguments(MODELS[options.model])["embedding_dim"]
+    return int(options.embedding_dim or own)
 
 
 def build(
     name: str,
-    options: dict[str, Any],
+    options: Options,
     vocabulary_size: int,
     num_classes: int,
     vectors: npt.NDArray[np.float32] | None,
@@ -78,7 +78,7 @@ def build(
     """The model, or what it is compared with: of the same sizes, from the same first weights.
 
     Args:
-        name: `options["model"]`, or its `baseline_of`.
+        name: `options.model`, or its `baseline_of`.
         options: The options of `train`.
         vocabulary_size: Number of word ids.
         num_classes: Number of classes.
@@ -86,24 +86,24 @@ def build(
     """
     builder = MODELS[name] if name in MODELS else MODELS["average"]
     if name == BASELINE:
-        builder = MODELS[SAME_ENCODER[options["model"]]]
-    taken = _arguments(builder)
+        builder = MODELS[SAME_ENCODER[options.model]]
+    names = _arguments(builder)
     arguments = {
-        argument: options[option]
+        argument: getattr(options, option)
         for option, argument in ARGUMENTS.items()
-        if argument in taken and options[option] is not None
+        if argument in names and getattr(options, option) is not None
     }
     arguments["embedding_dim"] = embedding_dim(options)
     if arguments.get("hidden_units") == 0:
         arguments["hidden_units"] = None
-    if name == BASELINE and "pooling" in taken:
+    if name == BASELINE and "pooling" in names:
         arguments["pooling"] = "mean"
-    if options["penalty"] != "none" and name in MODELS:
-        hook, penalty = PENALTIES[options["penalty"]]
-        arguments[hook] = penalty(options["penalty_factor"])
-    if "max_length" in taken:
-        arguments["max_length"] = options["max_length"]
-    keras.utils.set_random_seed(options["seed"])
+    if options.penalty != "none" and name in MODELS:
+        hook, penalty = PENALTIES[options.penalty]
+        arguments[hook] = penalty(options.penalty_factor)
+    if "max_length" in names:
+        arguments["max_length"] = options.max_length
+    keras.utils.set_random_seed(options.seed)
     return builder(vocabulary_size, num_classes, embeddings=vectors, **arguments)
 
 

@@ -53,8 +53,8 @@ def predict(given: dict[str, Any]) -> int:
                 answer |= {"probabilities": probabilities, "text": content}
                 print(json.dumps(answer))
             else:
-                shown = field(" ".join(content.split()))
-                print(field(label), f"{probabilities[label]:.4f}", shown, sep="\t")
+                line = field(" ".join(content.split()))
+                print(field(label), f"{probabilities[label]:.4f}", line, sep="\t")
         sys.stdout.flush()
     return 0
 
@@ -119,6 +119,6 @@ def _read(path: str, encoding: str) -> Iterator[str]:
 
 def field(content: str) -> str:
     """A label or a text as part of one line, which neither terminal nor spreadsheet obeys."""
-    shown = visible(content)
-    is_formula = shown.startswith(("=", "+", "-", "@")) and not NUMBER.fullmatch(shown)
-    return f"'{shown}" if is_formula else shown
+    line = visible(content)
+    is_formula = line.startswith(("=", "+", "-", "@")) and not NUMBER.fullmatch(line)
+    return f"'{line}" if is_formula else line

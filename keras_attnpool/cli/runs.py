@@ -18,6 +18,7 @@ from keras_attnpool import layers as layers
 from keras_attnpool import models as models
 from keras_attnpool import regularizers as regularizers
 from keras_attnpool import text
+from keras_attnpool._files import whole_file
 from keras_attnpool.cli.errors import CommandError, reported
 
 CONFIG = "config.json"
@@ -49,13 +50,13 @@ def owned(run: Path) -> Iterator[None]:
     run.mkdir(parents=True, exist_ok=True)
     path = run / LOCK
     path.touch()
-    found = path.stat().st_ino
+    inode = path.stat().st_ino
     lock = sqlite3.connect(path, timeout=0, isolation_level=None)
     try:
         lock.execute("PRAGMA journal_mode=MEMORY")  # no second file
         lock.execute("BEGIN EXCLUSIVE")
         # The file may have been removed meanwhile, by the owner before us: then nobody sees it.
-        is_ours = path.exists() and path.stat().st_ino == found
+        is_ours = path.exists() and path.stat().st_ino == inode
     except sqlite3.Error as error:
         is_ours = False
         if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
@@ -81,17 +82,6 @@ def owned(run: Path) -> Iterator[None]:
             if any(folder.iterdir()):
                 break
             folder.rmdir()
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Gives a temporary path to write to; it becomes `path` when all went well."""
-    temporary = path.with_name(f".{os.getpid()}.{path.name}")  # known to `remove_leftovers`
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -169,11 +159,20 @@ def load_model(path: Path) -> keras.Model:
     Raises:
         CommandError: If the file is damaged, or holds code, which Keras does not run.
     """
-    try:
+    with readable(path):
         return keras.saving.load_model(path, compile=False)
-    except Exception as error:  # whatever Keras's readers of zip, JSON and HDF5 make of a file
+
+
+@contextmanager
+def readable(path: Path, otherwise: str = "") -> Iterator[None]:
+    """Makes whatever Keras's readers of zip, JSON and HDF5 make of a file a `CommandError`."""
+    try:
+        yield
+    except Exception as error:
         reason = " ".join(str(error).split())[:300]
-        raise CommandError(f"{path} cannot be loaded ({type(error).__name__}: {reason})") from error
+        raise CommandError(
+            f"{path} cannot be loaded ({type(error).__name__}: {reason}){otherwise}"
+        ) from error
 
 
 def remove_run(run: Path) -> None:
@@ -188,9 +187,7 @@ def remove_run(run: Path) -> None:
 
 def remove_leftovers(run: Path) -> None:
     """Removes the temporary files of a `train` that was killed, and of nothing that still runs."""
-    leftover = re.compile(
-        rf"\.\d+\.(.+\.(json|h5|keras|png)|{re.escape(REPORT)})|\.{re.escape(VOCABULARY)}\.\d+\.tmp"
-    )
+    leftover = re.compile(rf"\.\d+\.(.+\.(json|h5|keras|png)|{re.escape(REPORT)})")
     for folder in (run, run / RESUME):
         if folder.is_dir() and not folder.is_symlink():
             for path in folder.iterdir():
@@ -200,142 +197,11 @@ def remove_leftovers(run: Path) -> None:
 
 def remove_resume(run: Path) -> None:
     """Removes what only an unfinished run needs."""
-    folder, leaving = run / RESUME, run / f".{RESUME}"
-    shutil.rmtree(leaving, ignore_errors=True)
+    folder, old = run / RESUME, run / f".{RESUME}"
+    shutil.rmtree(old, ignore_errors=True)
     if folder.is_symlink():
         folder.unlink()
     elif folder.exists():
         # At once: what is left of a folder half removed must not look like a run to go on with.
-        os.replace(folder, leaving)
-        shutil.rmtree(leaving, ignore_errors=True)
-
-
-class Checkpoint:
-    """How far the training of one network has come, kept on disk epoch by epoch.
-
-    What early stopping has to know all follows from the history.
-
-    Args:
-        run: The run folder.
-        name: Name of the network.
-        best: Where the model of the best epoch is kept.
-        resume: Whether to go on from what is on disk.
-    """
-
-    def __init__(self, run: Path, name: str, best: Path, resume: bool) -> None:
-        self.best = best
-        self.history: dict[str, list[float]] = {}
-        self._generators: list[list[int]] = []
-        self._folder = run / RESUME
-        self._path = self._folder / f"{name}.json"
-        if resume and self._path.is_file():
-            self.history, self._generators = _read_state(self._path)
-
-    @property
-    def epochs(self) -> int:
-        """Number of finished epochs."""
-        return len(self.history.get("loss", ()))
-
-    @property
-    def best_epoch(self) -> int:
-        """The epoch (from 1) of the best validation accuracy; of equal ones the lowest loss."""
-        return _best_epoch(self.history)
-
-    @property
-    def epochs_since_best(self) -> int:
-        """Number of epochs after the best one."""
-        return self.epochs - self.best_epoch
-
-    def summary(self) -> dict[str, Any]:
-        """What the metrics say of the training."""
-        return {
-            "epochs": self.epochs,
-            "best_epoch": self.best_epoch,
-            "seconds": round(sum(self.history["seconds"]), 2),
-            "history": self.history,
-        }
-
-    def add(self, model: keras.Model, logs: dict[str, float]) -> None:
-        """Keeps a finished epoch: the model if it is the best so far, and what it takes to go on.
-
-        Args:
-            model: The compiled model.
-            logs: Losses, accuracies and seconds of the epoch.
-        """
-        history = {
-            name: [*self.history.get(name, ()), float(value)] for name, value in logs.items()
-        }
-        epoch = self.epochs + 1
-        self._folder.mkdir(exist_ok=True)
-        if _best_epoch(history) == epoch:
-            with whole_file(self.best) as temporary:
-                model.save(temporary)
-        with whole_file(self._weights(epoch)) as temporary:
-            model.save_weights(temporary)
-        # Only now does the epoch count, and only then can the weights before it go.
-        generators = [keras.ops.convert_to_numpy(state).tolist() for state in _generators(model)]
-        write_json(self._path, {"history": history, "generators": generators})
-        self.history, self._generators = history, generators
-        self._weights(epoch - 1).unlink(missing_ok=True)
-
-    def restore(self, model: keras.Model) -> None:
-        """Puts the state at the end of the last finished epoch into a compiled model.
-
-        These are the weights, the optimizer's state, and those of the generators of random numbers,
-        which `save_weights` leaves out.
-        """
-        path = self._weights(self.epochs)
-        model.optimizer.build(model.trainable_variables)
-        try:
-            model.load_weights(path)
-            for state, value in zip(_generators(model), self._generators, strict=True):
-                state.assign(value)
-        except Exception as error:  # as in `load_model`
-            reason = " ".join(str(error).split())[:300]
-            raise CommandError(
-                f"{path} cannot be loaded ({type(error).__name__}: {reason}): the run cannot be "
-                "resumed; --overwrite starts it anew"
-            ) from error
-
-    def _weights(self, epoch: int) -> Path:
-        return self._path.with_name(f"{self._path.stem}-{epoch}.weights.h5")
-
-
-def _generators(model: keras.Model) -> list[keras.Variable]:
-    """The states of the model's generators of random numbers, those of dropout for one."""
-    weights = {id(weight) for weight in model.weights}
-    return [variable for variable in model.variables if id(variable) not in weights]
-
-
-def _read_state(path: Path) -> tuple[dict[str, list[float]], list[list[int]]]:
-    """What `Checkpoint.add` wrote.
-
-    Raises:
-        CommandError: If it is something else.
-    """
-    try:
-        state = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(state, dict) or not {"history", "generators"} <= set(state):
-            raise ValueError("expects a history and the states of the generators")
-        history = {
-            name: [float(value) for value in column] for name, column in state["history"].items()
-        }
-        if len({len(column) for column in history.values()}) != 1 or not {
-            "loss",
-            "val_loss",
-            "val_accuracy",
-            "seconds",
-        } <= set(history):
-            raise ValueError("expects losses, accuracies and seconds of every epoch")
-        generators = [[int(value) for value in each] for each in state["generators"]]
-    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise CommandError(
-            f"{path} is damaged ({error}): the run cannot be resumed; --overwrite starts it anew"
-        ) from error
-    return history, generators
-
-
-def _best_epoch(history: dict[str, list[float]]) -> int:
-    scores = zip(history["val_accuracy"], history["val_loss"], strict=True)
-    ranked = [(accuracy, -loss) for accuracy, loss in scores]
-    return 1 + ranked.index(max(ranked))
+        os.replace(folder, old)
+        shutil.rmtree(old, ignore_errors=True)

@@ -1,12 +1,13 @@
 """The cache's file format: gzipped, tab-separated UTF-8 rows that end in LF."""
 
+import contextlib
 import gzip
 import hashlib
-import os
-import tempfile
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+from keras_attnpool._files import whole_file
 
 Row = Sequence[str]
 
@@ -41,19 +42,9 @@ def read(path: Path) -> tuple[list[list[str]], str]:
 
 def write_all(tables: dict[Path, Iterable[Row]]) -> None:
     """Write tables; each file appears whole, and none unless all could be written."""
-    done: dict[Path, str] = {}
-    try:
+    with contextlib.ExitStack() as files:
         for path, rows in tables.items():
             path.parent.mkdir(parents=True, exist_ok=True)
-            handle, done[path] = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-            with (
-                os.fdopen(handle, "wb") as file,
-                gzip.GzipFile("", "wb", 9, file, mtime=0) as packed,
-            ):
+            temporary = files.enter_context(whole_file(path))
+            with open(temporary, "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
                 packed.write(pack(rows))
-            os.chmod(done[path], 0o644)
-        for path in tables:
-            os.replace(done.pop(path), path)
-    finally:
-        for leftover in done.values():
-            os.unlink(leftover)

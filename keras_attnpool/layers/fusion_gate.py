@@ -99,7 +99,7 @@ class FusionGate(FusionBase):
             self.attention_bias = self._add_bias("attention_bias", (dim,))
             self.output_bias = self._add_bias("output_bias", (dim,))
 
-    def call(
+    def call(  # type: ignore[override]
         self,
         inputs: Tensor,
         attention: Tensor,

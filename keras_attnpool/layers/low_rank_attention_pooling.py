@@ -157,7 +157,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         if self.use_hidden:
             self.hidden = self._hidden_dense(dim, "tanh", inputs_shape, self.hidden_initializer)
 
-    def call(
+    def call(  # type: ignore[override]
         self,
         inputs: Tensor,
         mask: Tensor | None = None,

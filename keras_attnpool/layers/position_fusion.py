@@ -107,7 +107,7 @@ class PositionFusion(FusionBase):
         if self.use_bias:
             self.bias = self._add_bias("bias", (size,))
 
-    def call(
+    def call(  # type: ignore[override]
         self,
         attentions: Sequence[Tensor],
         tokens: Tensor,

@@ -2,8 +2,8 @@
 
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, cast
 
 import keras
 
@@ -20,13 +20,10 @@ from keras_attnpool.layers import (
 )
 from keras_attnpool.ops._rows import of_any_rows
 from keras_attnpool.ops.masking import zero_masked
-from keras_attnpool.types import Tensor
-
-LayerLike = str | dict[str, Any] | keras.layers.Layer
-"""A name, a configuration, or an instance."""
+from keras_attnpool.types import LayerLike, Tensor
 
 # What turns states and their mask into states, or into a vector.
-Part = keras.layers.Layer | Callable[[Tensor, Tensor | None], Tensor]
+Part = Callable[..., Any]
 BOTH_DIRECTIONS = (
     BidirectionalGRU,
     BidirectionalLSTM,
@@ -275,9 +272,10 @@ def made(
         ValueError: If the configuration does not fit.
     """
     options = options or {}
+    taken: Collection[str]
     whole = isinstance(identifier, dict) and "module" in identifier
     if isinstance(identifier, keras.layers.Layer) or whole:
-        make, config, taken = keras.saving.deserialize_keras_object, {"config": identifier}, {}
+        make, config, taken = keras.saving.deserialize_keras_object, {"config": identifier}, ()
     else:
         make, config = _meant(argument, identifier)
         config |= {"name": name} if inspect.isclass(make) else {"prefix": f"{name}_"}
@@ -289,9 +287,9 @@ def made(
             f"{argument}={identifier!r}, {option}={options[option]!r}",
         )
     if isinstance(identifier, keras.layers.Layer):
-        return identifier
+        return cast(Part, identifier)
     try:
-        return make(**config, **options)
+        return cast(Part, make(**config, **options))
     except (ValueError, TypeError) as error:
         raise Refused(
             argument, "have a config that fits", f"{argument}={identifier!r} ({error})"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import keras
 
 from keras_attnpool.models._builder import builder
-from keras_attnpool.models._parts import ENCODER, POOLING, LayerLike
+from keras_attnpool.models._parts import ENCODER, POOLING
 from keras_attnpool.models.text_classifier import TextClassifier
-from keras_attnpool.types import ActivationLike
+from keras_attnpool.types import ActivationLike, LayerLike
 
 
 @builder(pooling=POOLING, encoder=ENCODER)

@@ -1,5 +1,7 @@
 """HCAN: convolutional attention over words, then over sentences."""
 
+from typing import Any
+
 import keras
 import numpy as np
 
@@ -104,7 +106,11 @@ def HCAN(
 
     def level(x: Tensor, mask: Tensor | None, prefix: str = "") -> Tensor:
         max_length = max_words if prefix or not hierarchical else max_sentences
-        sizes = {"num_heads": num_heads, "filters": filters, "kernel_size": kernel_size}
+        sizes: dict[str, Any] = {
+            "num_heads": num_heads,
+            "filters": filters,
+            "kernel_size": kernel_size,
+        }
         x = AddPositionEmbedding(max_length, name=f"{prefix}positions")(x)
         if dropout:
             x = keras.layers.Dropout(dropout, name=f"{prefix}dropout")(x)

@@ -1,6 +1,7 @@
 """SAM: feature-wise and token-wise attention behind a token encoder."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import keras
 
@@ -92,7 +93,11 @@ def SAM(
     if dropout:
         x = keras.layers.Dropout(dropout, name="states_dropout")(x)
     if order:
-        sizes = {"reduction": reduction, "threshold": threshold, "hidden_dim": hidden_dim}
+        sizes: dict[str, Any] = {
+            "reduction": reduction,
+            "threshold": threshold,
+            "hidden_dim": hidden_dim,
+        }
         x = with_mask(
             SequentialAttention(order=order, mode=mode, **sizes, name="attention"), x, mask
         )

@@ -13,13 +13,12 @@ from keras_attnpool.models._parts import (
     BOTH_DIRECTIONS,
     ENCODER,
     POOLING,
-    LayerLike,
     Part,
     encode,
     made,
     pool,
 )
-from keras_attnpool.types import ActivationLike, RegularizerLike, Tensor
+from keras_attnpool.types import ActivationLike, LayerLike, RegularizerLike, Tensor
 
 
 @builder(pooling=POOLING, encoder=ENCODER)

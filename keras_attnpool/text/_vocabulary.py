@@ -10,6 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from keras_attnpool._files import whole_file
+
 PADDING = "[PAD]"
 UNKNOWN = "[UNK]"
 
@@ -155,13 +157,9 @@ class Vocabulary:
             "lowercase": self._lowercase,
             "vocabulary": self._vocabulary,
         }
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        try:
+        with whole_file(path) as temporary:
             text = json.dumps(content, ensure_ascii=False, indent=0)
             temporary.write_text(text + "\n", encoding="utf-8", newline="\n")
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

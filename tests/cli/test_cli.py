@@ -16,7 +16,9 @@ import pytest
 
 import keras_attnpool
 from keras_attnpool import corpora, datasets
-from keras_attnpool.cli import data, main, options, runs, train
+from keras_attnpool.cli import checkpoints, data, main, train
+from keras_attnpool.cli.checkpoints import Checkpoint
+from keras_attnpool.cli.options import DEFAULTS, Options
 
 pytestmark = pytest.mark.one_backend("test_smoke.py trains and predicts under every backend")
 
@@ -60,7 +62,7 @@ def test_run_folder(trained):
         "heads.png",
     }
     config, metrics = read(trained / "config.json"), read(trained / "metrics.json")
-    assert config["options"].keys() == options.DEFAULTS.keys()
+    assert config["options"].keys() == DEFAULTS.keys()
     assert config["options"]["seed"] == 3 and config["options"]["patience"] == 3
     assert config["label_names"][0] == "1 star"
     assert config["backend"] == keras.config.backend()
@@ -144,7 +146,7 @@ def test_train_on_tsv(tmp_path, capsys):
 def test_public_set(monkeypatch):
     parts = {"train": corpora.reviews(40, seed=5), "test": corpora.reviews(6, seed=6)}
     monkeypatch.setattr(datasets, "load", lambda name, split: parts[split])
-    loaded, remarks = data.load(options.DEFAULTS | {"dataset": "r8"})
+    loaded, remarks = data.load(Options(dataset="r8"))
     assert remarks == []
     assert loaded.sizes == {"train": 36, "validation": 4, "test": 6}
     assert loaded.test.texts == parts["test"].texts
@@ -216,10 +218,10 @@ def interrupt(monkeypatch, epoch):
     """Presses Ctrl-C in the second batch of an epoch (from 0)."""
 
     def on_train_batch_end(self, batch, logs=None):
-        if batch == 1 and self.checkpoint.epochs == epoch:
+        if batch == 1 and self.epochs == epoch:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(train._Epochs, "on_train_batch_end", on_train_batch_end)
+    monkeypatch.setattr(Checkpoint, "on_train_batch_end", on_train_batch_end)
 
 
 @pytest.fixture(scope="module")
@@ -316,8 +318,8 @@ def test_early_stopping(tmp_path):
     model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
     model.compile("adam", "mse")
     run = tmp_path
-    checkpoint = runs.Checkpoint(run, "model", run / "model.keras", resume=False)
-    callback = train._Epochs(checkpoint, {"patience": 2, "seed": 0}, begin=None)
+    options = Options(patience=2)
+    callback = Checkpoint(run, "model", run / "model.keras", options, resume=False)
     callback.set_model(model)
     # The third epoch is as accurate as the second at a lower loss; the two after it are not.
     values = [(0.4, 1.0), (0.6, 0.9), (0.6, 0.8), (0.6, 0.85), (0.5, 0.1)]
@@ -328,8 +330,8 @@ def test_early_stopping(tmp_path):
         callback.on_epoch_end(epoch, logs)
         stopped.append(model.stop_training)
     assert stopped == [False, False, False, False, True]
-    again = runs.Checkpoint(run, "model", run / "model.keras", resume=True)
-    assert (again.epochs, again.best_epoch, again.epochs_since_best) == (5, 3, 2)
+    again = Checkpoint(run, "model", run / "model.keras", options, resume=True)
+    assert (again.epochs, again.best_epoch, again.is_over) == (5, 3, True)
     assert sorted(path.name for path in (run / "resume").iterdir()) == [
         "model-5.weights.h5",
         "model.json",
@@ -337,7 +339,7 @@ def test_early_stopping(tmp_path):
 
 
 def test_divergence_is_reported(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(train.math, "isfinite", lambda number: False)
+    monkeypatch.setattr(checkpoints.math, "isfinite", lambda number: False)
     status, _, err = run_main(capsys, "train", *QUICK, *REVIEWS, "--out", tmp_path / "run")
     assert status == 2 and "--learning-rate" in err
     assert not (tmp_path / "run").exists()

@@ -49,7 +49,7 @@ def test_sentence():
 
 @pytest.mark.parametrize("name", ["lama", "san", "bigru"])
 def test_the_mean_stands_behind_the_same_encoder(name):
-    chosen = options.DEFAULTS | {"model": name, "embedding_dim": 3, "hidden_units": 4, "dropout": 0}
+    chosen = options.Options(model=name, embedding_dim=3, hidden_units=4, dropout=0)
     assert networks.baseline_of(name) == "mean pooling"
     model, mean = (
         networks.build(each, chosen, 9, 3, None) for each in (name, networks.baseline_of(name))
@@ -64,12 +64,11 @@ def test_the_mean_stands_behind_the_same_encoder(name):
 
 
 def test_models_without_an_encoder_have_the_mean_of_embeddings():
-    chosen = options.DEFAULTS | {"embedding_dim": 3}
     names = {name: networks.baseline_of(name) for name in options.MODELS}
     assert names["lama-encoder"] == "mean pooling" and names["average"] is None
     assert names["text-cnn"] == names["transformer"] == "mean of embeddings"
     for name in ("lama-encoder", "text-cnn", "transformer"):
-        mean = networks.build(names[name], chosen | {"model": name}, 9, 3, None)
+        mean = networks.build(names[name], options.Options(model=name, embedding_dim=3), 9, 3, None)
         layers = [layer.name for layer in mean.layers]
         assert "pooling" in layers and not any(name.startswith("encoder") for name in layers)
 

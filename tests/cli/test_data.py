@@ -72,7 +72,7 @@ def test_overlap():
 
 
 def test_no_remark_on_generated_reviews():
-    loaded, remarks = data.load(options.DEFAULTS)
+    loaded, remarks = data.load(options.Options())
     assert remarks == [] and loaded.sizes["train"] == 7200
     # Nor would there be one if they came from a file.
     whole = corpora.reviews(8000, seed=1)

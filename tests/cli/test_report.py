@@ -12,8 +12,8 @@ import pytest
 
 from keras_attnpool import analysis, corpora, datasets, models, text
 from keras_attnpool.cli import data, main, report, runs
-from keras_attnpool.cli import options as typed
 from keras_attnpool.cli.attention import read_attention
+from keras_attnpool.cli.options import Options
 
 pytestmark = pytest.mark.one_backend("test_smoke.py writes a report under every backend")
 
@@ -152,7 +152,7 @@ def written(run, name, texts=HOSTILE_TEXTS, names=HOSTILE_NAMES, **options):
     heads = {"num_heads": 1} if name == "lama-encoder" else {}
     model = build(5, len(names), embedding_dim=2, hidden_units=None, **heads)
     metrics = {"results": {name: RESULT}, "sizes": {"test": len(texts)}}
-    options = typed.DEFAULTS | {"model": name, "file": "<i>.tsv", "max_length": 20_000} | options
+    options = Options(**{"model": name, "file": "<i>.tsv", "max_length": 20_000, **options})
     predicted = np.zeros(len(texts), np.int64)
     remarks = report.write(run, options, metrics, test, tokenizer, model, predicted)
     return page_of(run), not any("matplotlib" in remark for remark in remarks)

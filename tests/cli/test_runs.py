@@ -10,7 +10,8 @@ import keras
 import numpy as np
 import pytest
 
-from keras_attnpool.cli import main, runs, train
+from keras_attnpool.cli import checkpoints, main, runs, train
+from keras_attnpool.cli.checkpoints import Checkpoint
 from keras_attnpool.cli.errors import CommandError
 
 pytestmark = pytest.mark.every_backend
@@ -24,24 +25,24 @@ ARGUMENTS += ["--no-report", "--no-baseline"]
 
 def interrupt(patch, epoch):
     def on_train_batch_end(self, batch, logs=None):
-        if batch == 1 and self.checkpoint.epochs == epoch:
+        if batch == 1 and self.epochs == epoch:
             raise KeyboardInterrupt
 
-    patch.setattr(train._Epochs, "on_train_batch_end", on_train_batch_end)
+    patch.setattr(Checkpoint, "on_train_batch_end", on_train_batch_end)
 
 
 def test_resumed_training_is_uninterrupted_training_bit_for_bit(tmp_path, monkeypatch):
     last = {}
 
     def final_state(name, patch):
-        add = runs.Checkpoint.add
+        finish = Checkpoint.on_epoch_end
 
-        def kept(self, model, logs):
-            add(self, model, logs)
-            last[name] = [keras.ops.convert_to_numpy(v) for v in model.variables]
-            last[name] += [keras.ops.convert_to_numpy(v) for v in model.optimizer.variables]
+        def on_epoch_end(self, epoch, logs=None):
+            finish(self, epoch, logs)
+            variables = [*self.model.variables, *self.model.optimizer.variables]
+            last[name] = [keras.ops.convert_to_numpy(variable) for variable in variables]
 
-        patch.setattr(runs.Checkpoint, "add", kept)
+        patch.setattr(Checkpoint, "on_epoch_end", on_epoch_end)
 
     with monkeypatch.context() as patch:
         final_state("whole", patch)
@@ -73,7 +74,7 @@ def test_states_of_the_generators(tmp_path):
     model = keras.Model(inputs, keras.layers.Dropout(0.5)(keras.layers.Dense(2)(inputs)))
     model.compile("adam", "mse", metrics=["accuracy"])
     model.fit(np.ones((4, 3)), np.ones((4, 2)), verbose=0)
-    (state,) = runs._generators(model)
+    (state,) = checkpoints._generators(model)
     assert state.path.endswith("seed_generator_state")
 
 
@@ -155,15 +156,15 @@ def test_a_folder_that_was_made_and_used_stays(tmp_path):
 
 def test_leftovers_of_a_killed_run(tmp_path):
     (tmp_path / "resume").mkdir()
-    gone = [".123.model.keras", ".4.metrics.json", ".5.report.html", ".6.loss.png"]
-    gone += [".vocabulary.json.77.tmp", "resume/.8.model-3.weights.h5", "resume/.9.model.json"]
+    leftovers = [".123.model.keras", ".4.metrics.json", ".5.report.html", ".6.loss.png"]
+    leftovers += [".77.vocabulary.json", "resume/.8.model-3.weights.h5", "resume/.9.model.json"]
     # The last is written by an `explain` that may be running.
-    kept = ["model.keras", ".notes", ".1.txt", "resume/model-2.weights.h5", ".123.explained.html"]
-    for name in gone + kept:
+    others = ["model.keras", ".notes", ".1.txt", "resume/model-2.weights.h5", ".123.explained.html"]
+    for name in leftovers + others:
         (tmp_path / name).touch()
     runs.remove_leftovers(tmp_path)
     files = {p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file()}
-    assert files == set(kept)
+    assert files == set(others)
 
 
 def test_a_killed_run_leaves_nothing_to_the_next(tmp_path, monkeypatch, capsys):

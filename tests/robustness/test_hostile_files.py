@@ -270,7 +270,10 @@ def test_injected_markup_is_shown_as_text(hostile, tmp_path):
     pages = [p.read_text(encoding="utf-8") for p in (path, plain)]
     assert Tags(pages[0]).found <= Tags(pages[1]).found
     # What the report is put together from.
-    for make in (report._p, lambda s: report._section(s), lambda s: report._table([s], [[s, s]])):
+    for make in (
+        lambda s: report._filled("paragraph", text=s),
+        lambda s: report._table([s], [[s, s]]),
+    ):
         assert Tags(make(hostile)).found == Tags(make("x")).found
 
 

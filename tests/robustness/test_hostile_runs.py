@@ -20,7 +20,8 @@ import pytest
 
 from keras_attnpool import corpora, models, text
 from keras_attnpool.cli import main, runs, train
-from keras_attnpool.cli.options import DEFAULTS
+from keras_attnpool.cli.checkpoints import Checkpoint
+from keras_attnpool.cli.options import DEFAULTS, Options
 
 pytestmark = pytest.mark.one_backend("the files of a run; none is computed")
 
@@ -168,12 +169,16 @@ def test_files_of_something_else(run, capsys, name, content):
         assert name in refused(capsys, *command)
 
 
+def resumed(run):
+    """The checkpoint of a run that goes on."""
+    return Checkpoint(run, "model", run / "model.keras", Options(), resume=True)
+
+
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_resume_files_of_something_else(run, capsys, content):
     (run / "resume" / "model.json").write_bytes(content)
-    checkpoint = [run, "model", run / "model.keras", True]
     with pytest.raises(runs.CommandError, match=r"model\.json is damaged .*--overwrite"):
-        runs.Checkpoint(*checkpoint)
+        resumed(run)
 
 
 @pytest.mark.parametrize(
@@ -189,11 +194,11 @@ def test_resume_files_of_something_else(run, capsys, content):
 def test_histories_that_no_training_has(run, history):
     (run / "resume" / "model.json").write_text(json.dumps({"history": history, "generators": []}))
     with pytest.raises(runs.CommandError, match=r"model\.json is damaged"):
-        runs.Checkpoint(run, "model", run / "model.keras", True)
+        resumed(run)
 
 
 def test_weights_to_resume_from_are_missing_or_damaged(run):
-    checkpoint = runs.Checkpoint(run, "model", run / "model.keras", True)
+    checkpoint = resumed(run)
     model = keras.saving.load_model(run / "model.keras")
     model.compile("adam", "mse")
     path = run / "resume" / "model-1.weights.h5"
@@ -389,16 +394,16 @@ class Switch:
         self.done, self.left, self.error = 0, left, error
 
 
-def fake_fit(name, model, checkpoint, parts, options, begin):
+def fake_fit(name, model, checkpoint, parts, options):
     """Two epochs without their training."""
     model.compile(keras.optimizers.SGD(), "sparse_categorical_crossentropy")
     if checkpoint.epochs:
         checkpoint.restore(model)
+    checkpoint.set_model(model)
     for epoch in range(checkpoint.epochs, 2):
-        if begin and not checkpoint.epochs:
-            begin()
-        logs = {"loss": 1.0, "val_loss": 1.0, "val_accuracy": 0.1 * epoch, "seconds": 1.0}
-        checkpoint.add(model, logs)
+        checkpoint.on_epoch_begin(epoch)
+        logs = {"loss": 1.0, "val_loss": 1.0, "val_accuracy": 0.1 * epoch}
+        checkpoint.on_epoch_end(epoch, logs)
 
 
 @pytest.fixture
