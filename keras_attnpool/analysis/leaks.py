@@ -413,10 +413,11 @@ def _share_of_outputs(layer: Any, keep: Keep, args: Any, kwargs: Any) -> float:
     padding = ~keep[:, :, None]
     if isinstance(layer, MEANS):
         return float(computed(np.broadcast_to(padding, before.shape)).mean())
-    changed = np.where(
-        padding, before.min() - 1 if isinstance(layer, MAXIMA) else 1 - before, before
-    )
-    apart = np.abs(computed(changed) - computed(before)) > 1e-5 * (1 + np.abs(before).max())
+    size = 1 + np.abs(before).max()
+    # One sign alone can be lost in a ReLU; what comes up for padding never lowers a maximum.
+    ends = (-size,) if isinstance(layer, MAXIMA) else (-4 * size, 4 * size)
+    changes = [np.abs(computed(np.where(padding, end, before)) - computed(before)) for end in ends]
+    apart = np.max(changes, axis=0) > 1e-5 * size
     if isinstance(layer, MAXIMA):
         return float(apart.mean())
     if apart.ndim == 3 and apart.shape[1] == keep.shape[1]:

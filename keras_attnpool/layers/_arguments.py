@@ -17,12 +17,8 @@ from keras_attnpool.types import Tensor
 class LayerArguments:
     """Keeps the arguments of a layer, and starts its weights by them.
 
-    What an argument may be follows from its name. A constructor is its signature and two lines:
-
-    ```python
-    super().__init__(**kwargs)
-    self._keep(locals())
-    ```
+    What an argument may be follows from its name. A constructor is its signature and two lines,
+    `super().__init__(**kwargs)` and `self._keep(locals())`.
 
     Keras's automatic config would give back what was typed, without the defaults and unchecked, and
     not at all to a layer with a `get_config` of its own.

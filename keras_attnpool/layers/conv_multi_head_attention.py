@@ -129,9 +129,12 @@ class ConvMultiHeadAttention(AttentionBase):
             )
             output, scores = output * second, (scores, second_scores)
         if self.layer_norm:
-            output = ops.layer_normalization(
-                at_least_float32(output), self.gamma, self.beta, epsilon=1e-6
-            )
+            # `ops.layer_normalization` has wrong second derivatives on TensorFlow, whose variance
+            # takes the mean for a constant.
+            output = at_least_float32(output)
+            output = output - ops.mean(output, axis=-1, keepdims=True)
+            scale = ops.rsqrt(ops.mean(ops.square(output), axis=-1, keepdims=True) + 1e-6)
+            output = output * scale * self.gamma + self.beta
         return zero_masked(output, mask), scores
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:

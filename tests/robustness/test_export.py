@@ -108,6 +108,7 @@ def test_export(format, name, tmp_path):
     write(format, name, opened if problem is None else problems[-1])
 
 
+@pytest.mark.slow  # a release has tried all there is; until then a new layer's row says "not tried"
 def test_the_table_speaks_of_what_there_is():
     support = found()
     assert set(support["formats"]) == set(FORMATS)
