@@ -4,15 +4,13 @@ import argparse
 
 from benchmarks import devices
 from benchmarks.reproduce import book, comparison, generalized_pooling, hcan, lama, mpsan, sam
-from benchmarks.reproduce.engine import Options, listed, reproduce, results_of, rows_of
+from benchmarks.reproduce.engine import data_at_hand, listed, reproduce, results_of, rows_of
+from benchmarks.reproduce.tasks import Options
+from benchmarks.reproduce.timing import take_turns
 
 PAPERS = {
-    "lama": lama,
-    "hcan": hcan,
-    "mpsan": mpsan,
-    "generalized_pooling": generalized_pooling,
-    "sam": sam,
-    "comparison": comparison,
+    file.PAPER.name: file.PAPER
+    for file in (lama, hcan, mpsan, generalized_pooling, sam, comparison)
 }
 
 
@@ -59,8 +57,8 @@ def parser() -> argparse.ArgumentParser:
 def main(given: list[str] | None = None) -> None:
     commands = parser()
     arguments = commands.parse_args(given)
-    modules = [PAPERS[arguments.paper]] if arguments.paper else list(PAPERS.values())
-    known = {name for module in modules for name in module.DATASETS}
+    papers = [PAPERS[arguments.paper]] if arguments.paper else list(PAPERS.values())
+    known = {name for paper in papers for name in paper.tasks}
     unknown = [name for name in arguments.dataset or [] if name not in known]
     if unknown:
         commands.error(f"unknown data sets {unknown}; known are {sorted(known)}")
@@ -73,7 +71,7 @@ def main(given: list[str] | None = None) -> None:
     if arguments.matrix:
         print(book.matrix(PAPERS))
         return
-    rows = rows_of(modules, arguments.dataset, arguments.only)
+    rows = rows_of(papers, arguments.dataset, arguments.only)
     if arguments.rows:
         names = {row.name for row in rows}
         unknown = [name for name in arguments.rows if name not in names]
@@ -85,19 +83,28 @@ def main(given: list[str] | None = None) -> None:
     if arguments.list:
         print("\n".join(listed(rows, options)))
         return
+    experiments = {row.experiment: row for row in rows}
     if arguments.epoch_times:
-        for paper, dataset in dict.fromkeys((row.paper, row.dataset) for row in rows):
-            first = next(row for row in rows if (row.paper, row.dataset) == (paper, dataset))
-            if not hasattr(first.module, "epoch_times"):
-                commands.error(f"{paper} has no times of epochs")
-            first.module.epoch_times(results_of(first, options), dataset, options)
+        for row in experiments.values():
+            if row.dataset not in row.paper.timed:
+                timed = f"has them on {list(row.paper.timed)}" if row.paper.timed else "has none"
+                commands.error(f"no times of epochs on {row.dataset}: {row.paper.name} {timed}")
+        for row in experiments.values():
+            with data_at_hand(row):
+                turns = row.paper.turns(row.dataset, options)
+            take_turns(turns, results_of(row, options))
         return
-    missing = [row for row in rows if row.module.needs(row.dataset) and not options.folder]
-    rows = [row for row in rows if row not in missing]
-    for row in {f"{row.paper}/{row.dataset}": row for row in missing}.values():
-        print(f"left out: {row.paper}/{row.dataset} needs {row.module.needs(row.dataset)}")
+    missing = {
+        name: row
+        for name, row in experiments.items()
+        if row.paper.needs(row.dataset) and not options.folder
+    }
+    for row in missing.values():
+        needs = row.paper.needs(row.dataset)
+        print(f"left out: {row.paper.name}/{row.dataset} needs {needs}")
+    rows = [row for row in rows if row.experiment not in missing]
     if devices.device() == "cpu" and not (arguments.only or arguments.rows or options.quick):
-        dear = [row for row in rows if row.name in getattr(row.module, "ON_GPU", ())]
+        dear = [row for row in rows if row.name in row.paper.on_gpu]
         rows = [row for row in rows if row not in dear]
         for row in dear:
             print(f"left out: {row.key} takes hours without a GPU; --only names it")

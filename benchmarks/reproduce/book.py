@@ -12,6 +12,7 @@ from typing import Any
 
 from benchmarks.reproduce import generalized_pooling, lama, sam
 from benchmarks.reproduce.engine import RESULTS, Row, rows_of
+from benchmarks.reproduce.paper import Paper
 from benchmarks.reproduce.significance import judged
 
 NOTEBOOKS = RESULTS.parents[1] / "notebooks"
@@ -338,12 +339,12 @@ class State:
     orders: str = ""
 
 
-def states(modules: dict[str, Any], folder: Path = RESULTS) -> list[State]:
+def states(papers: dict[str, Paper], folder: Path = RESULTS) -> list[State]:
     """All places against the results that are there."""
-    return [state(place, modules, folder) for place in PLACES]
+    return [state(place, papers, folder) for place in PLACES]
 
 
-def state(place: Place, modules: dict[str, Any], folder: Path = RESULTS) -> State:
+def state(place: Place, papers: dict[str, Paper], folder: Path = RESULTS) -> State:
     """One place against the results."""
     if place.drawn is not None:
         page, marker = place.drawn
@@ -359,15 +360,15 @@ def state(place: Place, modules: dict[str, Any], folder: Path = RESULTS) -> Stat
         file, entry = place.note
         measured = _read(folder / f"{file}.json")
         return State(place, "reproduced" if entry in measured else "not run")
-    module = modules[place.paper]
-    rows = [row for row in rows_of([module], [str(place.dataset)]) if _belongs(row, place)]
+    paper = papers[place.paper]
+    rows = [row for row in rows_of([paper], [str(place.dataset)]) if _belongs(row, place)]
     results = _read(folder / f"{place.paper}_{place.dataset}.json")
     measured = results.get("rows", {})
     runs = [len(measured[row.name]["runs"]) for row in rows if row.name in measured]
     drawn = [row for row in rows if row.drawn and row.name in measured]
     counts = [len(measured[row.name]["runs"]) for row in drawn] or runs or [0]
-    planned = module.seeds(place.dataset, False)
-    needs = module.needs(place.dataset) or ""
+    planned = paper.seeds(place.dataset, False)
+    needs = paper.needs(place.dataset) or ""
     if not runs:
         word = "not run"
     elif len(runs) < len(rows) or min(counts) < planned:
@@ -381,9 +382,9 @@ def state(place: Place, modules: dict[str, Any], folder: Path = RESULTS) -> Stat
 
 def orders_of(results: dict[str, Any]) -> str:
     """What became of the pairs of rows whose order the paper gives."""
-    found = [claim.verdict for claim in judged(results) if claim.paper]
+    verdicts = [claim.verdict for claim in judged(results) if claim.paper]
     words = {"hold": "holds", "open": "too close", "reversed": "**reversed"}
-    counts = {word: sum(v.startswith(start) for v in found) for word, start in words.items()}
+    counts = {word: sum(v.startswith(start) for v in verdicts) for word, start in words.items()}
     return ", ".join(f"{count} {word}" for word, count in counts.items() if count)
 
 
@@ -407,21 +408,21 @@ def _read(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def matrix(modules: dict[str, Any], folder: Path = RESULTS) -> str:
+def matrix(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
     """The places as a Markdown table for each paper, with links from the documentation's root."""
-    found = states(modules, folder)
+    places = states(papers, folder)
     return "\n\n".join(
-        f"**{name}**\n\n" + _table([each for each in found if each.place.paper == paper])
+        f"**{name}**\n\n" + _table([each for each in places if each.place.paper == paper])
         for paper, name in PAPERS.items()
     )
 
 
-def _table(found: list[State]) -> str:
+def _table(places: list[State]) -> str:
     lines = [
         "| place | what, `data` | where it stands | rows and runs | its orders here |",
         "|---|---|---|---|---|",
     ]
-    for each in found:
+    for each in places:
         place = each.place
         stand_in = "generated texts, in the notebook" if place.notebook else place.stands_in
         stands = "**reproduced**" if each.state == "reproduced" else each.state

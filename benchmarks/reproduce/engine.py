@@ -1,7 +1,7 @@
 """What runs experiments: chosen, resumed, shared between processes, measured.
 
-An experiment is one table of a paper on one data set; its rows are models. A paper's module says
-what there is: `DATASETS`, `rows`, `header`, `seeds`, `needs`, `config`, `load`, `parts` and `run`.
+An experiment is one table of a paper on one data set; its rows are models. `paper.py` says what a
+paper gives for it.
 """
 
 import contextlib
@@ -9,105 +9,87 @@ import dataclasses
 import fnmatch
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import keras
-import numpy as np
 from tqdm import tqdm
 
 from benchmarks.devices import device
 from benchmarks.reproduce import floors
+from benchmarks.reproduce.paper import Paper
 from benchmarks.reproduce.results import Results
+from benchmarks.reproduce.tasks import Options, few
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
-
-
-@dataclasses.dataclass(frozen=True)
-class Options:
-    """How the rows are run.
-
-    Args:
-        quick: One epoch on 200 texts: does it run at all?
-        full: The paper's sizes, texts and number of runs, not a CPU's.
-        folder: Where the user's files of a set are that is not passed on.
-        vectors: File of word vectors in GloVe's format.
-        preset: Language model of KerasHub.
-        cache: Folder that keeps the language model's features.
-    """
-
-    quick: bool = False
-    full: bool = False
-    folder: str | None = None
-    vectors: str | None = None
-    preset: str = "minilm"
-    cache: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
     """One row of one experiment."""
 
-    module: ModuleType
+    paper: Paper
     dataset: str
     name: str
     published: float | None
 
     @property
-    def paper(self) -> str:
-        return self.module.__name__.rpartition(".")[2]
+    def experiment(self) -> str:
+        """The table that the row stands in, and the name of its results file."""
+        return f"{self.paper.name}_{self.dataset}"
 
     @property
     def key(self) -> str:
-        return f"{self.paper}/{self.dataset}/{self.name}"
+        """What `--only` compares with its patterns."""
+        return f"{self.paper.name}/{self.dataset}/{self.name}"
 
     @property
     def drawn(self) -> bool:
         """Whether chance has a part in it: what draws nothing has one run, or one a fold."""
-        return self.name not in floors.ROWS and self.name not in getattr(self.module, "LINEAR", ())
+        return self.name not in floors.ROWS and self.name not in self.paper.fixed
 
     def config(self, options: Options) -> dict[str, Any]:
+        """The settings of the row."""
         if self.name in floors.ROWS:
             return floors.config(self.name)
-        return dict(self.module.config(self.dataset, self.name, options))
+        return self.paper.config(self.dataset, self.name, options)
 
     def seeds(self, options: Options, given: list[int] | None = None) -> list[int]:
         """The runs that are planned, or those of the user."""
-        planned = list(range(self.module.seeds(self.dataset, options.full)))
-        if not self.drawn and not self.module.header(self.dataset).get("folded"):
+        planned = list(range(self.paper.seeds(self.dataset, options.full)))
+        if not self.drawn and not self.paper.header(self.dataset).get("folded"):
             return planned[:1]
         seeds = planned if given is None else given
         return seeds[:1] if options.quick else seeds
 
 
 def rows_of(
-    modules: list[ModuleType], datasets: list[str] | None = None, only: list[str] | None = None
+    papers: Iterable[Paper], datasets: list[str] | None = None, only: list[str] | None = None
 ) -> list[Row]:
     """All rows of the papers, or those whose key fits one of the patterns of `only`."""
-    found = [
-        Row(module, dataset, name, published)
-        for module in modules
-        for dataset in module.DATASETS
+    rows = [
+        Row(paper, dataset, name, published)
+        for paper in papers
+        for dataset in paper.tasks
         if not datasets or dataset in datasets
-        for name, published in module.rows(dataset).items()
+        for name, published in paper.rows(dataset).items()
     ]
     if only:
-        found = [row for row in found if any(fnmatch.fnmatchcase(row.key, each) for each in only)]
-    return found
+        rows = [row for row in rows if any(fnmatch.fnmatchcase(row.key, each) for each in only)]
+    return rows
 
 
 def results_of(row: Row, options: Options, folder: Path = RESULTS) -> Results:
     """The file of the row's experiment."""
-    name = f"{row.paper}_{row.dataset}"
+    name = row.experiment
     if options.full:
         name += ".full"
     if options.preset != "minilm":
         name += "." + re.sub(r"\W+", "_", options.preset)
     if options.quick:
         name += ".quick"
-    return Results(folder / f"{name}.json", row.module.header(row.dataset))
+    return Results(folder / f"{name}.json", row.paper.header(row.dataset))
 
 
 def reproduce(
@@ -117,27 +99,28 @@ def reproduce(
 
     Several processes may work on the same rows: a run that another has begun is left to it.
     """
-    files = {row.dataset + row.paper: results_of(row, options, folder) for row in rows}
+    files = {row.experiment: results_of(row, options, folder) for row in rows}
     jobs = [
         (row, seed)
         for row in rows
         for seed in row.seeds(options, seeds)
-        if seed not in files[row.dataset + row.paper].done(row.name, row.config(options))
+        if seed not in files[row.experiment].done(row.name, row.config(options))
     ]
     # Data set by data set, for reading one takes a while.
-    order = {(row.paper, row.dataset): place for place, row in enumerate(rows)}
-    jobs.sort(key=lambda job: (order[job[0].paper, job[0].dataset], job[1]))
+    order = {row.experiment: place for place, row in enumerate(rows)}
+    jobs.sort(key=lambda job: (order[job[0].experiment], job[1]))
     bar = tqdm(jobs, unit="run", dynamic_ncols=True)
     for row, seed in bar:
         bar.set_description(f"{row.key}, seed {seed}")
-        results = files[row.dataset + row.paper]
+        results = files[row.experiment]
         with results.claimed(row.name, seed) as mine:
             if not mine or seed in results.done(row.name, row.config(options)):
                 continue
             result, facts = run(row, seed, options, results)
             results.add(row.name, row.config(options), {"paper": row.published, **facts}, result)
         measure = f"test_{results.header['measure']}"
-        bar.write(f"{row.key}, seed {seed}: {measure} {result[measure]:.4f}")
+        quick = " (not comparable: one epoch on 200 texts)" * options.quick
+        bar.write(f"{row.key}, seed {seed}: {measure} {result[measure]:.4f}{quick}")
 
 
 def run(
@@ -146,23 +129,19 @@ def run(
     """One run of one row."""
     start, cpu = time.perf_counter(), time.process_time()
     if row.name in floors.ROWS:
-        parts = row.module.parts(row.dataset, options, seed)
-        if options.quick:
-            # From all over the part: some files are sorted by class.
-            parts = tuple(
-                part.subset(np.linspace(0, len(part) - 1, min(200, len(part))).astype(int))
-                for part in parts
-            )
+        with data_at_hand(row):
+            parts = few(row.paper.parts(row.dataset, options, seed), options)
         results.header["test_examples"] = len(parts[2])
         with peak_memory() as peak:
             result, facts = floors.run(row.name, parts, seed, results.header["measure"])
     else:
         keras.utils.clear_session()
-        data = row.module.load(row.dataset, options, seed)
-        results.describe(row.module.described(data))
+        with data_at_hand(row):
+            data = row.paper.data(row.dataset, options, seed)
+        results.describe(row.paper.described(data))
         start, cpu = time.perf_counter(), time.process_time()
         with peak_memory() as peak:
-            result, facts = row.module.run(row.dataset, row.name, data, seed, options)
+            result, facts = row.paper.run(row.dataset, row.name, data, seed, options)
     result["seconds"] = round(time.perf_counter() - start, 1)
     if device() != "cpu" and row.drawn:
         # A process that waits for a GPU tells neither the work nor the memory.
@@ -172,16 +151,25 @@ def run(
 
 
 @contextlib.contextmanager
+def data_at_hand(row: Row) -> Iterator[None]:
+    """Ends the command with a sentence where the data or the word vectors cannot be read."""
+    try:
+        yield
+    except (OSError, ValueError, ImportError) as error:
+        raise SystemExit(f"{row.paper.name}/{row.dataset} cannot be read: {error}") from error
+
+
+@contextlib.contextmanager
 def peak_memory() -> Iterator[dict[str, float]]:
     """The most megabytes that the process holds during a block; empty where no system tells."""
-    found: dict[str, float] = {}
+    peak: dict[str, float] = {}
     try:
         Path("/proc/self/clear_refs").write_text("5")  # The peak so far is forgotten.
     except OSError:
-        yield found
+        yield peak
         return
-    yield found
-    found["process_memory_mb"] = round(_status("VmHWM") / 1024)
+    yield peak
+    peak["process_memory_mb"] = round(_status("VmHWM") / 1024)
 
 
 def _status(name: str) -> int:
@@ -193,17 +181,16 @@ def _status(name: str) -> int:
 
 
 def listed(rows: list[Row], options: Options, folder: Path = RESULTS) -> Iterator[str]:
-    """A line for each row: how many of its runs are there, what it needs, the paper's figure."""
+    """A line for each row: its runs, our figure beside the paper's, and what it needs."""
     for row in rows:
-        done = len(results_of(row, options, folder).seeds(row.name))
+        results = results_of(row, options, folder)
         planned = len(row.seeds(options))
-        needs = row.module.needs(row.dataset)
-        published = "-" if row.published is None else f"{100 * row.published:.2f}"
-        yield "  ".join(
-            [
-                f"{row.key:60}",
-                f"{done} of {planned} runs",
-                f"paper: {published}",
-                *([f"needs {needs}"] if needs else []),
-            ]
-        )
+        ours = results.mean(row.name)
+        parts = [f"{row.key:60}", f"{len(results.seeds(row.name))} of {planned} runs"]
+        parts += [f"here: {_percent(ours)}", f"paper: {_percent(row.published)}"]
+        needs = row.paper.needs(row.dataset)
+        yield "  ".join([*parts, *([f"needs {needs}"] if needs else [])])
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.2f}"

@@ -8,27 +8,25 @@ import time
 from typing import Any
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
-from sklearn.metrics import f1_score
 from sklearn.svm import LinearSVC
 
 from benchmarks.reproduce.results import packed
+from benchmarks.reproduce.tasks import Parts, figures
 
 ROWS = ("TF-IDF, linear",)
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 def config(row: str) -> dict[str, Any]:
-    """What the results file says of the row."""
+    """The settings of the row."""
     arguments = {"ngram_range": (1, 2), "sublinear_tf": True, "strengths": STRENGTHS}
     return {"model": "TfidfVectorizer", "arguments": arguments}
 
 
-def run(
-    row: str, parts: tuple[Any, Any, Any], seed: int, measure: str
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def run(row: str, parts: Parts, seed: int, measure: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Fits on the first part, chooses on the second, tests on the third.
 
     The measure is that of the experiment: "pearson" asks for a number, "f1" counts class 1 too.
@@ -37,64 +35,53 @@ def run(
     graded = measure == "pearson"
     features = _features(parts)
     targets = [np.asarray(part.relatedness if graded else part.labels) for part in parts]
-    best: tuple[float, Any, float] | None = None
-    for strength in STRENGTHS:
+
+    def fitted(strength: float) -> Any:
         model = Ridge(alpha=1 / strength) if graded else LinearSVC(C=strength, random_state=0)
-        model.fit(features[0], targets[0])
-        found = model.predict(features[1])
-        score = (
-            -float(np.mean((found - targets[1]) ** 2))
-            if graded
-            else float(np.mean(found == targets[1]))
-        )
-        if best is None or score > best[0]:
-            best = (score, model, strength)
-    assert best is not None
-    result: dict[str, Any] = {"seed": seed, "strength": best[2]}
-    for name, part in (("test", 2), ("validation", 1)):
-        found = best[1].predict(features[part])
-        result |= {
-            f"{name}_{key}": value
-            for key, value in _measured(found, targets[part], measure).items()
-        }
-        if not graded and name == "test":
-            result["correct"] = packed(found == targets[part])
-    classes = 1 if graded or parts[0].num_classes == 2 else parts[0].num_classes
-    weights = features[0].shape[1] * classes
-    result |= {
-        "best_epoch": 1,
-        "epochs": 1,
-        "stopped_by_the_epoch_limit": False,
-        "seconds_per_epoch": round(time.perf_counter() - start, 2),
-    }
-    return result, {"parameters": weights, "parameters_without_embeddings": weights}
+        return model.fit(features[0], targets[0])
+
+    def quality(model: Any) -> float:
+        predicted = model.predict(features[1])
+        if graded:
+            return -float(np.mean((predicted - targets[1]) ** 2))
+        return float(np.mean(predicted == targets[1]))
+
+    models = {strength: fitted(strength) for strength in STRENGTHS}
+    strength = max(models, key=lambda strength: quality(models[strength]))
+    result = {"seed": seed, "strength": strength}
+    result |= outcome(models[strength], features, targets, measure)
+    result["seconds_per_epoch"] = round(time.perf_counter() - start, 2)
+    return result, size(features, None if graded else parts[0].num_classes)
 
 
-def _measured(found: Any, targets: Any, measure: str) -> dict[str, float]:
-    if measure == "pearson":
-        values = {
-            "pearson": stats.pearsonr(found, targets).statistic,
-            "spearman": stats.spearmanr(found, targets).statistic,
-            "mse": np.mean((found - targets) ** 2),
-        }
-    else:
-        values = {
-            "accuracy": np.mean(found == targets),
-            "macro_f1": f1_score(targets, found, average="macro"),
-        }
-        if measure == "f1":
-            values["f1"] = f1_score(targets, found)
-    return {name: round(float(value), 5) for name, value in values.items()}
+def outcome(
+    classifier: Any, features: list[Any], targets: list[Any], measure: str
+) -> dict[str, Any]:
+    """What the results file says of a classifier that has no epochs."""
+    result: dict[str, Any] = {"best_epoch": 1, "epochs": 1, "stopped_by_the_epoch_limit": False}
+    for name, part in (("validation", 1), ("test", 2)):
+        predicted = classifier.predict(features[part])
+        for key, value in figures(measure, predicted, targets[part]).items():
+            result[f"{name}_{key}"] = value
+    if measure != "pearson":
+        result["correct"] = packed(predicted == targets[2])
+    return result
 
 
-def _features(parts: tuple[Any, Any, Any]) -> list[Any]:
+def size(features: list[Any], num_classes: int | None) -> dict[str, Any]:
+    """The number of weights; of two classes, and of a grade, one vector has them all."""
+    weights = features[0].shape[1] * (1 if num_classes in (None, 2) else num_classes)
+    return {"parameters": weights, "parameters_without_embeddings": weights}
+
+
+def _features(parts: Parts) -> list[Any]:
     tfidf = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\b\w+\b")
     if not hasattr(parts[0], "sentences_a"):
         return [tfidf.fit_transform(parts[0].texts), *(tfidf.transform(p.texts) for p in parts[1:])]
     tfidf.fit([*parts[0].sentences_a, *parts[0].sentences_b])
-    made = []
+    columns = []
     for part in parts:
         a, b = tfidf.transform(part.sentences_a), tfidf.transform(part.sentences_b)
         product = a.multiply(b)
-        made.append(sparse.hstack([abs(a - b), product, product.sum(axis=1)]).tocsr())
-    return made
+        columns.append(sparse.hstack([abs(a - b), product, product.sum(axis=1)]).tocsr())
+    return columns

@@ -4,8 +4,6 @@ The paper's own sets are SNLI, MultiNLI, Yelp and Age. They are not passed on he
 gives their folder (`--data`), see `DATASETS`. SICK, SST-5 and IMDB stand in for them.
 """
 
-import dataclasses
-import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +11,8 @@ from typing import Any
 import keras
 
 from benchmarks.reproduce import floors, tasks
-from benchmarks.reproduce.engine import Options
-from benchmarks.reproduce.tasks import Data, Task, adam, official
+from benchmarks.reproduce.paper import Paper
+from benchmarks.reproduce.tasks import Data, Options, Parts, Task, adam, official
 from keras_attnpool import datasets, models, regularizers
 
 # Sizes for a CPU. The paper's are those of `--full`.
@@ -26,44 +24,30 @@ PAPER_DROPOUT = {"embedding_dropout": 0.5, "dropout": 0.5}
 MU = 0.1
 
 
-def _imdb(folder: str | None) -> tuple[Any, Any, Any]:
-    """2,000 reviews to train on and 500 to choose by, of the training part; all of the test part.
-
-    The markup `<br />` between paragraphs is a space: glued to a full stop it would be a word.
-    """
-    whole, test = datasets.load("imdb", split="train"), datasets.load("imdb", split="test")
-    clean = [
-        dataclasses.replace(part, texts=[t.replace("<br />", " ") for t in part.texts])
-        for part in (whole, test)
-    ]
-    _, part = clean[0].split(2500 / len(whole), seed=0)
-    train, validation = part.split(500 / len(part), seed=0)
-    return train, validation, clean[1]
+def _imdb(folder: str) -> Parts:
+    """2,000 reviews to train on, 500 to choose the epoch by, and all of the test part."""
+    whole, test = (
+        tasks.without_breaks(datasets.load("imdb", split=split)) for split in ("train", "test")
+    )
+    _, part = whole.split(2500 / len(whole), seed=0)
+    return *part.split(500 / len(part), seed=0), test
 
 
-def _nli(*names: str) -> Callable[[str | None], tuple[Any, Any, Any]]:
-    def parts(folder: str | None) -> tuple[Any, Any, Any]:
-        return tuple(datasets.load_nli(Path(_needed(folder)) / name) for name in names)
-
-    return parts
+def _nli(*names: str) -> Callable[[str], Parts]:
+    return lambda folder: tuple(datasets.load_nli(Path(folder) / name) for name in names)
 
 
-def _texts(folder: str | None) -> tuple[Any, Any, Any]:
-    where = Path(_needed(folder))
-    train = datasets.load_tsv(where / "train.tsv")
+def _texts(folder: str) -> Parts:
+    train = datasets.load_tsv(Path(folder) / "train.tsv")
     rest = (
-        datasets.load_tsv(where / name, label_names=train.label_names)
+        datasets.load_tsv(Path(folder) / name, label_names=train.label_names)
         for name in ("dev.tsv", "test.tsv")
     )
-    return (train, *rest)
+    return train, *rest
 
 
-def _needed(folder: str | None) -> str:
-    if folder is None:
-        raise SystemExit("This set is not passed on: name the folder that has it by --data FOLDER.")
-    return folder
-
-
+NLI_FILES = "the set's three .jsonl files in the folder that `--data` names"
+TEXT_FILES = "train.tsv, dev.tsv and test.tsv in the folder that `--data` names"
 TASKS: dict[str, Task] = {
     "sick_entailment": Task(official("sick"), adam(1e-3, 10.0), 32, (14, 32), 8, "1 (stand-in)"),
     "sick_relatedness": Task(
@@ -87,6 +71,7 @@ TASKS: dict[str, Task] = {
             "+ attention": 86.2,
             "+ sentence vectors": 86.1,
         },
+        needs=NLI_FILES,
         paper_sizes={"lstm_units": 600, "attention_dim": 600, "hidden_units": 600, "num_layers": 3},
     ),
     "multinli": Task(
@@ -109,6 +94,7 @@ TASKS: dict[str, Task] = {
             "+ attention": 73.8,
             "+ sentence vectors": 73.6,
         },
+        needs=NLI_FILES,
         paper_sizes={"num_layers": 3},
     ),
     "yelp": Task(
@@ -128,6 +114,7 @@ TASKS: dict[str, Task] = {
             "+ attention": 66.15,
             "+ sentence vectors": 65.75,
         },
+        needs=TEXT_FILES,
         train_embeddings=True,
     ),
     "age": Task(
@@ -147,10 +134,10 @@ TASKS: dict[str, Task] = {
             "+ attention": 82.63,
             "+ sentence vectors": 82.15,
         },
+        needs=TEXT_FILES,
         train_embeddings=True,
     ),
 }
-DATASETS = tuple(TASKS)
 
 # row: (pooling, arguments). Regularizers as (class, arguments).
 ROWS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -196,110 +183,11 @@ HEAD_ROWS = {
 
 # A floor below the encoders: the mean of the word vectors.
 WORDS = "mean of words"
-
-
-def rows(dataset: str) -> dict[str, float | None]:
-    """The rows of a data set's table with the paper's figure, as shares."""
-    paper = TASKS[dataset].paper
-    heads = HEAD_ROWS if dataset in ("sick_entailment", "snli") else ()
-    names = (*floors.ROWS, WORDS, *ROWS, *heads)
-    return {row: paper[row] / 100 if row in paper else None for row in names}
-
-
-def build(row: str, data: Data, sizes: dict[str, Any]) -> keras.Model:
-    """The model of a row."""
-    if row == WORDS:
-        model = models.AverageEmbedding(
-            data.tokenizer.vocabulary_size,
-            data.num_classes,
-            embeddings=data.vectors,
-            trainable_embeddings=data.task.train_embeddings,
-            hidden_units=sizes["hidden_units"],
-            dropout=sizes["dropout"],
-        )
-        hidden = sizes["hidden_units"]
-        return tasks.pair_of(model, data.num_classes, hidden) if data.pairs else model
-    pooling, given = {**ROWS, **HEAD_ROWS}[row]
-    arguments = {
-        name: getattr(regularizers, value[0])(**value[1]) if isinstance(value, tuple) else value
-        for name, value in given.items()
-    }
-    arguments |= {
-        **sizes,
-        "embeddings": data.vectors,
-        "trainable_embeddings": data.task.train_embeddings,
-    }
-    size, classes = data.tokenizer.vocabulary_size, data.num_classes
-    if data.pairs:
-        return models.GeneralizedPoolingPair(size, classes, pooling=pooling, **arguments)
-    if pooling == "generalized":
-        return models.GeneralizedPoolingClassifier(size, classes, **arguments)
-    return models.BiLSTM(size, classes, pooling=pooling, **arguments)
-
-
-def needs(dataset: str) -> str | None:
-    """What the user has to bring, if anything."""
-    if dataset in ("snli", "multinli"):
-        return "the set's three .jsonl files in the folder that `--data` names"
-    if dataset in ("yelp", "age"):
-        return "train.tsv, dev.tsv and test.tsv in the folder that `--data` names"
-    return None
-
-
-def seeds(dataset: str, full: bool) -> int:
-    """Planned runs."""
-    return 3
-
-
-def _sizes(dataset: str, options: Options) -> dict[str, Any]:
-    if options.full:
-        return {**PAPER_SIZES, **TASKS[dataset].paper_sizes, **PAPER_DROPOUT}
-    return {**SIZES, **DROPOUT}
-
-
-def config(dataset: str, row: str, options: Options) -> dict[str, Any]:
-    """What is kept of a row beside its runs."""
-    known = {WORDS: ("AverageEmbedding", {}), **ROWS, **HEAD_ROWS}
-    model, arguments = known[row]
-    return {
-        "model": model,
-        "arguments": arguments,
-        "sizes": _sizes(dataset, options),
-        "vectors": options.vectors and Path(options.vectors).name,
-        **TASKS[dataset].recipe,
-    }
-
-
-def parts(dataset: str, options: Options, seed: int) -> Any:
-    """The texts or pairs of the three parts."""
-    return TASKS[dataset].parts(options.folder)
-
-
-@functools.lru_cache(maxsize=1)
-def _data(dataset: str, options: Options) -> Data:
-    return Data(TASKS[dataset], options.folder, options.vectors, options.quick)
-
-
-def load(dataset: str, options: Options, seed: int) -> Data:
-    """The data; the same for every seed."""
-    return _data(dataset, options)
-
-
-def described(data: Data) -> dict[str, Any]:
-    """What the results file says of the data."""
-    sizes = [len(labels) for _, labels in data.parts]
-    return {"examples": sizes, "test_examples": sizes[2]}
-
-
-def run(
-    dataset: str, row: str, data: Data, seed: int, options: Options
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """One run of a row."""
-    limit = 1 if options.quick else data.task.max_epochs
-    make = functools.partial(build, row, data, _sizes(dataset, options))
-    result, facts = tasks.run(make, data, seed, limit)
-    return result, {**facts, "word_vectors": data.vectors_from}
-
+BUILT: dict[str, tuple[str, dict[str, Any]]] = {
+    WORDS: ("AverageEmbedding", {}),
+    **ROWS,
+    **HEAD_ROWS,
+}
 
 # What the paper says of the order of its rows, and by how much on the set that is stood in for:
 # SNLI for pairs, Yelp for texts, both without a penalty where the row has none (tables 1, 3, 4).
@@ -330,29 +218,83 @@ CLAIMS = (
 )
 
 
-def header(dataset: str) -> dict[str, Any]:
-    """What stands at the head of a data set's results file."""
-    task = TASKS[dataset]
-    # A correlation has no points to set beside the paper's.
-    stand_in = {"1 (stand-in)": 3, "3, Yelp (stand-in)": 4}.get(task.table)
-    stand_in = None if task.graded else stand_in
-    return {
-        "paper": "Generalized Pooling",
-        "table": task.table,
-        "dataset": dataset,
-        "measure": "pearson" if task.graded else "accuracy",
-        # On the paper's own sets the distance follows from its figures of the two rows.
-        "claims": [(*claim[:3], None if stand_in is None else claim[stand_in]) for claim in CLAIMS],
-        "protocol": {
-            "selection": "epoch with the lowest validation loss"
-            if task.graded
-            else "epoch with the best validation accuracy, ties by loss; test read once",
-            "patience": task.patience,
-            "max_epochs": task.max_epochs,
-            "batch_size": task.recipe["batch_size"],
-            "max_length": task.max_length,
+class _GeneralizedPooling(Paper):
+    name, title = "generalized_pooling", "Generalized Pooling"
+    tasks = TASKS
+    claims = tuple(claim[:3] for claim in CLAIMS)
+
+    def names(self, dataset: str) -> tuple[str, ...]:
+        heads = HEAD_ROWS if dataset in ("sick_entailment", "snli") else ()
+        return (*floors.ROWS, WORDS, *ROWS, *heads)
+
+    def config(self, dataset: str, row: str, options: Options) -> dict[str, Any]:
+        model, arguments = BUILT[row]
+        return {
+            "model": model,
+            "arguments": arguments,
+            "sizes": _sizes(dataset, options),
+            "vectors": options.vectors and Path(options.vectors).name,
+            **TASKS[dataset].recipe,
+        }
+
+    def build(self, dataset: str, row: str, data: Data, options: Options) -> keras.Model:
+        sizes = _sizes(dataset, options)
+        words: dict[str, Any] = {
+            "vocabulary_size": data.tokenizer.vocabulary_size,
+            "num_classes": data.num_classes,
+            "embeddings": data.vectors,
+            "trainable_embeddings": data.task.train_embeddings,
+        }
+        if row == WORDS:
+            hidden = sizes["hidden_units"]
+            model = models.AverageEmbedding(hidden_units=hidden, dropout=sizes["dropout"], **words)
+            return tasks.pair_of(model, data.num_classes, hidden) if data.pairs else model
+        pooling, given = BUILT[row]
+        arguments = (
+            words
+            | sizes
+            | {
+                name: getattr(regularizers, value[0])(**value[1])
+                if isinstance(value, tuple)
+                else value
+                for name, value in given.items()
+            }
+        )
+        if data.pairs:
+            return models.GeneralizedPoolingPair(pooling=pooling, **arguments)
+        if pooling == "generalized":
+            return models.GeneralizedPoolingClassifier(**arguments)
+        return models.BiLSTM(pooling=pooling, **arguments)
+
+    def run(
+        self, dataset: str, row: str, data: Data, seed: int, options: Options
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        result, facts = super().run(dataset, row, data, seed, options)
+        return result, {**facts, "word_vectors": data.vectors_from}
+
+    def distance(self, dataset: str, better: str, worse: str) -> float | None:
+        # On the paper's own sets it follows from its figures of the two rows. A correlation has no
+        # points to set beside the paper's.
+        task = TASKS[dataset]
+        column = {"1 (stand-in)": 3, "3, Yelp (stand-in)": 4}.get(task.table)
+        if column is None or task.graded:
+            return None
+        return next(claim[column] for claim in CLAIMS if claim[:2] == (better, worse))
+
+    def protocol(self, dataset: str) -> dict[str, Any]:
+        task = TASKS[dataset]
+        return {
+            **super().protocol(dataset),
             "length_boundaries": task.boundaries,
             "word_vectors": "fine-tuned" if task.train_embeddings else "frozen",
             "penalty_weight": f"{MU}, not tuned (the paper chooses from 1 to 1e-4)",
-        },
-    }
+        }
+
+
+def _sizes(dataset: str, options: Options) -> dict[str, Any]:
+    if options.full:
+        return {**PAPER_SIZES, **TASKS[dataset].paper_sizes, **PAPER_DROPOUT}
+    return {**SIZES, **DROPOUT}
+
+
+PAPER = _GeneralizedPooling()

@@ -11,7 +11,6 @@ import dataclasses
 import functools
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +18,15 @@ import keras
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
-from benchmarks.devices import clock, device, suffix
-from benchmarks.reproduce import tasks
-from benchmarks.reproduce.engine import Options
-from benchmarks.reproduce.results import Results, packed
-from benchmarks.reproduce.tasks import Task, adam
-from benchmarks.reproduce.training import embedding_size
+from benchmarks.devices import device
+from benchmarks.reproduce import floors, tasks
+from benchmarks.reproduce.paper import Paper
+from benchmarks.reproduce.tasks import Options, Parts, Task, adam, few, held_out
+from benchmarks.reproduce.timing import Timed, Turns, compiled
 from keras_attnpool import datasets, models, text
 
 SIZES = {"dim": 64, "heads": 4}
@@ -59,8 +56,9 @@ NEURAL = {
     "mean of words": ("AverageEmbedding", {}),
     "HCAN 2 target, code": ("HCAN", {"value_conv": False, "classifier_dropout": 0.1}),
 }
-# Yelp 2016, Amazon sentiment, Amazon category, PubMed: accuracies of the paper's table 2.
-PAPER = {
+# Accuracies of the paper's table 2, and the columns that they stand in.
+COLUMNS = ("yelp", "amazon_sentiment", "amazon_category", "pubmed")
+PUBLISHED = {
     "Naive Bayes": (63.12, 61.66, 88.14, 75.81),
     "logistic regression, L1": (71.31, 67.57, 88.69, 78.57),
     "TextCNN": (74.44, 70.75, 88.20, 78.15),
@@ -79,59 +77,40 @@ PAPER_TIMES = {"HCAN": 38, "HAN": 97, "TextCNN": 15}
 ONE = ", one document at a time"
 
 
-def _parts(name: str, **options: Any) -> tuple[Any, Any, Any]:
-    train, validation = datasets.load(name, split="train", **options).split(0.1, seed=0)
-    return train, validation, datasets.load(name, split="test", **options)
+def _own(name: str, folder: str) -> Parts:
+    rest, test = datasets.load_tsv(Path(folder) / f"{name}.tsv").split(0.1, seed=0)
+    return *rest.split(1 / 9, seed=0), test
 
 
-# Many lengths, for the rows that read a text as one sequence pay for the square of its length.
-def _imdb(**options: Any) -> Task:
-    # The longest texts are cut, so that the rows that read them as one sequence stay affordable.
-    return Task(
-        lambda folder: _parts("imdb", **options),
-        adam(5e-4, 1.0),
-        600,
-        (128, 160, 192, 224, 256, 320, 400, 500, 600),
-        8,
-        "2",
-        patience=3,
-    )
-
-
+# The longest texts are cut, so that the rows that read them as one sequence stay affordable. Many
+# lengths, for these rows pay for the square of a text's length.
+IMDB = Task(
+    held_out("imdb"),
+    adam(5e-4, 1.0),
+    600,
+    (128, 160, 192, 224, 256, 320, 400, 500, 600),
+    8,
+    "2",
+    train_embeddings=True,
+)
 TASKS = {
-    "imdb": _imdb(),
-    "imdb_4000": _imdb(),
-    "imdb_stars": _imdb(stars=True),
-    "r8": Task(
-        lambda folder: _parts("r8", view="original"),
-        adam(5e-4, 1.0),
-        600,
-        (32, 64, 96, 128, 192, 256, 384, 600),
-        10,
-        "2",
-        patience=3,
+    "imdb": IMDB,
+    "imdb_4000": IMDB,
+    "imdb_stars": dataclasses.replace(IMDB, parts=held_out("imdb", stars=True)),
+    "r8": dataclasses.replace(
+        IMDB,
+        parts=held_out("r8", view="original"),
+        boundaries=(32, 64, 96, 128, 192, 256, 384, 600),
+        max_epochs=10,
     ),
+} | {
+    name: dataclasses.replace(
+        IMDB, parts=functools.partial(_own, name), needs=tasks.ONE_FILE.format(name)
+    )
+    for name in COLUMNS
 }
 # Texts to train on, where not all.
 EXAMPLES = {"imdb_4000": 4000, "imdb_stars": 4000}
-# The paper's own sets, by the column of its table.
-COLUMNS = ("yelp", "amazon_sentiment", "amazon_category", "pubmed")
-
-
-def _own(name: str, folder: str | None) -> tuple[Any, Any, Any]:
-    if folder is None:
-        raise SystemExit(f"{name} is not passed on: it needs {needs(name)}.")
-    whole = datasets.load_tsv(Path(folder) / f"{name}.tsv")
-    rest, test = whole.split(0.1, seed=0)
-    train, validation = rest.split(1 / 9, seed=0)
-    return train, validation, test
-
-
-TASKS |= {
-    name: dataclasses.replace(TASKS["imdb"], parts=functools.partial(_own, name))
-    for name in COLUMNS
-}
-DATASETS = tuple(TASKS)
 _OTHERS = re.compile(r"[^\w.!?\s]|_")
 
 
@@ -144,43 +123,35 @@ def cleaned(line: str) -> str:
 class Documents:
     """Ids of a task's three parts, as sentences and as one sequence, and the word vectors."""
 
-    def __init__(self, task: Task, limit: int | None, options: Options) -> None:
+    def __init__(self, task: Task, parts: Parts, limit: int | None, options: Options) -> None:
         self.task = task
-        quick = options.quick
         self.sizes = FULL_SIZES if options.full else SIZES
-        parts = list(task.parts(options.folder))
-        if limit is not None and limit < len(parts[0].texts):
-            keep = np.random.default_rng(0).permutation(len(parts[0].texts))[:limit]
-            parts[0] = parts[0].subset(keep)
-        self.texts = [[cleaned(line) for line in part.texts] for part in parts]
-        self.labels = [np.asarray(part.labels) for part in parts]
-        if quick:
-            self.texts = [texts[:200] for texts in self.texts]
-            self.labels = [labels[:200] for labels in self.labels]
-        self.num_classes = parts[0].num_classes
+        train, *others = parts
+        if limit is not None and limit < len(train):
+            train = train.subset(np.random.default_rng(0).permutation(len(train))[:limit])
+        chosen = few((train, *others), options)
+        self.num_classes = train.num_classes
+        self.texts = [[cleaned(line) for line in part.texts] for part in chosen]
         self.tokenizer = text.WordTokenizer.train(self.texts[0], min_frequency=5)
         self.vectors = text.word2vec(
             self.texts[0], self.tokenizer, dim=self.sizes["dim"], epochs=5, seed=0
         )
-        self.documents = [
-            [self._sentences(line, task.max_length) for line in texts] for texts in self.texts
-        ]
+        self.documents = [[self._sentences(line) for line in texts] for texts in self.texts]
+        self.labels = [np.asarray(part.labels) for part in chosen]
+        self.parts = list(zip(self.documents, self.labels, strict=True))
 
-    def _sentences(self, line: str, limit: int) -> list[np.ndarray]:
-        """The ids of each sentence, `limit` words together; long ones in several parts.
+    def _sentences(self, line: str) -> list[np.ndarray]:
+        """The ids of each sentence, `max_length` words together; long ones in several parts.
 
         What a text without marks is made of would else be one sentence of hundreds of words, and
         every batch would have room for one.
         """
-        found, used = [], 0
+        sentences, used = [], 0
         for sentence in text.split_sentences(line):
-            ids = self.tokenizer.encode([sentence])[0][: limit - used]
+            ids = self.tokenizer.encode([sentence])[0][: self.task.max_length - used]
             used += len(ids)
-            found += [ids[at : at + MAX_WORDS] for at in range(0, len(ids), MAX_WORDS)]
-        return found
-
-    def view(self, hierarchical: bool) -> "View":
-        return View(self, hierarchical)
+            sentences += [ids[at : at + MAX_WORDS] for at in range(0, len(ids), MAX_WORDS)]
+        return sentences
 
 
 @dataclasses.dataclass
@@ -191,30 +162,17 @@ class View:
     hierarchical: bool
 
     @property
-    def task(self) -> Task:
-        return self.source.task
-
-    @property
-    def parts(self) -> list[tuple[None, np.ndarray]]:
-        return [(None, labels) for labels in self.source.labels]
+    def parts(self) -> list[Any]:
+        return self.source.parts
 
     def batches(self, part: int, seed: int | None = None) -> Any:
-        documents, labels = self.source.documents[part], self.source.labels[part]
+        documents, labels = self.parts[part]
+        task = self.source.task
         order: dict[str, Any] = {"shuffle": seed is not None, "seed": seed or 0}
-        size = self.task.recipe["batch_size"]
         if self.hierarchical:
-            return text.DocumentBatches(documents, labels, size, packed=PACKED, **order)
+            return text.DocumentBatches(documents, labels, task.batch_size, packed=PACKED, **order)
         rows = [np.concatenate(d) if d else np.zeros(0, "int32") for d in documents]
-        return text.BucketedBatches(rows, labels, size, self.task.boundaries, **order)
-
-
-def rows(dataset: str) -> dict[str, float | None]:
-    """The rows with the paper's figure, on its own sets."""
-    names = (*LINEAR, *NEURAL)
-    if dataset not in COLUMNS:
-        return dict.fromkeys(names)
-    column = COLUMNS.index(dataset)
-    return {row: PAPER[row][column] / 100 if row in PAPER else None for row in names}
+        return text.BucketedBatches(rows, labels, task.batch_size, task.boundaries, **order)
 
 
 def is_hierarchical(row: str) -> bool:
@@ -222,7 +180,7 @@ def is_hierarchical(row: str) -> bool:
 
 
 def build(row: str, data: Documents, packed: int = PACKED) -> keras.Model:
-    """The model of a row."""
+    """The model of a row; with `packed=0` it reads padded documents."""
     builder, arguments = NEURAL[row]
     sizes: dict[str, Any] = {}
     if builder == "HCAN":
@@ -245,68 +203,6 @@ def build(row: str, data: Documents, packed: int = PACKED) -> keras.Model:
     )
 
 
-def needs(dataset: str) -> str | None:
-    """What the user has to bring, if anything."""
-    if dataset in COLUMNS:
-        return f"{dataset}.tsv, a line `label<TAB>text` each, in the folder that `--data` names"
-    return None
-
-
-def seeds(dataset: str, full: bool) -> int:
-    """Planned runs."""
-    return 3
-
-
-def config(dataset: str, row: str, options: Options) -> dict[str, Any]:
-    """What is kept of a row beside its runs."""
-    if row in LINEAR:
-        kind, arguments = LINEAR[row]
-        return {"model": kind.__name__, "arguments": arguments}
-    builder, arguments = NEURAL[row]
-    full = {"sizes": FULL_SIZES} if options.full else {}
-    return {"model": builder, "arguments": arguments, **_recipe(dataset, options), **full}
-
-
-def _recipe(dataset: str, options: Options) -> dict[str, Any]:
-    return {**TASKS[dataset].recipe, **({"learning_rate": 2e-5} if options.full else {})}
-
-
-@functools.lru_cache(maxsize=1)
-def _documents(dataset: str, options: Options) -> Documents:
-    task = dataclasses.replace(TASKS[dataset], recipe=_recipe(dataset, options))
-    return Documents(task, None if options.full else EXAMPLES.get(dataset), options)
-
-
-def load(dataset: str, options: Options, seed: int) -> Documents:
-    """The documents; the same for every seed."""
-    return _documents(dataset, options)
-
-
-def described(data: Documents) -> dict[str, Any]:
-    """What the results file says of the data."""
-    sizes = [len(labels) for labels in data.labels]
-    return {"examples": sizes, "test_examples": sizes[2], "padding": _padding(data)}
-
-
-def run(
-    dataset: str, row: str, data: Documents, seed: int, options: Options
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """One run of a row; the linear ones draw nothing."""
-    if row in LINEAR:
-        return _fit_linear(row, data, seed)
-    limit = 1 if options.quick else data.task.max_epochs
-    make = functools.partial(build, row, data)
-    result, facts = tasks.run(make, data.view(is_hierarchical(row)), seed, limit)
-    milliseconds = 1000 * result["seconds_per_epoch"] / len(data.labels[0])
-    return {**result, "milliseconds_per_document": round(milliseconds, 2)}, facts
-
-
-def epoch_times(results: Results, dataset: str, options: Options) -> None:
-    """Times HCAN and its peers side by side."""
-    data = Documents(TASKS[dataset], 640, options)
-    _time(results, data, rounds=1 if options.quick else 3)
-
-
 def _fit_linear(row: str, data: Documents, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """TF-IDF of words and pairs of words in five texts or more, and a linear classifier."""
     kind, arguments = LINEAR[row]
@@ -318,25 +214,18 @@ def _fit_linear(row: str, data: Documents, seed: int) -> tuple[dict[str, Any], d
     start = time.perf_counter()
     classifier.fit(features[0], data.labels[0])
     seconds = time.perf_counter() - start
-    result: dict[str, Any] = {"seed": seed}
-    for name, part in (("test", 2), ("validation", 1)):
-        found = classifier.predict(features[part])
-        if name == "test":
-            result["correct"] = packed(found == data.labels[part])
-        result[f"{name}_accuracy"] = round(float(np.mean(found == data.labels[part])), 5)
-        result[f"{name}_macro_f1"] = round(f1_score(data.labels[part], found, average="macro"), 5)
-    size = features[0].shape[1] * (1 if data.num_classes == 2 else data.num_classes)
-    return (
-        {
-            **result,
-            "best_epoch": 1,
-            "epochs": 1,
-            "stopped_by_the_epoch_limit": False,
-            "seconds_per_epoch": round(seconds, 2),
-            "milliseconds_per_document": round(1000 * seconds / len(data.labels[0]), 2),
-        },
-        {"parameters": size, "parameters_without_embeddings": size},
-    )
+    result = {
+        "seed": seed,
+        **floors.outcome(classifier, features, data.labels, "accuracy"),
+        "seconds_per_epoch": round(seconds, 2),
+        "milliseconds_per_document": _milliseconds(seconds, data),
+    }
+    return result, floors.size(features, data.num_classes)
+
+
+def _milliseconds(seconds_per_epoch: float, data: Documents) -> float:
+    """The time of training for a document."""
+    return round(1000 * seconds_per_epoch / len(data.labels[0]), 2)
 
 
 def _padding(data: Documents) -> dict[str, float]:
@@ -347,7 +236,7 @@ def _padding(data: Documents) -> dict[str, float]:
         name: text.DocumentBatches(documents, shuffle=False, **options).padding_share
         for name, options in kinds.items()
     }
-    flat = data.view(hierarchical=False).batches(0)
+    flat = View(data, hierarchical=False).batches(0)
     return {name: round(share, 3) for name, share in {**shares, "flat": flat.padding_share}.items()}
 
 
@@ -377,80 +266,6 @@ class OneByOne(keras.utils.PyDataset):
         return ids[:, 0] if self.flat else ids, self.labels[index : index + 1]
 
 
-def _time(results: Results, data: Documents, rounds: int) -> None:
-    """Trains HCAN and its peers in turns on the same documents; time relative to HCAN.
-
-    HCAN comes packed, padded, and one document at a time: the paper's way, and its peers' on a GPU.
-    That way is left out on JAX, which would compile a program for each document. TensorFlow runs
-    its graph without XLA, which would do the same.
-    """
-    jit = False if keras.config.backend() == "tensorflow" else "auto"
-    documents, labels = data.documents[0], data.labels[0]
-    ways: dict[str, tuple[str, int, Any]] = {
-        "HCAN": ("HCAN 2 target", PACKED, {"packed": PACKED}),
-        "HCAN, padded": ("HCAN 2 target", 0, {"packed": 0}),
-        "HAN": ("HAN", PACKED, {"packed": PACKED}),
-        "HAN, padded": ("HAN", 0, {"packed": 0}),
-        "TextCNN": ("TextCNN", 0, None),
-    }
-    if keras.config.backend() != "jax":
-        ways[f"HCAN{ONE}"] = ("HCAN 2 target", 0, "one")
-        if device() != "cpu":
-            ways[f"HAN{ONE}"] = ("HAN", 0, "one")
-            ways[f"TextCNN{ONE}"] = ("TextCNN", 0, "one flat")
-    passes = {}
-    for name, (row, groups, kind) in ways.items():
-        keras.utils.set_random_seed(0)
-        model = build(row, data, groups)
-        model.compile("adam", "sparse_categorical_crossentropy", jit_compile=jit)
-        few = slice(0, 64 if kind in ("one", "one flat") else None)
-        if kind == "one":
-            batches: Any = OneByOne(documents[few], labels[few])
-        elif kind == "one flat":
-            batches = OneByOne(documents[few], labels[few], flat=True)
-        elif kind is None:
-            batches = data.view(hierarchical=False).batches(0)
-        else:
-            batches = text.DocumentBatches(documents, labels, shuffle=False, **kind)
-        passes[name] = (model, batches, len(labels[few]))
-        model.fit(batches, verbose=0, shuffle=False)  # compiles every shape
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
-    for index in range(rounds):
-        for name, (model, batches, count) in passes.items():
-            start = clock()
-            model.fit(batches, verbose=0, shuffle=False)
-            seconds[name].append((clock() - start) / count)
-        print(index, {name: round(1000 * v[-1], 1) for name, v in seconds.items()}, flush=True)
-    # The paper's are those of one document at a time on a GPU.
-    way = "" if device() == "cpu" else ONE
-    first = np.array(seconds[f"HCAN{way}"])
-    paper = {f"{name}{way}": each for name, each in PAPER_TIMES.items()}
-    results.note(
-        f"times_{keras.config.backend()}{suffix()}",
-        {
-            name: {
-                "paper": round(paper[name] / PAPER_TIMES["HCAN"], 3) if name in paper else None,
-                "parameters": passes[name][0].count_params() - embedding_size(passes[name][0]),
-                "relative": list(_relative(np.array(values) / first)),
-            }
-            for name, values in seconds.items()
-        },
-    )
-
-
-def _relative(ratios: np.ndarray) -> Iterator[float]:
-    """Median, least and greatest."""
-    for measure in (np.median, np.min, np.max):
-        yield round(float(measure(ratios)), 3)
-
-
-def _distance(better: str, worse: str) -> float | None:
-    """The paper's mean difference over its four tasks, as a share."""
-    if better not in PAPER or worse not in PAPER:
-        return None
-    return round(float(np.mean(np.subtract(PAPER[better], PAPER[worse]))) / 100, 5)
-
-
 # What the paper says of the order of its rows, and what we ask beside it.
 CLAIMS = (
     ("HCAN 2 target", "HAN", "HCAN is at least as accurate as HAN"),
@@ -471,22 +286,97 @@ CLAIMS = (
 )
 
 
-def header(dataset: str) -> dict[str, Any]:
-    """What stands at the head of a data set's results file."""
-    task = TASKS[dataset]
-    return {
-        "paper": "HCAN",
-        "table": task.table,
-        "dataset": dataset,
-        "measure": "accuracy",
-        "claims": [
-            (better, worse, words, _distance(better, worse)) for better, worse, words in CLAIMS
-        ],
-        "protocol": {
-            "selection": "epoch with the best validation accuracy, ties by loss; test read once",
-            "patience": task.patience,
-            "max_epochs": task.max_epochs,
-            "batch_size": f"{task.recipe['batch_size']} (the paper: 1)",
+class _HCAN(Paper):
+    name, title = "hcan", "HCAN"
+    tasks = TASKS
+    claims = CLAIMS
+    fixed = tuple(LINEAR)
+    timed = ("imdb_4000",)
+
+    def names(self, dataset: str) -> tuple[str, ...]:
+        return (*LINEAR, *NEURAL)
+
+    def published(self, dataset: str) -> dict[str, float]:
+        if dataset not in COLUMNS:
+            return {}
+        column = COLUMNS.index(dataset)
+        return {row: figures[column] / 100 for row, figures in PUBLISHED.items()}
+
+    def config(self, dataset: str, row: str, options: Options) -> dict[str, Any]:
+        if row in LINEAR:
+            kind, arguments = LINEAR[row]
+            return {"model": kind.__name__, "arguments": arguments}
+        builder, arguments = NEURAL[row]
+        full = {"sizes": FULL_SIZES} if options.full else {}
+        recipe = _task(dataset, options).recipe
+        return {"model": builder, "arguments": arguments, **recipe, **full}
+
+    def read(self, dataset: str, options: Options, fold: int) -> Documents:
+        limit = None if options.full else EXAMPLES.get(dataset)
+        parts = self.parts(dataset, options, fold)
+        return Documents(_task(dataset, options), parts, limit, options)
+
+    def described(self, data: Documents) -> dict[str, Any]:
+        return {**super().described(data), "padding": _padding(data)}
+
+    def build(self, dataset: str, row: str, data: Documents, options: Options) -> keras.Model:
+        return build(row, data)
+
+    def run(
+        self, dataset: str, row: str, data: Documents, seed: int, options: Options
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        if row in LINEAR:
+            return _fit_linear(row, data, seed)
+        make = functools.partial(build, row, data)
+        view = View(data, is_hierarchical(row))
+        result, facts = tasks.run(make, view, data.task, seed, options)
+        milliseconds = _milliseconds(result["seconds_per_epoch"], data)
+        return {**result, "milliseconds_per_document": milliseconds}, facts
+
+    def turns(self, dataset: str, options: Options) -> Turns:
+        """HCAN and its peers, packed, padded, and one document at a time.
+
+        The last is the paper's way, and its peers' on a GPU. It is left out on JAX, which would
+        compile a program for each document. TensorFlow runs its graph without XLA, which would do
+        the same.
+        """
+        data = Documents(TASKS[dataset], self.parts(dataset, options, 0), 640, options)
+        documents, labels = data.parts[0]
+        jit = False if keras.config.backend() == "tensorflow" else "auto"
+        turns = {}
+
+        def add(name: str, row: str, batches: Any, packed: int = 0, texts: int = 64) -> None:
+            keras.utils.set_random_seed(0)
+            turns[name] = Timed(compiled(build(row, data, packed), jit_compile=jit), batches, texts)
+
+        for peer, row in (("HCAN", "HCAN 2 target"), ("HAN", "HAN")):
+            for name, packed in ((peer, PACKED), (f"{peer}, padded", 0)):
+                batches = text.DocumentBatches(documents, labels, shuffle=False, packed=packed)
+                add(name, row, batches, packed, len(labels))
+        add("TextCNN", "TextCNN", View(data, False).batches(0), texts=len(labels))
+        if keras.config.backend() != "jax":
+            one = functools.partial(OneByOne, documents[:64], labels[:64])
+            add(f"HCAN{ONE}", "HCAN 2 target", one())
+            if device() != "cpu":
+                add(f"HAN{ONE}", "HAN", one())
+                add(f"TextCNN{ONE}", "TextCNN", one(flat=True))
+        # The paper's times are those of one document at a time on a GPU.
+        way = "" if device() == "cpu" else ONE
+        published = {f"{name}{way}": each for name, each in PAPER_TIMES.items()}
+        entry = f"times_{keras.config.backend()}"
+        return Turns(turns, published, f"HCAN{way}", 1 if options.quick else 3, entry)
+
+    def distance(self, dataset: str, better: str, worse: str) -> float | None:
+        # The mean difference over the paper's four sets.
+        if better not in PUBLISHED or worse not in PUBLISHED:
+            return None
+        return round(float(np.mean(np.subtract(PUBLISHED[better], PUBLISHED[worse]))) / 100, 5)
+
+    def protocol(self, dataset: str) -> dict[str, Any]:
+        task = TASKS[dataset]
+        return {
+            **super().protocol(dataset),
+            "batch_size": f"{task.batch_size} (the paper: 1)",
             "training_examples": EXAMPLES.get(dataset, "all but the tenth that chooses the epoch"),
             "max_length": f"{task.max_length} words; sentences of more than {MAX_WORDS} in parts",
             "word_vectors": f"word2vec of {SIZES['dim']} dimensions on the training texts, "
@@ -496,5 +386,14 @@ def header(dataset: str) -> dict[str, Any]:
             "optimizer": f"Adam, {task.recipe['learning_rate']:g}, gradients clipped to norm 1 "
             "(the paper: 2e-5)",
             "linear rows": "TF-IDF of words and pairs of words in at least 5 texts",
-        },
-    }
+        }
+
+
+def _task(dataset: str, options: Options) -> Task:
+    """The data set with the recipe of our sizes, or of the paper's."""
+    task = TASKS[dataset]
+    full = {"learning_rate": 2e-5} if options.full else {}
+    return dataclasses.replace(task, recipe={**task.recipe, **full})
+
+
+PAPER = _HCAN()

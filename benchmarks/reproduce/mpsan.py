@@ -10,15 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import keras
-import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.devices import clock, suffix
 from benchmarks.reproduce import floors, tasks
-from benchmarks.reproduce.engine import Options
-from benchmarks.reproduce.results import Results
-from benchmarks.reproduce.tasks import Data, Task, adam, official
-from benchmarks.reproduce.training import embedding_size
+from benchmarks.reproduce.paper import Paper
+from benchmarks.reproduce.tasks import Data, Options, Parts, Task, adam, held_out, official
+from benchmarks.reproduce.timing import Timed, Turns, compiled
 from keras_attnpool import datasets, models
 
 BW, FW, FA2, FA3 = ("backward",), ("forward",), ("faraway_2",), ("faraway_3",)
@@ -78,28 +75,21 @@ PAIR_ROWS = {
 }
 
 
-def _trec(folder: str | None) -> tuple[Any, Any, Any]:
-    train, validation = datasets.load("trec", split="train").split(0.1, seed=0)
-    return train, validation, datasets.load("trec", split="test")
-
-
-def _fold(name: str, folder: str | None, fold: int = 0) -> tuple[Any, Any, Any]:
+def _folded(name: str, folder: str, fold: int = 0) -> Parts:
     """Nine tenths to train on, less a tenth of them to choose by; the fold to test."""
     if name == "subj":
         whole = datasets.load("subj", split="all")
-    elif folder is None:
-        raise SystemExit(f"{name} is not passed on: it needs {needs(name)}.")
     else:
         whole = datasets.load_tsv(Path(folder) / f"{name}.tsv")
     folds = StratifiedKFold(10, shuffle=True, random_state=0).split(whole.texts, whole.labels)
     rest, test = list(folds)[fold]
-    train, validation = whole.subset(rest).split(0.1, seed=0)
-    return train, validation, whole.subset(test)
+    return *whole.subset(rest).split(0.1, seed=0), whole.subset(test)
 
 
+# The paper has five runs on TREC and SICK, the best of ten on SST-5, and ten folds elsewhere.
 TASKS: dict[str, Task] = {
     "trec": Task(
-        _trec,
+        held_out("trec"),
         adam(1e-3, None, 64),
         37,
         (8, 12, 20, 37),
@@ -107,6 +97,7 @@ TASKS: dict[str, Task] = {
         "6, TREC",
         {"Bi-LSTM": 94.4, "multi-head": 93.4, "DiSAN": 94.2, "Bi-BloSAN": 94.8, "MPSAN": 94.8},
         patience=4,
+        full_runs=5,
     ),
     "sst5": Task(
         official("sst5"),
@@ -135,9 +126,10 @@ TASKS: dict[str, Task] = {
             "w/o fusion": 51.22,
             "w/o attention": 44.93,
         },
+        full_runs=10,
     ),
     "subj": Task(
-        functools.partial(_fold, "subj"),
+        functools.partial(_folded, "subj"),
         adam(1e-3, None, 64),
         64,
         (24, 64),
@@ -145,6 +137,7 @@ TASKS: dict[str, Task] = {
         "6, SUBJ",
         {"Bi-LSTM": 94.7, "multi-head": 94.0, "DiSAN": 94.2, "Bi-BloSAN": 94.5, "MPSAN": 94.6},
         patience=2,
+        runs=10,
     ),
     "sick": Task(
         official("sick"),
@@ -162,6 +155,7 @@ TASKS: dict[str, Task] = {
             "MPSAN": 86.74,
         },
         graded=True,
+        full_runs=5,
     ),
 }
 # Sets of table 6 that are not passed on: whoever has them gives their texts.
@@ -173,10 +167,10 @@ for _name, _paper in {
         TASKS["subj"],
         table=f"6, {_name.upper()}",
         paper=_paper,
-        parts=functools.partial(_fold, _name),
+        parts=functools.partial(_folded, _name),
+        needs=tasks.ONE_FILE.format(_name),
     )
 FOLDED = ("subj", "cr", "mpqa")
-DATASETS = tuple(TASKS)
 # Table 7's other measures.
 RELATED = {
     "test_spearman": {
@@ -214,143 +208,6 @@ TIMED = {
     "w/o attention": 115,
 }
 
-
-def rows(dataset: str) -> dict[str, float | None]:
-    """The rows of a data set's table with the paper's figure, as shares."""
-    names = [*PAIR_ROWS] if dataset == "sick" else [*TABLE_1]
-    if dataset == "sst5":
-        names += TABLES_2_TO_5
-    elif dataset != "sick":
-        names.append("w/o attention")
-    paper = TASKS[dataset].paper
-    return {row: paper[row] / 100 if row in paper else None for row in (*floors.ROWS, *names)}
-
-
-def _row(dataset: str, row: str) -> tuple[str, dict[str, Any]]:
-    if dataset == "sick":
-        return PAIR_ROWS[row]
-    return {**TABLE_1, **TABLES_2_TO_5}[row]
-
-
-def build(dataset: str, row: str, data: Data) -> keras.Model:
-    """The model of a row."""
-    builder, arguments = _row(dataset, row)
-    pairs = data.pairs and not builder.endswith("Pair")
-    dim = data.vectors.shape[1]
-    sizes = {"embedding": dim, "half": dim // 2}
-    arguments = {k: sizes.get(v, v) if isinstance(v, str) else v for k, v in arguments.items()}
-    model = getattr(models, builder)(
-        data.tokenizer.vocabulary_size,
-        data.num_classes,
-        embeddings=data.vectors,
-        trainable_embeddings=data.task.train_embeddings,
-        hidden_units=dim,
-        **arguments,
-    )
-    return tasks.pair_of(model, data.num_classes, dim) if pairs else model
-
-
-def needs(dataset: str) -> str | None:
-    """What the user has to bring, if anything."""
-    if dataset in ("cr", "mpqa"):
-        return f"{dataset}.tsv, a line `label<TAB>text` each, in the folder that `--data` names"
-    return None
-
-
-def seeds(dataset: str, full: bool) -> int:
-    """Planned runs: the paper has five on TREC and SICK, the best of ten on SST-5, ten folds."""
-    if full:
-        return 5 if dataset in ("trec", "sick") else 10
-    return 10 if dataset in FOLDED else 3
-
-
-def config(dataset: str, row: str, options: Options) -> dict[str, Any]:
-    """What is kept of a row beside its runs."""
-    builder, arguments = _row(dataset, row)
-    return {
-        "model": builder,
-        "arguments": arguments,
-        "vectors": options.vectors and Path(options.vectors).name,
-        **TASKS[dataset].recipe,
-    }
-
-
-def parts(dataset: str, options: Options, seed: int) -> Any:
-    """The texts or pairs of the three parts; a seed is a fold where there are folds."""
-    if dataset in FOLDED:
-        return _fold(dataset, options.folder, seed)
-    return TASKS[dataset].parts(options.folder)
-
-
-@functools.lru_cache(maxsize=1)
-def _data(dataset: str, options: Options, fold: int | None) -> Data:
-    task = TASKS[dataset]
-    if fold is not None:
-        task = dataclasses.replace(task, parts=lambda folder: _fold(dataset, folder, fold))
-    return Data(task, options.folder, options.vectors, options.quick)
-
-
-def load(dataset: str, options: Options, seed: int) -> Data:
-    """The data; of the fold, where there are folds."""
-    return _data(dataset, options, seed if dataset in FOLDED else None)
-
-
-def described(data: Data) -> dict[str, Any]:
-    """What the results file says of the data."""
-    sizes = [len(labels) for _, labels in data.parts]
-    return {"examples": sizes, "test_examples": sizes[2]}
-
-
-def run(
-    dataset: str, row: str, data: Data, seed: int, options: Options
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """One run of a row."""
-    limit = 1 if options.quick else data.task.max_epochs
-    result, facts = tasks.run(functools.partial(build, dataset, row, data), data, seed, limit)
-    return result, {**facts, "word_vectors": data.vectors_from}
-
-
-def epoch_times(results: Results, dataset: str, options: Options) -> None:
-    """Times an epoch of the rows whose seconds the paper gives."""
-    _time_epochs(results, load(dataset, options, 0), rounds=1 if options.quick else 5)
-
-
-def _time_epochs(results: Results, data: Data, rounds: int) -> None:
-    """Trains the timed rows in turns on the same batches; their time relative to MPSAN."""
-    # 40 batches tell the ratio as well as all 134.
-    columns, targets = data.parts[0]
-    data.parts[0] = ({name: ids[:2560] for name, ids in columns.items()}, targets[:2560])
-    compiled = {}
-    for row in TIMED:
-        keras.utils.set_random_seed(0)
-        model = build("sst5", row, data)
-        model.compile("adam", "sparse_categorical_crossentropy")
-        model.fit(data.batches(0, 0), verbose=0, shuffle=False)  # compiles every length
-        compiled[row] = model
-    seconds: dict[str, list[float]] = {row: [] for row in TIMED}
-    for index in range(rounds):
-        for row, model in compiled.items():
-            start = clock()
-            model.fit(data.batches(0, 0), verbose=0, shuffle=False)
-            seconds[row].append(clock() - start)
-        print(index, {row: round(values[-1], 1) for row, values in seconds.items()}, flush=True)
-    first = np.array(seconds["MPSAN"])
-    results.note(
-        f"epoch_times{suffix()}",
-        {
-            row: {
-                "paper": round(TIMED[row] / TIMED["MPSAN"], 3),
-                "parameters": compiled[row].count_params() - embedding_size(compiled[row]),
-                "relative": [
-                    round(float(f(np.array(values) / first)), 3)
-                    for f in (np.median, np.min, np.max)
-                ],
-            }
-            for row, values in seconds.items()
-        },
-    )
-
-
 # What the paper says of the order of its rows; the last one is ours.
 CLAIMS = (
     ("MPSAN", "DiSAN", "MPSAN beats DiSAN"),
@@ -374,52 +231,105 @@ CLAIMS = (
 )
 
 
-def _distance(dataset: str, better: str, worse: str) -> float | None:
-    """The paper's difference where it is not that of the rows.
+class _MPSAN(Paper):
+    name, title = "mpsan", "MPSAN"
+    tasks = TASKS
+    claims = CLAIMS
+    timed = ("sst5",)
 
-    Tables 3 and 4 have 51.76 for model 1, table 2 has 51.54.
-    """
-    return 0.004 if (dataset, better, worse) == ("sst5", "model 1", "B&F + FG") else None
+    def names(self, dataset: str) -> tuple[str, ...]:
+        if dataset == "sick":
+            return (*floors.ROWS, *PAIR_ROWS)
+        more = TABLES_2_TO_5 if dataset == "sst5" else ("w/o attention",)
+        return (*floors.ROWS, *TABLE_1, *more)
 
+    def config(self, dataset: str, row: str, options: Options) -> dict[str, Any]:
+        builder, arguments = _row(dataset, row)
+        return {
+            "model": builder,
+            "arguments": arguments,
+            "vectors": options.vectors and Path(options.vectors).name,
+            **TASKS[dataset].recipe,
+        }
 
-def header(dataset: str) -> dict[str, Any]:
-    """What stands at the head of a data set's results file."""
-    task = TASKS[dataset]
-    # For relatedness the paper has settings of its own.
-    rate, penalty, keep = ("0.7", "5e-4", "0.55") if task.graded else ("0.5", "1e-7", "0.7")
-    protocol = {}
-    if task.graded:
-        protocol["pairs"] = (
-            "multi-head attention, DiSAN, Bi-BloSAN and the CNN are the encoders of the "
-            "classifiers of texts, with MPSAN's matching and classifier behind them"
+    def fold(self, dataset: str, seed: int) -> int:
+        return seed if dataset in FOLDED else 0
+
+    def parts(self, dataset: str, options: Options, seed: int) -> Parts:
+        if dataset in FOLDED and (options.folder or not TASKS[dataset].needs):
+            return _folded(dataset, options.folder or "", seed)
+        return super().parts(dataset, options, seed)
+
+    def build(self, dataset: str, row: str, data: Data, options: Options) -> keras.Model:
+        builder, arguments = _row(dataset, row)
+        dim = data.vectors.shape[1]
+        sizes = {"embedding": dim, "half": dim // 2}
+        arguments = {k: sizes.get(v, v) if isinstance(v, str) else v for k, v in arguments.items()}
+        model = getattr(models, builder)(
+            data.tokenizer.vocabulary_size,
+            data.num_classes,
+            embeddings=data.vectors,
+            trainable_embeddings=data.task.train_embeddings,
+            hidden_units=dim,
+            **arguments,
         )
-    return {
-        "paper": "MPSAN",
-        "table": task.table,
-        "dataset": dataset,
-        "measure": "pearson" if task.graded else "accuracy",
-        "claims": [(*claim, _distance(dataset, *claim[:2])) for claim in CLAIMS],
-        **({"published": RELATED} if task.graded else {}),
-        "folded": dataset in FOLDED,
-        "protocol": {
-            "selection": "epoch with the lowest validation loss"
-            if task.graded
-            else "epoch with the best validation accuracy, ties by loss; test read once",
-            "runs": "folds of a 10-fold cross-validation, the first ones"
-            if dataset in FOLDED
-            else "seeds; the paper takes "
-            + {"trec": "the mean of five", "sst5": "the best of ten", "sick": "the mean of five"}[
-                dataset
-            ],
-            "patience": task.patience,
-            "max_epochs": task.max_epochs,
-            "batch_size": task.recipe["batch_size"],
-            "max_length": task.max_length,
+        if data.pairs and not builder.endswith("Pair"):
+            return tasks.pair_of(model, data.num_classes, dim)
+        return model
+
+    def run(
+        self, dataset: str, row: str, data: Data, seed: int, options: Options
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        result, facts = super().run(dataset, row, data, seed, options)
+        return result, {**facts, "word_vectors": data.vectors_from}
+
+    def turns(self, dataset: str, options: Options) -> Turns:
+        data = self.read(dataset, options, 0)
+        # 40 batches tell the ratio as well as all 134.
+        columns, targets = data.parts[0]
+        data.parts[0] = ({name: ids[:2560] for name, ids in columns.items()}, targets[:2560])
+        models_of = {}
+        for row in TIMED:
+            keras.utils.set_random_seed(0)
+            model = compiled(self.build(dataset, row, data, options))
+            models_of[row] = Timed(model, data.batches(0, 0))
+        return Turns(models_of, TIMED, first="MPSAN", rounds=1 if options.quick else 5)
+
+    def distance(self, dataset: str, better: str, worse: str) -> float | None:
+        # Tables 3 and 4 have 51.76 for model 1, table 2 has 51.54.
+        return 0.004 if (dataset, better, worse) == ("sst5", "model 1", "B&F + FG") else None
+
+    def header(self, dataset: str) -> dict[str, Any]:
+        published = {"published": RELATED} if TASKS[dataset].graded else {}
+        return {**super().header(dataset), **published, "folded": dataset in FOLDED}
+
+    def protocol(self, dataset: str) -> dict[str, Any]:
+        task = TASKS[dataset]
+        # For relatedness the paper has settings of its own.
+        rate, penalty, keep = ("0.7", "5e-4", "0.55") if task.graded else ("0.5", "1e-7", "0.7")
+        runs = "folds of a 10-fold cross-validation, the first ones"
+        if dataset not in FOLDED:
+            of_the_paper = "the best of ten" if dataset == "sst5" else "the mean of five"
+            runs = f"seeds; the paper takes {of_the_paper}"
+        protocol = {
+            **super().protocol(dataset),
+            "runs": runs,
             "length_boundaries": task.boundaries,
             "word_vectors": "frozen",
             "dropout": f"0.3 of the inputs of every kernel but the pooling's "
             f"(the paper keeps {keep})",
             "optimizer": f"Adam, 1e-3 (the paper: Adadelta, {rate}), no penalty ({penalty})",
-            **protocol,
-        },
-    }
+        }
+        if task.graded:
+            protocol["pairs"] = (
+                "multi-head attention, DiSAN, Bi-BloSAN and the CNN are the encoders of the "
+                "classifiers of texts, with MPSAN's matching and classifier behind them"
+            )
+        return protocol
+
+
+def _row(dataset: str, row: str) -> tuple[str, dict[str, Any]]:
+    return PAIR_ROWS[row] if dataset == "sick" else {**TABLE_1, **TABLES_2_TO_5}[row]
+
+
+PAPER = _MPSAN()

@@ -1,10 +1,11 @@
 """Texts as a language model reads them, for rows that fine-tune it."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 
-from benchmarks.reproduce.tasks import Task
+from benchmarks.reproduce.tasks import Parts, Task
 from keras_attnpool import text
 
 # What is usual for it; a language model needs few epochs.
@@ -20,27 +21,29 @@ PATIENCE = 2
 NAMES = {"minilm": "all-MiniLM-L6-v2"}
 
 
+def fine_tuned(task: Task) -> Task:
+    """The task with the recipe of a language model."""
+    return dataclasses.replace(task, recipe=RECIPE, max_epochs=MAX_EPOCHS, patience=PATIENCE)
+
+
 class Pieces:
     """The word pieces of a task's three parts, as `benchmarks.reproduce.tasks.run` reads them.
 
     Args:
-        task: Its recipe, lengths and patience.
-        parts: Three parts, each texts and labels.
-        num_classes: Number of classes.
+        task: Its recipe and lengths.
+        parts: The texts of the three parts.
         preset: Language model of KerasHub.
     """
 
-    def __init__(
-        self, task: Task, parts: list[tuple[Any, Any]], num_classes: int, preset: str
-    ) -> None:
-        self.task, self.preset, self.num_classes = task, preset, num_classes
+    def __init__(self, task: Task, parts: Parts, preset: str) -> None:
+        self.task, self.preset, self.num_classes = task, preset, parts[0].num_classes
         model = self.language_model()
         # The mask as numbers, which batches pad with 0 like the pieces.
         self.inputs = [
-            {name: array.astype("int32") for name, array in model.encode(texts).items()}
-            for texts, _ in parts
+            {name: array.astype("int32") for name, array in model.encode(part.texts).items()}
+            for part in parts
         ]
-        self.parts = [(None, np.asarray(labels)) for _, labels in parts]
+        self.parts = [(None, np.asarray(part.labels)) for part in parts]
 
     def language_model(self) -> text.LanguageModel:
         """The language model as it was trained."""
@@ -51,7 +54,7 @@ class Pieces:
         return text.BucketedBatches(
             self.inputs[part],
             self.parts[part][1],
-            self.task.recipe["batch_size"],
+            self.task.batch_size,
             self.task.boundaries,
             shuffle=seed is not None,
             seed=seed or 0,

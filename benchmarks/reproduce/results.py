@@ -55,6 +55,11 @@ class Results:
         entry = self._read()["rows"].get(row)
         return {run["seed"] for run in entry["runs"]} if entry else set()
 
+    def mean(self, row: str) -> float | None:
+        """The mean over the row's runs of what the file measures, as a share."""
+        entry = self._read()["rows"].get(row)
+        return entry and float(entry["summary"][f"test_{self.header['measure']}"]["mean"])
+
     @contextlib.contextmanager
     def claimed(self, row: str, seed: int) -> Iterator[bool]:
         """Whether a run is this process's: False where another, still alive, is at it.
@@ -132,11 +137,11 @@ class Results:
 @functools.cache
 def versions() -> dict[str, str]:
     """The backend and the versions of what a result depends on."""
-    found = {"backend": keras.config.backend(), "python": platform.python_version()}
+    installed = {"backend": keras.config.backend(), "python": platform.python_version()}
     for name in PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
+            installed[name] = metadata.version(name)
+    return installed
 
 
 def packed(flags: Any) -> str:

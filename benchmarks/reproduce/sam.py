@@ -15,11 +15,10 @@ import keras
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
-from benchmarks.devices import clock, suffix
 from benchmarks.reproduce import floors, pieces, tasks
-from benchmarks.reproduce.engine import Options
-from benchmarks.reproduce.results import Results
-from benchmarks.reproduce.tasks import Task
+from benchmarks.reproduce.paper import Paper
+from benchmarks.reproduce.tasks import Options, Parts, Task, few
+from benchmarks.reproduce.timing import Timed, Turns, compiled
 from keras_attnpool import datasets, layers, models, text
 
 CACHE = Path.home() / ".cache" / "keras_attnpool" / "features"
@@ -53,12 +52,12 @@ HOW = "frozen, states of the last layer at unit variance (the paper: RoBERTa)"
 FINE = ", fine-tuned"
 TUNED = {f"{row}{FINE}": ROWS[row] for row in ("language model", "RB", "RBA", "SAM")}
 FINE_TUNED_SETS = ("sst5", "humor", "controversy")
-ON_GPU = tuple(TUNED)
 # Figure 3: the threshold, on TREC.
 THRESHOLDS = {f"SAM {delta}": ("SAM", {"threshold": delta}) for delta in (0.15, 0.2, 0.4, 0.6, 0.8)}
+BUILT = {**ROWS, **THRESHOLDS, **TUNED}
 
 # Tables 2, 3 and 5, table 4 for the ablations, section 4.6 for a threshold of 0.15.
-PAPER = {
+PUBLISHED = {
     "cr": {
         "language model": 87.56,
         "RB": 88.14,
@@ -139,39 +138,15 @@ TIMED = {
 }
 
 
-def _task(name: str, length: int, table: str, max_epochs: int, f1: bool = False) -> Task:
-    recipe = {
-        "optimizer": "adamw",
-        "learning_rate": 1e-3,
-        "clip_norm": None,
-        "weight_decay": 1e-2,
-        "batch_size": 32,
-    }
-    return Task(
-        functools.partial(_sources, name),
-        recipe,
-        length,
-        (length,),
-        max_epochs,
-        table,
-        PAPER[name],
-        patience=3,
-        positive_f1=f1,
-    )
-
-
-def _sources(name: str, folder: str | None = None) -> tuple[Any, ...]:
+def _sources(name: str, folder: str) -> Parts:
     """The texts to train on, the development part where there is one, and the test part."""
-    if name == "subj":
-        # No split is given.
-        whole = datasets.load("subj", split="all")
-    elif name == "cr":
-        if folder is None:
-            raise SystemExit(f"cr is not passed on: it needs {needs(name)}.")
-        whole = datasets.load_tsv(Path(folder) / "cr.tsv")
     if name in ("subj", "cr"):
-        # As many texts to test as in the paper.
-        size = 2000 if name == "subj" else 0.2
+        # No split is given. As many texts to test as in the paper.
+        size: int | float = 2000
+        if name == "subj":
+            whole = datasets.load("subj", split="all")
+        else:
+            whole, size = datasets.load_tsv(Path(folder) / "cr.tsv"), 0.2
         rest, test = train_test_split(
             np.arange(len(whole)), test_size=size, stratify=whole.labels, random_state=0
         )
@@ -180,31 +155,45 @@ def _sources(name: str, folder: str | None = None) -> tuple[Any, ...]:
     return tuple(datasets.load(name, split=split) for split in splits)
 
 
-# Word pieces; longer texts are cut. Dense weights need one length.
+def _task(name: str, length: int, table: str, max_epochs: int, **more: Any) -> Task:
+    recipe = {
+        "optimizer": "adamw",
+        "learning_rate": 1e-3,
+        "clip_norm": None,
+        "weight_decay": 1e-2,
+        "batch_size": 32,
+    }
+    # Dense weights need one length.
+    boundaries = (length,)
+    parts = functools.partial(_sources, name)
+    runs = FOLDS if name in FOLDED else 3
+    return Task(
+        parts, recipe, length, boundaries, max_epochs, table, PUBLISHED[name], runs=runs, **more
+    )
+
+
+# Lengths are those in word pieces; longer texts are cut.
 TASKS = {
     "trec": _task("trec", 40, "4 and 5, TREC", 15),
     "sst5": _task("sst5", 48, "3 and 4, SST", 10),
     "subj": _task("subj", 48, "4 and 5, SUBJ", 10),
-    "cr": _task("cr", 48, "4 and 5, CR", 10),
-    "humor": _task("humor", 48, "2 and 4, Humor.", 10, f1=True),
-    "controversy": _task("controversy", 48, "2 and 4, Contro.", 10, f1=True),
+    "cr": _task("cr", 48, "4 and 5, CR", 10, needs=tasks.ONE_FILE.format("cr")),
+    "humor": _task("humor", 48, "2 and 4, Humor.", 10, positive_f1=True),
+    "controversy": _task("controversy", 48, "2 and 4, Contro.", 10, positive_f1=True),
 }
-DATASETS = tuple(TASKS)
 
 
 class Features:
     """The features of a data set, and the parts that a fold of it has."""
 
-    def __init__(self, dataset: str, options: Options) -> None:
-        self.task = task = TASKS[dataset]
-        preset, quick, cache = options.preset, options.quick, options.cache or CACHE
-        self.dataset, self.preset = dataset, preset
-        sources = list(task.parts(options.folder))
+    def __init__(self, dataset: str, sources: Parts, options: Options) -> None:
+        self.task = TASKS[dataset]
+        self.dataset, self.preset = dataset, options.preset
+        self.texts = sources = few(sources, options)
         self.num_classes = sources[0].num_classes
-        if quick:
-            sources = [part.subset(np.arange(200)) for part in sources]
-        model = text.LanguageModel.from_preset(preset, sequence_length=task.max_length)
+        model = text.LanguageModel.from_preset(options.preset, sequence_length=self.task.max_length)
         self.dim = model.dim
+        cache = options.cache or CACHE
         self.sources = [
             (model.features(part.texts, cache=cache, verbose=1), np.array(part.labels))
             for part in sources
@@ -224,42 +213,26 @@ class Features:
             used = [(*source, None) for source in self.sources]
         else:
             train, test = self.sources
-            folds = _folds(train[1])
-            used = [*[(*train, rows) for rows in folds[index % FOLDS]], (*test, None)]
+            used = [*[(*train, rows) for rows in _fold(train[1], index)], (*test, None)]
         self.used = used
         self.parts = [(None, labels if rows is None else labels[rows]) for _, labels, rows in used]
 
     def batches(self, part: int, seed: int | None = None) -> text.FeatureBatches:
         features, labels, rows = self.used[part]
-        size = self.task.recipe["batch_size"]
         return text.FeatureBatches(
-            features, labels, rows, size, seed is not None, seed or 0, self.scale
+            features, labels, rows, self.task.batch_size, seed is not None, seed or 0, self.scale
         )
 
 
-def _task_of(row: str, task: Task) -> Task:
-    """The task with the recipe of a row."""
-    if row in TUNED:
-        return dataclasses.replace(
-            task, recipe=pieces.RECIPE, max_epochs=pieces.MAX_EPOCHS, patience=pieces.PATIENCE
-        )
-    if row not in LIGHT:
-        return task
-    recipe = {**task.recipe, "learning_rate": 3e-3}
-    return dataclasses.replace(task, recipe=recipe, max_epochs=40, patience=5)
-
-
-def rows(dataset: str) -> dict[str, float | None]:
-    """The rows of a data set's tables with the paper's figure, as shares."""
-    names = (*floors.ROWS, *ROWS, *(THRESHOLDS if dataset == "trec" else ()))
-    names += tuple(TUNED) if dataset in FINE_TUNED_SETS else ()
-    paper = {f"{row}{fine}": value for row, value in PAPER[dataset].items() for fine in ("", FINE)}
-    return {row: paper[row] / 100 if row in paper else None for row in names}
+def _fold(labels: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarray]:
+    """The rows to train on and those to choose the epoch by."""
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(labels, labels)
+    return list(folds)[index % FOLDS]
 
 
 def build(row: str, data: Features | pieces.Pieces, units: int = UNITS) -> keras.Model:
     """The model of a row."""
-    builder, arguments = {**ROWS, **THRESHOLDS, **TUNED}[row]
+    builder, arguments = BUILT[row]
     given: dict[str, Any] = dict(arguments)
     tuned = isinstance(data, pieces.Pieces)
     source: Any = data.language_model().backbone if tuned else data.dim
@@ -272,145 +245,6 @@ def build(row: str, data: Features | pieces.Pieces, units: int = UNITS) -> keras
     if builder in ("SAM", "BackboneClassifier"):
         return maker(source, data.num_classes, **given)
     return maker(None, data.num_classes, backbone=source, **given)
-
-
-def needs(dataset: str) -> str | None:
-    """What the user has to bring, if anything."""
-    if dataset == "cr":
-        return "cr.tsv, a line `label<TAB>text` each, in the folder that `--data` names"
-    return None
-
-
-def seeds(dataset: str, full: bool) -> int:
-    """Planned runs: the paper's five folds where there are folds."""
-    return FOLDS if dataset in FOLDED else 3
-
-
-def config(dataset: str, row: str, options: Options) -> dict[str, Any]:
-    """What is kept of a row beside its runs."""
-    task = TASKS[dataset]
-    model, arguments = {**ROWS, **THRESHOLDS, **TUNED}[row]
-    return {
-        "model": model,
-        "arguments": arguments,
-        "preset": options.preset,
-        "max_length": task.max_length,
-        "lstm_units": FULL_UNITS if options.full else UNITS,
-        "dropout": DROPOUT,
-        **_task_of(row, task).recipe,
-    }
-
-
-def parts(dataset: str, options: Options, seed: int) -> tuple[Any, Any, Any]:
-    """The texts of the three parts; a seed is a fold, where there is no development part."""
-    sources = TASKS[dataset].parts(options.folder)
-    if len(sources) == 3:
-        return sources
-    train, test = sources
-    rest, chosen = _folds(np.array(train.labels))[seed % FOLDS]
-    return train.subset(rest), train.subset(chosen), test
-
-
-def _folds(labels: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    return list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(labels, labels))
-
-
-@functools.lru_cache(maxsize=1)
-def _features(dataset: str, options: Options) -> Features:
-    return Features(dataset, options)
-
-
-def load(dataset: str, options: Options, seed: int) -> Features:
-    """The features, with the parts of the fold."""
-    data = _features(dataset, options)
-    data.fold(seed)
-    return data
-
-
-def described(data: Features) -> dict[str, Any]:
-    """What the results file says of the data."""
-    preset, length = data.preset, data.task.max_length
-    cut = [f"{100 * share:.1f} %" for share in data.long]
-    sizes = [len(labels) for _, labels in data.parts]
-    return {
-        "examples": sizes,
-        "test_examples": sizes[2],
-        "protocol": {
-            **header(data.dataset)["protocol"],
-            "language_model": f"{pieces.NAMES.get(preset, preset)}, {HOW}",
-            "max_length": f"{length} word pieces; as long or longer are {cut[0]} of the texts to "
-            f"train on and {cut[-1]} of those to test",
-        },
-    }
-
-
-def run(
-    dataset: str, row: str, data: Features, seed: int, options: Options
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """One run of a row."""
-    if row in TUNED:
-        return _fine_tuned(dataset, row, seed, options)
-    data.task = _task_of(row, TASKS[dataset])
-    limit = 1 if options.quick else data.task.max_epochs
-    units = FULL_UNITS if options.full else UNITS
-    return tasks.run(functools.partial(build, row, data, units), data, seed, limit)
-
-
-def _fine_tuned(
-    dataset: str, row: str, seed: int, options: Options
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A run of a row in which the language model is trained too."""
-    task = _task_of(row, TASKS[dataset])
-    sources = list(task.parts(options.folder))
-    if options.quick:
-        sources = [part.subset(np.arange(200)) for part in sources]
-    read = [(part.texts, part.labels) for part in sources]
-    data = pieces.Pieces(task, read, sources[0].num_classes, options.preset)
-    units = FULL_UNITS if options.full else UNITS
-    limit = 1 if options.quick else task.max_epochs
-    return tasks.run(functools.partial(build, row, data, units), data, seed, limit)
-
-
-def epoch_times(results: Results, dataset: str, options: Options) -> None:
-    """Times an epoch of the rows whose seconds the paper gives (tables 4 and 5)."""
-    if dataset != "subj":
-        raise SystemExit("The paper's seconds that --epoch-times stands beside are those of subj.")
-    _time_epochs(results, load(dataset, options, 0), rounds=1 if options.quick else 3)
-
-
-def _time_epochs(results: Results, data: Features, rounds: int) -> None:
-    """Trains the timed rows in turns on the same batches; their time relative to RB."""
-    features, labels, rows = data.used[0]
-    data.used[0] = (features, labels, (np.arange(len(labels)) if rows is None else rows)[:1280])
-    compiled = {}
-    for row in TIMED:
-        keras.utils.set_random_seed(0)
-        model = build(row, data)
-        model.compile("adam", "sparse_categorical_crossentropy")
-        model.fit(data.batches(0, 0), verbose=0, shuffle=False)  # compiles
-        compiled[row] = model
-    seconds: dict[str, list[float]] = {row: [] for row in TIMED}
-    for index in range(rounds):
-        for row, model in compiled.items():
-            start = clock()
-            model.fit(data.batches(0, 0), verbose=0, shuffle=False)
-            seconds[row].append(clock() - start)
-        print(index, {row: round(values[-1], 1) for row, values in seconds.items()}, flush=True)
-    first = np.array(seconds["RB"])
-    results.note(
-        f"epoch_times{suffix()}",
-        {
-            row: {
-                "paper": round(TIMED[row] / TIMED["RB"], 3),
-                "parameters": compiled[row].count_params(),
-                "relative": [
-                    round(float(f(np.array(values) / first)), 3)
-                    for f in (np.median, np.min, np.max)
-                ],
-            }
-            for row, values in seconds.items()
-        },
-    )
 
 
 # What the paper says of the order of its rows, and what we ask beside it.
@@ -439,44 +273,120 @@ CLAIMS = (
 )
 
 
-def _distance(dataset: str, better: str, worse: str) -> float | bool | None:
-    """The paper's difference where it is not that of the rows, `False` where it has none.
+class _SAM(Paper):
+    name, title = "sam", "SAM"
+    tasks = TASKS
+    claims = CLAIMS
+    on_gpu = tuple(TUNED)
+    timed = ("subj",)
 
-    Table 4 has another SAM for controversy. Fine-tuned and frozen rows have the same figure.
-    """
-    if better.endswith(FINE) and not worse.endswith(FINE):
-        return False
-    if dataset != "controversy" or better != "SAM" or worse not in PAPER[dataset]:
-        return None
-    return round((61.22 - PAPER[dataset][worse]) / 100, 5) if worse.startswith("SAM") else None
+    def names(self, dataset: str) -> tuple[str, ...]:
+        more = {"trec": THRESHOLDS, **dict.fromkeys(FINE_TUNED_SETS, TUNED)}.get(dataset, ())
+        return (*floors.ROWS, *ROWS, *more)
 
+    def published(self, dataset: str) -> dict[str, float]:
+        shares = super().published(dataset)
+        return shares | {f"{row}{FINE}": share for row, share in shares.items()}
 
-def header(dataset: str) -> dict[str, Any]:
-    """What stands at the head of a data set's results file."""
-    task = TASKS[dataset]
-    folded = dataset in FOLDED
-    values = (pieces.PATIENCE, pieces.MAX_EPOCHS, f"{pieces.RECIPE['learning_rate']:g}")
-    tuned = [f"; fine-tuned: {v}" if dataset in FINE_TUNED_SETS else "" for v in values]
-    return {
-        "paper": "SAM",
-        "table": task.table,
-        "dataset": dataset,
-        "measure": "f1" if task.positive_f1 else "accuracy",
-        "claims": [(*claim, _distance(dataset, *claim[:2])) for claim in CLAIMS],
-        "protocol": {
+    def config(self, dataset: str, row: str, options: Options) -> dict[str, Any]:
+        model, arguments = BUILT[row]
+        return {
+            "model": model,
+            "arguments": arguments,
+            "preset": options.preset,
+            "max_length": TASKS[dataset].max_length,
+            "lstm_units": FULL_UNITS if options.full else UNITS,
+            "dropout": DROPOUT,
+            **self.task(dataset, row).recipe,
+        }
+
+    def task(self, dataset: str, row: str) -> Task:
+        task = TASKS[dataset]
+        if row in TUNED:
+            return pieces.fine_tuned(task)
+        if row not in LIGHT:
+            return task
+        recipe = {**task.recipe, "learning_rate": 3e-3}
+        return dataclasses.replace(task, recipe=recipe, max_epochs=40, patience=5)
+
+    def parts(self, dataset: str, options: Options, seed: int) -> Parts:
+        """The texts of the three parts; a seed is a fold, where there is no development part."""
+        sources = super().parts(dataset, options, seed)
+        if len(sources) == 3:
+            return sources
+        train, test = sources
+        rest, chosen = _fold(np.array(train.labels), seed)
+        return train.subset(rest), train.subset(chosen), test
+
+    def read(self, dataset: str, options: Options, fold: int) -> Features:
+        return Features(dataset, super().parts(dataset, options, fold), options)
+
+    def data(self, dataset: str, options: Options, seed: int) -> Features:
+        data = super().data(dataset, options, seed)
+        data.fold(seed)
+        return data
+
+    def described(self, data: Features) -> dict[str, Any]:
+        preset, length = data.preset, data.task.max_length
+        cut = [f"{100 * share:.1f} %" for share in data.long]
+        protocol = {
+            **self.protocol(data.dataset),
+            "language_model": f"{pieces.NAMES.get(preset, preset)}, {HOW}",
+            "max_length": f"{length} word pieces; as long or longer are {cut[0]} of the texts to "
+            f"train on and {cut[-1]} of those to test",
+        }
+        return {**super().described(data), "protocol": protocol}
+
+    def build(self, dataset: str, row: str, data: Any, options: Options) -> keras.Model:
+        return build(row, data, FULL_UNITS if options.full else UNITS)
+
+    def run(
+        self, dataset: str, row: str, data: Features, seed: int, options: Options
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        if row in TUNED:
+            source = pieces.Pieces(self.task(dataset, row), data.texts, options.preset)
+            return super().run(dataset, row, source, seed, options)
+        return super().run(dataset, row, data, seed, options)
+
+    def turns(self, dataset: str, options: Options) -> Turns:
+        """The rows whose seconds the paper gives, in tables 4 and 5."""
+        data = Features(dataset, super().parts(dataset, options, 0), options)
+        features, labels, rows = data.used[0]
+        data.used[0] = (features, labels, rows[:1280])
+        turns = {}
+        for row in TIMED:
+            keras.utils.set_random_seed(0)
+            turns[row] = Timed(compiled(build(row, data)), data.batches(0, 0))
+        return Turns(turns, TIMED, first="RB", rounds=1 if options.quick else 3)
+
+    def distance(self, dataset: str, better: str, worse: str) -> float | bool | None:
+        # Fine-tuned and frozen rows have the same figure.
+        if better.endswith(FINE) and not worse.endswith(FINE):
+            return False
+        # Table 4 has another SAM for controversy.
+        if dataset != "controversy" or better != "SAM" or not worse.startswith("SAM"):
+            return None
+        figure = PUBLISHED[dataset].get(worse)
+        return None if figure is None else round((61.22 - figure) / 100, 5)
+
+    def protocol(self, dataset: str) -> dict[str, Any]:
+        task = TASKS[dataset]
+        values = (pieces.PATIENCE, pieces.MAX_EPOCHS, f"{pieces.RECIPE['learning_rate']:g}")
+        tuned = [f"; fine-tuned: {v}" if dataset in FINE_TUNED_SETS else "" for v in values]
+        return {
+            **super().protocol(dataset),
             "language_model": HOW,
             "of_the_paper": "RoBERTa, frozen on TREC, SUBJ and CR, fine-tuned elsewhere",
-            "selection": "epoch with the best validation accuracy, ties by loss; test read once",
             "runs": f"{FOLDS} folds of the training texts: one chooses the epoch, the test part "
             "stays the same"
-            if folded
+            if dataset in FOLDED
             else "seeds; the development part chooses the epoch",
             "patience": f"{task.patience}; {LIGHTER}: 5{tuned[0]}",
             "max_epochs": f"{task.max_epochs}; {LIGHTER}: 40{tuned[1]}",
-            "batch_size": task.recipe["batch_size"],
-            "max_length": task.max_length,
             "sizes": f"two BiLSTMs of {UNITS} units (the paper: 256); DiSAN {UNITS} units",
             "optimizer": f"AdamW, 1e-3, weight decay 1e-2; {LIGHTER}: 3e-3{tuned[2]} (the paper: "
             "with lookahead, rates tuned)",
-        },
-    }
+        }
+
+
+PAPER = _SAM()

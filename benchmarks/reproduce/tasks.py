@@ -1,6 +1,7 @@
 """What reproductions on a data set share: reading it, training a model, measuring it."""
 
 import dataclasses
+import functools
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,41 +16,87 @@ from benchmarks.reproduce.training import BestEpoch, compile_model, embedding_si
 from benchmarks.reproduce.vectors import word_vectors
 from keras_attnpool import datasets, layers, ops, text
 
+Parts = tuple[Any, ...]  # texts or pairs to train on, to choose the epoch by, to test
+ONE_FILE = "{}.tsv, a line `label<TAB>text` each, in the folder that `--data` names"
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """How the rows are run.
+
+    Args:
+        quick: One epoch on 200 texts: does it run at all?
+        full: The paper's sizes, texts and number of runs, not a CPU's.
+        folder: Where the user's files of a set are that is not passed on.
+        vectors: File of word vectors in GloVe's format.
+        preset: Language model of KerasHub.
+        cache: Folder that keeps the language model's features.
+    """
+
+    quick: bool = False
+    full: bool = False
+    folder: str | None = None
+    vectors: str | None = None
+    preset: str = "minilm"
+    cache: str | None = None
+
 
 @dataclasses.dataclass(frozen=True)
 class Task:
     """A data set and how it is trained on.
 
     Args:
-        parts: Reads the three parts; takes the folder that the user names, or `None`.
+        parts: Reads the parts; takes the folder that the user names, `""` where none is needed.
         recipe: Optimizer and what it needs.
         max_length: Longer texts are cut to this many words.
         boundaries: Lengths that batches are padded to.
         max_epochs: Epochs at most.
         table: The paper's table that the set is for or stands in for.
         paper: What the paper reports on it, if it is one of its own sets; by row, in percent.
-        train_embeddings: Whether the word vectors are fine-tuned.
+        needs: What the user has to bring, if anything.
+        runs: Planned runs.
+        full_runs: Runs with `--full`, where they are others.
+        train_embeddings: Whether the word vectors are fine-tuned. Frozen ones are known for words
+            that training never saw.
+        word2vec: Dimensions of word vectors trained on the training texts; 0 for those that are
+            loaded.
+        min_frequency: Rarer words are unknown.
         graded: Whether the target is a relatedness of 1 to 5 instead of a class.
         patience: Epochs without a better one before a run ends.
         positive_f1: Whether the F1 of class 1 is measured.
         paper_sizes: What `--full` changes beyond the module's full sizes.
     """
 
-    parts: Callable[[str | None], tuple[Any, Any, Any]]
+    parts: Callable[[str], Parts]
     recipe: dict[str, Any]
     max_length: int
     boundaries: tuple[int, ...]
     max_epochs: int
     table: str
     paper: dict[str, float] = dataclasses.field(default_factory=dict)
+    needs: str | None = None
+    runs: int = 3
+    full_runs: int | None = None
     train_embeddings: bool = False
+    word2vec: int = 0
+    min_frequency: int = 1
     graded: bool = False
     patience: int = 3
     positive_f1: bool = False
     paper_sizes: dict[str, int] = dataclasses.field(default_factory=dict)
 
+    @property
+    def batch_size(self) -> int:
+        """Texts in a batch."""
+        return int(self.recipe.get("batch_size", 32))
 
-def adam(rate: float, clip: float, batch_size: int = 32) -> dict[str, Any]:
+    @property
+    def measure(self) -> str:
+        """What tables show, and claims are judged by."""
+        return "pearson" if self.graded else "f1" if self.positive_f1 else "accuracy"
+
+
+def adam(rate: float, clip: float | None, batch_size: int = 32) -> dict[str, Any]:
     """A recipe without weight decay."""
     return {
         "optimizer": "adam",
@@ -60,50 +107,97 @@ def adam(rate: float, clip: float, batch_size: int = 32) -> dict[str, Any]:
     }
 
 
-def official(name: str) -> Callable[[str | None], tuple[Any, Any, Any]]:
+def official(name: str) -> Callable[[str], Parts]:
     """Reads the parts of a set that has its own development part."""
     return lambda folder: tuple(
         datasets.load(name, split=split) for split in ("train", "dev", "test")
     )
 
 
-class Data:
-    """Ids, targets and word vectors of a task's three parts."""
+def held_out(name: str, **options: Any) -> Callable[[str], Parts]:
+    """Reads the parts of a set without one: a tenth of the training texts, stratified."""
 
-    def __init__(
-        self, task: Task, folder: str | None = None, vectors: str | None = None, quick: bool = False
-    ) -> None:
-        self.task = task
-        parts = task.parts(folder)
+    def parts(folder: str) -> Parts:
+        train, validation = datasets.load(name, split="train", **options).split(0.1, seed=0)
+        return train, validation, datasets.load(name, split="test", **options)
+
+    return parts
+
+
+def without_breaks(part: Any) -> Any:
+    """The texts without the markup between paragraphs, which would be a word behind a full stop."""
+    return dataclasses.replace(part, texts=[line.replace("<br />", " ") for line in part.texts])
+
+
+def few(parts: Parts, options: Options) -> Parts:
+    """The parts, or with `--quick` 200 rows from all over each: some files are sorted by class."""
+    if not options.quick:
+        return parts
+    return tuple(
+        part.subset(np.linspace(0, len(part) - 1, min(200, len(part))).astype(int))
+        for part in parts
+    )
+
+
+class Data:
+    """Ids, targets and word vectors of a task's three parts.
+
+    Args:
+        task: The data set.
+        parts: Its texts or pairs.
+        options: Those of the user.
+    """
+
+    def __init__(self, task: Task, parts: Parts, options: Options) -> None:
+        self.task, self.options = task, options
+        self.sources = parts = few(parts, options)
+        self._trained: dict[int, np.ndarray] = {}
         self.pairs = hasattr(parts[0], "sentences_a")
         texts = [self._columns(part) for part in parts]
-        # Frozen vectors are known for words that training never saw.
-        seen = texts[:1] if self.task.train_embeddings else texts
+        known = texts[:1] if task.train_embeddings else texts
         self.tokenizer = text.WordTokenizer.train(
-            [line for part in seen for column in part.values() for line in column]
+            [line for part in known for column in part.values() for line in column],
+            min_frequency=task.min_frequency,
         )
-        self.vectors, self.vectors_from = word_vectors(self.tokenizer, vectors)
-        self.num_classes = 5 if self.task.graded else parts[0].num_classes
+        self.num_classes = 5 if task.graded else parts[0].num_classes
         self.parts = [
             (
                 {
-                    name: self.tokenizer.encode(column, max_length=self.task.max_length)
+                    name: self.tokenizer.encode(column, max_length=task.max_length)
                     for name, column in columns.items()
                 },
-                part.relatedness if self.task.graded else part.labels,
+                np.asarray(part.relatedness if task.graded else part.labels),
             )
             for columns, part in zip(texts, parts, strict=True)
         ]
-        if quick:
-            self.parts = [
-                ({name: ids[:200] for name, ids in columns.items()}, targets[:200])
-                for columns, targets in self.parts
-            ]
 
     def _columns(self, part: Any) -> dict[str, Any]:
         if self.pairs:
             return {"tokens_a": part.sentences_a, "tokens_b": part.sentences_b}
         return {"tokens": part.texts}
+
+    @functools.cached_property
+    def vectors(self) -> np.ndarray:
+        """The word vectors, `(vocabulary_size, dim)`."""
+        if self.task.word2vec:
+            return self.skip_gram(self.task.word2vec)
+        return self._loaded[0]
+
+    @property
+    def vectors_from(self) -> str:
+        """Where loaded word vectors are from."""
+        return self._loaded[1]
+
+    @functools.cached_property
+    def _loaded(self) -> tuple[np.ndarray, str]:
+        return word_vectors(self.tokenizer, self.options.vectors)
+
+    def skip_gram(self, dim: int) -> np.ndarray:
+        """Word vectors that are trained on the training texts, once."""
+        if dim not in self._trained:
+            texts = self.sources[0].texts
+            self._trained[dim] = text.word2vec(texts, self.tokenizer, dim=dim, seed=0)
+        return self._trained[dim]
 
     def batches(self, part: int, seed: int | None = None) -> text.BucketedBatches:
         """Batches of one of the three parts; shuffled when there is a seed."""
@@ -113,7 +207,7 @@ class Data:
         return text.BucketedBatches(
             ids if self.pairs else ids["tokens"],
             targets,
-            self.task.recipe["batch_size"],
+            self.task.batch_size,
             self.task.boundaries,
             shuffle=seed is not None,
             seed=seed or 0,
@@ -138,10 +232,13 @@ def pair_of(classifier: keras.Model, num_classes: int, hidden_units: int) -> ker
 
 
 def run(
-    build: Callable[[], keras.Model], data: Data, seed: int, max_epochs: int
+    build: Callable[[], keras.Model], data: Any, task: Task, seed: int, options: Options
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Trains one model with one seed and reads the test part once, at the selected epoch."""
-    task = data.task
+    """Trains one model with one seed and reads the test part once, at the selected epoch.
+
+    The data have `parts` and `batches`, as `Data` does; the task has the recipe.
+    """
+    max_epochs = 1 if options.quick else task.max_epochs
     keras.utils.clear_session()
     keras.utils.set_random_seed(seed)
     model = build()
@@ -163,12 +260,12 @@ def run(
     epochs = len(history["loss"])
     if not np.isfinite(history["loss"]).all():
         raise SystemExit(f"{model.name}, seed {seed}: the loss is not finite: {history['loss']}")
-    tested, correct = measure(model, data, 2)
+    tested, correct = measure(model, data, 2, task)
     result = {
         "seed": seed,
         "backend": keras.config.backend(),
         **{f"test_{name}": value for name, value in tested.items()},
-        **{f"validation_{name}": value for name, value in measure(model, data, 1)[0].items()},
+        **{f"validation_{name}": value for name, value in measure(model, data, 1, task)[0].items()},
         "best_epoch": stop.best_epoch + 1,
         "epochs": epochs,
         "stopped_by_the_epoch_limit": epochs == max_epochs,
@@ -185,29 +282,32 @@ def run(
 
 
 def measure(
-    model: keras.Model, data: Data, part: int
+    model: keras.Model, data: Any, part: int, task: Task
 ) -> tuple[dict[str, float], np.ndarray | None]:
-    """Accuracy and macro-F1, or correlation and error of a graded relatedness.
-
-    With classes also which items were right.
-    """
+    """The figures of a part, and with classes also which items were right."""
     batches = data.batches(part)
-    found = batches.restore(model.predict(batches, verbose=0))
+    outputs = batches.restore(model.predict(batches, verbose=0))
     targets = data.parts[part][1]
-    correct = None
-    if data.task.graded:
-        scores = keras.ops.convert_to_numpy(ops.expected_score(found))
+    if task.graded:
+        scores = keras.ops.convert_to_numpy(ops.expected_score(outputs))
+        return figures(task.measure, scores, targets), None
+    classes = outputs.argmax(axis=1)
+    return figures(task.measure, classes, targets), classes == targets
+
+
+def figures(measure: str, predicted: np.ndarray, targets: np.ndarray) -> dict[str, float]:
+    """Correlations and error of graded predictions; accuracy and F1 of classes."""
+    if measure == "pearson":
         values = {
-            "pearson": stats.pearsonr(scores, targets).statistic,
-            "spearman": stats.spearmanr(scores, targets).statistic,
-            "mse": np.mean((scores - targets) ** 2),
+            "pearson": stats.pearsonr(predicted, targets).statistic,
+            "spearman": stats.spearmanr(predicted, targets).statistic,
+            "mse": np.mean((predicted - targets) ** 2),
         }
     else:
-        correct = found.argmax(axis=1) == targets
         values = {
-            "accuracy": np.mean(correct),
-            "macro_f1": f1_score(targets, found.argmax(axis=1), average="macro"),
+            "accuracy": np.mean(predicted == targets),
+            "macro_f1": f1_score(targets, predicted, average="macro"),
         }
-        if data.task.positive_f1:
-            values["f1"] = f1_score(targets, found.argmax(axis=1))
-    return {name: round(float(value), 5) for name, value in values.items()}, correct
+    if measure == "f1":
+        values["f1"] = f1_score(targets, predicted)
+    return {name: round(float(value), 5) for name, value in values.items()}

@@ -9,11 +9,15 @@ import numpy as np
 import pytest
 
 from benchmarks.reproduce import __main__ as command
-from benchmarks.reproduce import book, comparison, engine, floors, pieces, sam
+from benchmarks.reproduce import book, comparison, engine, floors, pieces, sam, timing
 from benchmarks.reproduce import results as kept
-from benchmarks.reproduce.engine import Options, Row, reproduce, results_of, rows_of
+from benchmarks.reproduce.engine import reproduce, results_of, rows_of
+from benchmarks.reproduce.paper import Paper
 from benchmarks.reproduce.results import packed, unpacked
+from benchmarks.reproduce.tasks import Data, Options, Task
+from benchmarks.reproduce.timing import Timed, Turns, take_turns
 from keras_attnpool import corpora, text
+from keras_attnpool.datasets import LabeledTexts
 
 pytestmark = pytest.mark.one_backend("how runs are kept; the models have their own tests")
 
@@ -26,7 +30,7 @@ FILES = sorted(path for path in engine.RESULTS.glob("*.json") if ".quick" not in
 
 
 def test_every_measured_row_is_in_the_list():
-    known = {(f"{row.paper}_{row.dataset}", row.name) for row in ROWS}
+    known = {(row.experiment, row.name) for row in ROWS}
     for path in (p for p in FILES if p.stem != "behaviour"):
         for name in json.loads(path.read_text(encoding="utf-8"))["rows"]:
             assert (path.stem, name) in known, (path.name, name)
@@ -38,30 +42,26 @@ def test_what_was_measured_can_be_run_again():
         results_of(row, Options()).done(row.name, row.config(Options()))
 
 
-@pytest.mark.parametrize("module", PAPERS, ids=list(command.PAPERS))
-def test_an_experiment_says_what_it_is(module):
-    for dataset in module.DATASETS:
-        header = module.header(dataset)
+@pytest.mark.parametrize("paper", PAPERS, ids=list(command.PAPERS))
+def test_an_experiment_says_what_it_is(paper):
+    for dataset in paper.tasks:
+        header = paper.header(dataset)
         assert {"paper", "table", "dataset", "measure", "claims", "protocol"} <= set(header)
-        rows = module.rows(dataset)
+        rows = paper.rows(dataset)
         assert floors.ROWS[0] in rows or "linear SVM" in rows
         for published in rows.values():
             assert published is None or 0 < published < 1
         for better, worse, words, _ in header["claims"]:
             assert words and better != worse
-        assert module.seeds(dataset, False) >= 1 and module.seeds(dataset, True) >= 1
-        json.dumps([header, [module.config(dataset, row, Options()) for row in _own(module, rows)]])
-
-
-def _own(module, rows):
-    return [row for row in rows if row not in floors.ROWS]
+        assert paper.seeds(dataset, False) >= 1 and paper.seeds(dataset, True) >= 1
+        json.dumps([header, [row.config(Options()) for row in rows_of([paper], [dataset])]])
 
 
 def test_rows_can_be_chosen():
     only = rows_of(PAPERS, only=["mpsan/*/DiSAN", "sam/trec/SAM*"])
-    assert {row.paper for row in only} == {"mpsan", "sam"}
+    assert {row.paper.name for row in only} == {"mpsan", "sam"}
     assert "sam/trec/SAM pointwise" in {row.key for row in only}
-    assert {row.name for row in only if row.paper == "mpsan"} == {"DiSAN"}
+    assert {row.name for row in only if row.paper.name == "mpsan"} == {"DiSAN"}
     assert {row.dataset for row in rows_of(PAPERS, ["sick"])} == {"sick"}
 
 
@@ -70,12 +70,15 @@ def test_the_command_line_lists_and_refuses(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(rows_of([command.PAPERS["lama"]], ["r8"]))
     (lama,) = [line for line in lines if line.startswith("lama/r8/LAMA+ctx ")]
-    assert "3 of 3 runs" in lama and "paper: 97.30" in lama
+    measured = json.loads((engine.RESULTS / "lama_r8.json").read_text(encoding="utf-8"))
+    ours = measured["rows"]["LAMA+ctx"]["summary"]["test_accuracy"]["mean"]
+    assert f"3 of 3 runs  here: {100 * ours:.2f}  paper: 97.30" in lama
     for given, word in (
         (["--dataset", "nothing"], "unknown data sets"),
         (["--rows", "nothing"], "unknown rows"),
         (["--only", "nothing/*"], "no row fits"),
-        (["lama", "--dataset", "r8", "--epoch-times"], "no times of epochs"),
+        (["lama", "--dataset", "r8", "--epoch-times"], "no times of epochs on r8: lama has none"),
+        (["mpsan", "--epoch-times"], "on trec: mpsan has them on ['sst5']"),
     ):
         with pytest.raises(SystemExit):
             command.main(given)
@@ -87,35 +90,59 @@ def test_a_set_that_the_user_has_to_bring_is_left_out_with_its_name(capsys):
     assert "left out: hcan/pubmed needs pubmed.tsv" in capsys.readouterr().out
     row = rows_of([command.PAPERS["hcan"]], ["pubmed"])[0]
     with pytest.raises(SystemExit, match=r"pubmed\.tsv"):
-        row.module.load("pubmed", Options(), 0)
+        row.paper.data("pubmed", Options(), 0)
+
+
+@pytest.mark.parametrize(
+    "given", [["hcan", "--dataset", "pubmed"], ["sam", "--dataset", "cr", "--rows", "SAM"]]
+)
+def test_files_that_are_not_there_end_in_a_sentence(given, tmp_path):
+    with pytest.raises(SystemExit, match=rf"^{given[0]}/{given[2]} cannot be read: .*\.tsv"):
+        command.main([*given, "--quick", "--data", str(tmp_path)])
 
 
 # --- the engine --------------------------------------------------------------------------------
 
 
-def paper(train):
+class Invented(Paper):
     """A paper of two rows, one of which chance has no part in."""
-    module = types.ModuleType("tests.invented")
-    module.DATASETS, module.LINEAR = ("toy",), ("fixed",)
-    module.rows = lambda dataset: {"drawn": 0.5, "fixed": None}
-    module.header = lambda dataset: {"measure": "accuracy", "protocol": {}}
-    module.seeds = lambda dataset, full: 5 if full else 2
-    module.needs = lambda dataset: None
-    module.config = lambda dataset, row, options: {"model": row}
-    module.load = lambda dataset, options, seed: [seed]
-    module.described = lambda data: {"test_examples": 3}
 
-    def run(dataset, row, data, seed, options):
-        train.append((row, seed))
+    name = title = "invented"
+    tasks = {
+        "toy": Task(lambda folder: (), {}, 1, (1,), 1, "1", {"drawn": 50}, runs=2, full_runs=5)
+    }
+    fixed = ("fixed",)
+    settings, facts = {}, {}
+
+    def __init__(self, trained):
+        self.trained = trained
+
+    def names(self, dataset):
+        return "drawn", "fixed"
+
+    def header(self, dataset):
+        return {"measure": "accuracy", "protocol": {}, **self.facts}
+
+    def config(self, dataset, row, options):
+        return {"model": row, **self.settings}
+
+    def read(self, dataset, options, fold):
+        return [fold]
+
+    def described(self, data):
+        return {"test_examples": 3}
+
+    def build(self, dataset, row, data, options):
+        raise AssertionError("`run` builds nothing here")
+
+    def run(self, dataset, row, data, seed, options):
+        self.trained.append((row, seed))
         return {"seed": seed, "test_accuracy": 0.25 * (seed + 1)}, {"parameters": 7}
-
-    module.run = run
-    return module
 
 
 def test_what_is_there_is_not_run_again(tmp_path):
     trained = []
-    rows = rows_of([paper(trained)])
+    rows = rows_of([Invented(trained)])
     reproduce(rows, Options(), [0], tmp_path)
     assert trained == [("drawn", 0), ("fixed", 0)]
     reproduce(rows, Options(), None, tmp_path)
@@ -136,16 +163,19 @@ def test_what_is_there_is_not_run_again(tmp_path):
     assert {"seconds", "cpu_seconds"} <= set(entry["runs"][0])
     assert not list(tmp_path.glob(".*"))
     (line, _) = engine.listed(rows, Options(), tmp_path)
-    assert "2 of 2 runs" in line and "paper: 50.00" in line
+    assert line.endswith("2 of 2 runs  here: 37.50  paper: 50.00")
+    assert list(engine.listed(rows[1:], Options(), tmp_path / "none"))[0].endswith(
+        "0 of 1 runs  here: -  paper: -"
+    )
 
 
 def test_what_an_older_file_says_of_its_data_is_renewed(tmp_path):
-    rows = rows_of([paper([])])
+    rows = rows_of([Invented([])])
     reproduce(rows, Options(), [0], tmp_path)
     file = tmp_path / "invented_toy.json"
     before = json.loads(file.read_text())
     file.write_text(json.dumps({**before, "noted": 1, "test_examples": 2}))
-    rows[0].module.header = lambda dataset: {"measure": "accuracy", "protocol": {}, "folded": True}
+    rows[0].paper.facts = {"folded": True}
     reproduce(rows, Options(), [1], tmp_path)
     after = json.loads(file.read_text())
     assert after["folded"] and after["noted"] == 1 and after["test_examples"] == 3
@@ -155,14 +185,14 @@ def test_what_an_older_file_says_of_its_data_is_renewed(tmp_path):
 
 def test_a_run_on_a_gpu_says_so_and_tells_nothing_of_the_processor(tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "device", lambda: "NVIDIA H200")
-    reproduce(rows_of([paper([])])[:1], Options(), [0], tmp_path)
+    reproduce(rows_of([Invented([])])[:1], Options(), [0], tmp_path)
     (run,) = json.loads((tmp_path / "invented_toy.json").read_text())["rows"]["drawn"]["runs"]
     assert run["device"] == "NVIDIA H200" and "seconds" in run
     assert not {"cpu_seconds", "process_memory_mb"} & set(run)
 
 
 def test_a_run_keeps_the_versions_that_the_file_does_not_have(tmp_path, monkeypatch):
-    rows = rows_of([paper([])])[:1]
+    rows = rows_of([Invented([])])[:1]
     reproduce(rows, Options(), [0], tmp_path)
     there = kept.versions()
     monkeypatch.setattr(kept, "versions", lambda: {**there, "numpy": "9.9", "backend": "other"})
@@ -174,11 +204,11 @@ def test_a_run_keeps_the_versions_that_the_file_does_not_have(tmp_path, monkeypa
 
 
 def test_a_run_may_join_older_ones_that_know_less(tmp_path):
-    module = paper([])
-    first = rows_of([module])[:1]
+    paper = Invented([])
+    first = rows_of([paper])[:1]
     reproduce(first, Options(), [0], tmp_path)
-    run = module.run
-    module.run = lambda *given: (run(*given)[0] | {"validation_accuracy": 0.9}, {})
+    run = paper.run
+    paper.run = lambda *given: (run(*given)[0] | {"validation_accuracy": 0.9}, {})
     reproduce(first, Options(), [1], tmp_path)
     entry = json.loads((tmp_path / "invented_toy.json").read_text())["rows"]["drawn"]
     assert entry["runs"][1]["validation_accuracy"] == 0.9
@@ -197,10 +227,11 @@ def test_what_takes_a_gpu_is_left_out_without_one_unless_it_is_named(named, monk
     assert ("left out: lama/r8/language model, fine-tuned" in capsys.readouterr().out) != named
 
 
-def test_quick_and_full_have_files_of_their_own(tmp_path):
+def test_quick_and_full_have_files_of_their_own(tmp_path, capsys):
     trained = []
-    rows = rows_of([paper(trained)])
+    rows = rows_of([Invented(trained)])
     reproduce(rows, Options(quick=True), None, tmp_path)
+    assert "0.2500 (not comparable: one epoch on 200 texts)" in capsys.readouterr().out
     assert trained == [("drawn", 0), ("fixed", 0)]
     reproduce(rows[:1], Options(full=True), None, tmp_path)
     assert len(trained) == 7
@@ -211,10 +242,10 @@ def test_quick_and_full_have_files_of_their_own(tmp_path):
 
 
 def test_another_configuration_is_refused_and_nothing_overwritten(tmp_path):
-    rows = rows_of([paper([])])
+    rows = rows_of([Invented([])])
     reproduce(rows, Options(), [0], tmp_path)
     before = (tmp_path / "invented_toy.json").read_text()
-    rows[0].module.config = lambda dataset, row, options: {"model": "another"}
+    rows[0].paper.settings = {"model": "another"}
     with pytest.raises(SystemExit, match="another configuration"):
         reproduce(rows, Options(), [1], tmp_path)
     assert (tmp_path / "invented_toy.json").read_text() == before
@@ -222,7 +253,7 @@ def test_another_configuration_is_refused_and_nothing_overwritten(tmp_path):
 
 def test_a_run_that_another_process_has_begun_is_left_to_it(tmp_path):
     trained = []
-    rows = rows_of([paper(trained)])
+    rows = rows_of([Invented(trained)])
     theirs = tmp_path / ".invented_toy.drawn.0.running"
     theirs.write_text(str(os.getppid()))
     reproduce(rows, Options(), [0], tmp_path)
@@ -233,11 +264,42 @@ def test_a_run_that_another_process_has_begun_is_left_to_it(tmp_path):
 
 
 def test_an_interrupted_run_leaves_no_claim(tmp_path):
-    module = paper([])
-    module.run = lambda *args: (_ for _ in ()).throw(KeyboardInterrupt)
+    paper = Invented([])
+    paper.run = lambda *args: (_ for _ in ()).throw(KeyboardInterrupt)
     with pytest.raises(KeyboardInterrupt):
-        reproduce(rows_of([module]), Options(), None, tmp_path)
+        reproduce(rows_of([paper]), Options(), None, tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_times_of_epochs_are_relative(tmp_path, monkeypatch):
+    """A model's epochs count as many units as its texts, and the first one is 1."""
+    rows = rows_of([Invented([])])
+    reproduce(rows, Options(), [0], tmp_path)
+
+    class Model:
+        """Takes as many seconds as it is told."""
+
+        weights = ()
+
+        def __init__(self, *seconds):
+            self.seconds = [0.0, *seconds]
+
+        def fit(self, batches, **options):
+            passed[0] += self.seconds.pop(0)
+
+        def count_params(self):
+            return 5
+
+    passed = [0.0]
+    monkeypatch.setattr(timing, "clock", lambda: passed[0])
+    models = {"base": Timed(Model(2.0, 2.0), None), "slow": Timed(Model(20.0, 12.0), None, 2)}
+    turns = Turns(models, {"base": 4.0}, "base", rounds=2)
+    take_turns(turns, results_of(rows[0], Options(), tmp_path))
+    times = json.loads((tmp_path / "invented_toy.json").read_text())["epoch_times"]
+    assert times == {
+        "base": {"paper": 1.0, "parameters": 5, "relative": [1.0, 1.0, 1.0]},
+        "slow": {"paper": None, "parameters": 5, "relative": [4.0, 3.0, 5.0]},
+    }
 
 
 def test_peak_memory_is_that_of_the_block():
@@ -299,16 +361,9 @@ def test_tf_idf_on_pairs():
 @pytest.fixture(scope="module")
 def toy():
     """Reviews, few."""
-    data = object.__new__(comparison.Data)
-    made = [corpora.reviews(count, seed=seed) for count, seed in ((64, 1), (16, 2), (24, 3))]
-    data.task = comparison.TASKS["reviews"]
-    data.num_classes = 5
-    data.tokenizer = comparison.text.WordTokenizer.train(made[0].texts)
+    made = tuple(corpora.reviews(count, seed=seed) for count, seed in ((64, 1), (16, 2), (24, 3)))
+    data = Data(dataclasses.replace(comparison.TASKS["reviews"], word2vec=8), made, Options())
     data.vectors = np.random.default_rng(0).normal(size=(data.tokenizer.vocabulary_size, 8))
-    data.parts = [
-        (data.tokenizer.encode(part.texts, max_length=96), np.array(part.labels)) for part in made
-    ]
-    data.rationales = made[2].rationales
     return data
 
 
@@ -335,7 +390,7 @@ def test_every_mechanism_stands_between_the_same_parts(toy):
     ],
 )
 def test_attention_is_scored_on_the_words_that_decide(toy, row):
-    result, facts = comparison.run("reviews", row, toy, 0, Options(quick=True))
+    result, facts = comparison.PAPER.run("reviews", row, toy, 0, Options(quick=True))
     assert 0 < result["test_rationale_mass"] < 1 and 0 < result["test_rationale_auc"] < 1
     assert -1 < result["test_deletion_gap"] < 1
     assert len(unpacked(result["correct"], 24)) == 24
@@ -374,7 +429,7 @@ def test_texts_of_a_language_model_come_in_batches_of_similar_length():
         sam.TASKS["sst5"], recipe=pieces.RECIPE, max_length=12, boundaries=(4, 12)
     )
     texts = ["good film", "very " * 20, "bad"]
-    data = pieces.Pieces(task, [(texts, [1, 0, 0])] * 3, 2, "tiny")
+    data = pieces.Pieces(task, [LabeledTexts(texts, [1, 0, 0], ("-", "+"))] * 3, "tiny")
     (short, _), (long, labels) = sorted(data.batches(0), key=lambda b: b[0]["token_ids"].shape[1])
     assert short["token_ids"].shape == (2, 4) and long["token_ids"].shape == (1, 12)
     # Cut, between the special tokens; padding is told by the mask.
@@ -393,7 +448,8 @@ def test_fine_tuning_trains_the_language_model(row):
     task = dataclasses.replace(
         sam.TASKS["sst5"], recipe=pieces.RECIPE, max_length=6, boundaries=(6,)
     )
-    data = pieces.Pieces(task, [(["good film", "bad film"], [1, 0])] * 3, 2, "tiny")
+    parts = [LabeledTexts(["good film", "bad film"], [1, 0], ("-", "+"))] * 3
+    data = pieces.Pieces(task, parts, "tiny")
     model = sam.build(row, data, units=2)
     inputs, labels = data.batches(0)[0]
     (backbone,) = [each for each in model.layers if each.name.startswith("bert")]
@@ -429,24 +485,23 @@ TABLES = {
 def test_the_matrix_has_every_table_and_figure():
     for paper_, places in TABLES.items():
         assert {place.name for place in book.PLACES if place.paper == paper_} == set(places)
-    for module in PAPERS[:5]:
-        name = Row(module, "", "", None).paper
-        columns = {place.dataset for place in book.PLACES if place.paper == name}
+    for paper in PAPERS[:5]:
+        columns = {place.dataset for place in book.PLACES if place.paper == paper.name}
         # Two sizes of HCAN's reviews say nothing of its paper that the third does not.
-        assert set(module.DATASETS) - columns <= {"imdb", "imdb_stars"}
+        assert set(paper.tasks) - columns <= {"imdb", "imdb_stars"}
 
 
 def test_the_matrix_tells_what_is_there(tmp_path):
     place = book.Place("invented", "Table 1", "toys", "toy", reason="no time")
-    module = paper([])
-    modules = {"invented": module}
-    assert book.state(place, modules, tmp_path).state == "not run"
-    rows = rows_of([module])
+    paper = Invented([])
+    papers = {"invented": paper}
+    assert book.state(place, papers, tmp_path).state == "not run"
+    rows = rows_of([paper])
     reproduce(rows, Options(), [0], tmp_path)
-    found = book.state(place, modules, tmp_path)
+    found = book.state(place, papers, tmp_path)
     assert (found.state, found.done, found.rows, found.runs) == ("in part", 2, 2, (1, 1))
     reproduce(rows, Options(), None, tmp_path)
-    assert book.state(place, modules, tmp_path).state == "reproduced"
+    assert book.state(place, papers, tmp_path).state == "reproduced"
 
 
 def test_a_place_cannot_claim_what_is_not_there(tmp_path):

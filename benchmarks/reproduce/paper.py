@@ -1,0 +1,147 @@
+"""What a paper gives to the engine: its data sets, its rows, and how a row is run."""
+
+import abc
+import functools
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar
+
+import keras
+
+from benchmarks.reproduce import tasks
+from benchmarks.reproduce.tasks import Options, Task
+from benchmarks.reproduce.timing import Turns
+
+Claim = tuple[str, str, str]  # better row, worse row, the claim in words
+
+
+class Paper(abc.ABC):
+    """The tables of a paper, as experiments: one for each data set, with a model in each row.
+
+    The file of a paper holds its rows, its figures, its data sets, and one subclass. A subclass
+    sets the attributes that it needs, and writes `names`, `config`, `build` and what differs from
+    the methods here.
+
+    Attributes:
+        name: Name on the command line and in the names of the results files.
+        title: Name in the results files.
+        tasks: The data sets by name, each with its recipe.
+        claims: What the paper says of the order of its rows, and what we ask beside it.
+        fixed: Rows that chance has no part in, beside the floors.
+        on_gpu: Rows that take hours without a GPU.
+        timed: Data sets on which epochs are timed side by side.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    tasks: ClassVar[Mapping[str, Task]]
+    claims: ClassVar[Sequence[Claim]] = ()
+    fixed: ClassVar[Collection[str]] = ()
+    on_gpu: ClassVar[Collection[str]] = ()
+    timed: ClassVar[Collection[str]] = ()
+
+    # What there is.
+
+    @abc.abstractmethod
+    def names(self, dataset: str) -> Sequence[str]:
+        """The rows of a data set's table, in their order."""
+
+    @abc.abstractmethod
+    def config(self, dataset: str, row: str, options: Options) -> dict[str, Any]:
+        """The settings of a row; a run that was made with others is not mixed with new ones."""
+
+    def published(self, dataset: str) -> Mapping[str, float]:
+        """The paper's figures as shares, by row."""
+        return {row: percent / 100 for row, percent in self.tasks[dataset].paper.items()}
+
+    def rows(self, dataset: str) -> dict[str, float | None]:
+        """The rows of a data set's table with the paper's figure."""
+        published = self.published(dataset)
+        return {row: published.get(row) for row in self.names(dataset)}
+
+    def needs(self, dataset: str) -> str | None:
+        """What the user has to bring, if anything."""
+        return self.tasks[dataset].needs
+
+    def seeds(self, dataset: str, full: bool) -> int:
+        """The number of planned runs."""
+        task = self.tasks[dataset]
+        return task.full_runs or task.runs if full else task.runs
+
+    def header(self, dataset: str) -> dict[str, Any]:
+        """The head of the results file."""
+        task = self.tasks[dataset]
+        return {
+            "paper": self.title,
+            "table": task.table,
+            "dataset": dataset,
+            "measure": task.measure,
+            "claims": [(*claim, self.distance(dataset, *claim[:2])) for claim in self.claims],
+            "protocol": self.protocol(dataset),
+        }
+
+    def distance(self, dataset: str, better: str, worse: str) -> float | bool | None:
+        """The paper's difference of two rows; `None` for that of its figures, `False` for none."""
+        return None
+
+    def protocol(self, dataset: str) -> dict[str, Any]:
+        """How the rows are trained and measured, in words for the reader of the results."""
+        task = self.tasks[dataset]
+        return {
+            "selection": "epoch with the lowest validation loss"
+            if task.graded
+            else "epoch with the best validation accuracy, ties by loss; test read once",
+            "patience": task.patience,
+            "max_epochs": task.max_epochs,
+            "batch_size": task.batch_size,
+            "max_length": task.max_length,
+        }
+
+    # How a row is run.
+
+    def parts(self, dataset: str, options: Options, seed: int) -> tuple[Any, ...]:
+        """The texts or pairs to train on, to choose the epoch by and to test."""
+        task = self.tasks[dataset]
+        if task.needs and options.folder is None:
+            raise SystemExit(f"{dataset} is not passed on: it needs {task.needs}.")
+        return task.parts(options.folder or "")
+
+    def fold(self, dataset: str, seed: int) -> int:
+        """Which of several divisions of the data a run has."""
+        return 0
+
+    def data(self, dataset: str, options: Options, seed: int) -> Any:
+        """The data of a run. Those of the latest run are kept, for the next often has the same."""
+        return _kept(self, dataset, options, self.fold(dataset, seed))
+
+    def read(self, dataset: str, options: Options, fold: int) -> Any:
+        """Reads the data of a fold: an object with `task`, `parts` and `batches`."""
+        return tasks.Data(self.tasks[dataset], self.parts(dataset, options, fold), options)
+
+    def described(self, data: Any) -> dict[str, Any]:
+        """What the results file says of the data."""
+        sizes = [len(targets) for _, targets in data.parts]
+        return {"examples": sizes, "test_examples": sizes[2]}
+
+    @abc.abstractmethod
+    def build(self, dataset: str, row: str, data: Any, options: Options) -> keras.Model:
+        """The model of a row."""
+
+    def run(
+        self, dataset: str, row: str, data: Any, seed: int, options: Options
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Runs a row once: what came out, and the facts of the model."""
+        build = functools.partial(self.build, dataset, row, data, options)
+        return tasks.run(build, data, self.task(dataset, row), seed, options)
+
+    def task(self, dataset: str, row: str) -> Task:
+        """The data set with the recipe of a row."""
+        return self.tasks[dataset]
+
+    def turns(self, dataset: str, options: Options) -> Turns:
+        """What `--epoch-times` measures on one of the data sets of `timed`."""
+        raise NotImplementedError
+
+
+@functools.lru_cache(maxsize=1)
+def _kept(paper: Paper, dataset: str, options: Options, fold: int) -> Any:
+    return paper.read(dataset, options, fold)
