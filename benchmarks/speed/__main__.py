@@ -37,9 +37,15 @@ def main() -> None:
     parser.add_argument(
         "--targets", action="store_true", help="the pairs that have a target, at the papers' sizes"
     )
+    parser.add_argument(
+        "--launches", action="store_true", help="what a GPU is told to do, counted (any machine)"
+    )
     parser.add_argument("--memory", action="store_true", help="peak memory instead of time")
     arguments = parser.parse_args()
     chosen = "quick" if arguments.quick else "full" if arguments.full else "usual"
+    if arguments.launches:
+        _launches(arguments.only)
+        return
     kind = "memory" if arguments.memory else "targets" if arguments.targets else "speed"
     path = RESULTS / f"{kind}_{keras.backend.backend()}{devices.suffix() or '_cpu'}.json"
     keep = not arguments.quick and not arguments.only
@@ -59,6 +65,23 @@ def main() -> None:
         _show(case, time.monotonic() - start)
         if keep:
             _write(path, data)
+
+
+def _launches(only: list[str] | None) -> None:
+    """Counts anew, which takes a minute; the whole table goes to the file."""
+    from benchmarks.speed import launches
+
+    rows = []
+    for name in launches.COUNTED:
+        if only is None or any(part.lower() in name.lower() for part in only):
+            rows.append(launches.counted(name))
+            print(rows[-1], flush=True)
+    if only is None:
+        backend = keras.backend.backend()
+        shape = f"{launches.BATCH} x {launches.TIME} words, dim {launches.DIM}"
+        data = {"backend": backend, "versions": measure.versions(), "cases": rows}
+        data |= {"setting": f"{shape}, {launches.HEADS} heads", "targets": launches.TARGETS}
+        _write(RESULTS / f"launches_{backend}_cpu.json", data)
 
 
 def _header() -> dict[str, Any]:

@@ -225,6 +225,21 @@ def memory_text(case):
     return f"{case['bytes'] / 2**20:,.0f} MB"
 
 
+def launches_table(data):
+    """What a call has an accelerator do, counted."""
+    targets = data["targets"] if data["backend"] == "torch" else {}
+    head = ["layer", "forward", "with gradients"]
+    head += ["target", "constants copied"] if targets else []
+    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    for case in sorted(data["cases"], key=lambda case: case["forward"]):
+        cells = [case["layer"], str(case["forward"]), str(case["training"])]
+        if targets:
+            target = targets.get(case["layer"])
+            cells += [f"{target[0]} / {target[1]}" if target else "", str(case["sent"])]
+        lines.append("| " + " | ".join(cells) + " |")
+    return f"{data['setting']}, float32.\n\n" + "\n".join(lines)
+
+
 def chart(data):
     """Cost of a word against the length of its text, both on logarithmic axes."""
     cases = series(data)
@@ -312,6 +327,7 @@ VIEWS = {
     "rates": ("speed", rates_table),
     "chart": ("speed", chart),
     "memory": ("memory", memory_table),
+    "launches": ("launches", launches_table),
 }
 
 

@@ -13,9 +13,19 @@ import numpy.typing as npt
 from keras_attnpool.types import Tensor
 
 
+def on_cpu(x: Any = None) -> bool:
+    """Whether the backend computes on a CPU; PyTorch: with this tensor."""
+    backend = keras.backend.backend()
+    if backend == "torch":
+        return bool(x.device.type == "cpu")
+    if backend == "jax":
+        return bool(sys.modules["jax"].default_backend() == "cpu")
+    return not sys.modules["tensorflow"].config.list_logical_devices("GPU")
+
+
 def on_torch_cpu(x: Tensor) -> bool:
     """Whether PyTorch computes with this tensor on a CPU."""
-    return bool(keras.backend.backend() == "torch" and x.device.type == "cpu")
+    return keras.backend.backend() == "torch" and on_cpu(x)
 
 
 def eager_on_torch_cpu(x: Tensor) -> bool:
@@ -95,9 +105,4 @@ def masks_are_cheap() -> bool:
 
     So on the CPUs of JAX and TensorFlow; elsewhere a mask keeps the fast kernels away.
     """
-    backend = keras.backend.backend()
-    if backend == "jax":
-        return bool(sys.modules["jax"].default_backend() == "cpu")
-    if backend == "tensorflow":
-        return not sys.modules["tensorflow"].config.list_logical_devices("GPU")
-    return False
+    return keras.backend.backend() != "torch" and on_cpu()

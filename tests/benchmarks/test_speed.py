@@ -1,13 +1,15 @@
 """What the speed benchmark compares computes the same."""
 
+import json
 import subprocess
+from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 from backend_functions import gradients, numpy
 
-from benchmarks.speed import grid, measure, variants
+from benchmarks.speed import grid, launches, measure, variants
 
 pytestmark = pytest.mark.one_backend("forms of keras.ops alone; JAX would compile each operation")
 
@@ -64,3 +66,50 @@ def test_a_variant_without_memory_says_so(monkeypatch, stderr, found):
     ended = subprocess.CompletedProcess([], -9, stdout="", stderr=stderr)
     monkeypatch.setattr(subprocess, "run", lambda *args, **kwargs: ended)
     assert measure.peak_memory(["AttentionPooling"]) == {"failed": [found]}
+
+
+def launches_of(backend):
+    """The committed counts of each layer."""
+    path = Path(grid.__file__).parents[1] / "results" / "speed" / f"launches_{backend}_cpu.json"
+    cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
+    return {case.pop("layer"): case for case in cases}
+
+
+@pytest.mark.parametrize("name", launches.COUNTED)
+def test_a_layer_asks_for_no_more_launches_than_the_table_says(name):
+    found = launches.counted(name)
+    known = launches_of("torch")[name]
+    grown = {key: (found[key], known[key]) for key in known if found[key] > known[key]}
+    assert not grown, "write the table anew by `python -m benchmarks.speed --launches`"
+
+
+def test_launches_are_what_computes():
+    class Twice(keras.layers.Layer):
+        def call(self, inputs, mask=None):
+            # A new axis is a view, the constant is copied to the device.
+            return keras.ops.expand_dims(inputs, 1) * keras.ops.convert_to_tensor(2.0)
+
+    found = launches._torch(Twice(), keras.ops.ones((2, 3, 4)), None)
+    # The sum, the ones that its gradient starts from, and their product.
+    assert found == {"forward": 1, "training": 4, "sent": 1}
+
+
+def test_kernels_of_a_compiled_program():
+    program = """HloModule jit_f
+%fused (p: f32[2]) -> f32[2] {
+  %p = f32[2]{0} parameter(0)
+  ROOT %e = f32[2]{0} exponential(%p)
+}
+
+ENTRY %main (a: f32[2], b: f32[2,2]) -> (f32[2], f32[2]) {
+  %a = f32[2]{0} parameter(0)
+  %b = f32[2,2]{1,0} parameter(1)
+  %dot.1 = f32[2]{0} dot(%b, %a), lhs_contracting_dims={1}
+  %bitcast.2 = f32[2]{0} bitcast(%dot.1)
+  %fusion = f32[2]{0} fusion(%bitcast.2), kind=kLoop, calls=%fused
+  %while.3 = (f32[2]{0}, s32[]) while(%t), condition=%c, body=%b2
+  ROOT %tuple.4 = (f32[2]{0}, f32[2]{0}) tuple(%fusion, %dot.1)
+}
+"""
+    assert launches.kernels_of(program) == 3
+    assert set(launches_of("jax")) == set(launches.COUNTED)
