@@ -13,9 +13,9 @@ MATRIX = "<!-- book: matrix -->"
 PUBLISHED = re.compile(r"<!-- book: published (\w+) -->")
 
 
-def published(module):
+def published(paper):
     """A paper's figures, in percent: a row for each model, a column for each data set."""
-    columns = {dataset: module.rows(dataset) for dataset in module.DATASETS}
+    columns = {dataset: paper.rows(dataset) for dataset in paper.tasks}
     columns = {name: rows for name, rows in columns.items() if any(rows.values())}
     lines = ["| model | " + " | ".join(f"`{name}`" for name in columns) + " |"]
     lines.append("|---" + "|--:" * len(columns) + "|")
