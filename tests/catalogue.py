@@ -11,7 +11,7 @@ from keras_attnpool import layers, models
 
 DIM = 6
 SMALL = {"embedding_dim": 6, "hidden_units": 5}
-LSTM = {**SMALL, "lstm_units": 3, "attention_dim": 4, "num_heads": 2}
+LSTM = {**SMALL, "lstm_units": 3, "hidden_dim": 4, "num_heads": 2}
 
 # One full text, one with holes and padding, one empty.
 _RANDOM = np.random.default_rng(0)
@@ -37,7 +37,7 @@ LAYERS: dict[str, Callable[[], Any]] = {
     ),
     "structured": lambda: layers.StructuredSelfAttentionPooling(3, 4, use_bias=True),
     "generalized": lambda: layers.GeneralizedPooling(2, 4),
-    "generalized_scalar": lambda: layers.GeneralizedPooling(2, 4, scalar=True, chunk_size=2),
+    "generalized_scalar": lambda: layers.GeneralizedPooling(2, 4, per_feature=False, chunk_size=2),
     "attention": lambda: layers.AttentionPooling(4, output_activation="tanh"),
     "attention_plain": lambda: layers.AttentionPooling(),
     "multi_dim": lambda: layers.MultiDimAttentionPooling(),
@@ -58,7 +58,7 @@ LAYERS: dict[str, Callable[[], Any]] = {
     "one_bilstm": lambda: layers.BidirectionalLSTM(3),
     "window": lambda: layers.PositionalSelfAttention(4),
     "behind": lambda: layers.PositionalSelfAttention(
-        4, positions=("earlier", "distance"), multi_dim=True
+        4, positions=("earlier", "distance"), per_feature=True
     ),
     "directional": lambda: layers.DirectionalSelfAttention(4, direction="backward"),
     "blocks": lambda: layers.BlockSelfAttention(4),
@@ -113,7 +113,7 @@ MODELS: dict[str, Callable[[], keras.Model]] = {
 # Called with the ids of the words of sentences.
 HIERARCHICAL: dict[str, Callable[[], keras.Model]] = {
     "HCAN": lambda: models.HCAN(20, 3, embedding_dim=6, filters=4, num_heads=2),
-    "HAN": lambda: models.HAN(20, 3, embedding_dim=6, gru_units=3, attention_dim=4),
+    "HAN": lambda: models.HAN(20, 3, embedding_dim=6, gru_units=3, hidden_dim=4),
 }
 # Called with the ids of two texts.
 PAIRS: dict[str, Callable[[], keras.Model]] = {

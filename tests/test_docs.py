@@ -15,7 +15,7 @@ import yaml
 from docs_hooks import DOCS, REPOSITORY, RESULTS, drawn, hook
 
 from keras_attnpool import layers, models, regularizers
-from keras_attnpool.layers._docstrings import complete
+from keras_attnpool.layers._arguments import complete
 
 pytestmark = pytest.mark.one_backend("pages, pictures and results files")
 
@@ -206,7 +206,7 @@ def test_what_a_layer_lacks_is_seen(path, copied):
     def found():
         layer = next(each for each in lists.layers(copied) if each.name == "LastPooling1D")
         source = lists.registered_class(module.read_text(encoding="utf-8"))
-        docstring = complete(ast.get_docstring(source), LAST.__init__, LAST.call)
+        docstring = complete(ast.get_docstring(source), LAST)
         cls = type(layer.name, (LAST,), {"__doc__": docstring})
         return new_layer.gaps(layer, cls, copied)
 

@@ -25,11 +25,12 @@ MODULES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"
 ROOMS = {
     "types": set(),
     "_checks": set(),
+    "_docstrings": set(),
     "_files": set(),
-    "ops": {"types"},
-    "regularizers": {"types", "ops"},
-    "layers": {"_checks", "types", "ops", "regularizers"},
-    "models": {"types", "_checks", "ops", "regularizers", "layers"},
+    "ops": {"types", "_checks"},
+    "regularizers": {"types", "_checks", "ops"},
+    "layers": {"types", "_checks", "_docstrings", "ops", "regularizers"},
+    "models": {"types", "_checks", "_docstrings", "ops", "regularizers", "layers"},
     # Until the names go that the corpora had in datasets: it gives them when they are asked for.
     "datasets": {"corpora", "_files"},
     "corpora": {"datasets"},
@@ -41,7 +42,7 @@ TOP_ROOMS = {"__main__", "cli"}
 BACKENDS = {"tensorflow", "torch", "jax"}
 REQUIRED = {"keras", "numpy", "keras_attnpool"}
 # Methods that set a layer up: Keras calls the first two, and they alone call the others.
-SETUP = {"__init__", "build", "_feature_dim", "_fresh", "_keep"}
+SETUP = {"__init__", "build", "_feature_dim", "_fresh", "_keep", "_build_scores"}
 # These keep a flag, and nothing of a mask: a first one was checked, a missing one was told of.
 SETUP |= {"_look_once", "_check_mask"}
 OPTIONAL = {"tokenizers", "gensim", "matplotlib", "sklearn", "keras_hub", "keras_nlp"}
@@ -260,7 +261,9 @@ def public_names():
     packages = [keras_attnpool] + [
         importlib.import_module(info.name)
         for info in pkgutil.iter_modules(keras_attnpool.__path__, "keras_attnpool.")
-        if not info.name.endswith(("__main__", ".cli", ".types", "._checks", "._files"))
+        if not info.name.endswith(
+            ("__main__", ".cli", ".types", "._checks", "._docstrings", "._files")
+        )
     ]
     for module in packages:
         names = getattr(module, "__all__", None) or [
@@ -302,7 +305,7 @@ def test_rooms_are_listed():
     """In `__all__` and, for editors and type checkers, in the stub."""
     rooms = sorted(
         {room_of(module) for module in MODULES}
-        & set(ROOMS) - {"__init__", "types", "_checks", "_files"}
+        & set(ROOMS) - {"__init__", "types", "_checks", "_docstrings", "_files"}
     )
     assert keras_attnpool.__all__ == rooms
     stub = ast.parse((ROOT / "__init__.pyi").read_text(encoding="utf-8"))

@@ -42,7 +42,7 @@ POOLINGS: dict[str, tuple[Callable[..., Any], str | None]] = {
     ),
     "GeneralizedPooling": (functools.partial(layers.GeneralizedPooling, HEADS, DIM), "bhtd"),
     "GeneralizedPooling, scalar": (
-        functools.partial(layers.GeneralizedPooling, HEADS, DIM, scalar=True),
+        functools.partial(layers.GeneralizedPooling, HEADS, DIM, per_feature=False),
         "bht",
     ),
     "MultiDimAttentionPooling": (layers.MultiDimAttentionPooling, "btd"),

@@ -16,8 +16,8 @@ from benchmarks.reproduce.tasks import Data, Options, Parts, Task, adam, officia
 from keras_attnpool import datasets, models, regularizers
 
 # Sizes for a CPU. The paper's are those of `--full`.
-SIZES = {"lstm_units": 100, "num_layers": 1, "attention_dim": 200, "hidden_units": 200}
-PAPER_SIZES = {"lstm_units": 300, "num_layers": 1, "attention_dim": 300, "hidden_units": 300}
+SIZES = {"lstm_units": 100, "num_layers": 1, "hidden_dim": 200, "hidden_units": 200}
+PAPER_SIZES = {"lstm_units": 300, "num_layers": 1, "hidden_dim": 300, "hidden_units": 300}
 DROPOUT = {"embedding_dropout": 0.2, "dropout": 0.2}
 PAPER_DROPOUT = {"embedding_dropout": 0.5, "dropout": 0.5}
 # The paper chooses mu from 1 to 1e-4 on development data; lambda is 1.
@@ -72,7 +72,7 @@ TASKS: dict[str, Task] = {
             "+ sentence vectors": 86.1,
         },
         needs=NLI_FILES,
-        paper_sizes={"lstm_units": 600, "attention_dim": 600, "hidden_units": 600, "num_layers": 3},
+        paper_sizes={"lstm_units": 600, "hidden_dim": 600, "hidden_units": 600, "num_layers": 3},
     ),
     "multinli": Task(
         _nli(
@@ -145,7 +145,7 @@ ROWS: dict[str, tuple[str, dict[str, Any]]] = {
     "max": ("max", {}),
     "mean": ("mean", {}),
     "last": ("last", {}),
-    "scalar": ("generalized", {"num_heads": 5, "scalar": True}),
+    "scalar": ("generalized", {"num_heads": 5, "per_feature": False}),
     "self-attention": ("self_attention", {"num_heads": 5}),
     "+ attention": (
         "generalized",

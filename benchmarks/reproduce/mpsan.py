@@ -42,8 +42,8 @@ TABLES_2_TO_5 = {
     "model 6": ("MPSAN", {"positions": (FA2, FA3, BW + D, FW + D)}),
     "B&F + FG": ("MPSAN", {"positions": (BW, FW), "fusion": "gate"}),
     "mul + FG": ("MPSAN", {"fusion": "gate"}),
-    "M-D + B&F + TPW": ("MPSAN", {"positions": (BW, FW), "multi_dim": True}),
-    "M-D + mul + TPW": ("MPSAN", {"multi_dim": True}),
+    "M-D + B&F + TPW": ("MPSAN", {"positions": (BW, FW), "per_feature": True}),
+    "M-D + mul + TPW": ("MPSAN", {"per_feature": True}),
     "w/o fusion": ("MPSAN", {"fusion": None}),
     "w/o attention": ("MPSAN", {"positions": (), "pooling": "mean"}),
     "released code": (

@@ -3,14 +3,22 @@
 import functools
 import inspect
 import re
-import warnings
 from collections.abc import Callable, Collection
 from typing import Any
 
 import keras
 
-from keras_attnpool._checks import Kind, Refused, fitted, kind_of, module_of
-from keras_attnpool.layers._docstrings import complete
+from keras_attnpool._checks import (
+    OLD_NAMES,
+    Kind,
+    Refused,
+    deprecate,
+    fitted,
+    kind_of,
+    module_of,
+    present_names,
+)
+from keras_attnpool._docstrings import filled
 from keras_attnpool.types import Tensor
 
 
@@ -22,19 +30,40 @@ class LayerArguments:
 
     Keras's automatic config would give back what was typed, without the defaults and unchecked, and
     not at all to a layer with a `get_config` of its own.
+
+    The docstring of a layer says what is particular to it. What it leaves out is filled in from the
+    docstrings of its base classes, when the class is made.
+
+    Args:
+        num_heads: Number of attention heads.
+        flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
+        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
+        dropout: Share of the attention weights dropped in training, in [0, 1).
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        bias_regularizer: Regularizer of the biases.
+        attention_regularizer: Regularizer of the attention weights of each example.
+        embedding_regularizer: Regularizer of the heads' vectors of each example.
+        kernel_constraint: Constraint of the kernels.
+        bias_constraint: Constraint of the biases.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
     """
 
     name: str
     dropout: float = 0.0
     seed: int | None = None
+    _old_names: tuple[str, ...] = ()
     _initializers_used = 0
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "__init__" in vars(cls):
-            if cls.__doc__:  # Python leaves it out with -OO
-                cls.__doc__ = complete(cls.__doc__, cls.__init__, cls.call)  # type: ignore[attr-defined]
-            cls.__init__ = _sizes_by_position(cls.__init__)  # type: ignore[method-assign]
+            if cls.__doc__ and not _is_base(cls):  # Python leaves it out with -OO
+                cls.__doc__ = complete(cls.__doc__, cls)
+            cls.__init__ = _of_any_version(cls.__init__)  # type: ignore[method-assign]
 
     def _keep(self, given: dict[str, Any], **special: Kind | Collection[str]) -> None:
         """Checks every argument, and keeps it as an attribute of its name.
@@ -90,23 +119,26 @@ class LayerArguments:
         """Refuses `filters` that `num_heads` do not divide."""
         filters, heads = self.filters, self.num_heads  # type: ignore[attr-defined]
         if filters % heads:
-            raise ValueError(
-                f"`filters` of {type(self).__name__} must be a multiple of `num_heads`. Received: "
-                f"filters={filters}, num_heads={heads}"
+            received = f"filters={filters}, num_heads={heads}"
+            raise Refused("filters", "be a multiple of `num_heads`", received).by(
+                type(self).__name__
             )
 
-    def _add(self, kind: str, name: str, shape: tuple[int, ...]) -> Any:
+    def _add(self, kind: str, name: str, shape: tuple[int, ...], initializer: Any = None) -> Any:
         """A weight that the arguments of that kind start, regularize and constrain."""
         return self.add_weight(  # type: ignore[attr-defined]
             name=name,
             shape=shape,
-            initializer=self._fresh(getattr(self, f"{kind}_initializer")),
+            initializer=self._fresh(initializer or getattr(self, f"{kind}_initializer")),
             regularizer=getattr(self, f"{kind}_regularizer", None),
             constraint=getattr(self, f"{kind}_constraint", None),
         )
 
     _add_kernel = functools.partialmethod(_add, "kernel")
-    _add_bias = functools.partialmethod(_add, "bias")
+
+    def _add_bias(self, name: str, shape: tuple[int, ...]) -> Any:
+        """A bias, or `None` with `use_bias=False`."""
+        return self._add("bias", name, shape) if self.use_bias else None  # type: ignore[attr-defined]
 
     def _fresh(self, initializer: Any) -> Any:
         """A copy of the initializer that draws other numbers than the copies before it.
@@ -127,8 +159,18 @@ class LayerArguments:
         return type(initializer).from_config(config)
 
 
-def _sizes_by_position(constructor: Callable[..., None]) -> Callable[..., None]:
-    """Takes by position what an earlier version took, with a warning; sizes alone stay so."""
+def complete(docstring: str, cls: Any) -> str:
+    """The docstring of a layer, with what it has in common with others."""
+    common = [base.__doc__ for base in cls.__mro__ if _is_base(base)]
+    return filled(docstring, common, Args=cls.__init__, Call_arguments=cls.call)
+
+
+def _is_base(cls: type) -> bool:
+    return cls.__module__.startswith(f"{__package__}._")
+
+
+def _of_any_version(constructor: Callable[..., None]) -> Callable[..., None]:
+    """Takes what an earlier version took, with a warning: old names, and all by position."""
     signature = inspect.signature(constructor)
     parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     names = [p.name for p in parameters]
@@ -136,16 +178,22 @@ def _sizes_by_position(constructor: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(constructor)
     def construct(self: Any, *args: Any, **kwargs: Any) -> None:
-        given = (self, *args)
-        late = dict(zip(names[sizes:], given[sizes:], strict=False))
+        given, owner = (self, *args), type(self).__name__
+        replaced = {OLD_NAMES[old][0]: old for old in self._old_names}
+        late = {
+            replaced.get(name, name): value
+            for name, value in zip(names[sizes:], given[sizes:], strict=False)
+        }
         if late and len(given) <= len(names) and not late.keys() & kwargs.keys():
-            warnings.warn(
-                f"{type(self).__name__} takes {', '.join(late)} by name; a later version will no "
-                "longer take it by position.",
-                DeprecationWarning,
-                stacklevel=3,
+            deprecate(
+                f"{owner} takes {', '.join(late)} by name; a later version will no longer take it "
+                "by position."
             )
             given, kwargs = given[:sizes], {**late, **kwargs}
+        try:
+            kwargs = present_names(kwargs, self._old_names, owner)
+        except Refused as refused:
+            raise refused.by(owner) from None
         constructor(*given, **kwargs)
 
     # Keras reads a constructor's arguments without looking behind a wrapper.

@@ -20,6 +20,12 @@ class AttentionBase(LayerArguments, MaskedInputs):
 
     Not public. A subclass has `_weigh`: from the inputs, zero at padded steps, and the boolean mask
     to the output and the scores (or `None` where `with_scores=False`), in any dtype.
+
+    Call arguments:
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Returns:
+        The output, and on request the attention weights before dropout, in the compute dtype.
     """
 
     def call(
@@ -71,6 +77,23 @@ class AttentionBase(LayerArguments, MaskedInputs):
         dense.build(input_shape)
         return dense
 
+    def _build_scores(self, input_shape: Shape, hidden: int, size: int, activation: Any) -> None:
+        """Creates a hidden layer, and kernel and bias of `size` scores behind it."""
+        self.hidden = self._hidden_dense(hidden, activation, input_shape)
+        self.score_kernel = self._add_kernel("score_kernel", (hidden, size))
+        self.score_bias = self._add_bias("score_bias", (size,))
+
+    def _scored(self, x: Tensor) -> Tensor:
+        """The scores `(..., size)` of `(..., dim)`, in float32 at least."""
+        hidden = at_least_float32(self.hidden(x))
+        scores = ops.matmul(hidden, at_least_float32(self.score_kernel))
+        return scores + at_least_float32(self.score_bias) if self.use_bias else scores
+
+    def _product(self, x: Tensor, kernel: Any) -> Tensor:
+        """`x` times a kernel; a product in float16 can leave its range."""
+        dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
+        return at_least_float32(ops.matmul(ops.cast(x, dtype), ops.cast(kernel, dtype)))
+
     def _convolve(self, x: Tensor, kernel: Any, bias: Any, activation: Any) -> Tensor:
         """A centred convolution over time, `(batch, time, filters)`, of inputs zero at padding."""
         kernel = ops.cast(kernel, self.compute_dtype)
@@ -94,8 +117,28 @@ class AttentionBase(LayerArguments, MaskedInputs):
 class SequenceAttentionBase(AttentionBase):
     """Base of the layers that attend from every step to others, `(batch, time, units)`.
 
-    Not public. `dropout` is on the inputs of the kernels, as in DiSAN's and MPSAN's code.
+    Not public.
+
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps are attended to by none, and are exactly 0 in output
+    and weights, whatever they hold. The output carries the mask.
+
+    Args:
+        dropout: Share of the features dropped in training in front of every kernel, in [0, 1). The
+            values that are summed and mixed are not dropped.
     """
+
+    wide_inside = True
+    per_feature = True
+
+    def build(self, input_shape: Shape) -> None:
+        """Creates the hidden layer and the weights of the scores."""
+        self._feature_dim(input_shape)
+        self.hidden = self._hidden_dense(self.units, self.activation, input_shape)
+        size = self.units if self.per_feature else 1
+        self.source_kernel = self._add_kernel("source_kernel", (self.units, size))
+        self.target_kernel = self._add_kernel("target_kernel", (self.units, size))
+        self.score_bias = self._add_bias("score_bias", (size,))
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Returns `(batch, time, units)`."""
@@ -107,6 +150,10 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
 
     Not public. A subclass computes logits `(batch, heads, time)` and calls `_attend`, or logits
     `(batch, time, dim)` for each head and calls `_attend_features`.
+
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
+    without a kept step gives zeros. The output carries no mask.
     """
 
     def _attend(
@@ -186,7 +233,12 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
 
 
 class MultiHeadPoolingBase(AttentionPoolingBase):
-    """Base of the attention pooling layers with several heads, which come out head after head."""
+    """Base of the attention pooling layers with several heads, which come out head after head.
+
+    Output shape:
+        `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
+        are `(batch, num_heads, time)`.
+    """
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Returns `(batch, heads * dim)`, or `(batch, heads, dim)` with `flatten=False`."""

@@ -8,7 +8,7 @@ from keras_attnpool.layers._attention import SequenceAttentionBase
 from keras_attnpool.ops._additive_attention import additive_attention
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.positions import Relation
-from keras_attnpool.types import Shape, Tensor
+from keras_attnpool.types import Tensor
 
 # Where the key is allowed, seen from the query.
 DIRECTIONS = {
@@ -24,17 +24,6 @@ class DirectionalAttentionBase(SequenceAttentionBase):
     A subclass computes `_hidden_states`, attends to them by `_attend`, and makes its output of
     both.
     """
-
-    wide_inside = True
-
-    def build(self, input_shape: Shape) -> None:
-        """Creates the hidden layer and the weights of the scores."""
-        self._feature_dim(input_shape)
-        self.hidden = self._hidden_dense(self.units, self.activation, input_shape)
-        self.source_kernel = self._add_kernel("source_kernel", (self.units, self.units))
-        self.target_kernel = self._add_kernel("target_kernel", (self.units, self.units))
-        if self.use_bias:
-            self.score_bias = self._add_bias("score_bias", (self.units,))
 
     def _inner_arguments(self) -> dict[str, Any]:
         """The common arguments for a layer inside, with numbers of its own where they are drawn.
@@ -53,11 +42,6 @@ class DirectionalAttentionBase(SequenceAttentionBase):
     def _hidden_states(self, inputs: Tensor, training: bool | None) -> Tensor:
         """`h`, `(batch, time, units)`, in float32 at least; not 0 at padded steps."""
         return at_least_float32(self.hidden(self._drop(inputs, training)))
-
-    def _product(self, x: Tensor, kernel: Any) -> Tensor:
-        """`x` times a kernel; a product in float16 can leave its range."""
-        dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
-        return at_least_float32(ops.matmul(ops.cast(x, dtype), ops.cast(kernel, dtype)))
 
     def _attend(
         self,

@@ -29,6 +29,13 @@ class FusionBase(AttentionBase):
     """Base of the layers that mix sequences of the same steps, any of which may bring the mask.
 
     Not public.
+
+    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without one, the mask of the
+    first argument is taken, or else that of the second. Padded steps are exactly 0 in output and
+    weights, whatever they hold. The output carries that mask.
+
+    Call arguments:
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -52,8 +59,21 @@ class FusionBase(AttentionBase):
             return output
         return output, ops.cast(scores, self.compute_dtype)
 
-    def _mixed_spec(self, shape: Shape, scores: Shape, mask: Any, with_scores: bool) -> Any:
-        """The symbolic output of a call, or the pair of output and scores."""
-        output = keras.KerasTensor(shape, self.compute_dtype)
+    def _mixed_spec(
+        self,
+        mixed: Tensor,
+        scores: Shape,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+        *masks: Any,
+        **masks_by_name: Any,
+    ) -> Any:
+        """The symbolic output of a call, like `mixed`, or the pair of output and scores."""
+        mask = self._mask(mask, *masks, *masks_by_name.values())
+        self._check_mask(mixed, mask)
+        output = keras.KerasTensor(mixed.shape, self.compute_dtype)
         output._keras_mask = mask
-        return (output, keras.KerasTensor(scores, self.compute_dtype)) if with_scores else output
+        if not return_attention_scores:
+            return output
+        return output, keras.KerasTensor(scores, self.compute_dtype)

@@ -6,6 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_attnpool._checks import refusal
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._lost_mask import lost_mask_message
 from keras_attnpool.ops.masking import (
@@ -35,6 +36,19 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     """Base of the layers that read `(batch, time, dim)` and a mask.
 
     Not public: it checks shapes and reads the mask.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
     """
 
     _warned_of_lost_mask = False
@@ -97,17 +111,12 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
     def _feature_dim(self, input_shape: Shape, name: str = "inputs") -> int:
         if not isinstance(input_shape, (list, tuple)):
-            raise ValueError(
-                f"The `{name}` of layer '{self.name}' ({type(self).__name__}) must be one tensor. "
-                f"Received: a structure with the shapes {input_shape}"
-            )
+            received = f"a structure with the shapes {input_shape}"
+            raise refusal(self, name, "be one tensor", received)
         dim = input_shape[-1]
         if not dim:
-            raise ValueError(
-                f"The last dimension of the `{name}` of layer '{self.name}' "
-                f"({type(self).__name__}) must be known and not 0. "
-                f"Received: shape {tuple(input_shape)}"
-            )
+            must = "have a last dimension that is known and not 0"
+            raise refusal(self, name, must, f"shape {tuple(input_shape)}")
         if name == "inputs":
             self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: dim})
         return int(dim)
@@ -127,10 +136,7 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     def _read(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Returns the inputs, zero at padded steps, in the compute dtype, and the boolean mask."""
         if keras.backend.standardize_dtype(inputs.dtype) == "string":
-            raise ValueError(
-                f"The `inputs` of layer '{self.name}' ({type(self).__name__}) must be numbers. "
-                "Received: strings"
-            )
+            raise refusal(self, "inputs", "be numbers", "strings")
         inputs = ops.cast(inputs, self.compute_dtype)
         mask = self._bool_mask(inputs, mask)
         return zero_masked(inputs, mask), mask
@@ -138,14 +144,11 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     def _bool_mask(self, inputs: Tensor, mask: Tensor | None) -> Tensor | None:
         check_dense(inputs, self.name)
         if inputs.shape[1] == 0:
-            raise ValueError(
-                f"The `inputs` of layer '{self.name}' ({type(self).__name__}) must have at least "
-                f"one time step; pad empty texts and mask them. Received: shape "
-                f"{tuple(inputs.shape)}"
-            )
-        found = as_bool_mask(mask, inputs, self.name, wait=False)
+            must = "have at least one time step; pad empty texts and mask them"
+            raise refusal(self, "inputs", must, f"shape {tuple(inputs.shape)}")
+        kept = as_bool_mask(mask, inputs, self.name, wait=False)
         self._look_once(mask)
-        return found
+        return kept
 
 
 class MaskedPooling1D(MaskedInputs):
@@ -164,7 +167,15 @@ class MaskedPooling1D(MaskedInputs):
 
 
 class GlobalPoolingBase(LayerArguments, MaskedPooling1D):
-    """Base of the pooling layers without weights, in place of Keras's global ones; not public."""
+    """Base of the pooling layers without attention, in place of Keras's global ones; not public.
+
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row
+    without a kept step gives a zero vector. The output carries no mask.
+
+    Output shape:
+        `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
+    """
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Pools `(batch, time, dim)` to `(batch, dim)`, or `(batch, 1, dim)` with `keepdims`."""

@@ -15,7 +15,34 @@ from keras_attnpool.types import Shape, Tensor
 class BidirectionalBase(LayerArguments, MaskedInputs):
     """Base of the layers that read a masked sequence in both directions by LSTMs or GRUs.
 
-    Not public. `dropout` is on what each recurrent layer reads.
+    Not public. A subclass has `_states`: from the words, the kept steps in front, to the states of
+    both directions.
+
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. A state passes padded steps unchanged, whatever they hold, and the
+    output there is exactly 0; a row without a kept step gives zeros. The output carries the mask.
+    The kept steps of each row are moved to its front, so that the fast kernels for rows without a
+    mask serve masked rows and holes too; on the CPUs of JAX and TensorFlow, where that costs more
+    than a mask, they stay. In float32 on PyTorch's CPU the kernel is PyTorch's own.
+
+    Args:
+        units: Size of the state of one direction.
+        merge_mode: How the directions are joined, `"concat"` or `"sum"`.
+        dropout: Share of the inputs dropped in training, in [0, 1).
+        kernel_initializer: Initializer of the kernels that the inputs meet.
+        recurrent_initializer: Initializer of the kernels that the states meet.
+        unit_forget_bias: Whether the forget gates' biases start at 1.
+        kernel_regularizer: Regularizer of the kernels that the inputs meet.
+        recurrent_regularizer: Regularizer of the kernels that the states meet.
+        kernel_constraint: Constraint of the kernels that the inputs meet.
+        recurrent_constraint: Constraint of the kernels that the states meet.
+
+    Output shape:
+        `(batch, time, 2 * units)`, or `(batch, time, units)` with `merge_mode="sum"`.
+
+    Returns:
+        The forward states followed by the backward states, or their sum, in the layer's compute
+        dtype.
     """
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
@@ -41,24 +68,13 @@ class BidirectionalBase(LayerArguments, MaskedInputs):
         layer.build((None, None, dim))
         return layer
 
-    def _read_both_ways(
-        self,
-        inputs: Tensor,
-        mask: Tensor | None,
-        training: bool | None,
-        forward: Any,
-        backward: Any,
+    def call(
+        self, inputs: Tensor, mask: Tensor | None = None, training: bool | None = None
     ) -> Tensor:
-        """The output of one recurrent layer for each direction."""
+        """Encodes `(batch, time, dim)`: `(batch, time, 2 * units)`, or `units` of sums."""
         inputs, mask = self._read(inputs, mask)
         steps = BothDirections(mask)
-        words = self._drop(steps.to_front(inputs), training)
-        return self._merge(*steps.read(words, forward, backward), steps, mask)
-
-    def _merge(
-        self, forward: Tensor, backward: Tensor, steps: BothDirections, mask: Tensor | None
-    ) -> Tensor:
-        """The output of both directions' states, whose kept steps are in front."""
+        forward, backward = self._states(steps.to_front(inputs), steps, training)
         if self.merge_mode == "sum":
             states = forward + backward
         else:

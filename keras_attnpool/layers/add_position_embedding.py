@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_attnpool._checks import refusal
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs
 from keras_attnpool.ops.masking import zero_masked
@@ -93,22 +94,21 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
         positions = ops.reshape(positions[:time], (1, time, self.embeddings.shape[1]))
         return zero_masked(inputs + positions, mask)
 
-    def compute_output_spec(  # type: ignore[override]
-        self, inputs: Tensor, mask: Tensor | None = None
-    ) -> Any:
-        """Returns the symbolic output."""
-        self._check_length(inputs.shape)
-        return super().compute_output_spec(inputs, mask)
-
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Returns `(batch, time, dim)`."""
         return tuple(input_shape)
 
+    def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
+        self._check_length(inputs.shape)
+        super()._check_mask(inputs, mask)
+
     def _check_length(self, input_shape: Shape) -> None:
         time = input_shape[1]
         if isinstance(time, int) and time > self.max_length:
-            raise ValueError(
-                f"Layer '{self.name}' (AddPositionEmbedding) has max_length={self.max_length} "
-                f"positions: cut or split longer inputs, or raise `max_length`. Received: inputs "
-                f"of shape {tuple(input_shape)}"
+            raise refusal(
+                self,
+                "inputs",
+                f"have no more than max_length={self.max_length} steps; cut or split longer ones, "
+                "or raise `max_length`",
+                f"shape {tuple(input_shape)}",
             )

@@ -30,10 +30,6 @@ class AttentionPooling(AttentionPoolingBase):
     Without it, `u_t = activation(x_t)` and the layer holds the context vector alone; with
     `output_activation="tanh"` this is the attention of Zhou et al.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
-    without a kept step gives a zero vector. The output carries no mask.
-
     Args:
         hidden_dim: Size of the hidden layer in front of the scores, or `None` for none.
         activation: Activation of the hidden layer, or of the inputs when there is none.
@@ -48,10 +44,6 @@ class AttentionPooling(AttentionPoolingBase):
 
     Output shape:
         `(batch, dim)`; the scores are `(batch, time)`.
-
-    Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` of 0 and 1.
 
     Example:
 

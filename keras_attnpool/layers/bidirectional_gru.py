@@ -5,6 +5,7 @@ from typing import Any
 import keras
 
 from keras_attnpool.layers._recurrent import BidirectionalBase
+from keras_attnpool.ops._recurrence import BothDirections
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
@@ -21,28 +22,7 @@ class BidirectionalGRU(BidirectionalBase):
 
     and the output is `[forward h_t; backward h_t]`, or their sum.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. A state passes padded steps unchanged, whatever they hold, and the
-    output there is exactly 0; a row without a kept step gives zeros. The output carries the mask.
-
-    The recurrence is `keras.layers.GRU`, in float32 on PyTorch's CPU by PyTorch's own kernel.
-    The kept steps of each row are moved to its front, so that the recurrence sees no mask: Keras
-    computes a masked GRU on PyTorch by a loop over the steps in Python. On the CPUs of JAX and
-    TensorFlow, where that costs more than a mask, they stay.
-
-    Args:
-        units: Size of the state of one direction.
-        dropout: Share of the inputs dropped in training, in [0, 1).
-        kernel_initializer: Initializer of the kernels that the inputs meet.
-        kernel_regularizer: Regularizer of the kernels that the inputs meet.
-        kernel_constraint: Constraint of the kernels that the inputs meet.
-
-    Output shape:
-        `(batch, time, 2 * units)`, or `(batch, time, units)` with `merge_mode="sum"`.
-
-    Returns:
-        The forward states followed by the backward states, or their sum, in the layer's compute
-        dtype.
+    The recurrence is `keras.layers.GRU`.
 
     Example:
 
@@ -100,8 +80,5 @@ class BidirectionalGRU(BidirectionalBase):
         self.forward_gru = self._recurrent(keras.layers.GRU, "forward", dim)
         self.backward_gru = self._recurrent(keras.layers.GRU, "backward", dim)
 
-    def call(
-        self, inputs: Tensor, mask: Tensor | None = None, training: bool | None = None
-    ) -> Tensor:
-        """Encodes `(batch, time, dim)`: `(batch, time, 2 * units)`, or `units` of sums."""
-        return self._read_both_ways(inputs, mask, training, self.forward_gru, self.backward_gru)
+    def _states(self, words: Tensor, steps: BothDirections, training: bool | None) -> Any:
+        return steps.read(self._drop(words, training), self.forward_gru, self.backward_gru)

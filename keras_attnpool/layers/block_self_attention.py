@@ -44,11 +44,9 @@ class BlockSelfAttention(DirectionalAttentionBase):
     alike, so that the softmax cancels it: it is there as in the released code, and its gradient is
     exactly 0.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps are attended to by none, and are exactly 0 in output
-    and weights, whatever they hold; so are blocks of padded steps alone. A hole keeps its place in
-    its block. Without `block_length`, `n` is the length of each text by itself, up to its last kept
-    step: how far a batch is padded changes nothing. The output carries the mask.
+    Blocks of padded steps alone are 0 as well, and a hole keeps its place in its block. Without
+    `block_length`, `n` is the length of each text by itself, up to its last kept step: how far a
+    batch is padded changes nothing.
 
     Args:
         units: Size of the output, and of everything inside.
@@ -57,16 +55,11 @@ class BlockSelfAttention(DirectionalAttentionBase):
         block_length: Steps of a block, the paper's r, or `None` for `ceil((2 n)^(1/3))`.
         scale: Bound of the scores, the paper's c.
         activation: Activation of steps 1 and 6, and of the first step within 4.
-        dropout: Share of the features dropped in training in front of every kernel, in [0, 1). The
-            values that are summed and mixed are not dropped.
 
     Output shape:
         `(batch, time, units)`; the scores are a dict: `"intra"` `(batch, blocks, query, key,
         units)`, the steps of each block, and `"inter"` `(batch, blocks, blocks, units)`, query by
         key. Blocks and their steps are as many as the longest text of that time may need.
-
-    Returns:
-        The mixture, and on request the attention weights, all in the layer's compute dtype.
 
     Example:
 
@@ -123,10 +116,9 @@ class BlockSelfAttention(DirectionalAttentionBase):
         self.block_kernel = self._add_kernel("block_kernel", (units, units))
         self.fusion_kernel = self._add_kernel("fusion_kernel", (3 * units, units))
         self.gate_kernel = self._add_kernel("gate_kernel", (3 * units, units))
-        if self.use_bias:
-            self.block_bias = self._add_bias("block_bias", (units,))
-            self.fusion_bias = self._add_bias("fusion_bias", (units,))
-            self.gate_bias = self._add_bias("gate_bias", (units,))
+        self.block_bias = self._add_bias("block_bias", (units,))
+        self.fusion_bias = self._add_bias("fusion_bias", (units,))
+        self.gate_bias = self._add_bias("gate_bias", (units,))
         self.inter = DirectionalSelfAttention(
             units,
             direction=self.direction,
@@ -150,13 +142,13 @@ class BlockSelfAttention(DirectionalAttentionBase):
         )
         within, intra = self._attend(hidden, filled, training, with_scores)
         vectors = ops.reshape(self._pool(within, filled, training), (-1, blocks, units))
-        found = self.inter(
+        of_blocks = self.inter(
             vectors,
             mask=ops.reshape(ops.any(filled, axis=1), (-1, blocks)),
             training=training,
             return_attention_scores=with_scores,
         )
-        between, inter = found if with_scores else (found, None)
+        between, inter = of_blocks if with_scores else (of_blocks, None)
         between = ops.reshape(at_least_float32(between), (-1, 1, units))
         # Not broadcast_to: that of Keras 3.12 takes no unknown length on JAX.
         between = between + ops.zeros_like(hidden)
@@ -189,9 +181,9 @@ class BlockSelfAttention(DirectionalAttentionBase):
             shorter = ((length - 1) * (length - 1) + 1) // 2
         else:
             length, shorter = self.block_length, 1
-        found = higher((time + length - 1) // length, shorter), lower(length, time)
+        sizes = higher((time + length - 1) // length, shorter), lower(length, time)
         # The sizes of a shape share a dtype in ONNX; those of PyTorch are int64.
-        return found if static else tuple(ops.cast(size, time.dtype) for size in found)
+        return sizes if static else tuple(ops.cast(size, time.dtype) for size in sizes)
 
     def _cut(self, mask: Tensor, blocks: Any, places: Any) -> tuple[Tensor, Tensor, Tensor]:
         """How steps become places of blocks, and back.
@@ -214,7 +206,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
         step = ops.reshape(ops.where(inside, step, 0), flat)
         kept = ops.logical_and(ops.reshape(inside, flat), take_steps(mask, step))
         back = steps // length * places + steps % length
-        # Beyond a text's end there may be no such block; nobody reads what is found instead.
+        # Beyond a text's end there may be no such block; nobody reads what stands there instead.
         back = ops.minimum(back, blocks * places - 1)
         return step, ops.reshape(kept, (-1, places)), back
 

@@ -6,6 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_attnpool._checks import refusal
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskReader
 from keras_attnpool.ops.masking import as_bool_mask, check_dense, check_mask_shape, highest_along
@@ -126,19 +127,14 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
             for size in self.kernel_sizes
         ]
         if self.use_bias:
-            self.biases = [
-                self._add_bias(f"bias_{size}", (self.filters,)) for size in self.kernel_sizes
-            ]
+            self.biases = [self._add_bias(f"bias_{k}", (self.filters,)) for k in self.kernel_sizes]
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Embeds `(batch, time, word_length)`: `(batch, time, filters * kernels)`."""
         check_dense(inputs, self.name)
         if inputs.shape[2] == 0:
-            raise ValueError(
-                f"The words of layer '{self.name}' (CharacterEmbedding) must have room for at "
-                f"least one character; pad empty words with 0. Received: ids of shape "
-                f"{tuple(inputs.shape)}"
-            )
+            must = "have room for at least one character a word; pad empty words with 0"
+            raise refusal(self, "inputs", must, f"shape {tuple(inputs.shape)}")
         ids = _whole(inputs)
         given, mask = mask, as_bool_mask(mask, inputs, self.name, wait=False)
         self._look_once(given)
@@ -159,11 +155,11 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
                 [characters[:, :, start : start + width] for start in range(size)], axis=-1
             )
             kernel = ops.reshape(self.kernels[i], (size * self.char_dim, self.filters))
-            found = ops.matmul(windows, ops.cast(kernel, self.compute_dtype))
+            features = ops.matmul(windows, ops.cast(kernel, self.compute_dtype))
             if self.use_bias:
-                found = found + ops.cast(self.biases[i], self.compute_dtype)
+                features = features + ops.cast(self.biases[i], self.compute_dtype)
             # No value is below 0, so that zeros at padding leave the maximum as it is.
-            outputs.append(highest_along(ops.where(kept, ops.relu(found), zero), 2))
+            outputs.append(highest_along(ops.where(kept, ops.relu(features), zero), 2))
         return ops.cast(ops.concatenate(outputs, axis=-1), self.compute_dtype)
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:

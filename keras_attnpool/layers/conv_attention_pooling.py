@@ -6,6 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_attnpool._checks import refusal
 from keras_attnpool.layers._attention import AttentionPoolingBase
 from keras_attnpool.ops._dot_product_attention import split_heads
 from keras_attnpool.ops.masking import at_least_float32
@@ -36,7 +37,6 @@ class ConvAttentionPooling(AttentionPoolingBase):
     hold; a row without a kept step gives a zero vector. The output carries no mask.
 
     Args:
-        num_heads: Number of attention heads.
         filters: Size of K, V and the output; a multiple of `num_heads`.
         kernel_size: Steps that a window spans.
         value_conv: Whether V is convolved; `False`, as in the official code, takes the inputs
@@ -107,26 +107,15 @@ class ConvAttentionPooling(AttentionPoolingBase):
         """Creates the target and the convolutions."""
         dim = self._feature_dim(input_shape)
         if not self.value_conv and dim != self.filters:
-            raise ValueError(
-                f"Layer '{self.name}' (ConvAttentionPooling) with value_conv=False pools the "
-                f"inputs themselves, whose last dimension must be filters={self.filters}. "
-                f"Received: inputs of shape {tuple(input_shape)}"
-            )
+            must = f"have the last dimension filters={self.filters} with value_conv=False"
+            raise refusal(self, "inputs", must, f"shape {tuple(input_shape)}")
         shape = (self.kernel_size, dim, self.filters)
         self.key_kernel = self._add_kernel("key_kernel", shape)
-        self.key_bias = self._add_bias("key_bias", (self.filters,)) if self.use_bias else None
+        self.key_bias = self._add_bias("key_bias", (self.filters,))
         if self.value_conv:
             self.value_kernel = self._add_kernel("value_kernel", shape)
-            self.value_bias = (
-                self._add_bias("value_bias", (self.filters,)) if self.use_bias else None
-            )
-        self.target = self.add_weight(
-            name="target",
-            shape=(self.filters,),
-            initializer=self._fresh(self.target_initializer),
-            regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )
+            self.value_bias = self._add_bias("value_bias", (self.filters,))
+        self.target = self._add_kernel("target", (self.filters,), self.target_initializer)
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Pools `(batch, time, dim)` to `(batch, filters)`."""

@@ -43,7 +43,6 @@ class ConvMultiHeadAttention(AttentionBase):
     weights of padded queries are exactly 0. A hole stays a position. The mask goes on.
 
     Args:
-        num_heads: Number of attention heads.
         filters: Size of Q, K, V and the output; a multiple of `num_heads`.
         kernel_size: Steps that a window spans.
         parallel: Whether step 3 is done.
@@ -150,7 +149,7 @@ class ConvMultiHeadAttention(AttentionBase):
         return [
             (
                 self._add_kernel(f"{prefix}{part}_kernel", (self.kernel_size, dim, self.filters)),
-                self._add_bias(f"{prefix}{part}_bias", (self.filters,)) if self.use_bias else None,
+                self._add_bias(f"{prefix}{part}_bias", (self.filters,)),
             )
             for part in PARTS
         ]

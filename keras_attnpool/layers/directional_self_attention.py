@@ -35,24 +35,15 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     forward and a backward layer. The scores take `time^2 * units` numbers; for long texts there is
     `BlockSelfAttention`.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps are attended to by none, and are exactly 0 in output
-    and weights, whatever they hold. The output carries the mask.
-
     Args:
         units: Size of the output, and of everything inside.
         direction: `"forward"`: attend to earlier steps; `"backward"`: to later ones; `None`: to all
             but the step itself.
         scale: Bound of the scores, the paper's c.
         activation: Activation of step 1.
-        dropout: Share of the features dropped in training in front of every kernel, in [0, 1). The
-            values that are summed and mixed are not dropped.
 
     Output shape:
         `(batch, time, units)`; the scores are `(batch, query, key, units)`.
-
-    Returns:
-        The mixture, and on request the attention weights `P`, both in the layer's compute dtype.
 
     Example:
 

@@ -6,12 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers._attention import AttentionBase
-from keras_attnpool.ops.masking import (
-    at_least_float32,
-    masked_max,
-    mean_of_zeroed,
-    zero_masked_rows,
-)
+from keras_attnpool.ops.masking import masked_max, mean_of_zeroed, zero_masked_rows
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
@@ -85,11 +80,7 @@ class FeatureWiseAttention(AttentionBase):
     def build(self, input_shape: Shape) -> None:
         """Creates the two dense layers."""
         dim = self._feature_dim(input_shape)
-        hidden = max(1, dim // self.reduction)
-        self.hidden = self._hidden_dense(hidden, "relu", (None, dim))
-        self.score_kernel = self._add_kernel("score_kernel", (hidden, dim))
-        if self.use_bias:
-            self.score_bias = self._add_bias("score_bias", (dim,))
+        self._build_scores((None, dim), max(1, dim // self.reduction), dim, "relu")
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Weighs the features of `(batch, time, dim)`."""
@@ -108,6 +99,4 @@ class FeatureWiseAttention(AttentionBase):
 
     def _scores(self, pooled: Tensor) -> Tensor:
         """The shared network on `(batch, dim)`, in float32 at least."""
-        hidden = at_least_float32(self.hidden(ops.cast(pooled, self.compute_dtype)))
-        scores = ops.matmul(hidden, at_least_float32(self.score_kernel))
-        return scores + at_least_float32(self.score_bias) if self.use_bias else scores
+        return self._scored(ops.cast(pooled, self.compute_dtype))

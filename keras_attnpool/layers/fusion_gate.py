@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_attnpool._checks import is_shape, refusal
 from keras_attnpool.layers._fusion import FusionBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -23,17 +24,12 @@ class FusionGate(FusionBase):
     The paper has one bias, its released code these three. Two of them are redundant, since only the
     sum counts; they are kept so that parameters count as published and weights can be carried over.
 
-    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without one, the mask of the
-    inputs is taken, or else that of the attention. Padded steps are exactly 0 in output and gate,
-    whatever they hold. The output carries that mask.
-
     Args:
         dropout: Share of the features dropped in training where they decide the gate, in [0, 1).
             What is mixed is not dropped.
 
     Call arguments:
         attention: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep.
 
     Input shape:
         Twice `(batch, time, dim)`; batch and time may be unknown.
@@ -94,10 +90,9 @@ class FusionGate(FusionBase):
         dim = self._feature_dim(inputs_shape)
         self.inputs_kernel = self._add_kernel("inputs_kernel", (dim, dim))
         self.attention_kernel = self._add_kernel("attention_kernel", (dim, dim))
-        if self.use_bias:
-            self.inputs_bias = self._add_bias("inputs_bias", (dim,))
-            self.attention_bias = self._add_bias("attention_bias", (dim,))
-            self.output_bias = self._add_bias("output_bias", (dim,))
+        self.inputs_bias = self._add_bias("inputs_bias", (dim,))
+        self.attention_bias = self._add_bias("attention_bias", (dim,))
+        self.output_bias = self._add_bias("output_bias", (dim,))
 
     def call(  # type: ignore[override]
         self,
@@ -113,8 +108,8 @@ class FusionGate(FusionBase):
         self._check(tuple(inputs.shape), tuple(attention.shape))
         inputs, mask = self._read(inputs, self._mask(mask, inputs_mask, attention_mask))
         attention = zero_masked(ops.cast(attention, self.compute_dtype), mask)
-        logits = self._logits(inputs, self.inputs_kernel, training)
-        logits = logits + self._logits(attention, self.attention_kernel, training)
+        logits = self._product(self._drop(inputs, training), self.inputs_kernel)
+        logits = logits + self._product(self._drop(attention, training), self.attention_kernel)
         if self.use_bias:
             for bias in (self.inputs_bias, self.attention_bias, self.output_bias):
                 logits = logits + at_least_float32(bias)
@@ -128,35 +123,18 @@ class FusionGate(FusionBase):
         return tuple(inputs_shape)
 
     def compute_output_spec(  # type: ignore[override]
-        self,
-        inputs: Tensor,
-        attention: Tensor,
-        mask: Tensor | None = None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-        inputs_mask: Tensor | None = None,
-        attention_mask: Tensor | None = None,
+        self, inputs: Tensor, attention: Tensor, *args: Any, **kwargs: Any
     ) -> Any:
         """Returns the symbolic output, or the pair of output and gate."""
         self._check(tuple(inputs.shape), tuple(attention.shape))
-        mask = self._mask(mask, inputs_mask, attention_mask)
-        self._check_mask(inputs, mask)
-        return self._mixed_spec(inputs.shape, inputs.shape, mask, return_attention_scores)
-
-    def _logits(self, x: Tensor, kernel: Any, training: bool | None) -> Tensor:
-        # A product in float16 can leave its range.
-        dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
-        x = ops.cast(self._drop(x, training), dtype)
-        return at_least_float32(ops.matmul(x, ops.cast(kernel, dtype)))
+        return self._mixed_spec(inputs, inputs.shape, *args, **kwargs)
 
     def _check(self, inputs_shape: Shape, attention_shape: Shape) -> None:
-        fits = len(inputs_shape) == len(attention_shape) == 3 and all(
-            a is None or b is None or a == b
-            for a, b in zip(inputs_shape, attention_shape, strict=True)
-        )
-        if not fits:
-            raise ValueError(
-                f"The `inputs` and the `attention` of layer '{self.name}' (FusionGate) must both "
-                f"be (batch, time, dim) of one shape. Received: inputs of shape "
-                f"{tuple(inputs_shape)}, attention of shape {tuple(attention_shape)}"
+        if len(inputs_shape) != 3 or not is_shape(attention_shape, inputs_shape):
+            raise refusal(
+                self,
+                "attention",
+                "be (batch, time, dim) of the shape of the `inputs`",
+                f"attention of shape {tuple(attention_shape)}, inputs of shape "
+                f"{tuple(inputs_shape)}",
             )

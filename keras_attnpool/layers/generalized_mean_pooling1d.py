@@ -13,13 +13,7 @@ from keras_attnpool.ops.masking import (
     zero_masked,
     zero_masked_rows,
 )
-from keras_attnpool.types import (
-    ConstraintLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 SMALLEST_POWER = 1e-3
 """Nearer to 0 the division by the power would leave no correct digit in float32."""
@@ -40,10 +34,6 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
     vanishes, in half precision neither. A learned power may become negative, down to the minimum;
     one between -0.001 and 0.001 counts as 0.001, nearly the geometric mean.
 
-    The mask, True = keep, holes allowed, comes from the layers before or as `mask=`. Padded steps
-    never change the result, whatever they hold, and a row without a kept step gives a zero vector.
-    The output carries no mask.
-
     Args:
         p: The power that training starts from, a number > 0.
         per_feature: Whether each feature has a power of its own; else one serves all.
@@ -53,9 +43,6 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
         p_constraint: Constraint of the powers.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`;
             `trainable=False` keeps the power at `p`.
-
-    Output shape:
-        `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
 
     Returns:
         The generalized means in the layer's compute dtype.

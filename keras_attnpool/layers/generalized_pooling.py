@@ -6,6 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_attnpool._checks import Refused
 from keras_attnpool.layers._attention import MultiHeadPoolingBase
 from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
 from keras_attnpool.ops.masking import at_least_float32
@@ -31,16 +32,12 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     2. `v_i = sum_t a_it * h_t`, element by element, `(dim,)`, laid out head after head
 
     Mean pooling (W2 = 0), max pooling (scores that grow with the features) and, with equal columns
-    of scores, attention by one weight a step are special cases. `scalar=True` is the last: W2_i has
-    one row, `A_i` is `(time,)`, and with `activation="tanh"`, no biases and one W1 for all heads it
-    is `StructuredSelfAttentionPooling`.
+    of scores, attention by one weight a step are special cases. `per_feature=False` is the last:
+    W2_i has one row, `A_i` is `(time,)`, and with `activation="tanh"`, no biases and one W1 for all
+    heads it is `StructuredSelfAttentionPooling`.
 
     b2 moves all steps of a column alike, so that the softmax cancels it: the weight is there as in
     the paper, and its gradient is exactly 0.
-
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
-    without a kept step gives zero vectors. The output carries no mask.
 
     The paper's penalties are `keras_attnpool.regularizers.HeadDistance(...)` as
     `kernel_regularizer` (eq. 7), `attention_regularizer` (eq. 8) and `embedding_regularizer`
@@ -49,7 +46,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     Args:
         num_heads: Number of attention heads, the paper's I; 5 there.
         hidden_dim: Size of the hidden layer of each head, the paper's d_a.
-        scalar: `True`: one weight a step, for all its features, in place of one a feature.
+        per_feature: Whether each feature has weights of its own; else one weight a step serves all.
         activation: Activation of the hidden layers.
         chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
             a chunk are forgotten and computed again in the backward pass: less memory for long
@@ -65,7 +62,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
 
     Output shape:
         `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
-        are `(batch, num_heads, time, dim)`, or `(batch, num_heads, time)` with `scalar=True`.
+        are `(batch, num_heads, time, dim)`, or `(batch, num_heads, time)` with `per_feature=False`.
 
     Example:
 
@@ -80,19 +77,21 @@ class GeneralizedPooling(MultiHeadPoolingBase):
 
     Weights, by name, head after head: `hidden_kernel` `(heads, dim, hidden_dim)`, each W1
     transposed; `score_kernel` `(heads, hidden_dim, dim)`, each W2 transposed, `(heads, hidden_dim,
-    1)` with `scalar=True`; with biases `hidden_bias` `(heads, hidden_dim)` and `score_bias`
-    `(heads, dim)`, `(heads, 1)` with `scalar=True`.
+    1)` with `per_feature=False`; with biases `hidden_bias` `(heads, hidden_dim)` and `score_bias`
+    `(heads, dim)`, `(heads, 1)` with `per_feature=False`.
 
     Reference:
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 4-6
     """
+
+    _old_names = ("scalar",)
 
     def __init__(
         self,
         num_heads: int,
         hidden_dim: int,
         *,
-        scalar: bool = False,
+        per_feature: bool = True,
         activation: ActivationLike = "relu",
         flatten: bool = True,
         chunk_size: int | None = None,
@@ -112,17 +111,18 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         super().__init__(**kwargs)
         self._keep(locals())
         if self.chunk_size is not None and (self.dropout or self.attention_regularizer):
-            raise ValueError(
-                "GeneralizedPooling forgets the attention weights of a chunk, so that with a "
-                "`chunk_size` they can be neither dropped nor penalised. Received: "
+            raise Refused(
+                "chunk_size",
+                "be None where attention weights are dropped or penalised: those of a chunk are "
+                "forgotten",
                 f"chunk_size={chunk_size}, dropout={dropout}, "
-                f"attention_regularizer={attention_regularizer}"
-            )
+                f"attention_regularizer={attention_regularizer}",
+            ).by("GeneralizedPooling")
 
     def build(self, input_shape: Shape) -> None:
         """Creates the stacked kernels and biases of the heads."""
         dim = self._feature_dim(input_shape)
-        width = 1 if self.scalar else dim
+        width = dim if self.per_feature else 1
         only_hidden = isinstance(self.kernel_regularizer, HeadRegularizer)
         self.hidden_kernel = self._add_head_kernels(
             "hidden_kernel", (dim, self.hidden_dim), self.kernel_regularizer
@@ -132,9 +132,8 @@ class GeneralizedPooling(MultiHeadPoolingBase):
             (self.hidden_dim, width),
             None if only_hidden else self.kernel_regularizer,
         )
-        if self.use_bias:
-            self.hidden_bias = self._add_bias("hidden_bias", (self.num_heads, self.hidden_dim))
-            self.score_bias = self._add_bias("score_bias", (self.num_heads, width))
+        self.hidden_bias = self._add_bias("hidden_bias", (self.num_heads, self.hidden_dim))
+        self.score_bias = self._add_bias("score_bias", (self.num_heads, width))
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Pools `(batch, time, dim)` to `(batch, num_heads * dim)`."""
@@ -156,7 +155,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
                 (self.num_heads, self.score_kernel.shape[-1]),
             )
             self._penalize(self.embedding_regularizer, vectors, mask)
-        elif self.scalar:
+        elif not self.per_feature:
             logits = ops.concatenate(list(self._head_logits(inputs, *stacks)), axis=-1)
             vectors, weights = self._attend(
                 inputs, ops.transpose(logits, (0, 2, 1)), mask, training
@@ -173,7 +172,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
         shape = super()._scores_shape(input_shape)
-        return shape if self.scalar else (*shape, input_shape[2])
+        return (*shape, input_shape[2]) if self.per_feature else shape
 
     def _logits(
         self, inputs: Tensor, hidden_kernel: Tensor, score_kernel: Tensor, *hidden_bias: Tensor

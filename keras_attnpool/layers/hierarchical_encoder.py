@@ -6,6 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attnpool._checks import Refused, is_shape, refusal
 from keras_attnpool.layers._masked import MaskReader
 from keras_attnpool.ops._devices import torch_traces
 from keras_attnpool.ops._rows import rows_at_hand
@@ -96,10 +97,8 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     def __init__(self, encoder: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if not isinstance(encoder, keras.layers.Layer):
-            raise ValueError(
-                f"`encoder` of HierarchicalEncoder must be a keras layer or model. Received: "
-                f"encoder={encoder!r}"
-            )
+            must = "be a keras layer or model"
+            raise Refused("encoder", must, f"encoder={encoder!r}").by("HierarchicalEncoder")
         self.encoder = encoder
         self.supports_masking = True
         # Half precision holds no id above 2048 exactly; the encoder casts features itself.
@@ -112,10 +111,8 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         for shape, _ in self._pairs(input_shape, None):
             self._check(shape, None, packed)
         if packed and len(input_shape[DOCUMENTS]) != 2:
-            raise ValueError(
-                f"The 'documents' of layer '{self.name}' (HierarchicalEncoder) must have shape "
-                f"(batch, sentences). Received: shape {tuple(input_shape[DOCUMENTS])}"
-            )
+            received = f"shape {tuple(input_shape[DOCUMENTS])}"
+            raise refusal(self, DOCUMENTS, "have shape (batch, sentences)", received)
         if not self.encoder.built:
             self.encoder.build(self._rows_shape(input_shape))
 
@@ -154,9 +151,9 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns `(batch, sentences, ...)` for each output of the encoder."""
-        found = self.encoder.compute_output_shape(self._rows_shape(input_shape))
+        shapes = self.encoder.compute_output_shape(self._rows_shape(input_shape))
         axes = _places_shape(input_shape)
-        return keras.tree.map_shape_structure(lambda shape: (*axes, *shape[1:]), found)
+        return keras.tree.map_shape_structure(lambda shape: (*axes, *shape[1:]), shapes)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
@@ -179,17 +176,13 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
             return [(inputs, mask)]
         names = sorted((n for n in inputs if n.startswith(SENTENCES)), key=lambda n: (len(n), n))
         if not names or DOCUMENTS not in inputs or len(names) + 1 < len(inputs):
-            raise ValueError(
-                f"Packed inputs of layer '{self.name}' (HierarchicalEncoder) must be a dictionary "
-                f"of 'sentences_0', 'sentences_1' ... and 'documents'. Received: {sorted(inputs)}"
-            )
+            must = "be a dictionary of 'sentences_0', 'sentences_1' ... and 'documents'"
+            raise refusal(self, "inputs", must, f"{sorted(inputs)}")
         masks = {} if mask is None else mask
         if not isinstance(masks, dict) or not set(masks) <= set(inputs):
-            raise ValueError(
-                f"`mask` of layer '{self.name}' (HierarchicalEncoder) must be a dictionary with "
-                f"the names of the packed inputs, {names}. Received: "
-                f"{sorted(masks) if isinstance(masks, dict) else type(masks)}"
-            )
+            must = f"be a dictionary with the names of the packed inputs, {names}"
+            received = f"{sorted(masks) if isinstance(masks, dict) else type(masks)}"
+            raise refusal(self, "mask", must, received)
         return [(inputs[name], masks.get(name)) for name in names]
 
     def _groups(self, inputs: Any, mask: Any) -> list[tuple[Tensor, Tensor | None]]:
@@ -212,8 +205,8 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
                     real = ops.any(real, axis=-1)
                 if kept is not None:
                     real = ops.logical_and(real, kept)
-                    gone = real if len(words.shape) == axes else ops.expand_dims(real, -1)
-                    words = ops.where(gone, words, ops.zeros((), dtype=words.dtype))
+                    present = real if len(words.shape) == axes else ops.expand_dims(real, -1)
+                    words = ops.where(present, words, ops.zeros((), dtype=words.dtype))
                 kept = real
             groups.append((words, kept))
         return groups
@@ -241,27 +234,15 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     def _check(self, shape: Shape, mask: Tensor | None, packed: bool) -> None:
         if len(shape) + packed not in (3, 4):
             wanted = "(rows, words[, dim])" if packed else "(batch, sentences, words[, dim])"
-            raise ValueError(
-                f"The sentences of layer '{self.name}' (HierarchicalEncoder) must have shape "
-                f"{wanted}. Received: shape {tuple(shape)}"
-            )
+            raise refusal(self, "sentences", f"have shape {wanted}", f"shape {tuple(shape)}")
         if shape[2 - packed] == 0:
-            raise ValueError(
-                f"The sentences of layer '{self.name}' (HierarchicalEncoder) must have room for at "
-                f"least one word; pad empty ones and mask them. Received: shape {tuple(shape)}"
-            )
-        if mask is None:
-            return
-        expected, received = tuple(shape)[: 3 - packed], tuple(mask.shape)
-        fits = len(received) == len(expected) and all(
-            e is None or r is None or e == r for e, r in zip(expected, received, strict=True)
-        )
-        if not fits:
-            raise ValueError(
-                f"`mask` of layer '{self.name}' (HierarchicalEncoder) must have shape {expected}, "
-                f"True where a word is kept. Received: mask of shape {received} for sentences of "
-                f"shape {tuple(shape)}"
-            )
+            must = "have room for at least one word; pad empty ones and mask them"
+            raise refusal(self, "sentences", must, f"shape {tuple(shape)}")
+        expected = tuple(shape)[: 3 - packed]
+        if mask is not None and not is_shape(mask.shape, expected):
+            must = f"have shape {expected}, True where a word is kept"
+            received = f"mask of shape {tuple(mask.shape)} for sentences of shape {tuple(shape)}"
+            raise refusal(self, "mask", must, received)
 
     def _rows_shape(self, input_shape: Any) -> Shape:
         """The shape of a batch of sentences."""
@@ -308,13 +289,13 @@ def _as_rows(
         return [(rows, None)], places
     kept = ops.reshape(kept, (-1, shape[2]))
     any_word = ops.any(kept, axis=1)
-    found = rows_at_hand(any_word)
-    if found is None or not 0 < len(found) < shape[0] * shape[1]:
+    wanted = rows_at_hand(any_word)
+    if wanted is None or not 0 < len(wanted) < shape[0] * shape[1]:
         any_word = ops.reshape(any_word, shape[:2])
         return [(rows, kept)], ops.where(any_word, places, ops.zeros((), dtype="int32"))
     numbers = np.zeros(tuple(shape[:2]), "int32")
-    numbers.flat[found] = np.arange(1, len(found) + 1)
-    rows, kept = ops.take(rows, found, axis=0), ops.take(kept, found, axis=0)
+    numbers.flat[wanted] = np.arange(1, len(wanted) + 1)
+    rows, kept = ops.take(rows, wanted, axis=0), ops.take(kept, wanted, axis=0)
     return [(rows, kept)], ops.convert_to_tensor(numbers)
 
 

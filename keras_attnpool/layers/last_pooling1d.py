@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_attnpool._checks import refusal
 from keras_attnpool.layers._masked import GlobalPoolingBase
 from keras_attnpool.types import Shape, Tensor
 
@@ -13,9 +14,7 @@ from keras_attnpool.types import Shape, Tensor
 class LastPooling1D(GlobalPoolingBase):
     """Takes the last kept step of a sequence.
 
-    Where the padding is, at the end, in front or in holes, does not matter. A row without a kept
-    step gives a zero vector. The mask, True = keep, comes from the layers before or as `mask=`; the
-    output carries none.
+    Where the padding is, at the end, in front or in holes, does not matter.
 
     After a bidirectional layer the last step holds the last forward state, which has read all
     steps, and the first backward state, which has read one. `bidirectional=True` takes the last
@@ -24,9 +23,6 @@ class LastPooling1D(GlobalPoolingBase):
 
     Args:
         bidirectional: Whether the features are forward states followed by as many backward states.
-
-    Output shape:
-        `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
 
     Returns:
         The last kept steps in the layer's compute dtype.
@@ -62,11 +58,8 @@ class LastPooling1D(GlobalPoolingBase):
         """Fixes the feature dimension, which two directions must share evenly."""
         dim = self._feature_dim(input_shape)
         if self.bidirectional and dim % 2:
-            raise ValueError(
-                f"The last dimension of the `inputs` of layer '{self.name}' (LastPooling1D) must "
-                f"be even with bidirectional=True: forward states, then as many backward states. "
-                f"Received: shape {tuple(input_shape)}"
-            )
+            must = "have an even last dimension, the states of both directions"
+            raise refusal(self, "inputs", must, f"shape {tuple(input_shape)}")
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         if not self.bidirectional:

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import Kind
+from keras_attnpool._checks import Kind, is_shape, refusal
 from keras_attnpool.layers._attention import MultiHeadPoolingBase
 from keras_attnpool.ops.masking import at_least_float32, masked_mean, zero_masked_rows
 from keras_attnpool.ops.normalization import l2_normalize
@@ -43,10 +43,6 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     addition, off by default). One head alone would be normalised to +-1, without a gradient: the l2
     step is left out for `num_heads=1`.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`, also when a context is passed. Padded steps have weight exactly 0
-    whatever they hold; a row without a kept step gives zero vectors. The output carries no mask.
-
     Args:
         num_heads: Number of attention heads, the paper's m.
         rank: Rank of each head's bilinear form, the paper's k.
@@ -75,10 +71,6 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         context: By name only. Float tensor `(batch, context_dim)`, the mean of the word embeddings,
             say; not with `context="learned"`. Defaults to what the constructor says. `context_dim`
             is fixed by the first call.
-
-    Output shape:
-        `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
-        are `(batch, num_heads, time)`.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -187,14 +179,13 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         mask: Tensor | None = None,
         *,
         context: Tensor | None = None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
         inputs_mask: Tensor | None = None,
+        **options: Any,
     ) -> Any:
         """Returns the symbolic output, or the pair of output and scores."""
         self._check_context(inputs.shape, context, mask)
         mask = inputs_mask if mask is None else mask
-        return super().compute_output_spec(inputs, mask, training, return_attention_scores)
+        return super().compute_output_spec(inputs, mask, **options)
 
     def _check_context(
         self, inputs_shape: Shape, context: Tensor | None, mask: Tensor | None
@@ -205,41 +196,38 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             floats = isinstance(mask, keras.KerasTensor) and mask.dtype.startswith("float")
             other_size = self.context_kernel.shape[0] != inputs_shape[-1]
             if self._built_with_context and (floats or other_size):
-                raise ValueError(
-                    f"Layer '{self.name}' (LowRankAttentionPooling) was built with a context, but "
-                    f"got none. Pass it as `context=`; the second argument is the mask. If this "
-                    f"comes from a file, build the model anew with `context=` and read the file by "
-                    f"`load_weights`. Received: context=None, mask={mask!r}"
+                raise refusal(
+                    self,
+                    "context",
+                    "be passed as `context=`, since the layer was built with one; the second "
+                    "argument is the mask. If this comes from a file, build the model anew with "
+                    "`context=` and read the file by `load_weights`",
+                    f"context=None, mask={mask!r}",
                 )
             return
         dtype = keras.backend.standardize_dtype(context.dtype)
         if "float" not in dtype:
-            raise ValueError(
-                f"`context` of layer '{self.name}' (LowRankAttentionPooling) must be floats, one "
-                f"vector a row; pass a mask as `mask=`. Received: context of dtype {dtype} and "
-                f"shape {tuple(context.shape)}"
-            )
+            must = "be floats, one vector a row; pass a mask as `mask=`"
+            received = f"context of dtype {dtype} and shape {tuple(context.shape)}"
+            raise refusal(self, "context", must, received)
         self._check_context_shape(inputs_shape, tuple(context.shape))
 
     def _check_context_shape(self, inputs_shape: Shape, context_shape: Shape | None) -> None:
         if context_shape is None:
             return
         if self.context == "learned":
-            raise ValueError(
-                f"Layer '{self.name}' (LowRankAttentionPooling) has context='learned', so its call "
-                f"takes no `context`. Received: a context of shape {tuple(context_shape)}"
-            )
+            must = "be left out of the call of a layer with context='learned'"
+            raise refusal(self, "context", must, f"a context of shape {tuple(context_shape)}")
         # A built layer knows the context's size.
         expected = (inputs_shape[0], self.context_kernel.shape[0] if self.built else None)
-        fits = len(context_shape) == 2 and all(
-            e is None or c is None or e == c for e, c in zip(expected, context_shape, strict=True)
-        )
-        if not fits:
-            raise ValueError(
-                f"`context` of layer '{self.name}' (LowRankAttentionPooling) must have shape "
-                f"(batch, context_dim) = {expected}, one vector a row; pass a mask as `mask=`. "
-                f"Received: context of shape {tuple(context_shape)} for inputs of shape "
-                f"{tuple(inputs_shape)}"
+        if not is_shape(context_shape, expected):
+            raise refusal(
+                self,
+                "context",
+                f"have shape (batch, context_dim) = {expected}, one vector a row; pass a mask as "
+                "`mask=`",
+                f"context of shape {tuple(context_shape)} for inputs of shape "
+                f"{tuple(inputs_shape)}",
             )
 
     def _scores(self, inputs: Tensor, context: Tensor | None, mask: Tensor | None) -> Tensor:

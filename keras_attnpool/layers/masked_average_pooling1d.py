@@ -13,13 +13,8 @@ from keras_attnpool.types import Tensor
 class MaskedAveragePooling1D(GlobalPoolingBase):
     """Averages the kept steps of a sequence.
 
-    `keras.layers.GlobalAveragePooling1D` with a promise: padded steps never change the result,
-    whatever they hold, and a row without a kept step gives a zero vector instead of NaN. The sum
-    runs in float32 at least. The mask, True = keep, holes allowed, comes from the layers before or
-    as `mask=`; the output carries none.
-
-    Output shape:
-        `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
+    `keras.layers.GlobalAveragePooling1D` with a promise: padding never changes the result, and the
+    sum runs in float32 at least.
 
     Returns:
         The averages in the layer's compute dtype.

@@ -14,11 +14,7 @@ class MaskedMaxPooling1D(GlobalPoolingBase):
     """Takes the maximum of each feature over the kept steps of a sequence.
 
     `keras.layers.GlobalMaxPooling1D` ignores masks, so that a padded step wins wherever the kept
-    ones are negative; here it never does. A row without a kept step gives a zero vector. The mask,
-    True = keep, holes allowed, comes from the layers before or as `mask=`; the output carries none.
-
-    Output shape:
-        `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
+    ones are negative; here it never does.
 
     Returns:
         The maxima in the layer's compute dtype.

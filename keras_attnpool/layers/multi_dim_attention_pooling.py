@@ -31,10 +31,6 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
     head and an ELU. `b_b` moves all steps alike, so that the softmax cancels it: the weight is
     there as in the papers, and its gradient is exactly 0.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
-    without a kept step gives a zero vector. The output carries no mask.
-
     Args:
         hidden_dim: Size of the hidden layer, or `None` for that of the inputs, as in the papers.
         activation: Activation of the hidden layer.
@@ -91,11 +87,7 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernel."""
         dim = self._feature_dim(input_shape)
-        width = self.hidden_dim or dim
-        self.hidden = self._hidden_dense(width, self.activation, input_shape)
-        self.score_kernel = self._add_kernel("score_kernel", (width, dim))
-        if self.use_bias:
-            self.score_bias = self._add_bias("score_bias", (dim,))
+        self._build_scores(input_shape, self.hidden_dim or dim, dim, self.activation)
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Pools `(batch, time, dim)` to `(batch, dim)`."""

@@ -6,6 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_attnpool._checks import is_shape, refusal
 from keras_attnpool.types import Shape, Tensor
 
 
@@ -84,11 +85,6 @@ class PairMatching(keras.layers.Layer):  # type: ignore[misc]
         # A single tensor comes as its shape.
         shapes = list(shapes) if shapes and isinstance(shapes[0], Sequence) else [shapes]
         shapes = [tuple(shape) for shape in shapes]
-        fits = len(shapes) == 2 and all(len(shape) == 2 for shape in shapes)
-        if not fits or any(
-            a is not None and b is not None and a != b for a, b in zip(*shapes, strict=True)
-        ):
-            raise ValueError(
-                f"The `inputs` of layer '{self.name}' (PairMatching) must be a list of two tensors "
-                f"(batch, dim) of one shape. Received: shapes {', '.join(map(str, shapes))}"
-            )
+        if len(shapes) != 2 or len(shapes[0]) != 2 or not is_shape(*shapes):
+            must = "be a list of two tensors (batch, dim) of one shape"
+            raise refusal(self, "inputs", must, f"shapes {', '.join(map(str, shapes))}")

@@ -6,6 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_attnpool._checks import is_shape, refusal
 from keras_attnpool.layers._fusion import FusionBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -24,10 +25,6 @@ class PositionFusion(FusionBase):
     The paper calls the weights Tokens-Position-Weight. The tokens are the last source, so that a
     step whose attentions are all empty still has its word.
 
-    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without one, the mask of the
-    attentions is taken, or else that of the tokens. Padded steps are exactly 0 in output and
-    weights, whatever they hold. The output carries that mask.
-
     Args:
         dropout: Share of the tokens' features dropped in training where they decide the weights,
             in [0, 1).
@@ -35,7 +32,6 @@ class PositionFusion(FusionBase):
     Call arguments:
         attentions: List of `k >= 1` float tensors `(batch, time, dim)`.
         tokens: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep.
 
     Input shape:
         `k + 1` times `(batch, time, dim)`; batch and time may be unknown.
@@ -104,8 +100,7 @@ class PositionFusion(FusionBase):
         dim = self._feature_dim(tokens_shape, "tokens")
         size = (len(attentions_shape) + 1) * dim
         self.kernel = self._add_kernel("kernel", (dim, size))
-        if self.use_bias:
-            self.bias = self._add_bias("bias", (size,))
+        self.bias = self._add_bias("bias", (size,))
 
     def call(  # type: ignore[override]
         self,
@@ -121,14 +116,11 @@ class PositionFusion(FusionBase):
         self._check([tuple(a.shape) for a in attentions], tuple(tokens.shape))
         tokens, mask = self._read(tokens, self._mask(mask, attentions_mask, tokens_mask))
         sources = [zero_masked(ops.cast(a, self.compute_dtype), mask) for a in attentions]
-        # A product in float16 can leave its range.
-        dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
-        dropped = ops.cast(self._drop(tokens, training), dtype)
-        logits = ops.matmul(dropped, ops.cast(self.kernel, dtype))
+        logits = self._product(self._drop(tokens, training), self.kernel)
         if self.use_bias:
-            logits = logits + ops.cast(self.bias, dtype)
+            logits = logits + at_least_float32(self.bias)
         # Source by source: a softmax over a middle axis is slow on some backends.
-        logits = ops.split(at_least_float32(logits), len(sources) + 1, axis=-1)
+        logits = ops.split(logits, len(sources) + 1, axis=-1)
         highest = logits[0]
         for other in logits[1:]:
             highest = ops.maximum(highest, other)
@@ -151,48 +143,29 @@ class PositionFusion(FusionBase):
         return tuple(tokens_shape)
 
     def compute_output_spec(  # type: ignore[override]
-        self,
-        attentions: Sequence[Tensor],
-        tokens: Tensor,
-        mask: Tensor | None = None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-        attentions_mask: Sequence[Tensor | None] | None = None,
-        tokens_mask: Tensor | None = None,
+        self, attentions: Sequence[Tensor], tokens: Tensor, *args: Any, **kwargs: Any
     ) -> Any:
         """Returns the symbolic output, or the pair of output and scores."""
         self._check([tuple(a.shape) for a in attentions], tuple(tokens.shape))
-        mask = self._mask(mask, attentions_mask, tokens_mask)
-        self._check_mask(tokens, mask)
         batch, time, dim = tokens.shape
         scores = (batch, time, len(attentions) + 1, dim)
-        return self._mixed_spec(tokens.shape, scores, mask, return_attention_scores)
+        return self._mixed_spec(tokens, scores, *args, **kwargs)
 
     def _check(self, attentions_shape: Any, tokens_shape: Any) -> None:
         # A single tensor instead of a list comes as its shape.
         listed = bool(attentions_shape) and isinstance(attentions_shape[0], (list, tuple))
         shapes = [tuple(s) for s in attentions_shape] if listed else [tuple(attentions_shape)]
-        every = [*shapes, tuple(tokens_shape)]
-        fits = (
-            listed
-            and all(len(shape) == 3 for shape in every)
-            and all(
-                a is None or b is None or a == b
-                for shape in shapes
-                for a, b in zip(shape, tokens_shape, strict=True)
-            )
-        )
-        if fits and self.built:
-            fits = (len(shapes) + 1) * tokens_shape[-1] == self.kernel.shape[1]
+        fits = listed and len(tokens_shape) == 3 and all(is_shape(s, tokens_shape) for s in shapes)
+        expected = ""
+        if self.built:
+            dim, size = self.kernel.shape
+            fits = fits and (len(shapes) + 1) * tokens_shape[-1] == size
+            expected = f", as built: {size // dim - 1} attentions of dim {dim}"
         if not fits:
-            expected = ""
-            if self.built:
-                dim = self.kernel.shape[0]
-                count = self.kernel.shape[1] // dim - 1
-                expected = f", as built: {count} attentions of dim {dim}"
-            raise ValueError(
-                f"The `attentions` of layer '{self.name}' (PositionFusion) must be a list of "
-                f"tensors (batch, time, dim) of the shape of the `tokens`{expected}. Received: "
+            raise refusal(
+                self,
+                "attentions",
+                f"be a list of tensors (batch, time, dim) of the shape of the `tokens`{expected}",
                 f"attentions of shape {', '.join(map(str, shapes))}, tokens of shape "
-                f"{tuple(tokens_shape)}"
+                f"{tuple(tokens_shape)}",
             )

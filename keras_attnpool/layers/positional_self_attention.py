@@ -28,7 +28,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
 
     1. `h_t = activation(W_h w_t + b_h)`
     2. `f_ij = score_activation((U h_i + V h_j + b) / scale)`, one score, or one for each of the
-       `units` features with `multi_dim=True`; times `scale` again with `rescale_scores=True`
+       `units` features with `per_feature=True`; times `scale` again with `rescale_scores=True`
     3. `p_ij = softmax over i of (f_ij + M_ij)`
     4. `output_j = sum_i p_ij h_i`
 
@@ -53,23 +53,18 @@ class PositionalSelfAttention(SequenceAttentionBase):
     all scores of a step alike and the softmax cancels it. That is so in the paper's equations, and
     no fault.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps are attended to by none, and are exactly 0 in output
-    and weights, whatever they hold. A hole stays a position: distances count it. The output carries
-    the mask.
+    A hole in the mask stays a position: distances count it.
 
     Args:
         units: Size of the output, the paper's d_h.
         positions: The names of the masks that are added, a tuple.
         scale: What the scores are divided by, the paper's c.
-        multi_dim: Whether each feature has a score of its own.
+        per_feature: Whether each feature has a score of its own.
         activation: Activation of step 1.
         score_activation: Activation of the scores.
         rescale_scores: Whether the scores are multiplied by `scale` again. With
             `score_activation="tanh"` they are then between -scale and scale, as in DiSAN and in
             MPSAN's published code.
-        dropout: Share of the features dropped in training in front of every kernel, in [0, 1). The
-            values that are summed are not dropped.
 
     Call arguments:
         return_attention_scores: Whether to return `(output, scores)`. The scores take `time^2`
@@ -77,10 +72,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
 
     Output shape:
         `(batch, time, units)`; the scores are `(batch, query, key)`, with a last axis `units` if
-        `multi_dim=True`.
-
-    Returns:
-        The sequence, and on request the attention weights, both in the layer's compute dtype.
+        `per_feature=True`.
 
     Example:
 
@@ -97,7 +89,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
     ```
 
     Weights, by name: `hidden/kernel` `(dim, units)`, W_h transposed; `source_kernel` and
-    `target_kernel` `(units, 1)`, or `(units, units)` with `multi_dim=True`, U and V transposed;
+    `target_kernel` `(units, 1)`, or `(units, units)` with `per_feature=True`, U and V transposed;
     with biases `hidden/bias` `(units,)` and `score_bias` `(1,)`, or `(units,)`.
 
     Reference:
@@ -105,7 +97,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
           eq. 1-12
     """
 
-    wide_inside = True
+    _old_names = ("multi_dim",)
 
     def __init__(
         self,
@@ -113,7 +105,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
         *,
         positions: Sequence[str] = ("faraway_2",),
         scale: float = 5.0,
-        multi_dim: bool = False,
+        per_feature: bool = False,
         activation: ActivationLike = "elu",
         score_activation: ActivationLike = "elu",
         rescale_scores: bool = False,
@@ -132,16 +124,6 @@ class PositionalSelfAttention(SequenceAttentionBase):
         self._relation = parse_positions(positions, type(self).__name__)
         warn_of_old_names(positions, type(self).__name__)
         self._keep(locals())
-
-    def build(self, input_shape: Shape) -> None:
-        """Creates the hidden layer and the scores' kernels."""
-        self._feature_dim(input_shape)
-        self.hidden = self._hidden_dense(self.units, self.activation, input_shape)
-        scores = self.units if self.multi_dim else 1
-        self.source_kernel = self._add_kernel("source_kernel", (self.units, scores))
-        self.target_kernel = self._add_kernel("target_kernel", (self.units, scores))
-        if self.use_bias:
-            self.score_bias = self._add_bias("score_bias", (scores,))
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Maps `(batch, time, dim)` to `(batch, time, units)`."""
@@ -179,7 +161,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
                 with_scores,
             )
         # One feature comes without an axis of features.
-        if scores is not None and self.multi_dim and self.units == 1:
+        if scores is not None and self.per_feature and self.units == 1:
             scores = ops.expand_dims(scores, -1)
         return output, scores
 
@@ -190,4 +172,4 @@ class PositionalSelfAttention(SequenceAttentionBase):
     def _scores_shape(self, input_shape: Shape) -> Shape:
         batch, time, _ = input_shape
         shape = (batch, time, time)
-        return (*shape, self.units) if self.multi_dim else shape
+        return (*shape, self.units) if self.per_feature else shape

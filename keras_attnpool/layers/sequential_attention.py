@@ -116,23 +116,19 @@ class SequentialAttention(AttentionBase):
         for part in self.parts:
             part.build(input_shape)
 
-    def call(
-        self,
-        inputs: Tensor,
-        mask: Tensor | None = None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-    ) -> Any:
+    def _read(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        # The first part makes padding zeros.
+        return inputs, self._bool_mask(inputs, mask)
+
+    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Weighs features and steps of `(batch, time, dim)`."""
-        # The first part reads the inputs' padding as zeros.
-        output, mask = inputs, self._bool_mask(inputs, mask)
         self._check_length(inputs.shape)
-        scores: dict[str, Tensor] = {}
+        output, scores = inputs, {}
         for name, part in zip(self.order, self.parts, strict=True):
             output, scores[name] = part(
                 output, mask=mask, training=training, return_attention_scores=True
             )
-        return self._output(output, scores, return_attention_scores)
+        return output, scores
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
         """Returns what the last part does: `None` when pooled, else the mask of the inputs."""
@@ -142,21 +138,15 @@ class SequentialAttention(AttentionBase):
         """Returns the last part's."""
         return tuple(self.parts[-1].compute_output_shape(input_shape))
 
-    def compute_output_spec(
-        self,
-        inputs: Tensor,
-        mask: Tensor | None = None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-    ) -> Any:
-        """Returns the symbolic output, or the pair of output and dict of scores."""
-        self._check_mask(inputs, mask)
+    def _scores_shape(self, input_shape: Shape) -> Any:
+        return {
+            name: part._scores_shape(input_shape)
+            for name, part in zip(self.order, self.parts, strict=True)
+        }
+
+    def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
         self._check_length(inputs.shape)
-        # Without the history of `inputs`: a lost mask is this layer's to speak of, not its parts'.
-        output, scores = keras.KerasTensor(inputs.shape, inputs.dtype), {}
-        for name, part in zip(self.order, self.parts, strict=True):
-            output, scores[name] = part.compute_output_spec(output, mask, training, True)
-        return (output, scores) if return_attention_scores else output
+        super()._check_mask(inputs, mask)
 
     def _check_length(self, input_shape: Shape) -> None:
         for part in self.parts:

@@ -26,14 +26,7 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
     reads `[e_t; f_t^{l-1}]`, and 2 reads `[e_t; b_t^{l-1}]`. With `shortcut="none"` both read
     `[f_t^{l-1}; b_t^{l-1}]` alone: a plain stack of bidirectional LSTMs.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. A state passes padded steps unchanged, whatever they hold, and the
-    output there is exactly 0; a row without a kept step gives zeros. The output carries the mask.
-
-    The recurrence is `keras.layers.LSTM`, in float32 on PyTorch's CPU by PyTorch's own kernel.
-    The kept steps of each row are moved to its front, so that the fast kernels for rows without a
-    mask serve masked rows and holes too. On the CPUs of JAX and TensorFlow, where that costs more
-    than a mask, they stay.
+    The recurrence is `keras.layers.LSTM`.
 
     Args:
         units: Size of the state of one direction, the paper's d.
@@ -42,16 +35,6 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
             equations as printed, or `"none"`.
         merge_mode: How the directions of the highest layer are joined, `"concat"` or `"sum"`.
         dropout: Share of each layer's inputs dropped in training, in [0, 1).
-        kernel_initializer: Initializer of the kernels that the inputs meet.
-        kernel_regularizer: Regularizer of the kernels that the inputs meet.
-        kernel_constraint: Constraint of the kernels that the inputs meet.
-
-    Output shape:
-        `(batch, time, 2 * units)`, or `(batch, time, units)` with `merge_mode="sum"`.
-
-    Returns:
-        The forward states followed by the backward states of the highest layer, or their sum, in
-        the layer's compute dtype.
 
     Example:
 
@@ -113,13 +96,7 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         self.forward_lstms = [self._lstm(f"forward_{n}", d) for n, d in enumerate(dims, 1)]
         self.backward_lstms = [self._lstm(f"backward_{n}", d) for n, d in enumerate(dims, 1)]
 
-    def call(
-        self, inputs: Tensor, mask: Tensor | None = None, training: bool | None = None
-    ) -> Tensor:
-        """Encodes `(batch, time, dim)`: `(batch, time, 2 * units)`, or `units` of sums."""
-        inputs, mask = self._read(inputs, mask)
-        steps = BothDirections(mask)
-        words = steps.to_front(inputs)
+    def _states(self, words: Tensor, steps: BothDirections, training: bool | None) -> Any:
         read_forward = read_backward = words
         for n in range(self.num_layers):
             read_forward = self._drop(read_forward, training)
@@ -137,7 +114,7 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
             else:
                 read_forward = ops.concatenate([words, forward], axis=-1)
                 read_backward = ops.concatenate([words, backward], axis=-1)
-        return self._merge(forward, backward, steps, mask)
+        return forward, backward
 
     def _lstm(self, name: str, dim: int) -> keras.layers.LSTM:
         return self._recurrent(keras.layers.LSTM, name, dim, unit_forget_bias=self.unit_forget_bias)

@@ -6,7 +6,6 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers._attention import MultiHeadPoolingBase
-from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import (
     ActivationLike,
     ConstraintLike,
@@ -26,10 +25,6 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
     1. `A = softmax over time of W_s2 activation(W_s1 H^T)`, `(heads, time)`
     2. `M = A H`, `(heads, dim)`, laid out head after head
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
-    without a kept step gives zero vectors. The output carries no mask.
-
     The paper's penalty `||A A^T - I||_F^2` is
     `attention_regularizer=keras_attnpool.regularizers.AttentionOrthogonality(...)`.
 
@@ -39,10 +34,6 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         activation: Activation of the hidden layer.
         use_bias: Whether the hidden layer and the scores have biases; the paper has none. A bias of
             the scores moves all steps of a head alike, so that the softmax cancels it.
-
-    Output shape:
-        `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
-        are `(batch, num_heads, time)`.
 
     Example:
 
@@ -89,17 +80,10 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernel."""
         self._feature_dim(input_shape)
-        self.hidden = self._hidden_dense(self.hidden_dim, self.activation, input_shape)
-        self.score_kernel = self._add_kernel("score_kernel", (self.hidden_dim, self.num_heads))
-        if self.use_bias:
-            self.score_bias = self._add_bias("score_bias", (self.num_heads,))
+        self._build_scores(input_shape, self.hidden_dim, self.num_heads, self.activation)
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Pools `(batch, time, dim)` to `(batch, num_heads * dim)`."""
-        hidden = at_least_float32(self.hidden(inputs))
-        logits = ops.matmul(hidden, at_least_float32(self.score_kernel))
-        if self.use_bias:
-            logits = logits + at_least_float32(self.score_bias)
-        logits = ops.transpose(logits, (0, 2, 1))
+        logits = ops.transpose(self._scored(inputs), (0, 2, 1))
         vectors, weights = self._attend(inputs, logits, mask, training)
         return self._lay_out(vectors), weights

@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_attnpool._checks import refusal
 from keras_attnpool.layers._attention import AttentionBase
 from keras_attnpool.ops.masking import at_least_float32, highest_along, masked_softmax
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -20,10 +21,12 @@ def known_length(owner: keras.layers.Layer, input_shape: Shape) -> int:
         ValueError: If it is unknown; the message names the layer `owner`.
     """
     if input_shape[1] is None:
-        raise ValueError(
-            f"The length of the `inputs` of layer '{owner.name}' ({type(owner).__name__}) must be "
-            f'known with mode="dense", which has weights for each position; mode="pointwise" takes '
-            f"any length. Received: shape {tuple(input_shape)}"
+        raise refusal(
+            owner,
+            "inputs",
+            'have a known length with mode="dense", which has weights for each position; '
+            'mode="pointwise" takes any length',
+            f"shape {tuple(input_shape)}",
         )
     return int(input_shape[1])
 
@@ -109,16 +112,11 @@ class TokenWiseAttention(AttentionBase):
     def build(self, input_shape: Shape) -> None:
         """Creates the two dense layers."""
         self._feature_dim(input_shape)
-        size = 1
+        size, hidden = 1, POINTWISE_UNITS
         if self.mode == "dense":
             size = known_length(self, input_shape)
-        hidden = self.hidden_dim or (
-            max(1, size // self.reduction) if self.mode == "dense" else POINTWISE_UNITS
-        )
-        self.hidden = self._hidden_dense(hidden, "relu", (None, size))
-        self.score_kernel = self._add_kernel("score_kernel", (hidden, size))
-        if self.use_bias:
-            self.score_bias = self._add_bias("score_bias", (size,))
+            hidden = max(1, size // self.reduction)
+        self._build_scores((None, size), self.hidden_dim or hidden, size, "relu")
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Weighs the steps of `(batch, time, dim)`."""
@@ -152,18 +150,17 @@ class TokenWiseAttention(AttentionBase):
             return
         expected = self.score_kernel.shape[1]
         if input_shape[1] not in (None, expected):
-            raise ValueError(
-                f"The `inputs` of layer '{owner.name}' ({type(owner).__name__}, mode=\"dense\") "
-                f"must have {expected} steps, as those that it was built for; pad or cut them, or "
-                f'take mode="pointwise". Received: shape {tuple(input_shape)}'
+            raise refusal(
+                owner,
+                "inputs",
+                f'have {expected} steps with mode="dense", as those that it was built for; pad or '
+                'cut them, or take mode="pointwise"',
+                f"shape {tuple(input_shape)}",
             )
 
     def _scores(self, pooled: Tensor) -> Tensor:
         """The shared network on `(batch, time)`, in float32 at least."""
-        if self.mode == "pointwise":
-            pooled = ops.expand_dims(pooled, 2)
-        hidden = at_least_float32(self.hidden(ops.cast(pooled, self.compute_dtype)))
-        scores = ops.matmul(hidden, at_least_float32(self.score_kernel))
-        if self.use_bias:
-            scores = scores + at_least_float32(self.score_bias)
-        return ops.squeeze(scores, 2) if self.mode == "pointwise" else scores
+        pooled = ops.cast(pooled, self.compute_dtype)
+        if self.mode == "dense":
+            return self._scored(pooled)
+        return ops.squeeze(self._scored(ops.expand_dims(pooled, 2)), 2)

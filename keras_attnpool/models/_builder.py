@@ -39,7 +39,7 @@ ENTRIES = {
     "lstm_units": "Units of the LSTMs per direction.",
     "num_layers": "Number of stacked BiLSTMs.",
     "shortcut": 'Wiring of the stack, `"full"` or `"per_direction"`, see `ShortcutStackedBiLSTM`.',
-    "multi_dim": "Whether each feature has its own scores.",
+    "per_feature": "Whether each feature has its own scores.",
     "attention_dropout": "Share of the attention weights dropped in training.",
     "kernel_regularizer": "Penalty on the kernels of attentions and pooling.",
     "attention_regularizer": "Penalty on the attention weights.",
@@ -58,7 +58,7 @@ ENTRY = re.compile(r"^    (\w+): ", re.M)
 
 
 def builder(
-    **special: Kind | Collection[str],
+    *, old_names: Collection[str] = (), **special: Kind | Collection[str]
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """`checked`, for a function whose docstring lacks the entries that all builders share.
 
@@ -71,7 +71,7 @@ def builder(
             function.__doc__ = _filled(
                 function.__doc__, list(inspect.signature(function).parameters)
             )
-        return checked(**special)(function)
+        return checked(old_names=old_names, **special)(function)
 
     return decorate
 

@@ -3,9 +3,7 @@
 import keras
 import numpy as np
 
-from keras_attnpool.layers import (
-    BidirectionalGRU,
-)
+from keras_attnpool.layers import BidirectionalGRU
 from keras_attnpool.models._blocks import classifier, embed_tokens
 from keras_attnpool.models._builder import builder
 from keras_attnpool.models._parts import plain_pooling

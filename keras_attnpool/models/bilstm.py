@@ -57,18 +57,18 @@ def pooling_of(given: dict[str, Any], **unused: Any) -> keras.layers.Layer:
     if pooling != "self_attention":
         return plain_pooling(pooling)
     return StructuredSelfAttentionPooling(
-        given["num_heads"], given["attention_dim"], attention_regularizer=penalty, name="pooling"
+        given["num_heads"], given["hidden_dim"], attention_regularizer=penalty, name="pooling"
     )
 
 
-@builder(pooling=POOLINGS, shortcut=SHORTCUTS)
+@builder(old_names=("attention_dim",), pooling=POOLINGS, shortcut=SHORTCUTS)
 def BiLSTM(
     vocabulary_size: int,
     num_classes: int,
     *,
     pooling: str = "max",
     num_heads: int = 5,
-    attention_dim: int = 300,
+    hidden_dim: int = 300,
     embedding_dim: int = 300,
     embeddings: np.ndarray | None = None,
     trainable_embeddings: bool = True,
@@ -96,7 +96,7 @@ def BiLSTM(
             `"multi_dim"` (`MultiDimAttentionPooling`: the Bi-LSTM self-attention that DiSAN and
             MPSAN compare with).
         num_heads: Heads of `"self_attention"`.
-        attention_dim: Size of the hidden layer in front of the scores of `"self_attention"`.
+        hidden_dim: Size of the hidden layer in front of the scores of `"self_attention"`.
         attention_regularizer: Penalty on the weights of `"self_attention"`, for instance
             `AttentionOrthogonality`.
         hidden_units: Units of each of the classifier's two hidden layers.

@@ -14,14 +14,14 @@ from keras_attnpool.models.bilstm import POOLINGS, pooling_of, stacked_bilstm
 from keras_attnpool.types import ActivationLike, RegularizerLike
 
 
-@builder(shortcut=SHORTCUTS)
+@builder(old_names=("attention_dim", "scalar"), shortcut=SHORTCUTS)
 def GeneralizedPoolingClassifier(
     vocabulary_size: int,
     num_classes: int,
     *,
     num_heads: int = 5,
-    attention_dim: int = 300,
-    scalar: bool = False,
+    hidden_dim: int = 300,
+    per_feature: bool = True,
     embedding_dim: int = 300,
     embeddings: np.ndarray | None = None,
     trainable_embeddings: bool = True,
@@ -46,12 +46,12 @@ def GeneralizedPoolingClassifier(
 
     Every row of the paper's table 4 is an argument: the penalty on the parameter matrices is
     `kernel_regularizer=HeadDistance(...)`, on the attention `attention_regularizer=`, on the heads'
-    vectors `embedding_regularizer=`. Its figure 1 varies `num_heads` and `scalar`.
+    vectors `embedding_regularizer=`. Its figure 1 varies `num_heads` and `per_feature`.
 
     Args:
         num_heads: Number of attention heads, the paper's I.
-        attention_dim: Size of the hidden layer in front of the scores, the paper's d_a.
-        scalar: `True`: one weight a step and head; `False`: one for every feature too.
+        hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
+        per_feature: Whether each feature has weights of its own; else a head has one a step.
         embedding_dropout: Share of the embeddings dropped in training (the released code has 0.5,
             the paper does not mention it).
         num_layers: Number of stacked BiLSTMs; the paper has 1 for texts, 3 for pairs.
@@ -81,15 +81,19 @@ def GeneralizedPoolingClassifier(
     return classifier(locals(), inputs, _generalized(locals())(states), shortcut=True)
 
 
-@builder(pooling=("generalized", *POOLINGS), shortcut=SHORTCUTS)
+@builder(
+    old_names=("attention_dim", "scalar"),
+    pooling=("generalized", *POOLINGS),
+    shortcut=SHORTCUTS,
+)
 def GeneralizedPoolingPair(
     vocabulary_size: int,
     num_classes: int = 3,
     *,
     pooling: str = "generalized",
     num_heads: int = 5,
-    attention_dim: int = 300,
-    scalar: bool = False,
+    hidden_dim: int = 300,
+    per_feature: bool = True,
     embedding_dim: int = 300,
     embeddings: np.ndarray | None = None,
     trainable_embeddings: bool = True,
@@ -120,7 +124,7 @@ def GeneralizedPoolingPair(
     - Graded relatedness on a scale 1 to K: `num_classes=K`, trained with the KL divergence towards
       `ops.score_distribution(scores, K)`; the prediction is `ops.expected_score(probabilities)`.
 
-    The sizes of the paper's SNLI model are `lstm_units=600, attention_dim=600, hidden_units=600`.
+    The sizes of the paper's SNLI model are `lstm_units=600, hidden_dim=600, hidden_units=600`.
     Penalties count once a sentence.
 
     Args:
@@ -128,8 +132,8 @@ def GeneralizedPoolingPair(
         pooling: `"generalized"`, or one of the baselines `"max"`, `"mean"`, `"last"`,
             `"self_attention"` and `"multi_dim"` as in `BiLSTM`.
         num_heads: Number of attention heads, the paper's I.
-        attention_dim: Size of the hidden layer in front of the scores, the paper's d_a.
-        scalar: `True`: one weight a step and head; `False`: one for every feature too.
+        hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
+        per_feature: Whether each feature has weights of its own; else a head has one a step.
         trainable_embeddings: Whether the word embeddings are trained; the paper keeps pre-trained
             ones fixed for pairs.
         kernel_regularizer: Penalty on the kernels of the scores (eq. 7).
@@ -166,7 +170,7 @@ def GeneralizedPoolingPair(
     else:
         layer = pooling_of(
             locals(),
-            scalar=scalar,
+            per_feature=not per_feature,
             attention_dropout=attention_dropout,
             kernel_regularizer=kernel_regularizer,
             embedding_regularizer=embedding_regularizer,
@@ -177,10 +181,10 @@ def GeneralizedPoolingPair(
 
 def _generalized(given: dict[str, Any]) -> keras.layers.Layer:
     """The pooling layer, by the arguments of a builder."""
-    names = ("scalar", "kernel_regularizer", "attention_regularizer", "embedding_regularizer")
+    names = ("per_feature", "kernel_regularizer", "attention_regularizer", "embedding_regularizer")
     return GeneralizedPooling(
         given["num_heads"],
-        given["attention_dim"],
+        given["hidden_dim"],
         dropout=given["attention_dropout"],
         **{name: given[name] for name in names},
         name="pooling",

@@ -9,13 +9,13 @@ from keras_attnpool.models._builder import builder
 from keras_attnpool.types import ActivationLike, Tensor
 
 
-@builder()
+@builder(old_names=("attention_dim",))
 def HAN(
     vocabulary_size: int,
     num_classes: int,
     *,
     gru_units: int = 50,
-    attention_dim: int = 200,
+    hidden_dim: int = 200,
     packed: int = 0,
     embedding_dim: int = 512,
     embeddings: np.ndarray | None = None,
@@ -30,7 +30,7 @@ def HAN(
     Sentences and texts without a word are zeros; padding never changes a result.
 
     Args:
-        attention_dim: Hidden units of the attentions; 200 in HCAN's paper, 100 in HAN's.
+        hidden_dim: Hidden units of the attentions; 200 in HCAN's paper, 100 in HAN's.
         dropout: Dropout of the GRUs' states; the official code of HCAN's paper has it.
 
     Returns:
@@ -58,7 +58,7 @@ def HAN(
         states = BidirectionalGRU(gru_units, name=f"{prefix}encoder")(x)
         if dropout:
             states = keras.layers.Dropout(dropout, name=f"{prefix}dropout")(states)
-        return AttentionPooling(attention_dim, name=f"{prefix}pooling")(states)
+        return AttentionPooling(hidden_dim, name=f"{prefix}pooling")(states)
 
     inputs, sentences, _ = documents((*embed_tokens(locals()), None), level, packed)
     return classifier({**locals(), "dropout": 0.0}, inputs, level(sentences, None))

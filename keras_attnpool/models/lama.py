@@ -5,11 +5,7 @@ import inspect
 import keras
 import numpy as np
 
-from keras_attnpool.layers import (
-    BidirectionalGRU,
-    LowRankAttentionPooling,
-    MaskedAveragePooling1D,
-)
+from keras_attnpool.layers import BidirectionalGRU, LowRankAttentionPooling, MaskedAveragePooling1D
 from keras_attnpool.models._blocks import classifier, embed_tokens
 from keras_attnpool.models._builder import builder
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike

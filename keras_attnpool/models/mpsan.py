@@ -7,9 +7,7 @@ import keras
 import numpy as np
 
 from keras_attnpool._checks import Kind
-from keras_attnpool.layers import (
-    MultiDimAttentionPooling,
-)
+from keras_attnpool.layers import MultiDimAttentionPooling
 from keras_attnpool.models._blocks import classifier, embed_tokens, pair_classifier
 from keras_attnpool.models._builder import builder
 from keras_attnpool.models._parts import POSITIONS, plain_pooling, positional, with_mask
@@ -34,14 +32,14 @@ POSITION_LISTS = Kind(
 )
 
 
-@builder(positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS)
+@builder(old_names=("multi_dim",), positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS)
 def MPSAN(
     vocabulary_size: int,
     num_classes: int,
     *,
     positions: Sequence[Sequence[str]] = POSITIONS,
     fusion: str | None = "position",
-    multi_dim: bool = False,
+    per_feature: bool = False,
     pooling: str = "multi_dim",
     scale: float = 5.0,
     score_activation: ActivationLike = "elu",
@@ -64,7 +62,7 @@ def MPSAN(
       `(fa2, fa3, bw, fw)` 4; `(fa2+sd, fa3+sd, bw+sd, fw+sd)` 5; `(fa2, fa3, bw+d, fw+d)` 6; the
       default is MPSAN.
     - table 3: `fusion="gate"` is DiSAN's fusion gate for each attention, side by side.
-    - table 4: `multi_dim=True` scores each feature.
+    - table 4: `per_feature=True` scores each feature.
     - table 5: `fusion=None` takes the mean of the attentions; `positions=()` leaves them out, with
       the fusion; `pooling="mean"` with it leaves no attention at all.
 
@@ -109,14 +107,14 @@ def MPSAN(
     return classifier(locals(), tokens, vector, "elu", drops_vector=True)
 
 
-@builder(positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS)
+@builder(old_names=("multi_dim",), positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS)
 def MPSANPair(
     vocabulary_size: int,
     num_classes: int = 5,
     *,
     positions: Sequence[Sequence[str]] = POSITIONS,
     fusion: str | None = "position",
-    multi_dim: bool = False,
+    per_feature: bool = False,
     pooling: str = "multi_dim",
     embedding_dim: int = 300,
     embeddings: np.ndarray | None = None,
@@ -174,7 +172,7 @@ def MPSANPair(
 
 def _encoded(given: dict[str, Any], embedded: Tensor) -> Tensor:
     """Symbolic embeddings `(batch, time, dim)` to one vector a text, by a builder's arguments."""
-    names = ("positions", "fusion", "multi_dim", "dropout", "kernel_regularizer")
+    names = ("positions", "fusion", "per_feature", "dropout", "kernel_regularizer")
     scores = ("scale", "score_activation", "rescale_scores")
     options = {name: given[name] for name in (*names, *scores) if name in given}
     fused = with_mask(positional(**options), embedded, None)

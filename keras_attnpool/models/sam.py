@@ -6,11 +6,7 @@ from typing import Any
 import keras
 
 from keras_attnpool._checks import Kind, Refused, integer
-from keras_attnpool.layers import (
-    MaskedAveragePooling1D,
-    SequentialAttention,
-    ShortcutStackedBiLSTM,
-)
+from keras_attnpool.layers import MaskedAveragePooling1D, SequentialAttention, ShortcutStackedBiLSTM
 from keras_attnpool.layers.sequential_attention import PARTS
 from keras_attnpool.layers.token_wise_attention import MODES
 from keras_attnpool.models._blocks import classifier, encode_tokens

@@ -9,13 +9,13 @@ from keras_attnpool.models._builder import builder
 from keras_attnpool.types import ActivationLike, RegularizerLike
 
 
-@builder()
+@builder(old_names=("attention_dim",))
 def SAN(
     vocabulary_size: int,
     num_classes: int,
     *,
     num_heads: int = 15,
-    attention_dim: int = 100,
+    hidden_dim: int = 100,
     embedding_dim: int = 100,
     embeddings: np.ndarray | None = None,
     trainable_embeddings: bool = True,
@@ -33,7 +33,7 @@ def SAN(
 
     Args:
         num_heads: Number of attention heads, the paper's r.
-        attention_dim: Size of the hidden layer of the attention, the paper's d_a.
+        hidden_dim: Size of the hidden layer of the attention, the paper's d_a.
         attention_regularizer: Penalty on the attention weights; the paper's is
             `AttentionOrthogonality`.
 
@@ -55,7 +55,7 @@ def SAN(
     states = BidirectionalGRU(gru_units, name="encoder")(embedded)
     vector = StructuredSelfAttentionPooling(
         num_heads,
-        attention_dim,
+        hidden_dim,
         dropout=attention_dropout,
         attention_regularizer=attention_regularizer,
         name="pooling",

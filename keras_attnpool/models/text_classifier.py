@@ -9,15 +9,7 @@ import numpy as np
 from keras_attnpool._checks import Refused
 from keras_attnpool.models._blocks import classifier, documents, tokens_or_backbone
 from keras_attnpool.models._builder import builder
-from keras_attnpool.models._parts import (
-    BOTH_DIRECTIONS,
-    ENCODER,
-    POOLING,
-    Part,
-    encode,
-    made,
-    pool,
-)
+from keras_attnpool.models._parts import BOTH_DIRECTIONS, ENCODER, POOLING, Part, encode, made, pool
 from keras_attnpool.types import ActivationLike, LayerLike, RegularizerLike, Tensor
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_attnpool._checks import is_shape
 from keras_attnpool.ops._devices import torch_traces, values_at_hand
 from keras_attnpool.ops._rows import of_any_rows
 from keras_attnpool.types import Shape, Tensor
@@ -59,14 +60,10 @@ def check_mask_shape(mask_shape: Shape, inputs_shape: Shape, name: str) -> None:
     ValueError: `mask` of layer 'my_layer' must have shape (batch, time) = (2, 7), ...
     """
     expected = tuple(inputs_shape)[:2]
-    received = tuple(mask_shape)
-    fits = len(received) == 2 and all(
-        e is None or r is None or e == r for e, r in zip(expected, received, strict=True)
-    )
-    if not fits:
+    if not is_shape(mask_shape, expected):
         raise ValueError(
             f"`mask` of layer '{name}' must have shape (batch, time) = {expected}, True where a "
-            f"step is kept. Received: mask of shape {received} for inputs of shape "
+            f"step is kept. Received: mask of shape {tuple(mask_shape)} for inputs of shape "
             f"{tuple(inputs_shape)}."
         )
 

@@ -2,14 +2,13 @@
 
 import math
 import re
-import sys
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from keras import ops
 
+from keras_attnpool._checks import deprecate
 from keras_attnpool.types import Tensor
 
 NAMES = ("faraway_m", "earlier", "later", "distance", "scaled_distance")
@@ -242,28 +241,13 @@ def parse_positions(positions: Sequence[str], owner: str) -> Relation:
 
 
 def warn_of_old_names(positions: Sequence[str], owner: str) -> None:
-    """Warns of MPSAN's words for directions, at the line outside of the package that used them.
-
-    A file of an earlier version may hold them too; its reader has typed nothing and is not warned.
-
-    Args:
-        positions: Names, as `parse_positions` takes them.
-        owner: Whose names they are.
-    """
+    """Warns of MPSAN's words for directions among the names that an owner was given."""
     old = next((name for name in positions if name in OLD_NAMES), None)
-    if old is None:
-        return
-    level, frame = 1, sys._getframe()
-    while frame.f_back and frame.f_globals["__name__"].startswith(("keras_attnpool.", "keras.")):
-        if frame.f_code.co_name == "from_config":
-            return
-        level, frame = level + 1, frame.f_back
-    warnings.warn(
-        f'"{old}" of {owner} is deprecated; it is now "{OLD_NAMES[old]}". Forward and backward are '
-        "the directions in which a layer reads, as a GRU or DirectionalSelfAttention",
-        DeprecationWarning,
-        stacklevel=level,
-    )
+    if old is not None:
+        deprecate(
+            f'"{old}" of {owner} is deprecated; it is now "{OLD_NAMES[old]}". Forward and backward '
+            "are the directions in which a layer reads, as a GRU or DirectionalSelfAttention"
+        )
 
 
 def _offsets(time: Tensor) -> Any:

@@ -71,7 +71,7 @@ def test_the_regularizer_reaches_the_loss():
 class TestTooLong:
     """One position would be added to every step, if it came to that."""
 
-    message = r"'the_name' \(AddPositionEmbedding\) has max_length=.*\(.*5, 6\)"
+    message = r"'the_name' \(AddPositionEmbedding\) must have no more than max_length=.*\(.*5, 6\)"
 
     def make(self, max_length):
         return AddPositionEmbedding(max_length, name="the_name")

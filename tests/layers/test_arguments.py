@@ -2,14 +2,18 @@
 
 import inspect
 import re
+import warnings
 
 import keras
 import numpy as np
 import pytest
 from backend_functions import numpy
 
+from keras_attnpool import models
 from keras_attnpool.layers import (
+    GeneralizedPooling,
     LowRankAttentionPooling,
+    PositionalSelfAttention,
     StructuredSelfAttentionPooling,
     TokenWiseAttention,
 )
@@ -92,6 +96,46 @@ class TestPositions:
             TokenWiseAttention("pointwise", mode="dense")
         with pytest.raises(TypeError, match="positional argument"):
             LowRankAttentionPooling(*range(1, 40))
+
+
+class TestOldNames:
+    """An earlier version's names are taken for one version more, with a warning."""
+
+    def test_they_warn_at_the_users_line_and_mean_the_same(self):
+        with pytest.warns(DeprecationWarning, match="it is now `per_feature=False`") as warned:
+            layer = GeneralizedPooling(2, 4, scalar=True, name="old")
+        assert [w.filename for w in warned] == [__file__]
+        new = GeneralizedPooling(2, 4, per_feature=False, name="old")
+        assert layer.get_config() == new.get_config()
+        with pytest.warns(DeprecationWarning, match="it is now `per_feature=True`"):
+            assert PositionalSelfAttention(4, multi_dim=True).per_feature
+
+    def test_by_position_too(self):
+        with pytest.warns(DeprecationWarning, match="takes scalar by name"):
+            assert not GeneralizedPooling(2, 4, True).per_feature
+
+    def test_a_file_that_holds_them_loads_without_a_warning(self):
+        config = GeneralizedPooling(2, 4).get_config()
+        del config["per_feature"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            layer = GeneralizedPooling.from_config({**config, "scalar": True})
+        assert not layer.per_feature
+
+    def test_a_builders(self):
+        with pytest.warns(DeprecationWarning, match="`attention_dim` of SAN is deprecated"):
+            model = models.SAN(20, 3, attention_dim=7)
+        assert model.get_layer("pooling").hidden_dim == 7
+
+    def test_what_does_not_fit_is_refused_by_the_name_that_was_given(self):
+        with pytest.raises(ValueError, match="`scalar` of GeneralizedPooling must be True or F"):
+            GeneralizedPooling(2, 4, scalar="no")
+        with pytest.raises(ValueError, match="`attention_dim` of HAN must be an integer >= 1"):
+            models.HAN(20, 3, attention_dim=0)
+        with pytest.raises(TypeError, match="got `scalar` beside `per_feature`"):
+            GeneralizedPooling(2, 4, scalar=True, per_feature=True)
+        with pytest.raises(ValueError, match="Unrecognized keyword arguments"):
+            StructuredSelfAttentionPooling(2, 4, scalar=True)
 
 
 def test_the_docstring_holds_every_argument_in_its_place():

@@ -146,7 +146,7 @@ def test_it_ends_a_model():
 
 
 def test_inputs_as_values_must_be_as_wide_as_the_filters():
-    message = r"'the_name' \(ConvAttentionPooling\).*value_conv=False.*filters=4.*\(4, 5, 6\)"
+    message = r"'the_name' \(ConvAttentionPooling\).*filters=4.*value_conv=False.*\(4, 5, 6\)"
     layer = ConvAttentionPooling(2, 4, value_conv=False, name="the_name")
     with pytest.raises(ValueError, match=message):
         layer(batch()[0])

@@ -139,12 +139,14 @@ class TestVector(GeneralizedEquations, AttentionContract):
         "other", [{"dropout": 0.1}, {"attention_regularizer": HeadDistance(1.0)}]
     )
     def test_what_needs_all_weights_has_no_chunks(self, other):
-        with pytest.raises(ValueError, match="forgets the attention weights"):
+        with pytest.raises(
+            ValueError, match="dropped or penalised: those of a chunk are forgotten"
+        ):
             GeneralizedPooling(2, 2, chunk_size=4, **other)
 
 
 class TestScalar(GeneralizedEquations, AttentionContract):
-    options = {"scalar": True}
+    options = {"per_feature": False}
 
 
 class TestWithoutBias(GeneralizedEquations):
@@ -173,7 +175,10 @@ class TestChunked(GeneralizedEquations):
 
     def test_scalar_attention_has_chunks_too(self):
         x, mask = batch(time=7)
-        plain, chunked = self.built(chunk_size=None, scalar=True), self.built(scalar=True)
+        plain, chunked = (
+            self.built(chunk_size=None, per_feature=False),
+            self.built(per_feature=False),
+        )
         np.testing.assert_allclose(
             numpy(chunked(x, mask=mask)), numpy(plain(x, mask=mask)), atol=1e-6
         )
@@ -216,12 +221,12 @@ class TestChunked(GeneralizedEquations):
         target = numpy(self.built()(x, mask=mask))
         np.testing.assert_allclose(numpy(layer(x, mask=mask)), target, atol=5e-2)
 
-    @pytest.mark.parametrize("scalar", [False, True])
-    def test_double_precision(self, scalar):
+    @pytest.mark.parametrize("per_feature", [True, False])
+    def test_double_precision(self, per_feature):
         x, mask = batch(time=7)
         with float64():
-            plain = self.built(dtype="float64", scalar=scalar, chunk_size=None)
-            chunked = self.built(dtype="float64", scalar=scalar)
+            plain = self.built(dtype="float64", per_feature=per_feature, chunk_size=None)
+            chunked = self.built(dtype="float64", per_feature=per_feature)
             found, target = (numpy(layer(x, mask=mask)) for layer in (chunked, plain))
         assert found.dtype == np.float64
         # Keras multiplies float64 matrices in float32 on torch.
@@ -265,7 +270,7 @@ class TestSpecialCases:
     def test_scalar_attention(self):
         """Equal columns of W2^T: every feature has the weights of the scalar layer."""
         x, mask = batch()
-        vector, scalar = GeneralizedPooling(2, 4), GeneralizedPooling(2, 4, scalar=True)
+        vector, scalar = GeneralizedPooling(2, 4), GeneralizedPooling(2, 4, per_feature=False)
         for layer in (vector, scalar):
             layer.build((None, None, DIM))
         w1, w2, b1, b2 = scalar.get_weights()
@@ -296,7 +301,7 @@ class TestSpecialCases:
         """Scalar, tanh, no biases, one W1 for all heads: Lin et al."""
         x, mask = batch()
         lin = StructuredSelfAttentionPooling(3, 4)
-        ours = GeneralizedPooling(3, 4, scalar=True, activation="tanh", use_bias=False)
+        ours = GeneralizedPooling(3, 4, per_feature=False, activation="tanh", use_bias=False)
         for layer in (lin, ours):
             layer.build((None, None, DIM))
         weights = by_name(lin)

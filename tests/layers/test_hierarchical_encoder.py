@@ -544,11 +544,11 @@ def test_inputs_that_do_not_fit_are_errors(inputs, mask, message):
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        ((5,), r"sentences of layer 'the_name'.*\(batch, sentences, words"),
-        ((5, 4, 3, 2), r"sentences of layer 'the_name'.*\(batch, sentences, words"),
-        ({"sentences_0": (), "documents": (2,)}, r"sentences of layer 'the_name'.*\(rows, words"),
+        ((5,), r"sentences` of layer 'the_name'.*\(batch, sentences, words"),
+        ((5, 4, 3, 2), r"sentences` of layer 'the_name'.*\(batch, sentences, words"),
+        ({"sentences_0": (), "documents": (2,)}, r"sentences` of layer 'the_name'.*\(rows, words"),
         ({"sentences_0": (4, 3), "documents": ()}, r"documents.*'the_name'.*\(batch, sentences"),
-        ([(5, 4, 3)], r"sentences of layer 'the_name'.*\(batch, sentences, words"),
+        ([(5, 4, 3)], r"sentences` of layer 'the_name'.*\(batch, sentences, words"),
     ],
 )
 def test_the_encoder_does_not_speak_of_inputs_that_the_user_never_made(shapes, message, symbolic):

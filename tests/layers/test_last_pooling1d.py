@@ -69,7 +69,9 @@ class TestBidirectional(PoolingContract):
         np.testing.assert_allclose(numpy(self.make()(states, mask=mask)), target, atol=1e-6)
 
     def test_an_odd_dim_is_an_error(self):
-        with pytest.raises(ValueError, match=r"'the_name'.*must be even.*\(2, 3, 5\)"):
+        with pytest.raises(
+            ValueError, match=r"'the_name'.*must have an even last dimension.*\(2, 3, 5\)"
+        ):
             self.make(name="the_name")(np.zeros((2, 3, 5), "float32"))
 
 

@@ -36,7 +36,7 @@ class PositionalContract(EquationContract):
 
     def reference(self, weights, x, mask):
         options = {"positions": ("faraway_2",), **self.options}
-        options.pop("multi_dim", None)
+        options.pop("per_feature", None)
         options["rescale"] = options.pop("rescale_scores", False)
         if "score_activation" in options:
             options["score_activation"] = {"tanh": np.tanh}[options["score_activation"]]
@@ -97,7 +97,7 @@ class TestBackwardScaledDistance(WholeContract):
 class TestMultiDimDistance(PositionalContract):
     options = {
         "positions": ("distance",),
-        "multi_dim": True,
+        "per_feature": True,
         "score_activation": "tanh",
         "rescale_scores": True,
     }
@@ -106,7 +106,7 @@ class TestMultiDimDistance(PositionalContract):
 @pytest.mark.parametrize(
     "options",
     [
-        {"positions": ("faraway_2", "later", "distance"), "multi_dim": True, "scale": 2.0},
+        {"positions": ("faraway_2", "later", "distance"), "per_feature": True, "scale": 2.0},
         {"positions": (), "use_bias": False},
     ],
 )
@@ -160,14 +160,14 @@ def test_rescaled_scores_by_hand():
     np.testing.assert_allclose(scores, np.repeat([[243 / 244, 1 / 244]], 2, axis=0), rtol=1e-4)
 
 
-@pytest.mark.parametrize(("multi_dim", "count"), [(False, 90_901), (True, 270_600)])
-def test_parameters(multi_dim, count):
+@pytest.mark.parametrize(("per_feature", "count"), [(False, 90_901), (True, 270_600)])
+def test_parameters(per_feature, count):
     """`d^2 + d` of the hidden layer, and `2 d + 1` or `2 d^2 + d` of the scores."""
-    layer = PositionalSelfAttention(300, multi_dim=multi_dim)
+    layer = PositionalSelfAttention(300, per_feature=per_feature)
     layer.build((None, None, 300))
     assert layer.count_params() == count
     names = {v.path.split("/", 1)[1]: tuple(v.shape) for v in layer.weights}
-    scores = 300 if multi_dim else 1
+    scores = 300 if per_feature else 1
     assert names == {
         "hidden/kernel": (300, 300),
         "hidden/bias": (300,),
@@ -178,15 +178,15 @@ def test_parameters(multi_dim, count):
 
 
 @pytest.mark.parametrize(
-    ("positions", "multi_dim", "kept", "step"),
+    ("positions", "per_feature", "kept", "step"),
     [
         (("earlier",), False, range(5), 0),
         (("later", "distance"), True, range(1, 4), 3),
         (("faraway_2",), False, [2], 2),
     ],
 )
-def test_a_step_without_a_source_is_zero_with_zero_gradients(positions, multi_dim, kept, step):
-    layer = PositionalSelfAttention(4, positions=positions, multi_dim=multi_dim)
+def test_a_step_without_a_source_is_zero_with_zero_gradients(positions, per_feature, kept, step):
+    layer = PositionalSelfAttention(4, positions=positions, per_feature=per_feature)
     layer.build((None, None, DIM))
     x, mask = batch()
     mask[:] = np.isin(np.arange(5), kept)
@@ -226,10 +226,10 @@ def test_dropout_spares_the_values(positions):
 
 def test_one_unit_keeps_the_axis_of_features():
     x, mask = batch()
-    layer = PositionalSelfAttention(1, multi_dim=True)
+    layer = PositionalSelfAttention(1, per_feature=True)
     output, scores = layer(x, mask=mask, return_attention_scores=True)
     assert tuple(output.shape) == (4, 5, 1) and tuple(scores.shape) == (4, 5, 5, 1)
-    one, wide = PositionalSelfAttention(1), PositionalSelfAttention(7, multi_dim=True)
+    one, wide = PositionalSelfAttention(1), PositionalSelfAttention(7, per_feature=True)
     inputs = keras.Input((None, DIM))
     assert one(inputs, return_attention_scores=True)[1].shape == (None, None, None)
     assert wide(inputs, return_attention_scores=True)[1].shape == (None, None, None, 7)

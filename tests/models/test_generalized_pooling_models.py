@@ -15,7 +15,7 @@ SMALL = {
     "embedding_dim": 6,
     "lstm_units": 3,
     "num_layers": 2,
-    "attention_dim": 4,
+    "hidden_dim": 4,
     "num_heads": 2,
     "hidden_units": 5,
 }
@@ -93,7 +93,7 @@ class TestPair:
 
     def test_options_without_use_are_errors(self):
         for option in (
-            {"scalar": True},
+            {"per_feature": False},
             {"attention_dropout": 0.1},
             {"kernel_regularizer": "l2"},
             {"embedding_regularizer": "l2"},

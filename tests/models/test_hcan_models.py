@@ -26,7 +26,7 @@ ROWS = {
 BUILDERS = {
     "HCAN": lambda **options: models.HCAN(VOCABULARY, 3, **{**SMALL, **options}),
     "HAN": lambda **options: models.HAN(
-        VOCABULARY, 3, embedding_dim=4, gru_units=3, attention_dim=5, **options
+        VOCABULARY, 3, embedding_dim=4, gru_units=3, hidden_dim=5, **options
     ),
 }
 

@@ -27,8 +27,8 @@ ROWS = {
     "MPSAN": {},
     "B&F + FG": {"positions": BOTH, "fusion": "gate"},
     "mul + FG": {"fusion": "gate"},
-    "M-D + B&F + TPW": {"positions": BOTH, "multi_dim": True},
-    "M-D + mul + TPW": {"multi_dim": True},
+    "M-D + B&F + TPW": {"positions": BOTH, "per_feature": True},
+    "M-D + mul + TPW": {"per_feature": True},
     "w/o fusion": {"fusion": None},
     "w/o attention": {"positions": (), "pooling": "mean"},
     "released code": {

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.every_backend
 VOCABULARY, CLASSES = 30, 3
 SMALL = {"embedding_dim": 8, "hidden_units": 6}
 GRU = {**SMALL, "gru_units": 4}
-LSTM = {**SMALL, "lstm_units": 3, "attention_dim": 4, "num_heads": 2}
+LSTM = {**SMALL, "lstm_units": 3, "hidden_dim": 4, "num_heads": 2}
 
 # Every row of the papers' tables so far is one call.
 ROWS = {
@@ -30,7 +30,7 @@ ROWS = {
     "LAMA, rank 2, scaled": (models.LAMA, {**GRU, "rank": 2, "learn_scale": True}),
     "LAMA, linear": (models.LAMA, {**GRU, "hidden_units": None}),
     "LAMA Encoder": (models.LAMAEncoder, {**SMALL, "num_heads": 3}),
-    "SAN": (models.SAN, {**GRU, "num_heads": 3, "attention_dim": 5}),
+    "SAN": (models.SAN, {**GRU, "num_heads": 3, "hidden_dim": 5}),
     "BiGRU": (models.BiGRU, GRU),
     "BiGRU, mean": (models.BiGRU, {**GRU, "pooling": "mean"}),
     "BiGRU, last": (models.BiGRU, {**GRU, "pooling": "last"}),
@@ -61,7 +61,7 @@ ROWS = {
     "Generalized pooling": (models.GeneralizedPoolingClassifier, LSTM),
     "Generalized pooling, scalar, two layers": (
         models.GeneralizedPoolingClassifier,
-        {**LSTM, "scalar": True, "num_layers": 2, "shortcut": "per_direction"},
+        {**LSTM, "per_feature": False, "num_layers": 2, "shortcut": "per_direction"},
     ),
     "Generalized pooling, all penalties": (
         models.GeneralizedPoolingClassifier,

@@ -21,7 +21,7 @@ from keras_attnpool import layers, models, regularizers
 
 ROWS, TIME, VOCABULARY, CLASSES = 16, 6, 40, 3
 BATCHES, RATE = 3, 0.05
-LSTM = {"embedding_dim": 8, "lstm_units": 4, "attention_dim": 8, "hidden_units": 8}
+LSTM = {"embedding_dim": 8, "lstm_units": 4, "hidden_dim": 8, "hidden_units": 8}
 
 
 def pooled() -> keras.Model:

@@ -104,8 +104,8 @@ def check(cls_name, build, name, value, base):
 
 
 # What may be of several kinds: where a value can be neither a slip nor a mistake.
-FLAGS = {"use_bias", "flatten", "pooled", "bidirectional", "parallel", "layer_norm", "scalar"}
-FLAGS |= {"value_conv", "multi_dim", "rescale_scores", "learn_scale", "l2_normalize", "use_hidden"}
+FLAGS = {"use_bias", "flatten", "pooled", "bidirectional", "parallel", "layer_norm"}
+FLAGS |= {"value_conv", "rescale_scores", "learn_scale", "l2_normalize", "use_hidden"}
 FLAGS |= {"unit_forget_bias", "batch_mean", "normalize", "per_feature"}
 SIZES = {"num_heads", "hidden_dim", "units", "filters", "max_length", "num_characters", "rank"}
 SIZES |= {"num_layers", "kernel_size", "reduction", "char_dim", "block_length", "chunk_size"}
@@ -209,11 +209,11 @@ THREE, HALF, SIZE = repr(np.int64(3)), repr(np.float32(0.5)), {repr(np.int64(3))
 FITTING = {
     r"(max|sequence|block)_length|max_(words|sentences)|kernel_size|vocabulary_size": SIZE,
     r"num_(heads|layers|classes|characters)|units|(gru|lstm|hidden)_units": SIZE,
-    r"(embedding|attention|key|hidden|char|feedforward)_dim|(char_)?filters": SIZE,
+    r"(embedding|key|hidden|char|feedforward)_dim|(char_)?filters": SIZE,
     r"rank|reduction|backbone": SIZE,
     r"packed": SIZE | {"0"},
-    r"trainable_.*|use_hidden|l2_normalize|learn_scale|scalar": {"True", repr(np.bool_(True))},
-    r"hierarchical|parallel|value_conv|multi_dim|rescale_scores": {"True", repr(np.bool_(True))},
+    r"trainable_.*|use_hidden|l2_normalize|learn_scale|per_feature": {"True", repr(np.bool_(True))},
+    r"hierarchical|parallel|value_conv|rescale_scores": {"True", repr(np.bool_(True))},
     r"(.*_)?dropout": {"0", "0.5", HALF},
     r"threshold": {"0", "0.5", "1.0", HALF},
     r"scale": {"0.5", "1.0", "2.5", HALF, THREE, repr(10**30)},

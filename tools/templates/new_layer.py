@@ -17,16 +17,12 @@ class NewLayer(GlobalPoolingBase):
     TODO: the equation in plain symbols, each tied to an argument. With inputs `h_t` of one example
     and `n` kept steps: `output = w * sum_t h_t / n`, feature by feature.
 
-    TODO: how it masks, what an empty row gives. The mask, True = keep, holes allowed, comes from
-    the layers before or as `mask=`. Padded steps never change the result, whatever they hold, and
-    a row without a kept step gives a zero vector. The output carries no mask.
+    TODO: what the base class says of masks, of the output's shape and of errors is filled in too.
+    Where it is not what the layer does, write a paragraph "Masking: ...", a section.
 
     Args:
         kernel_initializer: TODO: Initializer of `w`. What other layers have too (`keepdims`,
-            `seed`, the arguments of the call ...) is filled in by `_docstrings.py`.
-
-    Output shape:
-        `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
+            `seed`, the call's arguments ...) is filled in from the docstrings of the bases.
 
     Returns:
         The TODO in the layer's compute dtype.
