@@ -31,7 +31,9 @@ COUNTED: dict[str, Callable[[], Any]] = {
     }.items()
     if name != "GeneralizedPooling, chunks"  # a loop
 } | {
-    "GeneralizedPooling, scalar": lambda: layers.GeneralizedPooling(HEADS, DIM // 2, scalar=True),
+    "GeneralizedPooling, scalar": lambda: layers.GeneralizedPooling(
+        HEADS, DIM // 2, per_feature=False
+    ),
     "PositionalSelfAttention, later words": lambda: layers.PositionalSelfAttention(
         DIM, positions=("later",)
     ),
