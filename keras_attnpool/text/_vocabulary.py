@@ -5,10 +5,11 @@ import os
 import pathlib
 import reprlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from keras_attnpool._files import whole_file
 
@@ -71,14 +72,14 @@ def checked_vocabulary(owner: str, vocabulary: Iterable[str]) -> tuple[str, ...]
     return words
 
 
-def cut_rows(
+def cut_and_padded(
     owner: str,
-    rows: Iterable[list[Any]],
+    rows: Iterable[list[int]],
     max_length: int | None,
     pad_to: int | None,
     truncate: str,
-) -> tuple[list[list[Any]], int]:
-    """Cuts rows as `encode` is asked to; returns them and the length that padding gives them."""
+) -> npt.NDArray[np.int32]:
+    """Cuts and pads rows as `encode` is asked to."""
     check_integers(owner, or_none=True, max_length=max_length, pad_to=pad_to)
     if truncate not in ("end", "start", "middle"):
         raise ValueError(
@@ -86,19 +87,20 @@ def cut_rows(
             f"Received: truncate={truncate!r}"
         )
     limit = min(max_length or sys.maxsize, pad_to or sys.maxsize)
-    kept = [_cut(row, limit, truncate) for row in rows]
-    return kept, pad_to or max((len(row) for row in kept), default=1) or 1
+    # How many of the steps that are kept are the last ones.
+    tail = {"end": 0, "middle": limit // 2, "start": limit}[truncate]
+    kept = [
+        row if len(row) <= limit else row[: limit - tail] + row[len(row) - tail :] for row in rows
+    ]
+    return padded(kept, pad_to or max(map(len, kept), default=1) or 1)
 
 
-def _cut(row: list[int], limit: int, truncate: str) -> list[int]:
-    if len(row) <= limit:
-        return row
-    if truncate == "end":
-        return row[:limit]
-    if truncate == "start":
-        return row[-limit:]
-    tail = limit // 2
-    return row[: limit - tail] + row[len(row) - tail :]
+def padded(rows: Sequence[Any], length: int, *inner: int) -> npt.NDArray[np.int32]:
+    """Rows of ids as one array `(rows, length, *inner)`, with zeros behind each."""
+    ids = np.zeros((len(rows), length, *inner), np.int32)
+    for index, row in enumerate(rows):
+        ids[index, : len(row)] = row
+    return ids
 
 
 class Vocabulary:

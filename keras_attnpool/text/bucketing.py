@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
-from keras_attnpool.text._vocabulary import check_integers
+from keras_attnpool.text._vocabulary import check_integers, padded
 
 _STEP = 8
 
@@ -75,28 +75,21 @@ def least_padding(
     return tuple(int(ends[end]) for end in reversed(chosen))
 
 
-class ArrangedBatches(keras.utils.PyDataset):  # type: ignore[misc]
-    """Batches out of buckets, in an order that is drawn anew for every epoch.
+class OrderedBatches(keras.utils.PyDataset):  # type: ignore[misc]
+    """Batches of texts, in an order that may be drawn anew for every epoch.
 
-    What a batch holds is up to the subclass: it gives `_inputs_of` and `_places_of`. Its public
-    arguments are explained there; here come first:
-
-    Args:
-        bucket_of: Integers of shape `(N,)`, the bucket of every text.
-        shapes: For every bucket, the sizes of its batches that differ between buckets.
-        used: How many places hold an id in one epoch.
+    What a batch holds is up to the subclass, which gives `_arranged` and `_inputs_of`. Its public
+    arguments are explained there; here comes first `size`, the number of texts.
     """
 
     def __init__(
         self,
-        bucket_of: npt.NDArray[np.int64],
-        shapes: Sequence[tuple[int, ...]],
-        used: int,
+        size: int,
         labels: npt.ArrayLike | None,
         batch_size: int,
         shuffle: bool,
         seed: int,
-        sample_weight: npt.ArrayLike | None,
+        sample_weight: npt.ArrayLike | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -108,23 +101,16 @@ class ArrangedBatches(keras.utils.PyDataset):  # type: ignore[misc]
                 f"{owner} expects `labels` wherever there is a `sample_weight`. "
                 "Received: labels=None"
             )
-        size = len(bucket_of)
-        self._labels = _checked_targets(owner, "labels", labels, size)
-        self._sample_weight = _checked_targets(owner, "sample_weight", sample_weight, size)
-        self._bucket_of, self._shapes, self._used = bucket_of, shapes, used
-        self._batch_size, self._shuffle = batch_size, bool(shuffle)
-        self._seed, self._epoch = seed, 0
+        self._labels = checked_targets(owner, "labels", labels, size)
+        self._sample_weight = checked_targets(owner, "sample_weight", sample_weight, size)
+        self._size, self._batch_size = size, batch_size
+        self._shuffle, self._seed, self._epoch = bool(shuffle), seed, 0
         self._batches = self._arranged()
 
     @property
     def order(self) -> npt.NDArray[np.int64]:
         """Indices of the texts in the order in which this epoch serves them, shape `(N,)`."""
         return np.concatenate(self._batches)
-
-    @property
-    def padding_share(self) -> float:
-        """Which part of all places that this epoch serves is padding, in [0, 1]."""
-        return 1.0 - self._used / sum(self._places_of(chosen) for chosen in self._batches)
 
     def __len__(self) -> int:
         return len(self._batches)
@@ -164,37 +150,70 @@ class ArrangedBatches(keras.utils.PyDataset):  # type: ignore[misc]
                 "Received: shuffle=True"
             )
         served = np.asarray(predictions)
-        if served.shape[:1] != self._bucket_of.shape:
+        if served.shape[:1] != (self._size,):
             raise ValueError(
-                f"{type(self).__name__}.restore expects {len(self._bucket_of)} rows, one per text. "
+                f"{type(self).__name__}.restore expects {self._size} rows, one per text. "
                 f"Received: shape={served.shape}"
             )
         restored = np.empty_like(served)
         restored[self.order] = served
         return restored
 
-    def _bucket(self, chosen: npt.NDArray[np.int64]) -> int:
-        """The bucket of a batch."""
-        return int(self._bucket_of[chosen[0]])
-
     def _inputs_of(self, chosen: npt.NDArray[np.int64]) -> Any:
-        """The inputs of the batch of some texts of one bucket."""
-        raise NotImplementedError
-
-    def _places_of(self, chosen: npt.NDArray[np.int64]) -> int:
-        """How many ids these inputs have room for."""
+        """The inputs of the batch of some texts."""
         raise NotImplementedError
 
     def _arranged(self) -> list[npt.NDArray[np.int64]]:
         """The indices of every batch of the current epoch."""
+        raise NotImplementedError
+
+    def _cut(self, order: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+        """Cuts indices into batches."""
+        size = self._batch_size
+        return [order[start : start + size] for start in range(0, len(order), size)]
+
+
+class ArrangedBatches(OrderedBatches):
+    """Batches out of buckets; a subclass gives `_inputs_of` and `_places_of`.
+
+    Args:
+        bucket_of: Integers of shape `(N,)`, the bucket of every text.
+        shapes: For every bucket, the sizes of its batches that differ between buckets.
+        used: How many places hold an id in one epoch.
+    """
+
+    def __init__(
+        self,
+        bucket_of: npt.NDArray[np.int64],
+        shapes: Sequence[tuple[int, ...]],
+        used: int,
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        self._bucket_of, self._shapes, self._used = bucket_of, shapes, used
+        super().__init__(len(bucket_of), *args, **kwargs)
+
+    @property
+    def padding_share(self) -> float:
+        """Which part of all places that this epoch serves is padding, in [0, 1]."""
+        return 1.0 - self._used / sum(self._places_of(chosen) for chosen in self._batches)
+
+    def _places_of(self, chosen: npt.NDArray[np.int64]) -> int:
+        """How many ids the inputs of some texts have room for."""
+        raise NotImplementedError
+
+    def _bucket(self, chosen: npt.NDArray[np.int64]) -> int:
+        """The bucket of a batch."""
+        return int(self._bucket_of[chosen[0]])
+
+    def _arranged(self) -> list[npt.NDArray[np.int64]]:
         generator = np.random.default_rng([self._seed, self._epoch])
         batches = []
         for bucket in range(len(self._shapes)):
             members = np.flatnonzero(self._bucket_of == bucket)
             if self._shuffle:
                 generator.shuffle(members)
-            size = self._batch_size
-            batches += [members[start : start + size] for start in range(0, len(members), size)]
+            batches += self._cut(members)
         if self._shuffle:
             generator.shuffle(batches)
         self._put_contrast_first(batches)
@@ -314,7 +333,7 @@ class BucketedBatches(ArrangedBatches):
     def _inputs_of(self, chosen: npt.NDArray[np.int64]) -> Any:
         length = self._boundaries[self._bucket(chosen)]
         inputs = {
-            name: _padded([rows[text] for text in chosen], length)
+            name: padded([rows[text] for text in chosen], length, *rows[0].shape[1:])
             for name, rows in self._inputs.items()
         }
         return inputs if self._named else inputs["ids"]
@@ -351,14 +370,8 @@ def checked_rows(
     return checked
 
 
-def _padded(rows: list[npt.NDArray[np.int32]], length: int) -> npt.NDArray[np.int32]:
-    ids = np.zeros((len(rows), length, *rows[0].shape[1:]), np.int32)
-    for place, row in enumerate(rows):
-        ids[place, : len(row)] = row
-    return ids
-
-
-def _checked_targets(owner: str, name: str, values: npt.ArrayLike | None, size: int) -> Any:
+def checked_targets(owner: str, name: str, values: npt.ArrayLike | None, size: int) -> Any:
+    """Labels or weights as an array with a row for each of `size` texts, or `None`."""
     if values is None:
         return None
     array = np.asarray(values)

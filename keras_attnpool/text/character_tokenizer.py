@@ -13,7 +13,8 @@ from keras_attnpool.text._vocabulary import (
     Vocabulary,
     check_integers,
     checked_texts,
-    cut_rows,
+    cut_and_padded,
+    padded,
 )
 from keras_attnpool.text.word_tokenizer import WordTokenizer
 
@@ -139,15 +140,12 @@ class CharacterTokenizer(Vocabulary):
         owner = "CharacterTokenizer.encode"
         texts = checked_texts(owner, texts)
         check_integers(owner, max_word_length=max_word_length)
-        words = (self._words.tokenize(text) for text in texts)
-        rows, length = cut_rows(owner, words, max_length, pad_to, truncate)
         # Every distinct word is spelled once; place 0 is that of no word.
-        places: dict[str, int] = {}
-        chosen = np.zeros((len(rows), length), np.intp)
-        for index, row in enumerate(rows):
-            chosen[index, : len(row)] = [places.setdefault(w, len(places) + 1) for w in row]
-        spelled = np.zeros((len(places) + 1, max_word_length), np.int32)
-        for word, place in places.items():
-            kept = word[:max_word_length]
-            spelled[place, : len(kept)] = [self._ids.get(c, 1) for c in kept]
-        return spelled[chosen]
+        places: dict[str, int] = {"": 0}
+        rows = (
+            [places.setdefault(word, len(places)) for word in self._words.tokenize(text)]
+            for text in texts
+        )
+        chosen = cut_and_padded(owner, rows, max_length, pad_to, truncate)
+        spelled = [[self._ids.get(c, 1) for c in word[:max_word_length]] for word in places]
+        return padded(spelled, max_word_length)[chosen]

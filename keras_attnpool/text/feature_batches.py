@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import keras
 import numpy as np
 import numpy.typing as npt
 
-from keras_attnpool.text._vocabulary import check_integers
+from keras_attnpool.text.bucketing import OrderedBatches, checked_targets
 
 
-class FeatureBatches(keras.utils.PyDataset):  # type: ignore[misc]
+class FeatureBatches(OrderedBatches):
     """Serves precomputed token features a batch at a time, for `fit`, `evaluate` and `predict`.
 
     `Model.fit` reads a memory-mapped array into memory as a whole; here a batch is read when it is
@@ -53,10 +52,7 @@ class FeatureBatches(keras.utils.PyDataset):  # type: ignore[misc]
         scale: float = 1.0,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
         owner = "FeatureBatches"
-        check_integers(owner, batch_size=batch_size)
-        check_integers(owner, least=0, seed=seed)
         if not isinstance(features, dict) or set(features) != {"features", "padding_mask"}:
             raise ValueError(
                 f"{owner} expects `features` to hold 'features' and 'padding_mask'. "
@@ -70,12 +66,6 @@ class FeatureBatches(keras.utils.PyDataset):  # type: ignore[misc]
                 f"{owner} expects features (N, time, dim) and a padding_mask (N, time). "
                 f"Received: shapes {shape} and {self._mask.shape}"
             )
-        self._labels = None if labels is None else np.asarray(labels)
-        if self._labels is not None and self._labels.shape[:1] != shape[:1]:
-            raise ValueError(
-                f"{owner} expects a label for each of {shape[0]} texts. "
-                f"Received: labels of shape {self._labels.shape}"
-            )
         self._rows = np.arange(shape[0]) if rows is None else np.asarray(rows)
         are_rows = self._rows.ndim == 1 and np.issubdtype(self._rows.dtype, np.integer)
         if not (are_rows and self._rows.size and np.isin(self._rows, np.arange(shape[0])).all()):
@@ -83,39 +73,19 @@ class FeatureBatches(keras.utils.PyDataset):  # type: ignore[misc]
                 f"{owner} expects `rows` to be integers from 0 to {shape[0] - 1}, at least one. "
                 f"Received: rows={rows!r} of {shape[0]} texts"
             )
-        self._batch_size = batch_size
-        self._scale = float(scale)
-        self._random = np.random.default_rng(seed) if shuffle else None
-        self._places = np.arange(len(self._rows))
-        self.on_epoch_end()
+        targets = checked_targets(owner, "labels", labels, shape[0])
+        served = None if targets is None else targets[self._rows]
+        self._scale = np.float32(scale)
+        self._random: np.random.Generator | None = None
+        super().__init__(len(self._rows), served, batch_size, shuffle, seed, **kwargs)
 
-    def __len__(self) -> int:
-        """Number of batches."""
-        return -(-len(self._rows) // self._batch_size)
+    def _arranged(self) -> list[npt.NDArray[np.int64]]:
+        if not self._shuffle:
+            return self._cut(np.arange(self._size))
+        self._random = self._random or np.random.default_rng(self._seed)
+        return self._cut(self._random.permutation(self._size))
 
-    def __getitem__(self, index: int) -> Any:
-        """The inputs of a batch, and its labels if there are any."""
-        places = self._places[index * self._batch_size : (index + 1) * self._batch_size]
-        chosen = self._rows[places]
-        features = np.asarray(self._features[chosen], np.float32) * np.float32(self._scale)
-        inputs = {"features": features, "padding_mask": self._mask[chosen]}
-        return inputs if self._labels is None else (inputs, self._labels[chosen])
-
-    def on_epoch_end(self) -> None:
-        """Draws the order of the next epoch."""
-        if self._random is not None:
-            self._places = self._random.permutation(len(self._rows))
-
-    def restore(self, predictions: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Puts what `predict` returned into the order of `rows`.
-
-        Args:
-            predictions: Array of shape `(M, ...)`, a row for each text served.
-
-        Returns:
-            The same rows, reordered.
-        """
-        predictions = np.asarray(predictions)
-        restored = np.empty_like(predictions)
-        restored[self._places] = predictions
-        return restored
+    def _inputs_of(self, chosen: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
+        rows = self._rows[chosen]
+        features = np.asarray(self._features[rows], np.float32) * self._scale
+        return {"features": features, "padding_mask": self._mask[rows]}

@@ -33,14 +33,6 @@ _PROBE = "The  CAFÉ's naïve ½-price menu: 東京 was #1 in 2018… (twice)\u0
 # Keras numbers the names in the order of layers; the tokenizer is described by itself.
 _NO_OPTIONS = {"name", "trainable", "tokenizer"}
 
-# The table of byte-level tokenizers: bytes that print stand for themselves, the others for the
-# characters from 256 on.
-_PRINTED = [*range(33, 127), *range(161, 173), *range(174, 256)]
-_OTHERS = [byte for byte in range(256) if byte not in _PRINTED]
-_BYTE_OF = {chr(byte): byte for byte in _PRINTED} | {
-    chr(256 + place): byte for place, byte in enumerate(_OTHERS)
-}
-
 
 def _keras_hub() -> Any:
     try:
@@ -354,12 +346,14 @@ class LanguageModel:
 
     def _piece(self, index: int) -> str:
         """A piece of the vocabulary as one reads it."""
+        from tokenizers import decoders
+
         tokenizer, kinds = self.preprocessor.tokenizer, _keras_hub().tokenizers
         piece = str(tokenizer.id_to_token(index))
         if isinstance(tokenizer, kinds.SentencePieceTokenizer):
             return piece.replace("\u2581", " ")
-        if isinstance(tokenizer, kinds.BytePairTokenizer) and set(piece) <= _BYTE_OF.keys():
-            return bytes(_BYTE_OF[letter] for letter in piece).decode("utf-8", errors="replace")
+        if isinstance(tokenizer, kinds.BytePairTokenizer):
+            return str(decoders.ByteLevel().decode([piece]))
         return piece
 
     def _key(self, texts: list[str], dtype: str) -> str:

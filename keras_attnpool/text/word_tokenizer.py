@@ -13,7 +13,8 @@ from keras_attnpool.text._vocabulary import (
     Vocabulary,
     check_integers,
     checked_texts,
-    cut_rows,
+    cut_and_padded,
+    padded,
 )
 from keras_attnpool.text.sentences import split_sentences
 
@@ -188,11 +189,7 @@ class WordTokenizer(Vocabulary):
         """
         owner = "WordTokenizer.encode"
         texts = checked_texts(owner, texts)
-        rows, length = cut_rows(owner, self._ids(texts), max_length, pad_to, truncate)
-        ids = np.zeros((len(rows), length), np.int32)
-        for index, row in enumerate(rows):
-            ids[index, : len(row)] = row
-        return ids
+        return cut_and_padded(owner, self._ids(texts), max_length, pad_to, truncate)
 
     def encode_sentences(
         self,
@@ -233,15 +230,12 @@ class WordTokenizer(Vocabulary):
         texts = checked_texts(owner, texts)
         check_integers(owner, or_none=True, max_sentences=max_sentences, max_words=max_words)
         documents = [split_sentences(text)[:max_sentences] for text in texts]
-        counts = [len(sentences) for sentences in documents]
-        flat = [sentence for sentences in documents for sentence in sentences]
+        flat = [sentence for document in documents for sentence in document]
         rows = [row[:max_words] for row in self._ids(flat)]
-        words = max((len(row) for row in rows), default=1)
-        ids = np.zeros((len(texts), max(counts, default=1) or 1, words), np.int32)
-        places = ((d, s) for d, count in enumerate(counts) for s in range(count))
-        for (document, sentence), row in zip(places, rows, strict=True):
-            ids[document, sentence, : len(row)] = row
-        return ids
+        width = max(map(len, rows), default=1)
+        counts = [len(document) for document in documents]
+        parts = np.split(padded(rows, width), np.cumsum(counts, dtype=np.intp))[:-1]
+        return padded(parts, max(counts, default=1) or 1, width)
 
     def decode(self, ids: npt.ArrayLike) -> list[str]:
         """Turns one row of ids back into tokens.

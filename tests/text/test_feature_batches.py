@@ -56,11 +56,28 @@ def test_shuffled_epochs_differ_and_are_seeded(features):
         np.testing.assert_array_equal(found, features["features"][labels])
         assert sorted(labels) == [1, 2, 3, 4, 5, 6]
         np.testing.assert_array_equal(served(again)[2], labels)
-        np.testing.assert_array_equal(batches.restore(labels), range(1, 7))
+        np.testing.assert_array_equal(labels, np.arange(1, 7)[batches.order])
         orders.append(labels.tolist())
         batches.on_epoch_end()
         again.on_epoch_end()
     assert orders[0] != orders[1] != orders[2]
+
+
+def test_predictions_are_restored_in_a_fixed_order_only(features):
+    fixed = FeatureBatches(features, rows=[4, 1, 6], batch_size=2, shuffle=False)
+    np.testing.assert_array_equal(fixed.restore([0.4, 0.1, 0.6]), [0.4, 0.1, 0.6])
+    with pytest.raises(ValueError, match="restore expects 3 rows"):
+        fixed.restore(np.zeros(2))
+    with pytest.raises(ValueError, match="a fixed order. Received: shuffle=True"):
+        FeatureBatches(features).restore(np.zeros(7))
+
+
+def test_the_orders_are_those_of_earlier_versions(features):
+    batches = FeatureBatches(features, seed=3)
+    generator = np.random.default_rng(3)
+    for _ in range(2):
+        np.testing.assert_array_equal(batches.order, generator.permutation(7))
+        batches.on_epoch_end()
 
 
 def test_a_model_trains_and_predicts_on_them(features):
@@ -81,7 +98,9 @@ def test_what_does_not_fit_is_an_error(features):
             FeatureBatches(wrong)
     with pytest.raises(ValueError, match=r"a padding_mask \(N, time\).*\(7, 4\)"):
         FeatureBatches({**features, "padding_mask": features["padding_mask"][:, 1:]})
-    with pytest.raises(ValueError, match="a label for each of 7 texts"):
+    with pytest.raises(
+        ValueError, match="FeatureBatches expects `labels` with 7 rows, one per text"
+    ):
         FeatureBatches(features, range(6))
     for rows in ([], [7], [-1], [0.5], [[1]]):
         with pytest.raises(ValueError, match="`rows`.*from 0 to 6"):
