@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from docs_hooks import RESULTS, drawn, hook
+from docs_hooks import RESULTS, drawn, hook, marks
 
 pytestmark = pytest.mark.one_backend("pages, pictures and results files")
 
@@ -206,7 +206,7 @@ def test_comparison_tables():
 def test_charts_of_the_comparison_are_sound(view):
     names = {results.BASE: 0.5, "AttentionPooling": 0.505, "other": 0.51, "last": 0.9}
     picture = drawn(results.VIEWS[view](compared(names)))
-    assert len(picture.findall("circle")) == 4
+    assert marks(picture) == (4, 0)
     shown = {text.text: text for text in picture.iter("text")}
     assert set(names) <= set(shown)
     heights = sorted(float(shown[name].get("y")) for name in names)
@@ -249,7 +249,7 @@ def test_charts_of_lines_are_sound():
     series = {"wide": {1: 0.81, 3: 0.815, 9: 0.802}, "narrow": {1: 0.79, 9: 0.8}}
     words = results.line_chart({"measure": "accuracy"}, "heads", "By heads.", series)
     picture = drawn(words)
-    assert len(picture.findall("circle")) == 5 and len(picture.findall("polyline")) == 2
+    assert marks(picture) == (5, 2)
     assert "narrow: 79.0 % at 1, 80.0 % at 9" in picture.get("aria-label")
     shown = {text.text: text for text in picture.iter("text")}
     assert {"wide", "narrow", "1", "3", "9"} <= set(shown)
@@ -260,7 +260,21 @@ def test_charts_of_lines_are_sound():
         ("sam_trec", "thresholds_chart"),
     ):
         measured = json.loads((RESULTS / f"{file}.json").read_text(encoding="utf-8"))
-        assert drawn(results.VIEWS[view](measured)).findall("polyline")
+        assert marks(drawn(results.VIEWS[view](measured)))[1]
+
+
+def test_charts_have_the_colours_and_letters_of_the_page():
+    words = results.line_chart(
+        {"measure": "accuracy"}, "heads", "By heads.", {"$x$ & <y>": {1: 0.5, 2: 0.6}}
+    )
+    assert "#" not in words.replace("#m", "") and "currentColor" in words and "font:" not in words
+    assert "font-family" not in words and "\n\n" not in words
+    assert "$x$ & <y>" in {text.text for text in drawn(words).iter("text")}
+    # The same file each time: the site is built twice and compared.
+    again = results.line_chart(
+        {"measure": "accuracy"}, "heads", "By heads.", {"$x$ & <y>": {1: 0.5, 2: 0.6}}
+    )
+    assert again == words
 
 
 def test_every_need_is_answered_by_what_was_measured():

@@ -6,15 +6,16 @@ stands on.
 """
 
 import functools
-import html
 import json
-import math
 import re
 import sys
 import textwrap
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from charts import chart
 
 from benchmarks.reproduce.significance import judged, mean, paired_interval
 
@@ -276,80 +277,26 @@ def needs_table(files):
     return "\n".join(lines)
 
 
-def label(at, down, content, anchor="middle"):
-    """Text in a chart."""
-    return (
-        f'<text x="{at:.0f}" y="{down:.0f}" font-size="13" text-anchor="{anchor}">'
-        f"{html.escape(content)}</text>"
-    )
-
-
-def figure(parts, height, spoken, words):
-    """A chart from its parts, with what it says for those who cannot see it."""
-    body = "\n".join(parts)
-    return (
-        f'<figure class="drawn">\n<svg viewBox="0 0 740 {height}" '
-        f'style="max-width: 740px" role="img" aria-label="{html.escape(spoken)}">\n{body}\n</svg>\n'
-        f"<figcaption>{html.escape(words)}</figcaption>\n</figure>"
-    )
-
-
 def scatter(results, across, words, value):
     """Accuracy against something that `value` tells of a row, on a logarithmic axis."""
     measure = MEASURES[f"test_{results['measure']}"][0]
-    known = {
+    places = {
         name: (value(results, name), 100 * mean(results, name))
         for name, row in results["rows"].items()
         if "optimizer" in row["config"]
     }
-    known = {name: place for name, place in known.items() if place[0]}
-    low, high = (f(place[0] for place in known.values()) for f in (min, max))
-    low, high = 10 ** math.floor(math.log10(low)), 10 ** (math.floor(math.log10(high)) + 1)
-    bottom = math.floor(min(place[1] for place in known.values()))
-    ceiling = math.ceil(max(place[1] for place in known.values()))
-    left, top, width = 50, 16, 360
-    height = max(240, 17 * len(known))
-
-    def x(share):
-        return left + width * math.log(share / low) / math.log(high / low)
-
-    def y(share):
-        return top + height * (ceiling - share) / (ceiling - bottom)
-
-    parts = []
-    step = max(1, (ceiling - bottom) // 6)
-    for level in range(bottom, ceiling + 1, step):
-        parts.append(
-            f'<line x1="{left}" x2="{left + width}" y1="{y(level):.0f}" y2="{y(level):.0f}" '
-            'stroke-opacity="0.2"/>'
-        )
-        parts.append(label(left - 8, y(level) + 4, str(level), "end"))
-    power = low
-    while power <= high:
-        name = f"{power:,.0f}" if power >= 1 else f"{power:g}"
-        parts.append(label(x(power), top + height + 20, name))
-        power *= 10
-    parts.append(label(left + width / 2, top + height + 42, f"{across} (up: {measure}, %)"))
-    # Names on the right, moved apart where they would meet, and up where they would leave.
-    ranked = sorted(known, key=lambda name: -known[name][1])
-    places, last = {}, -math.inf
-    for name in ranked:
-        last = places[name] = max(y(known[name][1]), last + 16)
-    limit = top + height
-    for name in reversed(ranked):
-        limit = places[name] = min(places[name], limit)
-        limit -= 16
-    for name, (at, share) in known.items():
-        parts.append(f'<circle cx="{x(at):.0f}" cy="{y(share):.0f}" r="4"/>')
-        parts.append(
-            f'<line x1="{x(at):.0f}" y1="{y(share):.0f}" x2="{left + width + 26}" '
-            f'y2="{places[name]:.0f}" stroke-opacity="0.3"/>'
-        )
-        parts.append(label(left + width + 30, places[name] + 4, name, "start"))
+    places = {name: place for name, place in places.items() if place[0]}
     spoken = f"{measure} against {across}: " + "; ".join(
-        f"{name} {share:.1f} % at {at:,.6g}" for name, (at, share) in known.items()
+        f"{name} {share:.1f} % at {at:,.6g}" for name, (at, share) in places.items()
     )
-    return figure(parts, top + height + 52, spoken, words)
+    return chart(
+        {name: [place] for name, place in places.items()},
+        f"{across} (up: {measure}, %)",
+        words,
+        spoken,
+        log_x=True,
+        height=max(240, 17 * len(places)),
+    )
 
 
 def parameters_chart(results):
@@ -407,49 +354,12 @@ def line_chart(results, across, words, series, part="validation"):
         name: sorted((at, 100 * share) for at, share in each.items())
         for name, each in series.items()
     }
-    every = [place for each in points_of.values() for place in each]
-    right, bottom, ceiling = (
-        max(at for at, _ in every),
-        math.floor(min(share for _, share in every)),
-        math.ceil(max(share for _, share in every)),
-    )
-    left, top, width, height = 50, 16, 420, 200
-
-    def x(at):
-        return left + width * at / right
-
-    def y(share):
-        return top + height * (ceiling - share) / max(ceiling - bottom, 1)
-
-    parts = []
-    for level in range(bottom, ceiling + 1, max(1, (ceiling - bottom) // 6)):
-        parts.append(
-            f'<line x1="{left}" x2="{left + width}" y1="{y(level):.0f}" y2="{y(level):.0f}" '
-            'stroke-opacity="0.2"/>'
-        )
-        parts.append(label(left - 8, y(level) + 4, str(level), "end"))
-    last = -math.inf
-    for at in sorted({at for at, _ in every}):
-        if x(at) - last >= 24:
-            last = x(at)
-            parts.append(label(last, top + height + 20, f"{at:g}"))
-    parts.append(label(left + width / 2, top + height + 42, f"{across} (up: {measure}, %)"))
-    ranked = sorted(points_of, key=lambda name: -points_of[name][-1][1])
-    place = -math.inf
-    for index, name in enumerate(ranked):
-        line = " ".join(f"{x(at):.0f},{y(share):.0f}" for at, share in points_of[name])
-        dashes = ' stroke-dasharray="6 4"' * (index % 2)
-        parts.append(f'<polyline points="{line}" fill="none" stroke-width="1.5"{dashes}/>')
-        parts += [
-            f'<circle cx="{x(at):.0f}" cy="{y(share):.0f}" r="4"/>' for at, share in points_of[name]
-        ]
-        place = max(y(points_of[name][-1][1]), place + 16)
-        parts.append(label(left + width + 12, place + 4, name, "start"))
     spoken = f"{measure} against {across}: " + "; ".join(
         f"{name}: " + ", ".join(f"{share:.1f} % at {at:g}" for at, share in each)
         for name, each in points_of.items()
     )
-    return figure(parts, top + height + 52, spoken, words)
+    ticks = {at for each in points_of.values() for at, _ in each}
+    return chart(points_of, f"{across} (up: {measure}, %)", words, spoken, ticks=ticks)
 
 
 def heads_chart(results):

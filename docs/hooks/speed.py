@@ -4,12 +4,16 @@ A line `<!-- speed: torch targets -->` of a page becomes the table named `target
 that backend on a CPU; `<!-- speed: torch targets nvidia_h200 -->` of a GPU, where there is one.
 """
 
-import html
 import json
 import math
 import re
+import sys
 import textwrap
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import charts
 
 MARKER = re.compile(
     r"^(?P<indent> *)<!-- speed: (?P<backend>\w+) (?P<view>\w+)(?: (?P<device>\w+))? -->$", re.M
@@ -254,67 +258,22 @@ def chart(data):
         ]
         for name in DRAWN
     }
-    costs = [cost for points in lines.values() for _, cost in points]
-    low, high = math.floor(math.log10(min(costs))), math.ceil(math.log10(max(costs)))
-    left, top, width, height = 60, 16, 380, 250
-
-    def x(time):
-        return left + width * math.log(time / words[0]) / math.log(words[-1] / words[0])
-
-    def y(cost):
-        return top + height * (high - math.log10(cost)) / (high - low)
-
-    parts = []
-    for power in range(low, high + 1):
-        at = y(10**power)
-        parts.append(
-            f'<line x1="{left}" x2="{left + width}" y1="{at:.0f}" y2="{at:.0f}" '
-            'stroke-opacity="0.2"/>'
-        )
-        parts.append(
-            label(left - 8, at + 4, f"{10**power:,}" if power >= 0 else f"{10**power:g}", "end")
-        )
-    parts += [label(x(time), top + height + 20, f"{time:,}") for time in words]
-    parts.append(label(left + width / 2, top + height + 42, "words of a text"))
-    # Names at the ends of the lines, moved apart where they would meet.
-    ends = sorted((y(points[-1][1]), name) for name, points in lines.items())
-    places, last = {}, -math.inf
-    for end, name in ends:
-        last = max(end, last + 17)
-        places[name] = last
-    for name, points in lines.items():
-        path = " ".join(f"{x(time):.0f},{y(cost):.0f}" for time, cost in points)
-        parts.append(f'<polyline points="{path}" fill="none" stroke-width="2"/>')
-        parts += [
-            f'<circle cx="{x(t):.0f}" cy="{y(c):.0f}" r="3" fill="currentColor"/>'
-            for t, c in points
-        ]
-        parts.append(label(left + width + 14, places[name] + 4, name, "start"))
-        end = points[-1]
-        parts.append(
-            f'<line x1="{x(end[0]):.0f}" y1="{y(end[1]):.0f}" x2="{left + width + 10}" '
-            f'y2="{places[name]:.0f}" stroke-opacity="0.3"/>'
-        )
     spoken = "Cost of a word against the length of its text: " + "; ".join(
         f"{name} {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in lines.items()
     )
-    body = "\n".join(parts)
     caption = (
         "Cost of one word, forward and backward, in units of average pooling of 64 words. Lines "
         "that end early would need more than a gigabyte for the pairs of words."
     )
-    return (
-        f'<figure class="drawn">\n<svg viewBox="0 0 730 {top + height + 52}" '
-        f'style="max-width: 730px" role="img" aria-label="{html.escape(spoken)}">\n{body}\n</svg>\n'
-        f"<figcaption>{html.escape(caption)}</figcaption>\n</figure>"
-    )
-
-
-def label(x, y, content, anchor="middle"):
-    """A line of text."""
-    return (
-        f'<text x="{x:.0f}" y="{y:.0f}" font-size="13" text-anchor="{anchor}">'
-        f"{html.escape(content)}</text>"
+    return charts.chart(
+        lines,
+        "words of a text",
+        caption,
+        spoken,
+        log_x=True,
+        log_y=True,
+        ticks=words,
+        height=250,
     )
 
 

@@ -1,0 +1,147 @@
+"""Charts of the documentation: SVG by matplotlib, in the colours and letters of the page."""
+
+import html
+import io
+import math
+import re
+
+import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 680, 56, 400, 16, 56
+LETTERS = 13
+INK = "#010101"  # becomes the colour of the page's text; black itself is not always written
+LINE = 16  # between two names
+STYLE = {
+    "svg.fonttype": "none",  # letters stay letters
+    "font.size": LETTERS,
+    "axes.spines.left": False,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.spines.bottom": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": INK,
+    "grid.alpha": 0.2,
+    "xtick.major.size": 0,
+    "ytick.major.size": 0,
+}
+
+
+def chart(series, across, caption, spoken, *, log_x=False, log_y=False, ticks=None, height=200):
+    """A chart of named points, joined by a line where a name has several.
+
+    Args:
+        series: Name to its points `(x, y)`, in the order of x.
+        across: What the axes are.
+        caption: The words below.
+        spoken: The chart for those who cannot see it.
+        log_x: Whether the x axis is logarithmic.
+        log_y: Whether the y axis is logarithmic.
+        ticks: Values that are named on the x axis; powers of ten by default.
+        height: Height of the axes.
+    """
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": spoken}):
+        total = height + TOP + BOTTOM
+        figure = Figure(figsize=(WIDTH / 72, total / 72), dpi=72)
+        box = [LEFT / WIDTH, BOTTOM / total, (RIGHT - LEFT) / WIDTH, height / total]
+        axes = figure.add_axes(box, facecolor="none")
+        axes.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
+        for index, points in enumerate(series.values()):
+            dashes = (0, (4, 3)) if index % 2 else "solid"
+            axes.plot(
+                *zip(*points, strict=True),
+                color=INK,
+                linestyle=dashes if len(points) > 1 else "none",
+                linewidth=1.5,
+                marker="o",
+                markersize=6,
+            )
+        _set_axes(axes, across, ticks)
+        _write_names(figure, axes, {name: points[-1] for name, points in series.items()})
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    return (
+        f'<figure class="drawn">\n<svg viewBox="0 0 {WIDTH} {total}" '
+        f'style="max-width: {WIDTH}px" role="img" aria-label="{html.escape(spoken)}">\n'
+        f"{_inside(buffer.getvalue())}\n</svg>\n"
+        f"<figcaption>{html.escape(caption)}</figcaption>\n</figure>"
+    )
+
+
+def _set_axes(axes, across, ticks):
+    """Limits, named values and titles."""
+    plain = FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
+    points = [place for line in axes.lines for place in line.get_xydata().tolist()]
+    for axis, values in (
+        (axes.xaxis, [x for x, _ in points]),
+        (axes.yaxis, [y for _, y in points]),
+    ):
+        low, high = min(values), max(values)
+        if axis.get_scale() == "log":
+            axis.set_major_locator(LogLocator(numticks=20))
+            limits = 10 ** math.floor(math.log10(low)), 10 ** (math.floor(math.log10(high)) + 1)
+            axis.set_minor_locator(NullLocator())
+        else:
+            axis.set_major_locator(MaxNLocator(6, integer=axis is axes.yaxis))
+            limits = math.floor(low), max(math.ceil(high), math.floor(low) + 1)
+        axis.set_major_formatter(plain)
+        (axes.set_xlim if axis is axes.xaxis else axes.set_ylim)(*limits)
+    if ticks is not None:
+        low = 0 if axes.get_xscale() == "linear" else min(ticks)
+        axes.set_xlim(low, max(ticks))
+        axes.set_xticks(_apart_across(axes, ticks))
+    axes.tick_params(axis="x", pad=10)
+    axes.set_xlabel(across, labelpad=6)
+
+
+def _apart_across(axes, ticks):
+    """The values whose names do not meet."""
+    kept = []
+    for tick in sorted(ticks):
+        at = axes.transData.transform((tick, 1))[0]
+        if not kept or at - axes.transData.transform((kept[-1], 1))[0] >= 2 * LETTERS:
+            kept.append(tick)
+    return kept
+
+
+def _write_names(figure, axes, ends):
+    """Names on the right, moved apart where they would meet, with a line to their points."""
+    places = {name: axes.transData.transform(end) for name, end in ends.items()}
+    heights, last = {}, math.inf
+    for name in sorted(places, key=lambda name: -places[name][1]):
+        last = heights[name] = min(places[name][1], last - LINE)
+    limit = BOTTOM
+    for name in reversed(heights):
+        limit = heights[name] = max(heights[name], limit)
+        limit += LINE
+    for name, (x, y) in places.items():
+        leader = Line2D([x, RIGHT + 26], [y, heights[name]], transform=None)
+        leader.set(color=INK, alpha=0.3, linewidth=1)
+        figure.add_artist(leader)
+        # A $ in a name is a dollar, and no formula.
+        figure.text(
+            (RIGHT + 30) / WIDTH,
+            (heights[name] - 4) / figure.bbox.height,
+            name,
+            parse_math=False,
+        )
+
+
+def _inside(svg):
+    """What stands in matplotlib's `<svg>`, without what belongs to a file of its own."""
+    # Nothing is cut off, and the clip paths stand last.
+    body = svg[svg.index("<g ") : svg.rindex("<defs>")]
+    for needless in (
+        r"<!--.*?-->",
+        r' clip-path="[^"]+"',
+        r' transform="rotate\(-0 [^"]+"',
+        r" font-family: [^;]+;",
+        r'(?<=<g) id="[^"]+"',  # it would stand twice on a page with two charts
+        r"(?<=\d\.\d\d)\d+",
+    ):
+        body = re.sub(needless, "", body, flags=re.DOTALL)
+    body = body.replace("xlink:href", "href").replace(INK, "currentColor")
+    return re.sub(r"\s*\n\s*", "\n", body).strip()
