@@ -7,7 +7,12 @@ extra `plots`.
 from keras_attnpool.analysis.accuracy_against_parameters import (
     plot_accuracy_against_parameters as plot_accuracy_against_parameters,
 )
+from keras_attnpool.analysis.agreement import kendall_tau as kendall_tau
 from keras_attnpool.analysis.attended_words import top_attended_words as top_attended_words
+from keras_attnpool.analysis.bounds import NormalizedAOPC as NormalizedAOPC
+from keras_attnpool.analysis.bounds import normalized_aopc as normalized_aopc
+from keras_attnpool.analysis.concentration import weight_entropy as weight_entropy
+from keras_attnpool.analysis.concentration import weight_gini as weight_gini
 from keras_attnpool.analysis.deletion import DeletionCurve as DeletionCurve
 from keras_attnpool.analysis.deletion import deletion_curve as deletion_curve
 from keras_attnpool.analysis.deletion import plot_deletion_curve as plot_deletion_curve
@@ -15,6 +20,9 @@ from keras_attnpool.analysis.distributions import (
     plot_weight_distribution as plot_weight_distribution,
 )
 from keras_attnpool.analysis.distributions import weight_distribution as weight_distribution
+from keras_attnpool.analysis.erasure import Faithfulness as Faithfulness
+from keras_attnpool.analysis.erasure import faithfulness as faithfulness
+from keras_attnpool.analysis.grading import grade_attributions as grade_attributions
 from keras_attnpool.analysis.heads import head_redundancy as head_redundancy
 from keras_attnpool.analysis.heads import head_similarity as head_similarity
 from keras_attnpool.analysis.heads import plot_head_similarity as plot_head_similarity
@@ -23,11 +31,17 @@ from keras_attnpool.analysis.html_heatmaps import heatmap_page as heatmap_page
 from keras_attnpool.analysis.leaks import MaskLeak as MaskLeak
 from keras_attnpool.analysis.leaks import mask_leaks as mask_leaks
 from keras_attnpool.analysis.learning_curves import plot_learning_curves as plot_learning_curves
+from keras_attnpool.analysis.occlusion import leave_one_out as leave_one_out
 from keras_attnpool.analysis.plotted_heatmaps import plot_heatmap as plot_heatmap
 from keras_attnpool.analysis.rationale_scores import RationaleScore as RationaleScore
 from keras_attnpool.analysis.rationale_scores import rationale_auc as rationale_auc
+from keras_attnpool.analysis.rationale_scores import rationale_auprc as rationale_auprc
+from keras_attnpool.analysis.rationale_scores import rationale_iou_f1 as rationale_iou_f1
 from keras_attnpool.analysis.rationale_scores import rationale_mass as rationale_mass
+from keras_attnpool.analysis.rationale_scores import rationale_token_f1 as rationale_token_f1
 from keras_attnpool.analysis.reduction import reduce_scores as reduce_scores
 from keras_attnpool.analysis.saliency import gradient_saliency as gradient_saliency
+from keras_attnpool.analysis.saliency import integrated_gradients as integrated_gradients
+from keras_attnpool.analysis.score_table import ScoreTable as ScoreTable
 from keras_attnpool.analysis.scores import attention_model as attention_model
 from keras_attnpool.analysis.scores import attention_scores as attention_scores

@@ -20,7 +20,8 @@ def class_probabilities(
         float64 array `(batch, classes)`, with two classes for a single output.
 
     Raises:
-        ValueError: If the outputs are no class scores, or no probabilities though they should be.
+        ValueError: If the outputs are no class scores, not finite, or no probabilities though they
+            should be.
     """
     if not hasattr(outputs, "shape") or len(outputs.shape) != 2:
         raise ValueError(
@@ -28,6 +29,12 @@ def class_probabilities(
             f"{getattr(outputs, 'shape', type(outputs))}"
         )
     values = np.asarray(outputs, np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"{owner} expects a model that returns finite numbers, for texts without a token too. "
+            f"Received: {np.count_nonzero(~np.isfinite(values).all(axis=1))} of {len(values)} rows "
+            "with NaN or infinity"
+        )
     if from_logits:
         if values.shape[1] == 1:
             values = np.concatenate([np.zeros_like(values), values], axis=1)

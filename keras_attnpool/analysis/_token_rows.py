@@ -51,6 +51,32 @@ def aligned_rows(
     return rows
 
 
+def kept_rows(
+    weights: Any, mask: Any, owner: str, name: str = "weights"
+) -> list[npt.NDArray[np.float64]]:
+    """The weights of each text's kept tokens; all of them without a mask.
+
+    Args:
+        weights: One array `(time,)` per text, or one array `(texts, time)`.
+        mask: `None`, or a boolean or 0/1 array of the same layout.
+        owner: The public function, for the error text.
+        name: The argument's name, for the error text.
+
+    Raises:
+        ValueError: If the two do not fit together, or a weight is not finite.
+    """
+    rows = aligned_rows(weights, [np.size(row) for row in weights], owner, name)
+    if mask is None:
+        return rows
+    keep = [np.asarray(row) for row in mask]
+    if [row.shape for row in keep] != [row.shape for row in rows]:
+        raise ValueError(
+            f"{owner} expects `mask` in the layout of `{name}`. Received: {len(keep)} rows for "
+            f"{len(rows)}, or rows of other lengths"
+        )
+    return [row[flags.astype(bool)] for row, flags in zip(rows, keep, strict=True)]
+
+
 def checked_tokens(tokens: Any, owner: str) -> list[list[str]]:
     """The tokens of every text as lists of strings.
 

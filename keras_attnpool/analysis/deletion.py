@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool.analysis._axes import axes_or_new, plain_grid
-from keras_attnpool.analysis._probabilities import class_probabilities
-from keras_attnpool.analysis._token_rows import aligned_rows
+from keras_attnpool.analysis._removal import Removal, checked_shares
 
 FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 
@@ -99,35 +98,34 @@ def deletion_curve(
     Reference:
         - Samek et al., 2017, Evaluating the Visualization of What a Deep Neural Network Has Learned
     """
-    ids, scores = _checked_texts(ids, weights)
-    shares = _checked_fractions(fractions)
-    for name, value in (("num_random", num_random), ("batch_size", batch_size)):
-        if value < 1:
-            raise ValueError(f"deletion_curve expects `{name}` >= 1. Received: {name}={value}")
-
-    def probabilities(texts: npt.NDArray[Any]) -> npt.NDArray[np.floating[Any]]:
-        outputs = model.predict(texts, batch_size=batch_size, verbose=0)
-        return class_probabilities(outputs, from_logits, "deletion_curve")
-
-    full = probabilities(ids)
-    rows = np.arange(len(ids))
-    classes = full.argmax(axis=1)
-
-    def curve(order: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        heights = []
-        for share in shares:
-            changed = _without(ids, order, share, replacement)
-            after = probabilities(changed) if share else full
-            heights.append(after[rows, classes].mean())
-        return np.array(heights)
-
-    rng = np.random.default_rng(seed)
-    attended = curve(_order(scores, ids, rng))
-    controls = [curve(_order(np.zeros_like(scores), ids, rng)) for _ in range(num_random)]
-    random = np.mean(controls, axis=0)
-    return DeletionCurve(
-        shares, attended, random, _area(shares, attended), _area(shares, random), len(ids)
+    shares = checked_shares(fractions, "deletion_curve", "fractions", least=2)
+    if num_random < 1:
+        raise ValueError(
+            f"deletion_curve expects `num_random` >= 1. Received: num_random={num_random}"
+        )
+    removal = Removal(
+        model,
+        ids,
+        "deletion_curve",
+        replacement=replacement,
+        from_logits=from_logits,
+        batch_size=batch_size,
     )
+    scores = removal.scores(weights)
+    rng = np.random.default_rng(seed)
+
+    def curve(places: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        after = [
+            removal.probability(removal.first(places, share)) if share else removal.full
+            for share in shares
+        ]
+        return np.array([values.mean() for values in after])
+
+    attended = curve(removal.places(scores, rng))
+    controls = [curve(removal.places(np.zeros_like(scores), rng)) for _ in range(num_random)]
+    random = np.mean(controls, axis=0)
+    areas = _area(shares, attended), _area(shares, random)
+    return DeletionCurve(shares, attended, random, *areas, len(scores))
 
 
 def plot_deletion_curve(
@@ -182,57 +180,5 @@ def plot_deletion_curve(
     return ax
 
 
-def _order(
-    scores: npt.NDArray[Any], ids: npt.NDArray[Any], rng: np.random.Generator
-) -> npt.NDArray[np.int64]:
-    """The place of each token in the order of removal, `(batch, time)`; padding comes last."""
-    ranked = np.lexsort((rng.random(ids.shape), -scores, ids == 0), axis=1)
-    places = np.empty_like(ranked)
-    np.put_along_axis(places, ranked, np.arange(ids.shape[1])[None], axis=1)
-    return places
-
-
-def _without(
-    ids: npt.NDArray[Any], order: npt.NDArray[Any], share: float, replacement: int | None
-) -> npt.NDArray[Any]:
-    tokens = ids != 0
-    # A share such as 0.3 of 10 must not become 4 by rounding error.
-    number = np.ceil(share * tokens.sum(axis=1, keepdims=True) - 1e-9)
-    gone = tokens & (order < number)
-    if replacement is not None:
-        return np.where(gone, replacement, ids)
-    closed = np.zeros_like(ids)
-    for row, (text, kept) in enumerate(zip(ids, tokens & ~gone, strict=True)):
-        closed[row, : kept.sum()] = text[kept]
-    return closed
-
-
 def _area(shares: npt.NDArray[Any], heights: npt.NDArray[Any]) -> float:
     return float(np.average((heights[1:] + heights[:-1]) / 2, weights=np.diff(shares)))
-
-
-def _checked_texts(ids: Any, weights: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-    ids = np.asarray(ids)
-    if ids.ndim != 2 or not np.issubdtype(ids.dtype, np.integer):
-        raise ValueError(
-            "deletion_curve expects `ids` as integer array (batch, time). Received: shape "
-            f"{ids.shape}, dtype {ids.dtype}"
-        )
-    rows = aligned_rows(weights, [ids.shape[1]] * len(ids), "deletion_curve")
-    used = (ids != 0).any(axis=1)
-    if not used.any():
-        raise ValueError(
-            f"deletion_curve expects a text with a token. Received: {len(ids)} empty texts"
-        )
-    return ids[used], np.stack(rows)[used]
-
-
-def _checked_fractions(fractions: Sequence[float]) -> npt.NDArray[np.float64]:
-    shares = np.asarray(fractions, np.float64)
-    within = shares.ndim == 1 and len(shares) >= 2 and shares[0] >= 0 and shares[-1] <= 1
-    if not within or not (np.diff(shares) > 0).all():
-        raise ValueError(
-            "deletion_curve expects at least two increasing `fractions` in [0, 1]. Received: "
-            f"fractions={list(np.ravel(shares))}"
-        )
-    return shares

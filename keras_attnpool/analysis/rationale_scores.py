@@ -1,4 +1,4 @@
-"""Token weights scored against gold rationales."""
+"""Token weights scored against gold rationales: by rank, by weight, and as ERASER does."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from keras_attnpool.analysis._token_rows import aligned_rows
 
 
 class RationaleScore(NamedTuple):
-    """What `rationale_mass` and `rationale_auc` return.
+    """What the functions `rationale_...` return.
 
     Attributes:
         mean: Mean over the scored texts.
@@ -101,8 +101,201 @@ def rationale_auc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> 
     1.0
     """
     rows = _checked(weights, rationales, mask, "rationale_auc")
-    scored = [gold.any() and not gold.all() for _, gold in rows]
-    return _score(rows, scored, _auc, lambda gold: 0.5, "rationale_auc")
+    return _score(rows, _both(rows), _auc, lambda gold: 0.5, "rationale_auc")
+
+
+def rationale_auprc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> RationaleScore:
+    """Computes the area under the precision-recall curve of the weights, as ERASER does.
+
+    The curve has a point for each distinct weight, and (recall 0, precision 1). The area is that of
+    trapezoids, so that weights without an order have `(1 + share of rationale tokens) / 2`: compare
+    with `uniform` and not with 0.
+
+    Args:
+        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
+            tokens must be 0. One number per token: see `reduce_scores`.
+        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
+        mask: `None`, or the same layout, True = the token counts.
+
+    Returns:
+        `RationaleScore`.
+
+    Raises:
+        ValueError: If shapes do not fit together, or no text can be scored.
+
+    Example:
+
+    >>> from keras_attnpool.analysis import rationale_auprc
+    >>> score = rationale_auprc([[0.1, 0.6, 0.2, 0.1]], [[False, True, False, False]])
+    >>> score.mean, score.uniform
+    (1.0, 0.625)
+
+    Reference:
+        - DeYoung et al., 2020, ERASER: A Benchmark to Evaluate Rationalized NLP Models
+    """
+    rows = _checked(weights, rationales, mask, "rationale_auprc")
+    return _score(rows, _both(rows), _auprc, lambda gold: (1 + gold.mean()) / 2, "rationale_auprc")
+
+
+def rationale_token_f1(
+    weights: Any, rationales: Sequence[Any], mask: Any = None, *, share: float | None = None
+) -> RationaleScore:
+    """Computes F1 of the tokens of largest weight against the rationale tokens, as ERASER does.
+
+    Of a text with n tokens the `ceil(share * n)` of largest weight are the explanation. Of tokens
+    of equal weight of which only some fit in, each counts by its chance: the F1 is what is
+    expected if they are drawn at random.
+
+    Args:
+        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
+            tokens must be 0. One number per token: see `reduce_scores`.
+        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
+        mask: `None`, or the same layout, True = the token counts.
+        share: The share of each text that is taken. Defaults to the mean share of rationale tokens
+            over the texts that are scored, as in ERASER.
+
+    Returns:
+        `RationaleScore`; the mean is ERASER's macro F1 of tokens.
+
+    Raises:
+        ValueError: If shapes do not fit together, `share` is not in (0, 1], or no text can be
+            scored.
+
+    Example:
+
+    >>> from keras_attnpool.analysis import rationale_token_f1
+    >>> rationale_token_f1([[0.1, 0.6, 0.2, 0.1]], [[False, True, True, False]]).mean
+    1.0
+
+    Reference:
+        - DeYoung et al., 2020, ERASER: A Benchmark to Evaluate Rationalized NLP Models
+    """
+    rows = _checked(weights, rationales, mask, "rationale_token_f1")
+    share = _share(rows, share, "rationale_token_f1")
+
+    def f1(row: npt.NDArray[Any], gold: npt.NDArray[Any]) -> float:
+        number = _number(row, share)
+        least = np.sort(row)[-number]
+        tied = row == least
+        right = gold[row > least].sum() + gold[tied].mean() * (number - (row > least).sum())
+        return float(2 * right / (number + gold.sum()))
+
+    return _score(
+        rows, _both(rows), f1, lambda gold: f1(np.zeros(len(gold)), gold), "rationale_token_f1"
+    )
+
+
+def rationale_iou_f1(
+    weights: Any,
+    rationales: Sequence[Any],
+    mask: Any = None,
+    *,
+    share: float | None = None,
+    threshold: float = 0.5,
+    seed: int = 0,
+) -> RationaleScore:
+    """Computes F1 of the spans of largest weight that match a rationale span, as ERASER does.
+
+    The tokens that `rationale_token_f1` takes are joined to spans. A span matches where its
+    intersection with a rationale span, divided by their union, reaches the threshold. Precision is
+    the share of matching spans among those of the explanation, recall their number divided by that
+    of the rationale spans, which may so exceed 1.
+
+    Args:
+        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
+            tokens must be 0. One number per token: see `reduce_scores`.
+        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
+        mask: `None`, or the same layout, True = the token counts. Spans are of the tokens that
+            count.
+        share: The share of each text that is taken. Defaults to the mean share of rationale tokens
+            over the texts that are scored, as in ERASER.
+        threshold: The intersection over union from which on spans match.
+        seed: Seed of the order of tokens of equal weight.
+
+    Returns:
+        `RationaleScore`. Its mean is ERASER's macro F1, the F1 of the mean precision and the mean
+        recall, and not the mean of `per_text`. `uniform` is what tokens drawn at random got.
+
+    Raises:
+        ValueError: If shapes do not fit together, `share` is not in (0, 1], or no text can be
+            scored.
+
+    Example:
+
+    >>> from keras_attnpool.analysis import rationale_iou_f1
+    >>> rationale_iou_f1([[0.1, 0.6, 0.2, 0.1]], [[False, True, True, False]]).mean
+    1.0
+
+    Reference:
+        - DeYoung et al., 2020, ERASER: A Benchmark to Evaluate Rationalized NLP Models
+    """
+    rows = _checked(weights, rationales, mask, "rationale_iou_f1")
+    share = _share(rows, share, "rationale_iou_f1")
+    scored = _both(rows)
+    rng = np.random.default_rng(seed)
+
+    def matched(row: npt.NDArray[Any], gold: npt.NDArray[Any]) -> tuple[float, float]:
+        order = np.lexsort((rng.random(len(row)), -row))
+        taken = np.zeros(len(row), bool)
+        taken[order[: _number(row, share)]] = True
+        mine, truth = token_spans(taken), token_spans(gold)
+        hits = sum(max(_iou(span, other) for other in truth) >= threshold for span in mine)
+        return hits / len(mine), hits / len(truth)
+
+    found = [matched(*row) for row, use in zip(rows, scored, strict=True) if use]
+    floors = [
+        matched(np.zeros(len(row)), gold)
+        for (row, gold), use in zip(rows, scored, strict=True)
+        if use
+    ]
+    each = iter(found)
+    score = _score(
+        rows, scored, lambda *_: _f1(*next(each)), lambda gold: np.nan, "rationale_iou_f1"
+    )
+    means = [_f1(*np.mean(values, axis=0)) for values in (found, floors)]
+    return score._replace(mean=means[0], uniform=means[1])
+
+
+def token_spans(flags: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """The runs of True of a row, as `(first, behind the last)`."""
+    edges = np.flatnonzero(np.diff(np.pad(flags.astype(np.int8), 1)))
+    return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
+
+
+def _iou(first: tuple[int, int], second: tuple[int, int]) -> float:
+    shared = max(0, min(first[1], second[1]) - max(first[0], second[0]))
+    return shared / (first[1] - first[0] + second[1] - second[0] - shared)
+
+
+def _f1(precision: float, recall: float) -> float:
+    return float(2 * precision * recall / (precision + recall)) if precision and recall else 0.0
+
+
+def _both(rows: Any) -> list[Any]:
+    """Whether each text has rationale tokens and others."""
+    return [gold.any() and not gold.all() for _, gold in rows]
+
+
+def _share(rows: Any, share: float | None, owner: str) -> float:
+    if share is None:
+        of_texts = [gold.mean() for (_, gold), use in zip(rows, _both(rows), strict=True) if use]
+        return float(np.mean(of_texts)) if of_texts else 1.0
+    if not 0 < share <= 1:
+        raise ValueError(f"{owner} expects `share` in (0, 1]. Received: share={share}")
+    return share
+
+
+def _number(row: npt.NDArray[Any], share: float) -> int:
+    return int(np.ceil(share * len(row) - 1e-9))
+
+
+def _auprc(row: npt.NDArray[Any], gold: npt.NDArray[Any]) -> float:
+    order = np.argsort(-row, kind="stable")
+    last = np.flatnonzero(np.diff(row[order], append=np.nan) != 0)  # of each distinct weight
+    right = gold[order].cumsum()[last]
+    precision = np.concatenate([[1.0], right / (last + 1)])
+    recall = np.concatenate([[0.0], right / gold.sum()])
+    return float((np.diff(recall) * (precision[1:] + precision[:-1]) / 2).sum())
 
 
 def _auc(row: npt.NDArray[Any], gold: npt.NDArray[Any]) -> float:

@@ -1,4 +1,4 @@
-"""Gradient x input of every token, in Keras alone."""
+"""Gradient x input and integrated gradients of every token, in Keras alone."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from keras import ops
 
 from keras_attnpool.analysis._graph import layers_by_path, rewire
 from keras_attnpool.analysis._probabilities import class_probabilities
+from keras_attnpool.analysis._removal import checked_classes
 
 
 def gradient_saliency(
@@ -68,44 +69,134 @@ def gradient_saliency(
         - Denil, Demiraj and de Freitas, 2014, Extraction of Salient Sentences from Labelled
           Documents
     """
-    ids = _checked_ids(ids, batch_size)
-    path = _embedding_path(model, layer)
+    points = np.ones(1), np.ones(1)
+    return _gate_gradients(
+        model, ids, classes, layer, from_logits, batch_size, points, "gradient_saliency"
+    )
+
+
+def integrated_gradients(
+    model: keras.Model,
+    ids: Any,
+    classes: Any = None,
+    *,
+    steps: int = 20,
+    layer: Any = None,
+    from_logits: bool = False,
+    batch_size: int = 32,
+) -> npt.NDArray[np.float32]:
+    """Computes integrated gradients of a class's log-probability for every token.
+
+    The embeddings of a text grow from zero to what they are, all by the same factor a. For token t
+    with embedding `e_t`: the integral over a from 0 to 1 of `sum over dim of e_t * d log p_c / d
+    (a e_t)`. The values of a text add up to the log-probability of the class minus that for
+    embeddings of zero, up to the error of the quadrature: more `steps` make it smaller.
+
+    It works as `gradient_saliency` does, with one gradient for each step.
+
+    Args:
+        model: A functional or built Sequential classifier with one input of ids. Its output is
+            `(batch, classes)`, or `(batch, 1)` for two classes.
+        ids: Integer array `(batch, time)`, or any shape that the embedding layer turns into
+            `(*ids.shape, dim)`.
+        classes: Integer array `(batch,)`, the class of each row to explain. Defaults to the
+            predicted one.
+        steps: Number of points of the Gauss-Legendre quadrature.
+        layer: The layer whose output is scaled, by itself, by name or by path
+            (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
+        from_logits: Whether the model returns logits and not probabilities.
+        batch_size: Number of texts in one step.
+
+    Returns:
+        float32 array of the shape of `ids`; 0 at steps that the model masks.
+
+    Raises:
+        ValueError: If `steps` is less than 1, and where `gradient_saliency` raises one.
+
+    Example:
+
+    ```python
+    import numpy as np
+    import keras_attnpool
+
+    model = keras_attnpool.models.LAMAEncoder(100, 2, num_heads=3)
+    ids = np.array([[4, 8, 15, 0]])
+    found = keras_attnpool.analysis.integrated_gradients(model, ids)
+    assert found.shape == (1, 4) and found[0, 3] == 0
+    ```
+
+    Reference:
+        - Sundararajan, Taly and Yan, 2017, Axiomatic Attribution for Deep Networks
+    """
+    if not steps >= 1:
+        raise ValueError(f"integrated_gradients expects `steps` >= 1. Received: steps={steps}")
+    places, weights = np.polynomial.legendre.leggauss(steps)
+    points = (places + 1) / 2, weights / 2
+    return _gate_gradients(
+        model, ids, classes, layer, from_logits, batch_size, points, "integrated_gradients"
+    )
+
+
+def _gate_gradients(
+    model: keras.Model,
+    ids: Any,
+    classes: Any,
+    layer: Any,
+    from_logits: bool,
+    batch_size: int,
+    points: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
+    owner: str,
+) -> npt.NDArray[np.float32]:
+    """The weighted sum of the gradients by each token's gate, at factors and with weights."""
+    ids = _checked_ids(ids, batch_size, owner)
+    path = _embedding_path(model, layer, owner)
     size = min(batch_size, len(ids))
     gate = _Gate((size, *ids.shape[1:]))
-    gated = rewire(model, _gating(path, gate))
+    gated = rewire(model, _gating(path, gate, owner))
     if len(gated.inputs) != 1:
         raise ValueError(
-            f"gradient_saliency expects a model with one input. Received: model '{model.name}' "
-            f"with {len(gated.inputs)} inputs"
+            f"{owner} expects a model with one input. Received: model '{model.name}' with "
+            f"{len(gated.inputs)} inputs"
+        )
+    shape = getattr(gated.output[0], "shape", None)
+    if shape is None or len(shape) != 2:
+        raise ValueError(
+            f"{owner} expects a classifier with one output of shape (batch, classes). Received: "
+            f"{shape}"
         )
     if classes is None:
         outputs = model.predict(ids, batch_size=batch_size, verbose=0)
-        classes = class_probabilities(outputs, from_logits, "gradient_saliency").argmax(axis=1)
-    classes = _checked_classes(classes, len(ids), getattr(gated.output[0], "shape", None))
-    step = _GateStep(gated, gate, from_logits, name="gradient_saliency")
+        classes = class_probabilities(outputs, from_logits, owner).argmax(axis=1)
+    classes = checked_classes(classes, len(ids), max(2, shape[1]), owner)
+    step = _GateStep(gated, gate, from_logits, name=owner)
     # The loss is a sum over rows, so that the step is the gradient of each row by itself.
     step.compile(keras.optimizers.SGD(1.0), auto_scale_loss=False)
     found = []
     for start in range(0, len(ids), size):
         rows = np.arange(start, start + size) % len(ids)  # the last batch is filled up
-        gate.shift.assign(np.zeros(gate.shift.shape, "float32"))
-        step.train_on_batch(ids[rows], classes[rows])
-        found.append(ops.convert_to_numpy(gate.shift.value))
+        total = np.zeros(gate.shift.shape)
+        for factor, weight in zip(*points, strict=True):
+            gate.factor.assign(factor)
+            gate.shift.assign(np.zeros(gate.shift.shape, "float32"))
+            step.train_on_batch(ids[rows], classes[rows])
+            total += weight * ops.convert_to_numpy(gate.shift.value)
+        found.append(total)
     return np.concatenate(found)[: len(ids)].astype(np.float32)
 
 
 class _Gate(keras.layers.Layer):  # type: ignore[misc]
-    """Multiplies each token's vector by 1 + shift; the shift is zero and can be trained."""
+    """Multiplies each token's vector by factor + shift; the shift is zero and can be trained."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         super().__init__(dtype="float32", autocast=False, name="saliency_gate")
         self.supports_masking = True
         # Not the gate itself: next to 1, float32 would keep few digits of a small gradient.
         self.shift = self.add_weight(name="shift", shape=shape, initializer="zeros")
+        self.factor = self.add_weight(name="factor", shape=(), initializer="ones", trainable=False)
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        gate = ops.expand_dims(1 + self.shift.value, -1)
+        gate = ops.expand_dims(self.factor.value + self.shift.value, -1)
         return inputs * ops.cast(gate, inputs.dtype)
 
     def compute_output_spec(self, inputs: Any, **kwargs: Any) -> Any:
@@ -126,7 +217,8 @@ class _GateStep(keras.Model):  # type: ignore[misc]
         def run(inputs: Any) -> Any:
             frozen = [(v, ops.stop_gradient(v.value)) for v in weights]
             # Penalties that the layers add end in this scope, out of the gradient.
-            with keras.StatelessScope([*frozen, (gate.shift, gate.shift.value)]):
+            own = [(v, v.value) for v in (gate.shift, gate.factor)]
+            with keras.StatelessScope([*frozen, *own]):
                 return gated(inputs, training=False)[0]
 
         self.run = run
@@ -153,7 +245,7 @@ class _GateStep(keras.Model):  # type: ignore[misc]
         return -ops.sum(logs * ops.one_hot(ops.cast(y, "int32"), outputs.shape[-1]))
 
 
-def _gating(path: str, gate: _Gate) -> Any:
+def _gating(path: str, gate: _Gate, owner: str) -> Any:
     def visit(called: str, layer: Any, args: Any, kwargs: Any) -> tuple[Any, dict[str, list[Any]]]:
         outputs = layer(*args, **kwargs)
         if called != path:
@@ -161,16 +253,16 @@ def _gating(path: str, gate: _Gate) -> Any:
         shape = getattr(outputs, "shape", ())
         if len(shape) != len(gate.shift.shape) + 1:
             raise ValueError(
-                f"gradient_saliency expects a layer that turns ids {tuple(gate.shift.shape)} into "
-                f"vectors, one axis more. Received: layer '{path}' with output {shape}"
+                f"{owner} expects a layer that turns ids {tuple(gate.shift.shape)} into vectors, "
+                f"one axis more. Received: layer '{path}' with output {shape}"
             )
         return gate(outputs), {}
 
     return visit
 
 
-def _embedding_path(model: Any, layer: Any) -> str:
-    layers = layers_by_path(model, "gradient_saliency")
+def _embedding_path(model: Any, layer: Any, owner: str) -> str:
+    layers = layers_by_path(model, owner)
     if layer is None:
         hits = [p for p, each in layers.items() if isinstance(each, keras.layers.Embedding)]
     elif isinstance(layer, str):
@@ -180,42 +272,19 @@ def _embedding_path(model: Any, layer: Any) -> str:
     if len(hits) != 1:
         wanted = "exactly one keras.layers.Embedding, or `layer`" if layer is None else "the layer"
         raise ValueError(
-            f"gradient_saliency looks for {wanted} in model '{model.name}' and found {hits}. "
+            f"{owner} looks for {wanted} in model '{model.name}' and found {hits}. "
             f"Received: layer={layer!r}, layers {list(layers)}"
         )
     return hits[0]
 
 
-def _checked_ids(values: Any, batch_size: int) -> npt.NDArray[Any]:
+def _checked_ids(values: Any, batch_size: int, owner: str) -> npt.NDArray[Any]:
     ids: npt.NDArray[Any] = np.asarray(values)
     if ids.ndim < 2 or not ids.size or not np.issubdtype(ids.dtype, np.integer):
         raise ValueError(
-            "gradient_saliency expects `ids` as integer array (batch, time), not empty. Received: "
-            f"shape {ids.shape}, dtype {ids.dtype}"
+            f"{owner} expects `ids` as integer array (batch, time), not empty. Received: shape "
+            f"{ids.shape}, dtype {ids.dtype}"
         )
     if not batch_size >= 1:
-        raise ValueError(
-            f"gradient_saliency expects `batch_size` >= 1. Received: batch_size={batch_size}"
-        )
+        raise ValueError(f"{owner} expects `batch_size` >= 1. Received: batch_size={batch_size}")
     return ids
-
-
-def _checked_classes(classes: Any, rows: int, output_shape: Any) -> npt.NDArray[Any]:
-    classes = np.asarray(classes)
-    if output_shape is None or len(output_shape) != 2:
-        raise ValueError(
-            "gradient_saliency expects a classifier with one output of shape (batch, classes). "
-            f"Received: {output_shape}"
-        )
-    number = max(2, output_shape[1])
-    if classes.shape != (rows,) or not np.issubdtype(classes.dtype, np.integer):
-        raise ValueError(
-            f"gradient_saliency expects `classes` as integer array ({rows},). Received: shape "
-            f"{classes.shape}, dtype {classes.dtype}"
-        )
-    if classes.min() < 0 or classes.max() >= number:
-        raise ValueError(
-            f"gradient_saliency expects `classes` in [0, {number}). Received: from "
-            f"{classes.min()} to {classes.max()}"
-        )
-    return np.asarray(classes, np.int32)

@@ -1,4 +1,4 @@
-"""Gradient x input against the backend's own gradient; the model comes out unchanged."""
+"""Gradient x input against the backend's own gradient, integrated gradients by their sum."""
 
 import keras
 import numpy as np
@@ -183,3 +183,36 @@ class TestErrors:
     def test_logits_taken_for_probabilities(self):
         with pytest.raises(ValueError, match="from_logits=True"):
             analysis.gradient_saliency(classifier(activation=None)[0], IDS)
+
+
+class TestIntegratedGradients:
+    def test_they_add_up_to_what_the_embeddings_change(self):
+        model, embedding, tail = classifier(activation=None)
+        classes = np.array([2, 0, 1, 0, 2])
+        found = analysis.integrated_gradients(
+            model, IDS, classes, steps=30, from_logits=True, batch_size=2
+        )
+        mask = ops.convert_to_tensor(IDS != 0)
+        vectors = embedding(IDS)
+        ends = [
+            numpy(ops.log_softmax(tail([x, mask], training=False)))[np.arange(5), classes]
+            for x in (vectors, ops.zeros_like(vectors))
+        ]
+        np.testing.assert_allclose(found.sum(1), ends[0] - ends[1], atol=1e-4)
+        assert found.dtype == np.float32 and not found[IDS == 0].any()
+        assert np.abs(found.sum(1)).max() > 0.05
+        # One step in the middle is not the integral, and no gradient x input.
+        coarse = analysis.integrated_gradients(model, IDS, classes, steps=1, from_logits=True)
+        assert np.abs(coarse - found).max() > 1e-3
+        with pytest.raises(ValueError, match="integrated_gradients expects `steps`"):
+            analysis.integrated_gradients(model, IDS, steps=0)
+
+    def test_by_hand(self):
+        # log p of one sigmoid is no linear function: integrate (1 - sigmoid(a)) over a.
+        tokens = keras.Input((1,), dtype="int32")
+        x = keras.layers.Embedding(3, 1, embeddings_initializer="ones")(tokens)
+        dense = keras.layers.Dense(1, "sigmoid", use_bias=False, kernel_initializer="ones")
+        model = keras.Model(tokens, dense(keras.layers.Flatten()(x)))
+        found = analysis.integrated_gradients(model, [[1]], np.array([1]))
+        expected = np.log(1 / (1 + np.exp(-1))) - np.log(0.5)
+        np.testing.assert_allclose(found, [[expected]], rtol=1e-5)

@@ -1,0 +1,178 @@
+"""A classifier of ids, asked again without some tokens of its texts."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+import numpy.typing as npt
+
+from keras_attnpool.analysis._probabilities import class_probabilities
+from keras_attnpool.analysis._token_rows import aligned_rows
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+# Batches of changed texts that are in memory at a time.
+_BATCHES = 256
+
+
+class Removal:
+    """Texts, the probability of a class for each, and what is left of it without some tokens.
+
+    Args:
+        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
+        ids: Integer array `(texts, time)`, 0 = padding.
+        owner: The public function, for the error text.
+        classes: Integer array `(texts,)`; `None` is the predicted class of each text.
+        replacement: `None` takes tokens out and closes the gap; an id is put in their place.
+        from_logits: Whether the model returns logits and not probabilities.
+        batch_size: Number of texts in one step.
+
+    Attributes:
+        used: Boolean array `(texts,)`, the texts that have a token. All others are left out of:
+        ids: The ids `(used, time)`.
+        tokens: Boolean array `(used, time)`.
+        sizes: Number of tokens `(used,)`.
+        classes: The class of each text `(used,)`.
+        full: float64 array `(used,)`, the probability of the class on the full text.
+    """
+
+    def __init__(
+        self,
+        model: keras.Model,
+        ids: Any,
+        owner: str,
+        *,
+        classes: Any = None,
+        replacement: int | None = None,
+        from_logits: bool = False,
+        batch_size: int = 32,
+    ) -> None:
+        self.owner = owner
+        self.model = model
+        self.replacement = replacement
+        self.from_logits = from_logits
+        self.batch_size = batch_size
+        ids = np.asarray(ids)
+        if ids.ndim != 2 or not np.issubdtype(ids.dtype, np.integer):
+            raise ValueError(
+                f"{owner} expects `ids` as integer array (batch, time). Received: shape "
+                f"{ids.shape}, dtype {ids.dtype}"
+            )
+        if not batch_size >= 1:
+            raise ValueError(
+                f"{owner} expects `batch_size` >= 1. Received: batch_size={batch_size}"
+            )
+        self.used: Flags = (ids != 0).any(axis=1)
+        if not self.used.any():
+            raise ValueError(
+                f"{owner} expects a text with a token. Received: {len(ids)} empty texts"
+            )
+        self.ids = ids[self.used]
+        self.tokens: Flags = self.ids != 0
+        self.sizes = self.tokens.sum(axis=1)
+        full = self._probabilities(self.ids)
+        self.classes = full.argmax(axis=1)
+        if classes is not None:
+            self.classes = checked_classes(classes, len(ids), full.shape[1], owner)[self.used]
+        self.full: Floats = full[np.arange(len(full)), self.classes]
+
+    def scores(self, weights: Any, name: str = "weights") -> Floats:
+        """One number a token, `(used, time)`, from what the user gave for all texts."""
+        lengths = [self.ids.shape[1]] * len(self.used)
+        return np.stack(aligned_rows(weights, lengths, self.owner, name))[self.used]
+
+    def places(self, scores: Floats, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        """The place of each token from the largest score to the smallest; padding comes last.
+
+        Equal scores are ordered at random: uniform weights must not mean "the first tokens".
+        """
+        ranked = np.lexsort((rng.random(scores.shape), -scores, ~self.tokens), axis=1)
+        places = np.empty_like(ranked)
+        np.put_along_axis(places, ranked, np.arange(scores.shape[1])[None], axis=1)
+        return places
+
+    def first(self, places: npt.NDArray[Any], share: float) -> Flags:
+        """The first tokens of each text by their places: `ceil(share * number)` of them."""
+        # A share such as 0.3 of 10 must not become 4 by rounding error.
+        number = np.ceil(share * self.sizes - 1e-9)
+        top: Flags = self.tokens & (places < number[:, None])
+        return top
+
+    def probability(self, gone: Flags, rows: npt.NDArray[Any] | None = None) -> Floats:
+        """The probability of the class without the tokens `gone`.
+
+        Args:
+            gone: Boolean array `(rows, time)`.
+            rows: The text that each row changes; all texts in order by default. Calls with other
+                numbers of rows then compile nothing anew: batches are filled up.
+        """
+        texts = np.arange(len(self.ids)) if rows is None else rows
+        found = []
+        size = self.batch_size * _BATCHES
+        for start in range(0, len(texts), size):
+            part = texts[start : start + size]
+            changed = self._without(part, gone[start : start + size])
+            if rows is not None:
+                changed = np.pad(changed, ((0, -len(part) % self.batch_size), (0, 0)), "edge")
+            found.append(self._probabilities(changed)[np.arange(len(part)), self.classes[part]])
+        return np.concatenate(found) if found else np.zeros(0)
+
+    def parts(self, count: int) -> Iterator[npt.NDArray[np.int64]]:
+        """The texts in runs of `count`."""
+        for start in range(0, len(self.ids), count):
+            yield np.arange(start, min(start + count, len(self.ids)))
+
+    def everywhere(self, values: npt.NDArray[Any]) -> Floats:
+        """Values of the used texts as values of all texts, NaN for those without a token."""
+        spread = np.full((len(self.used), *values.shape[1:]), np.nan)
+        spread[self.used] = values
+        return spread
+
+    def _without(self, texts: npt.NDArray[Any], gone: Flags) -> npt.NDArray[Any]:
+        ids, kept = self.ids[texts], self.tokens[texts] & ~gone
+        if self.replacement is not None:
+            return np.where(self.tokens[texts] & gone, self.replacement, ids)
+        closed = np.argsort(~kept, axis=1, kind="stable")
+        return np.take_along_axis(np.where(kept, ids, 0), closed, axis=1)
+
+    def _probabilities(self, texts: npt.NDArray[Any]) -> npt.NDArray[np.floating[Any]]:
+        outputs = self.model.predict(texts, batch_size=self.batch_size, verbose=0)
+        return class_probabilities(outputs, self.from_logits, self.owner)
+
+
+def checked_classes(classes: Any, rows: int, number: int, owner: str) -> npt.NDArray[np.int32]:
+    """Class indices `(rows,)`.
+
+    Raises:
+        ValueError: If they are no integers in [0, number), one a text.
+    """
+    classes = np.asarray(classes)
+    if classes.shape != (rows,) or not np.issubdtype(classes.dtype, np.integer):
+        raise ValueError(
+            f"{owner} expects `classes` as integer array ({rows},). Received: shape "
+            f"{classes.shape}, dtype {classes.dtype}"
+        )
+    if classes.min() < 0 or classes.max() >= number:
+        raise ValueError(
+            f"{owner} expects `classes` in [0, {number}). Received: from {classes.min()} to "
+            f"{classes.max()}"
+        )
+    return np.asarray(classes, np.int32)
+
+
+def checked_shares(shares: Sequence[float], owner: str, name: str, least: int) -> Floats:
+    """Increasing shares in [0, 1], at least `least` of them.
+
+    Raises:
+        ValueError: If they are not.
+    """
+    values = np.asarray(shares, np.float64)
+    within = values.ndim == 1 and len(values) >= least and values[0] >= 0 and values[-1] <= 1
+    if not within or not (np.diff(values) > 0).all():
+        number = {1: "", 2: "at least two "}[least]
+        raise ValueError(
+            f"{owner} expects {number}increasing `{name}` in [0, 1]. Received: "
+            f"{name}={list(np.ravel(values))}"
+        )
+    return values

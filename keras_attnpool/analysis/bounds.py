@@ -1,0 +1,200 @@
+"""AOPC between the bounds that a model sets it: comparable from model to model."""
+
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+import numpy.typing as npt
+
+from keras_attnpool.analysis._removal import Flags, Floats, Removal
+
+# Bounds that are no further apart are those of a prediction that no removal changes.
+APART = 1e-6
+
+
+class NormalizedAOPC(NamedTuple):
+    """What `normalized_aopc` returns: float64 arrays `(texts,)`, NaN where there is no value.
+
+    Attributes:
+        comprehensiveness: The AOPC of removing tokens from the largest weight down, 0 at the lower
+            and 1 at the upper bound. Large is good.
+        sufficiency: The same of removing them from the smallest weight up. Small is good.
+        lower: The lowest AOPC that any order of removal of this text was found to have.
+        upper: The highest one.
+
+    Example:
+
+    >>> import numpy as np
+    >>> from keras_attnpool.analysis import NormalizedAOPC
+    >>> found = NormalizedAOPC(*np.array([[0.9, np.nan], [0.1, np.nan], [-0.1, 0], [0.5, 0]]))
+    >>> float(np.nanmean(found.comprehensiveness))
+    0.9
+    """
+
+    comprehensiveness: Floats
+    sufficiency: Floats
+    lower: Floats
+    upper: Floats
+
+
+def normalized_aopc(
+    model: keras.Model,
+    ids: Any,
+    weights: Any,
+    *,
+    beam_size: int | None = 5,
+    classes: Any = None,
+    replacement: int | None = None,
+    seed: int = 0,
+    from_logits: bool = False,
+    batch_size: int = 32,
+    verbose: int = 0,
+) -> NormalizedAOPC:
+    """Computes AOPC relative to the lowest and the highest that each text allows.
+
+    Tokens are removed one after the other until none is left; AOPC is the mean drop of the class's
+    probability over these steps. How far it can go depends on the model and the text, so that plain
+    AOPC says more of the model than of the attribution. The bounds are those of the best orders
+    that a beam search finds. It goes over sets of removed tokens: of two orders that removed the
+    same tokens, the better one goes on.
+
+    A beam can miss the best order: a value outside of [0, 1] asks for a larger one.
+
+    Cost: for a text of n tokens about `beam_size * n ** 2` predictions (20 tokens, 5 beams:
+    2,000), and n for each of the two orders of the weights. `beam_size=None` tries all sets,
+    `2 ** n`: exact, for up to a dozen tokens.
+
+    Args:
+        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
+        ids: Integer array `(texts, time)`, 0 = padding.
+        weights: One row `(time,)` per text or `(texts, time)`, of any sign, one number for each
+            place of `ids`: see `reduce_scores`. Any array will do, also one of another library.
+        beam_size: Number of sets that each search goes on with, or `None` for all of them.
+        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
+        replacement: `None` takes tokens out and closes the gap; an id is put in their place.
+        seed: Seed of the order of equal weights.
+        from_logits: Whether the model returns logits and not probabilities.
+        batch_size: Number of texts in one step. The search fills large batches: 256 is quicker.
+        verbose: 0 or 1, whether there is a progress bar over the texts.
+
+    Returns:
+        `NormalizedAOPC`; NaN for texts without a token and for those that no removal changes
+        differently from another, such as texts of one token.
+
+    Raises:
+        ValueError: If shapes do not fit, the beam has no room, the model returns no finite
+            probabilities, or no text has a token.
+
+    Example:
+
+    ```python
+    import numpy as np
+    from keras_attnpool import analysis, models
+
+    model = models.LAMAEncoder(100, 2, num_heads=3)
+    ids = np.array([[4, 8, 15, 16], [23, 42, 0, 0]])
+    weights = analysis.reduce_scores(analysis.attention_scores(model, ids))
+    found = analysis.normalized_aopc(model, ids, weights)
+    assert (found.lower <= found.upper).all()
+    ```
+
+    Reference:
+        - Edin et al., 2025, Normalized AOPC: Fixing Misleading Faithfulness Metrics for Feature
+          Attributions Explainability
+    """
+    check_beam(beam_size, "normalized_aopc")
+    removal = Removal(
+        model,
+        ids,
+        "normalized_aopc",
+        classes=classes,
+        replacement=replacement,
+        from_logits=from_logits,
+        batch_size=batch_size,
+    )
+    places = removal.places(removal.scores(weights), np.random.default_rng(seed))
+    bar = keras.utils.Progbar(len(places), verbose=verbose, unit_name="text")
+    found = []
+    for texts in removal.parts(texts_at_once(removal, beam_size)):
+        bounds = aopc_bounds(removal, texts, beam_size)
+        found.append([*normalized(removal, texts, places, bounds), *bounds])
+        bar.add(len(texts))
+    joined = [np.concatenate(each) for each in zip(*found, strict=True)]
+    return NormalizedAOPC(*map(removal.everywhere, joined))
+
+
+def normalized(
+    removal: Removal, texts: npt.NDArray[Any], places: npt.NDArray[Any], bounds: Any
+) -> tuple[Floats, Floats]:
+    """Normalised comprehensiveness and sufficiency of some of the texts."""
+    lower, upper = bounds
+    room = np.where(upper - lower > APART, upper - lower, np.nan)
+    last = removal.sizes[:, None] - 1
+    rising = np.where(removal.tokens, last - places, places)
+    values = [(_aopc(removal, texts, order) - lower) / room for order in (places, rising)]
+    return values[0], values[1]
+
+
+def _aopc(removal: Removal, texts: npt.NDArray[Any], places: npt.NDArray[Any]) -> Floats:
+    """The mean drop over all steps of an order of removal."""
+    sizes = removal.sizes[texts]
+    rows = np.repeat(texts, sizes)
+    step = np.concatenate([np.arange(1, size + 1) for size in sizes])
+    gone = removal.tokens[rows] & (places[rows] < step[:, None])
+    drops = removal.full[rows] - removal.probability(gone, rows)
+    means: Floats = np.bincount(np.repeat(np.arange(len(texts)), sizes), drops) / sizes
+    return means
+
+
+def aopc_bounds(
+    removal: Removal, texts: npt.NDArray[Any], beam_size: int | None
+) -> tuple[Floats, Floats]:
+    """The lowest and the highest AOPC of some of the texts, by beam search."""
+    time = removal.tokens.shape[1]
+    start: tuple[Flags, Floats] = (np.zeros((1, time), bool), np.zeros(1))
+    # One beam looks for large sums of drops, the other for large sums of their negatives.
+    beams = {(text, sign): start for text in texts.tolist() for sign in (1, -1)}
+    for step in range(int(removal.sizes[texts].max())):
+        grown = {
+            key: _grown(*beam, removal.tokens[key[0]])
+            for key, beam in beams.items()
+            if step < removal.sizes[key[0]]
+        }
+        rows = np.repeat([text for text, _ in grown], [len(sums) for _, sums in grown.values()])
+        gone = np.concatenate([sets for sets, _ in grown.values()])
+        drops = removal.full[rows] - removal.probability(gone, rows)
+        at = 0
+        for key, (sets, sums) in grown.items():
+            reached = sums + key[1] * drops[at : at + len(sums)]
+            at += len(sums)
+            best = np.argsort(-reached, kind="stable")[:beam_size]
+            beams[key] = sets[best], reached[best]
+    lower, upper = (
+        np.array([sign * beams[text, sign][1][0] for text in texts.tolist()]) / removal.sizes[texts]
+        for sign in (-1, 1)
+    )
+    return lower, upper
+
+
+def _grown(sets: Flags, sums: Floats, tokens: Flags) -> tuple[Flags, Floats]:
+    """Each set with one more token, every one once, with the best sum that leads to it."""
+    parents, added = np.nonzero(tokens & ~sets)
+    larger = sets[parents]
+    larger[np.arange(len(added)), added] = True
+    distinct, where = np.unique(larger, axis=0, return_inverse=True)
+    best = np.full(len(distinct), -np.inf)
+    np.maximum.at(best, where.ravel(), sums[parents])
+    return distinct, best
+
+
+def texts_at_once(removal: Removal, beam_size: int | None) -> int:
+    """Number of texts whose searches go side by side: as many as memory easily has room for."""
+    beams = 1000 if beam_size is None else max(beam_size, 1)
+    room: int = 2**24 // (beams * int(removal.sizes.max()) * removal.ids.shape[1])
+    return max(1, min(removal.batch_size, room))
+
+
+def check_beam(beam_size: int | None, owner: str) -> None:
+    """Raises a ValueError if the beam has no room."""
+    if beam_size is not None and not beam_size >= 1:
+        raise ValueError(f"{owner} expects `beam_size` >= 1 or None. Received: {beam_size}")

@@ -1,0 +1,70 @@
+"""Measures by row and column, as a dict that prints as a table."""
+
+import html
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+class ScoreTable(dict[str, dict[str, float]]):
+    """A dict `{row: {column: number}}` that prints as a table.
+
+    Args:
+        rows: The numbers; NaN, or no entry, for what was not measured.
+        per_text: `{row: {column: float64 array (texts,)}}`, where the numbers are means over texts.
+
+    Example:
+
+    >>> from keras_attnpool.analysis import ScoreTable
+    >>> ScoreTable({"attention": {"tau": 0.25, "gini": 0.5}, "uniform": {"gini": 0.0}})
+               tau   gini
+    attention  0.250 0.500
+    uniform    -     0.000
+    """
+
+    def __init__(
+        self,
+        rows: dict[str, dict[str, float]],
+        per_text: dict[str, dict[str, npt.NDArray[np.float64]]] | None = None,
+    ) -> None:
+        super().__init__(rows)
+        self.per_text = per_text or {}
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, in the order in which rows name them."""
+        return list(dict.fromkeys(name for row in self.values() for name in row))
+
+    def __repr__(self) -> str:
+        lines = [["", *self.columns], *self._cells()]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        widths[0] += 1
+        return "\n".join(
+            " ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        )
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in ("", *self.columns))
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>"
+            for line in self._cells()
+        )
+        return (
+            f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>"
+        )
+
+    def _cells(self) -> list[list[str]]:
+        return [[name, *(_cell(row.get(c)) for c in self.columns)] for name, row in self.items()]
+
+
+def _cell(value: Any) -> str:
+    return "-" if value is None or np.isnan(value) else f"{value:.3f}"
+
+
+def mean_of(values: npt.NDArray[np.float64]) -> float:
+    """The mean of what is not NaN; NaN where nothing else is."""
+    kept = values[~np.isnan(values)]
+    return float(kept.mean()) if len(kept) else float("nan")
