@@ -73,9 +73,10 @@ def _per_text(weights: Any, mask: Any, measure: Any, owner: str) -> npt.NDArray[
 
 def _entropy(row: npt.NDArray[np.float64]) -> float:
     shares = row[row > 0] / row.sum()
-    return float(max(0.0, -(shares * np.log(shares)).sum() / np.log(len(row))))
+    found = -(shares * np.log(shares)).sum() / np.log(len(row))
+    return float(np.clip(found, 0, 1))
 
 
 def _gini(row: npt.NDArray[np.float64]) -> float:
     ranks = 2 * np.arange(1, len(row) + 1) - len(row) - 1
-    return float((ranks * np.sort(row)).sum() / (len(row) * row.sum()))
+    return float(max(0.0, (ranks * np.sort(row)).sum() / (len(row) * row.sum())))

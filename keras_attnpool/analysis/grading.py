@@ -137,7 +137,7 @@ def grade_attributions(
     if not isinstance(attributions, Mapping):
         attributions = {"attribution": attributions}
     scores = {name: removal.scores(given, str(name)) for name, given in attributions.items()}
-    scores.setdefault("uniform", np.zeros(removal.ids.shape))
+    scores.setdefault("uniform", removal.tokens / removal.sizes[:, None])
     rng = np.random.default_rng(seed)
     places = {name: removal.places(each, rng) for name, each in scores.items()}
     slopes = None
