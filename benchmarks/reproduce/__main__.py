@@ -3,14 +3,23 @@
 import argparse
 
 from benchmarks import devices
-from benchmarks.reproduce import book, comparison, generalized_pooling, hcan, lama, mpsan, sam
+from benchmarks.reproduce import (
+    book,
+    comparison,
+    explanations,
+    generalized_pooling,
+    hcan,
+    lama,
+    mpsan,
+    sam,
+)
 from benchmarks.reproduce.engine import data_at_hand, listed, reproduce, results_of, rows_of
 from benchmarks.reproduce.tasks import Options
 from benchmarks.reproduce.timing import take_turns
 
 PAPERS = {
     file.PAPER.name: file.PAPER
-    for file in (lama, hcan, mpsan, generalized_pooling, sam, comparison)
+    for file in (lama, hcan, mpsan, generalized_pooling, sam, comparison, explanations)
 }
 
 

@@ -1,8 +1,8 @@
 """What no paper has: every mechanism on one encoder, with the same data, budget and seeds.
 
 Word vectors, a bidirectional GRU of 50 units a direction, the mechanism, one hidden layer. Only the
-mechanism differs. A mechanism that returns a sequence is followed by the mean. On generated reviews
-the words that decide are known, so there the attention itself is scored as well.
+mechanism differs. A mechanism that returns a sequence is followed by the mean. Their attention is
+graded by `explanations`.
 """
 
 import functools
@@ -12,7 +12,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from benchmarks.reproduce import floors, tasks
+from benchmarks.reproduce import floors
 from benchmarks.reproduce.paper import Paper
 from benchmarks.reproduce.tasks import Data, Options, Parts, Task, adam, held_out, official
 from keras_attnpool import analysis, corpora, layers
@@ -22,8 +22,6 @@ DIM = 2 * UNITS
 HEADS = 5
 HIDDEN = 100
 DROPOUT = 0.2
-# Texts whose attention is scored.
-SCORED = 400
 
 # row: (makes the layer, what its scores look like or None). The layer is called "mechanism".
 POOLINGS: dict[str, tuple[Callable[..., Any], str | None]] = {
@@ -89,7 +87,7 @@ TASKS = {
 }
 
 
-def build(row: str, data: Data) -> keras.Model:
+def build(row: str, data: Data, encoder: bool = True) -> keras.Model:
     """Words, encoder, mechanism, classifier."""
     ids = keras.Input((None,), dtype="int32", name="tokens")
     steps = keras.layers.Embedding(
@@ -103,7 +101,8 @@ def build(row: str, data: Data) -> keras.Model:
     if row == WORDS:
         pooled = layers.MaskedAveragePooling1D()(steps)
     else:
-        steps = layers.BidirectionalGRU(UNITS)(steps)
+        if encoder:
+            steps = layers.BidirectionalGRU(UNITS)(steps)
         if row == KERAS:
             steps = keras.layers.MultiHeadAttention(HEADS, DIM // HEADS)(steps, steps)
         elif row in SEQUENCES:
@@ -119,32 +118,28 @@ def build(row: str, data: Data) -> keras.Model:
     return keras.Model(ids, x)
 
 
-def _attention(model: keras.Model, data: Data, layout: str | None) -> dict[str, float]:
-    """Mass and AUC on the words that decide, and the probability left when the top words go."""
-    if layout is None:
-        return {}
-    rationales, rows = data.sources[2].rationales, data.parts[2][0]["tokens"]
+def graded_texts(data: Data, longest: int, number: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Ids and rationales of the first test texts that have words that decide and others."""
+    golds = [np.asarray(gold) for gold in data.sources[2].rationales]
+    rows = data.parts[2][0]["tokens"]
     lengths = (rows != 0).sum(axis=1)
+    # A text that was cut has fewer ids than its rationale.
     fit = [
         index
-        for index, gold in enumerate(rationales)
-        if 0 < sum(gold) < len(gold) == lengths[index]
-    ][:SCORED]
-    ids = rows[fit, : lengths[fit].max()]
+        for index, gold in enumerate(golds)
+        if 0 < gold.sum() < len(gold) == lengths[index] <= longest
+    ][:number]
+    return rows[fit, : lengths[fit].max()], [golds[index] for index in fit]
+
+
+def weights_of(model: keras.Model, ids: np.ndarray, layout: str | None) -> np.ndarray:
+    """The mechanism's weights, one a word."""
     scores = analysis.attention_scores(model, ids, "mechanism", batch_size=50)
     scores = scores["token"] if isinstance(scores, dict) else scores
-    weights = analysis.reduce_scores(scores, layout=layout, mask=ids != 0)
-    gold = [np.asarray(rationales[i]) for i in fit]
-    curve = analysis.deletion_curve(model, ids, weights, num_random=2, batch_size=200)
-    figures = {
-        "test_rationale_mass": analysis.rationale_mass(weights, gold).mean,
-        "test_rationale_auc": analysis.rationale_auc(weights, gold).mean,
-        "test_deletion_gap": curve.random_area - curve.attended_area,
-    }
-    return {name: round(float(value), 5) for name, value in figures.items()}
+    return analysis.reduce_scores(scores, layout=layout, mask=ids != 0)
 
 
-class _Comparison(Paper):
+class Comparison(Paper):
     name, title = "comparison", "comparison"
     tasks = TASKS
 
@@ -164,21 +159,6 @@ class _Comparison(Paper):
     def build(self, dataset: str, row: str, data: Data, options: Options) -> keras.Model:
         return build(row, data)
 
-    def run(
-        self, dataset: str, row: str, data: Data, seed: int, options: Options
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Runs a row; of the reviews it also tells how well the attention finds what decides."""
-        built: list[keras.Model] = []
-
-        def make() -> keras.Model:
-            built.append(build(row, data))
-            return built[0]
-
-        result, facts = tasks.run(make, data, data.task, seed, options)
-        if data.sources[2].rationales is not None and row in MECHANISMS:
-            result |= _attention(built[0], data, MECHANISMS[row][1])
-        return result, facts
-
     def protocol(self, dataset: str) -> dict[str, Any]:
         vectors = "192 axes of MiniLM's word table, frozen"
         if TASKS[dataset].train_embeddings:
@@ -193,4 +173,4 @@ class _Comparison(Paper):
         }
 
 
-PAPER = _Comparison()
+PAPER = Comparison()

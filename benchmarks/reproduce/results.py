@@ -154,6 +154,11 @@ def unpacked(text: str, count: int) -> np.ndarray:
     return np.unpackbits(np.frombuffer(base64.b64decode(text), np.uint8))[:count].astype(bool)
 
 
+def packed_numbers(numbers: Any) -> str:
+    """Numbers as text, to three digits: what intervals over test items are drawn from."""
+    return base64.b64encode(np.asarray(numbers, "<f2").tobytes()).decode("ascii")
+
+
 def _alive(process: int) -> bool:
     """Whether a process of this machine is still there."""
     try:
