@@ -40,6 +40,8 @@ from keras_attnpool.analysis.rationale_scores import rationale_iou_f1 as rationa
 from keras_attnpool.analysis.rationale_scores import rationale_mass as rationale_mass
 from keras_attnpool.analysis.rationale_scores import rationale_token_f1 as rationale_token_f1
 from keras_attnpool.analysis.reduction import reduce_scores as reduce_scores
+from keras_attnpool.analysis.report import AttentionReport as AttentionReport
+from keras_attnpool.analysis.report import attention_report as attention_report
 from keras_attnpool.analysis.saliency import gradient_saliency as gradient_saliency
 from keras_attnpool.analysis.saliency import integrated_gradients as integrated_gradients
 from keras_attnpool.analysis.score_table import ScoreTable as ScoreTable

@@ -49,14 +49,14 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     ```
     """
     layers = layers_by_path(model, "attention_model")
-    wanted = _wanted(model, layers, layer)
+    wanted = wanted_layers(model, layers, layer)
 
     calls = dict.fromkeys(wanted, 0)
 
     def visit(path: str, called: Any, args: Any, kwargs: Any) -> tuple[Any, dict[str, list[Any]]]:
         if path not in wanted:
             return called(*args, **kwargs), {}
-        tensors, others = _split(called, args, kwargs)
+        tensors, others = split_arguments(called, args, kwargs)
         calls[path] += 1
         name = called.name if calls[path] == 1 else f"{called.name}_call_{calls[path]}"
         outputs, scores, floats = _WithScores(called, others, name)(tensors)
@@ -160,7 +160,7 @@ class _WithScores(keras.layers.Layer):  # type: ignore[misc]
         return None
 
 
-def _split(layer: Any, args: Any, kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def split_arguments(layer: Any, args: Any, kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """The arguments of a call by name: those that hold tensors, and the others."""
     signature = inspect.signature(layer.call)
     tensors: dict[str, Any] = {}
@@ -175,7 +175,7 @@ def _split(layer: Any, args: Any, kwargs: Any) -> tuple[dict[str, Any], dict[str
     return tensors, others
 
 
-def _wanted(model: keras.Model, layers: dict[str, Any], layer: Any) -> set[str]:
+def wanted_layers(model: keras.Model, layers: dict[str, Any], layer: Any) -> set[str]:
     """The paths of the layers whose weights are wanted."""
     able = {path: each for path, each in layers.items() if _has_scores(each)}
     listed = f"Layers with attention weights: {list(able) or 'none'}"

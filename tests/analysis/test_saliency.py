@@ -193,7 +193,7 @@ class TestIntegratedGradients:
             model, IDS, classes, steps=30, from_logits=True, batch_size=2
         )
         mask = ops.convert_to_tensor(IDS != 0)
-        vectors = embedding(IDS)
+        vectors = ops.convert_to_tensor(numpy(embedding(IDS)))
         ends = [
             numpy(ops.log_softmax(tail([x, mask], training=False)))[np.arange(5), classes]
             for x in (vectors, ops.zeros_like(vectors))

@@ -1,0 +1,44 @@
+"""A trained model with some of its weights in disorder, for a while."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_attnpool.analysis._graph import layers_by_path
+
+
+def weights_around(model: keras.Model, path: str, owner: str) -> tuple[list[Any], list[Any]]:
+    """The weights of the layer at `path`, and those of all layers in front of it.
+
+    In front is what the graph lists earlier; models that the layer is nested in are not.
+    """
+    layers = layers_by_path(model, owner)
+    before = list(layers)[: list(layers).index(path)]
+    pooling = list(layers[path].weights)
+    known = {id(weight) for weight in pooling}
+    encoder: dict[int, Any] = {}
+    for name in before:
+        if not path.startswith(f"{name}/"):
+            encoder |= {id(w): w for w in layers[name].weights if id(w) not in known}
+    return pooling, list(encoder.values())
+
+
+@contextmanager
+def shuffled(weights: list[Any], rng: np.random.Generator) -> Iterator[None]:
+    """Inside, the numbers of each weight stand in another order; what was learned is gone.
+
+    Their size and spread stay those of the trained model, so that nothing saturates. Whole numbers,
+    the states of random generators say, stay as they are.
+    """
+    weights = [w for w in weights if keras.backend.is_float_dtype(w.dtype)]
+    trained = [keras.ops.convert_to_numpy(weight.value) for weight in weights]
+    try:
+        for weight, values in zip(weights, trained, strict=True):
+            weight.assign(rng.permutation(values.ravel()).reshape(values.shape))
+        yield
+    finally:
+        for weight, values in zip(weights, trained, strict=True):
+            weight.assign(values)

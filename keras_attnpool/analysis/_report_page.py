@@ -1,0 +1,90 @@
+"""The page of an attention report."""
+
+import base64
+import io
+import os
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keras_attnpool.analysis._axes import plain_grid
+from keras_attnpool.analysis.html_heatmaps import heatmap_html, page
+from keras_attnpool.analysis.score_table import ScoreTable
+
+SHOWN = 6
+# Tests that keep the order of words have no place in the picture of what becomes of it.
+NO_ORDER = ("as it is", "uniform weights")
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    title: str,
+    grades: ScoreTable,
+    tests: ScoreTable,
+    tokens: list[list[str]] | None,
+    attributions: Mapping[str, npt.NDArray[Any]],
+    ids: npt.NDArray[Any],
+) -> Path:
+    """Writes tables, pictures and heat maps to one page, and returns its path."""
+    template = resources.files(__package__).joinpath("report_page.html").read_text("utf-8")
+    content = Template(template).substitute(
+        grades=grades._repr_html_(),
+        tests=tests._repr_html_(),
+        pictures=_pictures(tests, attributions, ids),
+        heat_maps=_heat_maps(tokens, attributions, ids),
+    )
+    path = Path(path)
+    path.write_text(page(title, content, lang="en"), encoding="utf-8", newline="\n")
+    return path
+
+
+def _heat_maps(
+    tokens: list[list[str]] | None,
+    attributions: Mapping[str, npt.NDArray[Any]],
+    ids: npt.NDArray[Any],
+) -> str:
+    if tokens is None:
+        return "<p class=note>No tokens were given to draw.</p>"
+    rows = [row for row in range(len(ids)) if tokens[row]][:SHOWN]
+    return "\n".join(
+        heatmap_html(tokens[row], values[row][ids[row] != 0], title=f"text {row}: {name}")
+        for row in rows
+        for name, values in attributions.items()
+    )
+
+
+def _pictures(
+    tests: ScoreTable, attributions: Mapping[str, npt.NDArray[Any]], ids: npt.NDArray[Any]
+) -> str:
+    """Two pictures as data, or nothing without matplotlib."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return ""
+    figures = [Figure(figsize=(6, 4), layout="constrained") for _ in range(2)]
+    ordered = {name: row["tau"] for name, row in tests.per_text.items() if name not in NO_ORDER}
+    ax = figures[0].subplots()
+    taus = [values[~np.isnan(values)] for values in ordered.values()]
+    ax.boxplot(taus, orientation="horizontal", tick_labels=list(ordered))
+    ax.invert_yaxis()
+    ax.set(xlabel="Kendall's tau with the attention as it is", xlim=(-1.05, 1.05))
+    plain_grid(ax, "x")
+    ax = figures[1].subplots()
+    names, values = zip(*attributions.items(), strict=True)
+    ax.plot(*(each[ids != 0] for each in values), ".", markersize=4, alpha=0.4)
+    ax.set(xlabel=f"{names[0]} of a token", ylabel=f"{names[1]}: probability lost")
+    plain_grid(ax)
+    alts = ("What becomes of the order of words", "Attention against effect, a point for each word")
+    return "".join(_image(*each) for each in zip(figures, alts, strict=True))
+
+
+def _image(figure: Any, alt: str) -> str:
+    with io.BytesIO() as file:
+        figure.savefig(file, format="png", dpi=150)
+        content = base64.b64encode(file.getvalue()).decode()
+    return f'<img alt="{alt}" src="data:image/png;base64,{content}">'

@@ -1,0 +1,117 @@
+"""A model whose pooling layer uses other attention weights than its own."""
+
+from typing import Any
+
+import keras
+import numpy as np
+import numpy.typing as npt
+from keras import ops
+
+from keras_attnpool.analysis._graph import rewire
+from keras_attnpool.analysis.scores import FLAG, split_arguments
+
+# The weighted sum of the inputs by the layout of the scores. A layer with another output, values
+# of its own say, is told by comparing.
+SUMS = {"bt": "bt,btd->bd", "bht": "bht,btd->bhd", "btd": "btd,btd->bd", "bhtd": "bhtd,btd->bhd"}
+SAME = 1e-3
+
+
+class Reweighting:
+    """Predicts with given weights in the place of those of a pooling layer.
+
+    Args:
+        model: A functional model with one input of ids.
+        path: The path of the pooling layer.
+        layout: The layout of its scores, see `reduce_scores`.
+        ids: Integer array `(texts, time)`.
+        batch_size: Number of texts in one step.
+
+    Attributes:
+        possible: Whether the layer's output is the weighted sum of its inputs, head after head. Of
+            other layers nobody knows what other weights would give.
+    """
+
+    def __init__(
+        self, model: keras.Model, path: str, layout: str, ids: npt.NDArray[Any], batch_size: int
+    ) -> None:
+        self.ids = ids
+        self.size = min(batch_size, len(ids))
+        self.possible = layout in SUMS
+        if not self.possible:
+            return
+        swap: _Swap | None = None
+
+        def visit(called: str, layer: Any, args: Any, kwargs: Any) -> Any:
+            nonlocal swap
+            if called != path:
+                return layer(*args, **kwargs), {}
+            tensors, others = split_arguments(layer, args, kwargs)
+            shape = (self.size, ids.shape[1])
+            swap = swap or _Swap(layer, others, layout, shape, next(iter(tensors)))
+            outputs, apart = swap(tensors)
+            return outputs, {"apart": [apart]}
+
+        self.model = rewire(model, visit)
+        self.swap: Any = swap
+        uniform = (ids != 0) / np.maximum((ids != 0).sum(axis=1, keepdims=True), 1)
+        self.possible = bool(self._run(uniform)[1].max() <= SAME)
+
+    def predict(self, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The model's outputs with weights `(texts, time)`, the same ones for every head."""
+        return self._run(weights)[0]
+
+    def _run(self, weights: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        outputs, apart = [], []
+        for start in range(0, len(self.ids), self.size):
+            rows = np.arange(start, start + self.size) % len(self.ids)  # the last one is filled up
+            self.swap.given.assign(weights[rows])
+            predictions, found = self.model.predict_on_batch(self.ids[rows])
+            outputs.append(np.asarray(predictions))
+            apart.append(np.asarray(found["apart"][0]))
+        count = len(self.ids)
+        return np.concatenate(outputs)[:count], np.concatenate(apart)[:count]
+
+
+class _Swap(keras.layers.Layer):  # type: ignore[misc]
+    """A pooling layer with weights given, and how far its own are from explaining its output."""
+
+    def __init__(
+        self, layer: Any, others: dict[str, Any], layout: str, shape: tuple[int, int], first: str
+    ) -> None:
+        super().__init__(dtype=layer.dtype_policy, autocast=False, name=layer.name)
+        self.supports_masking = True
+        self.layer = layer
+        self.others = others
+        self.layout = layout
+        self.first = first
+        self.given = self.add_weight(
+            name="given", shape=shape, initializer="zeros", trainable=False, dtype="float32"
+        )
+        self.built = True
+
+    def call(self, tensors: dict[str, Any]) -> Any:
+        outputs, scores = self.layer(**{**self.others, **tensors, FLAG: True})
+        values = ops.cast(tensors[self.first], "float32")
+        given = ops.cast(self.given.value, "float32")
+        shape = ops.shape(outputs)
+        own = self._sum(SUMS[self.layout], ops.cast(scores, "float32"), values)
+        own = ops.reshape(own, (shape[0], -1))
+        plain = ops.cast(ops.reshape(outputs, (shape[0], -1)), "float32")
+        if own.shape[1] != plain.shape[1]:
+            return outputs, ops.full((shape[0],), np.inf)
+        apart = ops.max(ops.abs(own - plain), axis=1) / (1e-6 + ops.max(ops.abs(plain), axis=1))
+        heads = 1 if "h" not in self.layout else scores.shape[1]
+        other = ops.tile(self._sum("bt,btd->bd", given, values), (1, heads))
+        return ops.cast(ops.reshape(other, shape), outputs.dtype), apart
+
+    def _sum(self, how: str, weights: Any, values: Any) -> Any:
+        # What padding holds is not multiplied by its weight of 0: it may be NaN.
+        kept = ops.expand_dims(ops.not_equal(self.given.value, 0), -1)
+        return ops.einsum(how, weights, ops.where(kept, values, 0.0))
+
+    def compute_output_spec(self, tensors: dict[str, Any]) -> Any:
+        outputs = self.layer.compute_output_spec(**{**self.others, **tensors})
+        return outputs, keras.KerasTensor((None,), "float32")
+
+    def compute_mask(self, *args: Any, **kwargs: Any) -> None:
+        return None

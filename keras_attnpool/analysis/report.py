@@ -1,0 +1,293 @@
+"""What a model's attention is worth: the tests of the literature, in one table and one page."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+import numpy.typing as npt
+
+from keras_attnpool.analysis._graph import layers_by_path
+from keras_attnpool.analysis._guided import guided_accuracy
+from keras_attnpool.analysis._probabilities import class_probabilities
+from keras_attnpool.analysis._randomizing import shuffled, weights_around
+from keras_attnpool.analysis._removal import Floats
+from keras_attnpool.analysis._report_page import write_report
+from keras_attnpool.analysis._reweighting import Reweighting
+from keras_attnpool.analysis._token_rows import checked_tokens
+from keras_attnpool.analysis.agreement import kendall_tau
+from keras_attnpool.analysis.grading import grade_attributions
+from keras_attnpool.analysis.occlusion import leave_one_out
+from keras_attnpool.analysis.reduction import LAYOUTS, reduce_scores
+from keras_attnpool.analysis.saliency import gradient_saliency
+from keras_attnpool.analysis.score_table import ScoreTable, mean_of
+from keras_attnpool.analysis.scores import attention_scores, wanted_layers
+
+OWNER = "attention_report"
+
+
+class AttentionReport(NamedTuple):
+    """What `attention_report` returns.
+
+    Attributes:
+        grades: `ScoreTable` of `grade_attributions`: attention beside leave-one-out and gradient x
+            input of the same model.
+        tests: `ScoreTable` with a row for each test, see `attention_report`.
+        weights: float32 array `(texts, time)`, the weights that were tested.
+        path: The page, or `None` if none was asked for.
+
+    Example:
+
+    >>> from keras_attnpool.analysis import AttentionReport, ScoreTable
+    >>> report = AttentionReport(ScoreTable({}), ScoreTable({"uniform": {"tau": 0.1}}), None, None)
+    >>> report.tests["uniform"]["tau"]
+    0.1
+    """
+
+    grades: ScoreTable
+    tests: ScoreTable
+    weights: npt.NDArray[np.float32]
+    path: Path | None
+
+
+def attention_report(
+    model: keras.Model,
+    ids: Any,
+    labels: Any = None,
+    *,
+    layer: Any = None,
+    layout: str | None = None,
+    others: Sequence[keras.Model] = (),
+    tokens: Sequence[Sequence[str]] | None = None,
+    rationales: Sequence[Any] | None = None,
+    beam_size: int | None = 1,
+    path: str | os.PathLike[str] | None = None,
+    title: str = "Can this attention be believed?",
+    seed: int = 0,
+    from_logits: bool = False,
+    batch_size: int = 32,
+    verbose: int = 1,
+) -> AttentionReport:
+    """Puts the attention weights of one layer to the tests of the literature.
+
+    The grades are those of `grade_attributions`. The tests are rows of a second table:
+
+    | row | what is changed | what it tells |
+    |---|---|---|
+    | `uniform weights` | the layer uses equal weights | the same classes: not needed |
+    | `shuffled weights` | its own, dealt out to other tokens | the same classes: it hangs on none |
+    | `weights of other 1` ... | those of `others[0]`, from another seed | see below |
+    | `other 1` ... | the whole model is `others[0]` | a low tau: the seed chose the weights |
+    | `random pooling` | the layer's weights are shuffled | a high tau: not what it learned |
+    | `random encoder` | those of all layers in front of it | the same |
+    | `random both` | both | the same |
+
+    Other weights that give the same classes are another explanation of the same prediction. The
+    columns: `tau`, Kendall's with the attention as it is; `overlap`, the weight that both share;
+    `same class`, the share of texts whose predicted class stays; `change`, half of the sum of
+    absolute changes of the probabilities; with `labels` also `accuracy`, and `guided accuracy`,
+    that of a bag of words on held-out texts whose mean is weighted by these weights, frozen. It is
+    above that of uniform weights where the weights tell what another model can use.
+
+    Weights can be changed where the layer's output is the weighted sum of its inputs. Of other
+    layers these rows hold no predictions.
+
+    Cost: that of `grade_attributions` and about ten predictions of all texts; with `labels`, ten
+    epochs of a small model for each row.
+
+    Args:
+        model: A functional or built Sequential classifier with one input of ids.
+        ids: Integer array `(texts, time)`, 0 = padding.
+        labels: `None`, or integer array `(texts,)`. Texts that the model was not trained on.
+        layer: The attention layer, its name or path, see `attention_scores`. Needed if the model
+            has several.
+        layout: The layout of its scores, see `reduce_scores`. Needed for weights a feature or a
+            query.
+        others: Models of the same kind from other seeds, with a layer of the same path.
+        tokens: `None`, or one list of strings per text, for the heat maps of the page.
+        rationales: `None`, or one boolean or 0/1 array per text, True = the token decides.
+        beam_size: Of the search of bounds, see `grade_attributions`; 0 leaves the bounds out.
+        path: Where to write an HTML page of tables, heat maps and, with the extra `plots`,
+            pictures. It loads nothing.
+        title: The page's title.
+        seed: Seed of what is shuffled, and of the order of equal weights.
+        from_logits: Whether the model returns logits and not probabilities.
+        batch_size: Number of texts in one step.
+        verbose: 0 or 1, whether there is a progress bar over the texts.
+
+    Returns:
+        `AttentionReport`. The model comes out as it went in.
+
+    Raises:
+        ValueError: If the model has no such layer or several, its scores are no single array, or
+            shapes do not fit.
+
+    Example:
+
+    ```python
+    import numpy as np
+    from keras_attnpool import analysis, models
+
+    model, other = (models.SAN(100, 2, num_heads=2, embedding_dim=8) for _ in range(2))
+    ids = np.array([[4, 8, 15, 16], [23, 42, 0, 0]])
+    report = analysis.attention_report(model, ids, others=[other], verbose=0)
+    assert "uniform weights" in report.tests and "attention" in report.grades
+    ```
+
+    Reference:
+        - Jain and Wallace, 2019, Attention is not Explanation
+        - Wiegreffe and Pinter, 2019, Attention is not not Explanation
+        - Adebayo et al., 2018, Sanity Checks for Saliency Maps
+    """
+    ids = np.asarray(ids)
+    if tokens is not None:
+        tokens = _checked_words(tokens, ids)
+    at = _only_path(model, layer)
+    weights, predictions, layout = _attention(model, ids, at, layout, batch_size)
+    effects = leave_one_out(model, ids, from_logits=from_logits, batch_size=batch_size)
+    slopes = gradient_saliency(model, ids, from_logits=from_logits, batch_size=batch_size)
+    grades = grade_attributions(
+        model,
+        ids,
+        {"attention": weights, "leave-one-out": effects, "gradient": slopes},
+        rationales,
+        beam_size=beam_size,
+        seed=seed,
+        from_logits=from_logits,
+        batch_size=batch_size,
+        verbose=verbose,
+    )
+    tests = _Tests(ids, weights, predictions, labels, from_logits)
+    tests.add("as it is", weights, predictions)
+    rng = np.random.default_rng(seed)
+    swap = Reweighting(model, at, layout, ids, batch_size)
+
+    def reweighted(name: str, given: npt.NDArray[Any]) -> None:
+        tests.add(name, given, swap.predict(given) if swap.possible else None)
+
+    mask = ids != 0
+    reweighted("uniform weights", mask / np.maximum(mask.sum(axis=1, keepdims=True), 1))
+    reweighted("shuffled weights", _dealt_out(weights, mask, rng))
+    for number, other in enumerate(others, 1):
+        theirs, answers, _ = _attention(other, ids, at, layout, batch_size)
+        reweighted(f"weights of other {number}", theirs)
+        tests.add(f"other {number}", theirs, answers)
+    pooling, encoder = weights_around(model, at, OWNER)
+    for name, disordered in (
+        ("pooling", pooling),
+        ("encoder", encoder),
+        ("both", pooling + encoder),
+    ):
+        with shuffled(disordered, rng):
+            found, answers, _ = _attention(model, ids, at, layout, batch_size)
+        tests.add(f"random {name}", found, answers)
+    table = ScoreTable(tests.rows, tests.per_text)
+    if path is not None:
+        path = write_report(
+            path,
+            title,
+            grades,
+            table,
+            tokens,
+            {"attention": weights, "leave-one-out": effects},
+            ids,
+        )
+    return AttentionReport(grades, table, weights, path)
+
+
+class _Tests:
+    """The rows of the table of tests, each against the attention as it is."""
+
+    def __init__(
+        self,
+        ids: npt.NDArray[Any],
+        weights: npt.NDArray[Any],
+        predictions: npt.NDArray[Any],
+        labels: Any,
+        from_logits: bool,
+    ) -> None:
+        self.ids, self.weights, self.from_logits = ids, weights, from_logits
+        self.mask = ids != 0
+        self.labels = None if labels is None else np.asarray(labels)
+        self.before = class_probabilities(predictions, from_logits, OWNER)
+        if self.labels is not None and self.labels.shape != (len(ids),):
+            raise ValueError(
+                f"{OWNER} expects `labels` of shape ({len(ids)},), one a text. Received: "
+                f"{self.labels.shape}"
+            )
+        self.rows: dict[str, dict[str, float]] = {}
+        self.per_text: dict[str, dict[str, Floats]] = {}
+
+    def add(self, name: str, weights: npt.NDArray[Any], predictions: Any) -> None:
+        found: dict[str, Floats] = {
+            "tau": kendall_tau(weights, self.weights, self.mask),
+            "overlap": np.minimum(_scaled(weights), _scaled(self.weights)).sum(axis=1),
+        }
+        if predictions is not None:
+            after = class_probabilities(predictions, self.from_logits, OWNER)
+            classes = after.argmax(axis=1)
+            found["same class"] = (classes == self.before.argmax(axis=1)).astype(np.float64)
+            found["change"] = np.abs(after - self.before).sum(axis=1) / 2
+            if self.labels is not None:
+                found["accuracy"] = (classes == self.labels).astype(np.float64)
+        self.per_text[name] = found
+        self.rows[name] = {column: mean_of(values) for column, values in found.items()}
+        if self.labels is not None:
+            self.rows[name]["guided accuracy"] = guided_accuracy(
+                self.ids, _scaled(weights), self.labels, self.before.shape[1]
+            )
+
+
+def _scaled(weights: npt.NDArray[Any]) -> Floats:
+    """Weights whose sum is 1, or 0 for a text without weight."""
+    total = weights.sum(axis=1, keepdims=True, dtype=np.float64)
+    return np.asarray(weights / np.where(total == 0, 1, total))
+
+
+def _dealt_out(
+    weights: npt.NDArray[Any], mask: npt.NDArray[np.bool_], rng: np.random.Generator
+) -> npt.NDArray[Any]:
+    """The weights of each text, given to its tokens in another order."""
+    dealt = weights.copy()
+    for row, kept in zip(dealt, mask, strict=True):
+        row[kept] = rng.permutation(row[kept])
+    return dealt
+
+
+def _only_path(model: keras.Model, layer: Any) -> str:
+    paths = wanted_layers(model, layers_by_path(model, OWNER), layer)
+    if len(paths) != 1:
+        raise ValueError(
+            f"{OWNER} tests one attention layer: give `layer`, one of {sorted(paths)}. Received: "
+            f"layer={layer!r}"
+        )
+    return next(iter(paths))
+
+
+def _attention(
+    model: keras.Model, ids: npt.NDArray[Any], path: str, layout: str | None, batch_size: int
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[Any], str]:
+    """The weights, one a token, the predictions and the layout of the scores."""
+    scores, predictions = attention_scores(
+        model, ids, path, batch_size=batch_size, return_predictions=True
+    )
+    if not isinstance(scores, np.ndarray):
+        raise ValueError(
+            f"{OWNER} expects a layer with one array of scores, called once. Received: layer "
+            f"'{path}' with a {type(scores).__name__}"
+        )
+    layout = layout or LAYOUTS.get(scores.ndim, "")
+    return reduce_scores(scores, layout=layout or None, mask=ids != 0), predictions, layout
+
+
+def _checked_words(tokens: Any, ids: npt.NDArray[Any]) -> list[list[str]]:
+    words = checked_tokens(tokens, OWNER)
+    sizes = (ids != 0).sum(axis=1).tolist()
+    if [len(row) for row in words] != sizes:
+        raise ValueError(
+            f"{OWNER} expects `tokens` with one string for each id that is not 0. Received: "
+            f"{len(words)} texts of other lengths than the {len(ids)} of `ids`"
+        )
+    return words
