@@ -31,7 +31,7 @@ def filled(docstring: str, common: Iterable[str], **signatures: Callable[..., ob
     Returns:
         The docstring with all its sections in the usual order.
     """
-    every = [_sections(each) for each in (docstring, *common)]
+    every = [sections_of(each) for each in (docstring, *common)]
     sections: dict[str, str] = {}
     for each in reversed(every):
         sections |= each
@@ -50,7 +50,7 @@ def filled(docstring: str, common: Iterable[str], **signatures: Callable[..., ob
     return "\n\n".join([text, *parts]) + "\n"
 
 
-def _sections(docstring: str) -> dict[str, str]:
+def sections_of(docstring: str) -> dict[str, str]:
     """The sections of a docstring by their titles; under "" what stands in front of them."""
     text, *rest = TITLE.split(inspect.cleandoc(docstring))
     titled = zip(rest[::2], rest[1::2], strict=True)

@@ -11,10 +11,12 @@ import textwrap
 
 import griffe
 
-from keras_attnpool import layers
+from keras_attnpool import layers, models
 
 TITLES = ("Call arguments", "Input shape", "Output shape", "Example", "Reference")
 SECTION = re.compile(rf"^(?P<title>{'|'.join(TITLES)}):\n(?P<body>(?:(?: +.*)?(?:\n|\Z))*)", re.M)
+# What the docstrings of these have in common is filled in when Python makes class or function.
+ROOMS = {room.__name__: room for room in (layers, models)}
 ENTRY = re.compile(r"^(\w+): ", re.M)
 
 
@@ -54,7 +56,7 @@ class KerasDocstrings(griffe.Extension):
         """Called for every module, class, function and attribute."""
         if obj.docstring:
             text = obj.docstring.value
-            if obj.is_class and obj.path.startswith("keras_attnpool.layers."):
-                # What layers have in common is filled in when the class is made.
-                text = inspect.getdoc(getattr(layers, obj.name, None)) or text
+            room = ROOMS.get(".".join(obj.path.split(".")[:2]))
+            if room is not None:
+                text = inspect.getdoc(getattr(room, obj.name, None)) or text
             obj.docstring.value = with_fences(with_titles(text))

@@ -89,19 +89,10 @@ class CheckedMask(keras.layers.Layer):  # type: ignore[misc]
 
 
 def embed_tokens(given: dict[str, Any], mask_zero: bool = True) -> tuple[Tensor, Tensor]:
-    """Token ids `(batch, time)`, 0 = padding, and their embeddings.
+    """Symbolic token ids `(batch, time)`, 0 = padding, and their embeddings `(batch, time, dim)`.
 
-    Args:
-        given: The arguments of a builder: `vocabulary_size`, `embedding_dim`, `embeddings`,
-            `trainable_embeddings`. The matrix is set once the layer is built, so that it is not
-            part of the config.
-        mask_zero: Whether the embeddings carry the Keras mask "id is not 0".
-
-    Returns:
-        The symbolic ids and the symbolic embeddings `(batch, time, dim)`.
-
-    Raises:
-        ValueError: If the matrix does not have `vocabulary_size` rows.
+    `given` are the arguments of a builder. With `mask_zero` the embeddings carry the Keras mask "id
+    is not 0".
     """
     size, dim, matrix = (given[k] for k in ("vocabulary_size", "embedding_dim", "embeddings"))
     if matrix is not None:
@@ -119,16 +110,15 @@ def embed_tokens(given: dict[str, Any], mask_zero: bool = True) -> tuple[Tensor,
     )
     embedded = layer(tokens)
     if matrix is not None:
+        # Set once the layer is built, so that it is no part of the config.
         layer.set_weights([matrix])
     return tokens, embedded
 
 
 def embed_and_mask(given: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
-    """`embed_tokens` for layers that know no Keras mask.
+    """`embed_tokens`, and the mask "id is not 0", for layers that know no Keras mask.
 
-    Returns:
-        The ids; their embeddings, zeros at padding whatever row 0 of the matrix holds; and the mask
-        "id is not 0".
+    The embeddings are zeros at padding, whatever row 0 of the matrix holds.
     """
     tokens, embedded = embed_tokens(given, mask_zero=False)
     mask = keras.ops.not_equal(tokens, 0)
@@ -136,14 +126,9 @@ def embed_and_mask(given: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def embed_words_and_characters(given: dict[str, Any]) -> tuple[Any, Tensor]:
-    """`embed_tokens`, joined to what a convolution makes of the words' characters.
+    """`embed_tokens`, joined to what a `CharacterEmbedding` makes of the words' characters.
 
-    Args:
-        given: The arguments of a builder. Without `num_characters` words stand alone; `char_dim`,
-            `char_filters` and `char_kernel_sizes` are those of `CharacterEmbedding`.
-
-    Returns:
-        The symbolic ids, of the words or `[words, characters]`, and the vectors.
+    The ids are those of the words, or `[words, characters]` where `num_characters` is given.
     """
     tokens, embedded = embed_tokens(given)
     if given["num_characters"] is None:
@@ -193,23 +178,8 @@ def encode_tokens(
 ) -> tuple[Any, Tensor, Tensor | None]:
     """Symbolic inputs of a token encoder, the states that it makes of them, and their mask.
 
-    Args:
-        backbone: A `keras.Model` to `(batch, time, dim)`, or to a dictionary that holds this as
-            `"sequence_output"`, as KerasHub's backbones are; or an integer, the `dim` of token
-            features that come precomputed.
-        sequence_length: Steps of every text, or `None` where that is left open.
-        trainable: Whether the backbone is trained. Otherwise it runs in inference mode, without
-            dropout.
-
-    Returns:
-        The inputs in the structure of the backbone's, for features a dictionary of `"features"`
-        `(batch, time, dim)` and `"padding_mask"` `(batch, time)`; the states
-        `(batch, time, dim)`; and the mask: the input `"padding_mask"` or `"attention_mask"` if
-        there is one, else "id is not 0" where a single integer tensor comes in, else `None`, where
-        the states may carry a Keras mask.
-
-    Raises:
-        ValueError: If the backbone returns no states, or nothing tells which ids are padding.
+    The arguments are those of the builders. The mask is `None` where the states may carry a Keras
+    mask.
     """
     if isinstance(backbone, int):
         features = keras.Input((sequence_length, backbone), name="features")
@@ -252,15 +222,7 @@ def _padding_mask(backbone: keras.Model, inputs: Any, states: Tensor) -> Tensor 
 
 
 def tokens_or_backbone(given: dict[str, Any]) -> tuple[Any, Tensor, Tensor | None]:
-    """Inputs, states and mask of embedded tokens or of a backbone, whichever is asked for.
-
-    Returns:
-        Those of `encode_tokens`, or those of `embed_and_mask`.
-
-    Raises:
-        ValueError: Unless exactly one of `vocabulary_size` and `backbone` is given, and no
-            `embeddings` beside a backbone.
-    """
+    """`encode_tokens` where a builder was given a backbone, else `embed_and_mask`."""
     size, backbone, matrix = (given[k] for k in ("vocabulary_size", "backbone", "embeddings"))
     if (size is None) == (backbone is None):
         raise Refused(
@@ -304,19 +266,13 @@ def classifier(
     """The model: an optional hidden layer with dropout behind the vector, then one unit a class.
 
     Args:
-        given: The arguments of a builder: `num_classes`, `hidden_units`, `dropout`,
-            `classifier_activation`, `name`. The share `dropout` of the hidden layer, of the vector
-            when there is none, is dropped in training.
+        given: The arguments of a builder.
         inputs: Symbolic inputs.
         vector: Symbolic `(batch, dim)`.
         activation: Activation of the hidden layer.
-        shortcut: Whether a first hidden layer stands before it, which reads the vector beside that
-            one's output: the classifier of the generalized pooling paper.
+        shortcut: Whether a further hidden layer stands before it, whose output it reads beside the
+            vector: the classifier of the generalized pooling paper.
         drops_vector: Whether dropout is also on the vector in front of a hidden layer.
-
-    Raises:
-        ValueError: If two weights have one path. Keras keeps PyTorch's parameters by the paths of
-            weights: of two with one path, the optimizer would never clear the gradients of one.
     """
     units, dropout = given["hidden_units"], given["dropout"]
     dense, drop = keras.layers.Dense, keras.layers.Dropout
@@ -339,6 +295,8 @@ def classifier(
         name="classifier",
     )(vector)
     model = keras.Model(inputs, outputs, name=given["name"])
+    # Keras keeps PyTorch's parameters by the paths of weights: of two with one path, the optimizer
+    # would never clear the gradients of one.
     paths = [weight.path for weight in model.weights]
     twice = sorted({path for path in paths if paths.count(path) > 1})
     if twice:

@@ -35,22 +35,6 @@ def AttentionBiLSTM(
         merge_mode: `"sum"` adds the states of the two directions, as Zhou et al. do; `"concat"`
             joins them.
         num_layers: Number of BiLSTMs (Zhou et al.: 1; SAM's paper: 2).
-        dropout: Share of the states in front of the attention and of the pooled vector dropped in
-            training.
-
-    Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, or from the
-        backbone's inputs, to float32 scores `(batch, num_classes)`; not compiled. The attention is
-        named `pooling`.
-
-    Example:
-
-    ```python
-    import keras_attnpool
-
-    model = keras_attnpool.models.AttentionBiLSTM(vocabulary_size=1000, num_classes=5)
-    assert model.output_shape == (None, 5)
-    ```
 
     Reference:
         - Zhou et al., 2016, Attention-Based Bidirectional LSTM Networks for Relation

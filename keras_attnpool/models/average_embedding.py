@@ -24,15 +24,6 @@ def AverageEmbedding(
 ) -> keras.Model:
     """Builds the AVG baseline: the mean of the text's word embeddings and an MLP.
 
-    Example:
-
-    ```python
-    import keras_attnpool
-
-    model = keras_attnpool.models.AverageEmbedding(vocabulary_size=1000, num_classes=3)
-    assert model.output_shape == (None, 3)
-    ```
-
     Reference:
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, section 4.2

@@ -40,11 +40,6 @@ def BackboneClassifier(
         dropout: Share of the hidden layer (of the pooled vector when there is none) dropped in
             training.
 
-    Returns:
-        A functional `keras.Model` from the backbone's inputs, for features a dictionary of
-        `"features"` `(batch, time, dim)` and `"padding_mask"` `(batch, time)`, to float32 scores
-        `(batch, num_classes)`; not compiled.
-
     Example:
 
     ```python

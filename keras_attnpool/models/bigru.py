@@ -31,15 +31,6 @@ def BiGRU(
         pooling: `"max"` (the paper's), `"mean"` or `"last"`. `"last"` is each direction's final
             state: the forward one's at the last kept token, the backward one's at the first.
 
-    Example:
-
-    ```python
-    import keras_attnpool
-
-    model = keras_attnpool.models.BiGRU(vocabulary_size=1000, num_classes=3, pooling="mean")
-    assert model.output_shape == (None, 3)
-    ```
-
     Reference:
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, section 4.2

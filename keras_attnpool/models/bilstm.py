@@ -96,20 +96,10 @@ def BiLSTM(
             `"multi_dim"` (`MultiDimAttentionPooling`: the Bi-LSTM self-attention that DiSAN and
             MPSAN compare with).
         num_heads: Heads of `"self_attention"`.
-        hidden_dim: Size of the hidden layer in front of the scores of `"self_attention"`.
         attention_regularizer: Penalty on the weights of `"self_attention"`, for instance
             `AttentionOrthogonality`.
         hidden_units: Units of each of the classifier's two hidden layers.
         dropout: Dropout of both hidden layers.
-
-    Example:
-
-    ```python
-    import keras_attnpool
-
-    model = keras_attnpool.models.BiLSTM(vocabulary_size=1000, num_classes=3, pooling="mean")
-    assert model.output_shape == (None, 3)
-    ```
 
     Reference:
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, tables 1-3

@@ -44,15 +44,6 @@ def DiSAN(
         dropout: Share dropped in training of what goes into the kernels of the attentions and of
             the classifier.
 
-    Example:
-
-    ```python
-    import keras_attnpool
-
-    model = keras_attnpool.models.DiSAN(vocabulary_size=1000, num_classes=5)
-    assert model.output_shape == (None, 5)
-    ```
-
     Reference:
         - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language
           Understanding
@@ -60,7 +51,7 @@ def DiSAN(
     return _bidirectional(locals(), DirectionalSelfAttention)
 
 
-@builder()
+@builder(like=DiSAN)
 def BiBloSAN(
     vocabulary_size: int | None,
     num_classes: int,
@@ -83,21 +74,8 @@ def BiBloSAN(
     """Builds Bi-BloSAN: block self-attention of both directions, multi-dimensional attention.
 
     Args:
-        units: Size of the attention of one direction.
         block_length: Tokens of a block; `None`: from each text's own length, see
             `BlockSelfAttention`.
-        activation: Activation of the attentions and of the pooling.
-        dropout: Share dropped in training of what goes into the kernels of the attentions and of
-            the classifier.
-
-    Example:
-
-    ```python
-    import keras_attnpool
-
-    model = keras_attnpool.models.BiBloSAN(vocabulary_size=1000, num_classes=5)
-    assert model.output_shape == (None, 5)
-    ```
 
     Reference:
         - Shen et al., 2018, Bi-Directional Block Self-Attention for Fast and Memory-Efficient

@@ -50,8 +50,6 @@ def GeneralizedPoolingClassifier(
 
     Args:
         num_heads: Number of attention heads, the paper's I.
-        hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
-        per_feature: Whether each feature has weights of its own; else a head has one a step.
         embedding_dropout: Share of the embeddings dropped in training (the released code has 0.5,
             the paper does not mention it).
         num_layers: Number of stacked BiLSTMs; the paper has 1 for texts, 3 for pairs.
@@ -82,6 +80,7 @@ def GeneralizedPoolingClassifier(
 
 
 @builder(
+    like=GeneralizedPoolingClassifier,
     old_names=("attention_dim", "scalar"),
     pooling=("generalized", *POOLINGS),
     shortcut=SHORTCUTS,
@@ -131,16 +130,8 @@ def GeneralizedPoolingPair(
         num_classes: Number of classes, or of points on the scale.
         pooling: `"generalized"`, or one of the baselines `"max"`, `"mean"`, `"last"`,
             `"self_attention"` and `"multi_dim"` as in `BiLSTM`.
-        num_heads: Number of attention heads, the paper's I.
-        hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
-        per_feature: Whether each feature has weights of its own; else a head has one a step.
         trainable_embeddings: Whether the word embeddings are trained; the paper keeps pre-trained
             ones fixed for pairs.
-        kernel_regularizer: Penalty on the kernels of the scores (eq. 7).
-        attention_regularizer: Penalty on the attention weights (eq. 8).
-        embedding_regularizer: Penalty on the heads' vectors (eq. 9).
-        hidden_units: Units of each of the classifier's two hidden layers.
-        dropout: Dropout of both hidden layers.
 
     Returns:
         A functional `keras.Model` from the list of the two sentences' int32 ids `(batch, time)`,

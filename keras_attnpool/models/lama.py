@@ -98,7 +98,7 @@ def LAMA(
     return classifier(locals(), tokens, vector)
 
 
-@builder(context=CONTEXTS)
+@builder(like=LAMA, context=CONTEXTS)
 def LAMAEncoder(
     vocabulary_size: int,
     num_classes: int,
@@ -127,23 +127,7 @@ def LAMAEncoder(
     and nothing is sequential.
 
     Args:
-        rank: Rank of each head's bilinear form.
         context: `"embeddings"` or `"mean"` (here the same), or `"learned"`.
-        use_hidden: Whether the scores see the tokens through a hidden layer (eq. 7).
-        l2_normalize: Whether scores are normalised over the heads.
-        learn_scale: Whether each head learns a scale of its scores (our addition).
-        scale_initializer: Initializer of that scale.
-        attention_regularizer: Penalty on the attention weights (19a).
-        embedding_regularizer: Penalty on the heads' vectors (19b).
-
-    Example:
-
-    ```python
-    import keras_attnpool
-
-    model = keras_attnpool.models.LAMAEncoder(vocabulary_size=1000, num_classes=3)
-    assert model.output_shape == (None, 3)
-    ```
 
     Reference:
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning

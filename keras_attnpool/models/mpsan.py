@@ -107,7 +107,13 @@ def MPSAN(
     return classifier(locals(), tokens, vector, "elu", drops_vector=True)
 
 
-@builder(old_names=("multi_dim",), positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS)
+@builder(
+    like=MPSAN,
+    old_names=("multi_dim",),
+    positions=POSITION_LISTS,
+    fusion=FUSIONS,
+    pooling=POOLINGS,
+)
 def MPSANPair(
     vocabulary_size: int,
     num_classes: int = 5,
@@ -136,10 +142,6 @@ def MPSANPair(
 
     Args:
         num_classes: Number of points on the scale, or of classes.
-        positions: The positional masks of each self-attention, see `PositionalSelfAttention`.
-        fusion: `"position"`, `"gate"`, or `None`, as in `MPSAN`.
-        pooling: `"multi_dim"` or `"mean"`.
-        embedding_dim: Size of the embeddings, and of the attentions, when no matrix is given.
         dropout: As in `MPSAN` (the paper's 0.55 for this task is what its code keeps).
         kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling; the paper has
             an L2 of 5e-4 for this task.

@@ -40,15 +40,6 @@ def MultiHeadSAN(
         ImportError: If `keras-hub` is not installed.
         ValueError: For a matrix that does not fit the vocabulary, or fewer than 2 classes.
 
-    Example:
-
-    ```python
-    import keras_attnpool
-
-    model = keras_attnpool.models.MultiHeadSAN(vocabulary_size=1000, num_classes=5)
-    assert model.output_shape == (None, 5)
-    ```
-
     Reference:
         - Vaswani et al., 2017, Attention Is All You Need
         - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,

@@ -55,13 +55,6 @@ def SAM(
         reduction: What the sizes of the hidden layers are divided by.
         hidden_dim: Hidden units of the tokens' network; `None` leaves it to `mode`.
         num_layers: Number of BiLSTMs; 0 puts the attention on the backbone itself.
-        dropout: Share of the states in front of the attention and of the pooled vector dropped in
-            training.
-
-    Returns:
-        A functional `keras.Model` from the backbone's inputs, for features a dictionary of
-        `"features"` `(batch, time, dim)` and `"padding_mask"` `(batch, time)`, to float32 scores
-        `(batch, num_classes)`; not compiled. The attention is named `attention`.
 
     Example:
 

@@ -33,18 +33,8 @@ def SAN(
 
     Args:
         num_heads: Number of attention heads, the paper's r.
-        hidden_dim: Size of the hidden layer of the attention, the paper's d_a.
         attention_regularizer: Penalty on the attention weights; the paper's is
             `AttentionOrthogonality`.
-
-    Example:
-
-    ```python
-    import keras_attnpool
-
-    model = keras_attnpool.models.SAN(vocabulary_size=1000, num_classes=3, num_heads=4)
-    assert model.output_shape == (None, 3)
-    ```
 
     Reference:
         - Lin et al., 2017, A Structured Self-Attentive Sentence Embedding

@@ -36,15 +36,6 @@ def TextCNN(
         filters: Filters of each width.
         kernel_sizes: Widths of the windows, in tokens.
 
-    Example:
-
-    ```python
-    import keras_attnpool
-
-    model = keras_attnpool.models.TextCNN(vocabulary_size=1000, num_classes=3)
-    assert model.output_shape == (None, 3)
-    ```
-
     Reference:
         - Kim, 2014, Convolutional Neural Networks for Sentence Classification
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
