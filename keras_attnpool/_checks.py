@@ -155,6 +155,7 @@ NAME = Kind(
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(("vocabulary_size", "embedding_dim", "num_characters", "char_dim"), SIZE),
     **dict.fromkeys(("num_heads", "rank", "key_dim", "hidden_dim", "attention_dim"), SIZE),
+    "num_queries": SIZE,
     **dict.fromkeys(("units", "gru_units", "lstm_units", "hidden_units", "feedforward_dim"), SIZE),
     **dict.fromkeys(("filters", "char_filters", "kernel_size", "num_layers", "reduction"), SIZE),
     **dict.fromkeys(("max_length", "max_words", "max_sentences", "sequence_length"), SIZE),
@@ -163,7 +164,8 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("parallel", "value_conv", "use_hidden", "l2_normalize", "scalar"), FLAG),
     **dict.fromkeys(("learn_scale", "multi_dim", "rescale_scores", "layer_norm"), FLAG),
     **dict.fromkeys(("use_bias", "unit_forget_bias", "bidirectional", "per_feature"), FLAG),
-    **dict.fromkeys(("flatten", "pooled", "keepdims"), FLAG),
+    **dict.fromkeys(("flatten", "pooled", "keepdims", "gated"), FLAG),
+    **dict.fromkeys(("residual", "normalize_first"), FLAG),
     **dict.fromkeys(("dropout", "attention_dropout", "embedding_dropout"), SHARE),
     **dict.fromkeys(("classifier_dropout",), SHARE),
     **dict.fromkeys(("kernel_sizes", "char_kernel_sizes"), SIZES),
@@ -174,6 +176,7 @@ KINDS: dict[str, Kind] = {
     "seed": SEED,
     "merge_mode": one_of(("concat", "sum")),
     "direction": one_of(("forward", "backward")),
+    "normalizer": one_of(("softmax", "sparsemax", "entmax15")),
     # What these may hold is told by the functions that read them.
     "positions": Kind("a list of names", lambda value: isinstance(value, list | tuple), tuple),
     "embeddings": MATRIX,

@@ -36,6 +36,10 @@ LAYERS: dict[str, Callable[[], Any]] = {
         3, rank=2, context="learned", learn_scale=True
     ),
     "structured": lambda: layers.StructuredSelfAttentionPooling(3, 4, use_bias=True),
+    "learned_query": lambda: layers.LearnedQueryPooling(2, 3, dropout=0.1),
+    "learned_query_block": lambda: layers.LearnedQueryPooling(
+        4, 3, residual=True, feedforward_dim=5, normalize_first=False, normalizer="entmax15"
+    ),
     "generalized": lambda: layers.GeneralizedPooling(2, 4),
     "generalized_scalar": lambda: layers.GeneralizedPooling(2, 4, per_feature=False, chunk_size=2),
     "attention": lambda: layers.AttentionPooling(4, output_activation="tanh"),

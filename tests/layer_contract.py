@@ -544,6 +544,11 @@ class AttentionContract(SeededContract, PoolingContract):
     def calls(self) -> list[dict[str, Any]]:
         return [{}, {"return_attention_scores": True}]
 
+    def heads_of(self, layer: Any, hook: str, output: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """What a penalty takes for the heads of each row, `(rows, heads, ...)`."""
+        heads = scores if hook == "attention_regularizer" else output
+        return heads.reshape(len(heads), getattr(layer, "num_heads", 1), -1)
+
     def test_weights_sum_to_one_over_the_kept_steps_and_are_zero_elsewhere(self):
         x, mask = batch()
         layer = self.built()
@@ -603,8 +608,7 @@ class AttentionContract(SeededContract, PoolingContract):
         regularizer = HeadDistance(0.7, threshold=50.0)
         layer = self.built(**{hook: regularizer})
         output, scores = self.outputs(layer, x, mask, return_attention_scores=True)
-        heads = scores if hook == "attention_regularizer" else output
-        heads = heads.reshape(len(x), getattr(layer, "num_heads", 1), -1)
+        heads = self.heads_of(layer, hook, output, scores)
         kept = mask.any(axis=1)
         assert not kept.all()
         target = np.mean([numpy(regularizer(row)) for row in heads[kept]])

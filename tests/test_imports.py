@@ -43,6 +43,7 @@ BACKENDS = {"tensorflow", "torch", "jax"}
 REQUIRED = {"keras", "numpy", "keras_attnpool"}
 # Methods that set a layer up: Keras calls the first two, and they alone call the others.
 SETUP = {"__init__", "build", "_feature_dim", "_fresh", "_keep", "_build_scores"}
+SETUP |= {"_build_hidden"}
 # These keep a flag, and nothing of a mask: a first one was checked, a missing one was told of.
 SETUP |= {"_look_once", "_check_mask"}
 OPTIONAL = {"tokenizers", "gensim", "matplotlib", "sklearn", "keras_hub", "keras_nlp"}

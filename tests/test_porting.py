@@ -203,7 +203,7 @@ def test_multihead_attention_with_a_learned_query(guide, words):
     """Under its own mask, which is True at padding."""
     x, mask = words
     attention = drawn(torch.nn.MultiheadAttention(DIM, 2, batch_first=True))
-    query = torch.nn.Parameter(torch.randn(1, 1, DIM))
+    query = torch.nn.Parameter(torch.randn(1, 3, DIM))
     with torch.no_grad():
         rows = torch.from_numpy(x)
         output, weights = attention(
@@ -213,10 +213,53 @@ def test_multihead_attention_with_a_learned_query(guide, words):
             key_padding_mask=torch.from_numpy(~mask),
             average_attn_weights=False,
         )
-    pooling, projection = guide["port_multihead"](attention, query)
+    pooling = guide["port_multihead"](attention, query)
     pooled, scores = pooling(x, mask=mask, return_attention_scores=True)
-    np.testing.assert_allclose(numpy(projection(pooled)), output[:, 0].numpy(), **EQUAL)
-    np.testing.assert_allclose(numpy(scores), weights[:, :, 0].numpy(), **EQUAL)
+    np.testing.assert_allclose(numpy(pooled), output.flatten(1).numpy(), **EQUAL)
+    np.testing.assert_allclose(numpy(scores), weights.transpose(1, 2).numpy(), **EQUAL)
+
+
+def randomly(layer):
+    """The layer with weights that are all different and not small."""
+    rng = np.random.default_rng(1)
+    for weight in layer.weights:
+        weight.assign(0.5 * rng.normal(size=weight.shape))
+    return layer
+
+
+@ports("keras.layers.MultiHeadAttention with a probe")
+def test_keras_attention_with_a_probe(guide, words):
+    x, mask = words
+    attention = keras.layers.MultiHeadAttention(3, 4)
+    probe = np.random.default_rng(2).normal(size=(1, 2, DIM))
+    probe = keras.ops.convert_to_tensor(probe, "float32")
+    attention.build((3, 2, DIM), x.shape)
+    output, weights = randomly(attention)(
+        keras.ops.repeat(probe, len(x), axis=0),
+        x,
+        attention_mask=keras.ops.convert_to_tensor(mask[:, None]),
+        return_attention_scores=True,
+    )
+    ours = guide["port_probe"](attention, probe)
+    pooled, scores = ours(x, mask=mask, return_attention_scores=True)
+    close = {"rtol": 0, "atol": 2e-6}
+    np.testing.assert_allclose(numpy(pooled), numpy(output).reshape(3, -1), **close)
+    np.testing.assert_allclose(numpy(scores), numpy(weights).swapaxes(1, 2), **close)
+
+
+@ports("SigLIPMultiHeadAttentionPooling (KerasHub)")
+@pytest.mark.parametrize("activation", ["gelu", "gelu_approximate"])
+def test_siglips_head(guide, words, activation):
+    """At the sizes of a small one, without padding: it takes no mask."""
+    siglip = pytest.importorskip("keras_hub.src.models.siglip.siglip_layers")
+    x = words[0]
+    head = siglip.SigLIPMultiHeadAttentionPooling(DIM, 10, 2, activation)
+    head.build(x.shape)
+    expected = numpy(randomly(head)(x))
+    ours = guide["port_probe"](
+        head.attention, head.probe, head.layer_norm, head.mlp.fc1, head.mlp.fc2
+    )
+    np.testing.assert_allclose(numpy(ours(x)), expected, rtol=0, atol=2e-6)
 
 
 @ports(

@@ -27,6 +27,7 @@ from keras_attnpool.layers.generalized_mean_pooling1d import (
 from keras_attnpool.layers.generalized_pooling import GeneralizedPooling as GeneralizedPooling
 from keras_attnpool.layers.hierarchical_encoder import HierarchicalEncoder as HierarchicalEncoder
 from keras_attnpool.layers.last_pooling1d import LastPooling1D as LastPooling1D
+from keras_attnpool.layers.learned_query_pooling import LearnedQueryPooling as LearnedQueryPooling
 from keras_attnpool.layers.low_rank_attention_pooling import (
     LowRankAttentionPooling as LowRankAttentionPooling,
 )

@@ -11,8 +11,15 @@ from keras_attnpool.layers._masked import MaskedInputs, MaskedPooling1D
 from keras_attnpool.ops._rows import of_any_rows
 from keras_attnpool.ops._vector_pooling import softmax_terms
 from keras_attnpool.ops.masking import at_least_float32, masked_softmax
+from keras_attnpool.ops.sparse import masked_entmax15, masked_sparsemax
 from keras_attnpool.regularizers import HeadRegularizer
 from keras_attnpool.types import Shape, Tensor
+
+NORMALIZERS = {
+    "softmax": masked_softmax,
+    "sparsemax": masked_sparsemax,
+    "entmax15": masked_entmax15,
+}
 
 
 class AttentionBase(LayerArguments, MaskedInputs):
@@ -62,9 +69,14 @@ class AttentionBase(LayerArguments, MaskedInputs):
         return (input_shape[0], input_shape[1])
 
     def _hidden_dense(
-        self, units: int, activation: Any, input_shape: Shape, kernel_initializer: Any = None
+        self,
+        units: int,
+        activation: Any,
+        input_shape: Shape,
+        kernel_initializer: Any = None,
+        name: str = "hidden",
     ) -> keras.layers.Dense:
-        """The built hidden layer in front of the scores, named "hidden"."""
+        """The built hidden layer in front of the scores."""
         dense = keras.layers.Dense(
             units,
             activation=activation,
@@ -72,21 +84,33 @@ class AttentionBase(LayerArguments, MaskedInputs):
             bias_initializer=self._fresh(self.bias_initializer),
             **self._for_inside(),
             dtype=self._inner_policy(),
-            name="hidden",
+            name=name,
         )
         dense.build(input_shape)
         return dense
 
+    gated = False
+
+    def _build_hidden(self, input_shape: Shape, hidden: int, activation: Any) -> None:
+        """Creates a hidden layer, and its gate, if any."""
+        self.hidden = self._hidden_dense(hidden, activation, input_shape)
+        if self.gated:
+            self.gate = self._hidden_dense(hidden, "sigmoid", input_shape, name="gate")
+
+    def _hide(self, x: Tensor) -> Tensor:
+        """The hidden layer `(..., hidden)`, gated if so configured, in float32 at least."""
+        hidden = at_least_float32(self.hidden(x))
+        return hidden * at_least_float32(self.gate(x)) if self.gated else hidden
+
     def _build_scores(self, input_shape: Shape, hidden: int, size: int, activation: Any) -> None:
         """Creates a hidden layer, and kernel and bias of `size` scores behind it."""
-        self.hidden = self._hidden_dense(hidden, activation, input_shape)
+        self._build_hidden(input_shape, hidden, activation)
         self.score_kernel = self._add_kernel("score_kernel", (hidden, size))
         self.score_bias = self._add_bias("score_bias", (size,))
 
     def _scored(self, x: Tensor) -> Tensor:
         """The scores `(..., size)` of `(..., dim)`, in float32 at least."""
-        hidden = at_least_float32(self.hidden(x))
-        scores = ops.matmul(hidden, at_least_float32(self.score_kernel))
+        scores = ops.matmul(self._hide(x), at_least_float32(self.score_kernel))
         return scores + at_least_float32(self.score_bias) if self.use_bias else scores
 
     def _product(self, x: Tensor, kernel: Any) -> Tensor:
@@ -156,10 +180,21 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     without a kept step gives zeros. The output carries no mask.
     """
 
+    normalizer = "softmax"
+
+    def _normalize(
+        self, logits: Tensor, mask: Tensor | None, training: bool | None
+    ) -> tuple[Tensor, Tensor]:
+        """The weights of logits `(batch, heads, time)`, penalised, and what dropout leaves."""
+        kept = None if mask is None else ops.expand_dims(mask, 1)
+        weights = NORMALIZERS[self.normalizer](logits, kept)
+        self._penalize(self.attention_regularizer, weights, mask)
+        return weights, self._drop(weights, training)
+
     def _attend(
         self, inputs: Tensor, logits: Tensor, mask: Tensor | None, training: bool | None
     ) -> tuple[Tensor, Tensor]:
-        """Softmax over time, dropout, weighted sum, penalties; all in float32 at least.
+        """Weights over time, dropout, weighted sum, penalties; all in float32 at least.
 
         Args:
             inputs: `(batch, time, dim)`, zero at padded steps, or `(batch, heads, time, dim)` where
@@ -172,9 +207,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
             Heads' vectors `(batch, heads, dim)` and the weights `(batch, heads, time)` before
             dropout.
         """
-        weights = masked_softmax(logits, None if mask is None else ops.expand_dims(mask, 1))
-        self._penalize(self.attention_regularizer, weights, mask)
-        used = self._drop(weights, training)
+        weights, used = self._normalize(logits, mask, training)
         # One batched matrix product; a loop over heads would write (batch, time, dim) each time.
         if len(inputs.shape) == 3:
             vectors = ops.matmul(used, at_least_float32(inputs))
@@ -240,12 +273,17 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
         are `(batch, num_heads, time)`.
     """
 
+    @property
+    def _num_vectors(self) -> int:
+        """How many vectors come out."""
+        return int(self.num_heads)
+
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Returns `(batch, heads * dim)`, or `(batch, heads, dim)` with `flatten=False`."""
         batch, _, dim = input_shape
         if not self.flatten:
-            return (batch, self.num_heads, dim)
-        return (batch, None if dim is None else self.num_heads * dim)
+            return (batch, self._num_vectors, dim)
+        return (batch, None if dim is None else self._num_vectors * dim)
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
         return (input_shape[0], self.num_heads, input_shape[1])
@@ -268,4 +306,4 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
         """Joins the heads' vectors `(batch, heads, dim)` head after head, if so configured."""
         if not self.flatten:
             return vectors
-        return ops.reshape(vectors, (-1, self.num_heads * vectors.shape[2]))
+        return ops.reshape(vectors, (-1, vectors.shape[1] * vectors.shape[2]))

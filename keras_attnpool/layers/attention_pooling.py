@@ -28,19 +28,21 @@ class AttentionPooling(AttentionPoolingBase):
     3. `output = output_activation(sum_t alpha_t x_t)`, `(batch, dim)`
 
     Without it, `u_t = activation(x_t)` and the layer holds the context vector alone; with
-    `output_activation="tanh"` this is the attention of Zhou et al.
+    `output_activation="tanh"` this is the attention of Zhou et al. With `gated=True` step 1 is that
+    of Ilse et al., `u_t = activation(x_t W + b) * sigmoid(x_t U + c)`.
 
     Args:
         hidden_dim: Size of the hidden layer in front of the scores, or `None` for none.
         activation: Activation of the hidden layer, or of the inputs when there is none.
         output_activation: Activation of the pooled vector. `None` is the identity. The vector of a
             row without a kept step stays zero whatever the activation.
-        use_bias: Whether the hidden layer has a bias.
-        kernel_initializer: Initializer of the hidden kernel and the context.
-        kernel_regularizer: Regularizer of the hidden kernel and the context.
+        gated: Whether the hidden layer is multiplied by a gate of its own; needs `hidden_dim`.
+        use_bias: Whether the hidden layer and its gate have biases.
+        kernel_initializer: Initializer of the hidden kernels and the context.
+        kernel_regularizer: Regularizer of the hidden kernels and the context.
         attention_regularizer: Regularizer of the attention weights, taken as one head.
         embedding_regularizer: Regularizer of the pooled vectors, taken as one head.
-        kernel_constraint: Constraint of the hidden kernel and the context.
+        kernel_constraint: Constraint of the hidden kernels and the context.
 
     Output shape:
         `(batch, dim)`; the scores are `(batch, time)`.
@@ -58,12 +60,14 @@ class AttentionPooling(AttentionPoolingBase):
     ```
 
     Weights, by name: `context` `(hidden_dim,)`, or `(dim,)` without a hidden layer; `hidden/kernel`
-    `(dim, hidden_dim)`; `hidden/bias` `(hidden_dim,)`.
+    `(dim, hidden_dim)`; `hidden/bias` `(hidden_dim,)`; with `gated=True` `gate/kernel` and
+    `gate/bias` likewise.
 
     Reference:
         - Yang et al., 2016, Hierarchical Attention Networks for Document Classification, eq. 5-7
         - Zhou et al., 2016, Attention-Based Bidirectional LSTM Networks for Relation
           Classification, eq. 9-12
+        - Ilse, Tomczak and Welling, 2018, Attention-based Deep Multiple Instance Learning, eq. 7-9
     """
 
     def __init__(
@@ -72,6 +76,8 @@ class AttentionPooling(AttentionPoolingBase):
         *,
         activation: ActivationLike = "tanh",
         output_activation: ActivationLike = None,
+        gated: bool = False,
+        normalizer: str = "softmax",
         dropout: float = 0.0,
         use_bias: bool = True,
         kernel_initializer: InitializerLike = "glorot_uniform",
@@ -87,17 +93,22 @@ class AttentionPooling(AttentionPoolingBase):
     ) -> None:
         super().__init__(**kwargs)
         self._keep(locals())
+        if self.gated and self.hidden_dim is None:
+            raise ValueError(
+                "`gated` of AttentionPooling must be False without a hidden layer. Received: "
+                "gated=True, hidden_dim=None"
+            )
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer, if any, and the context vector."""
         dim = self._feature_dim(input_shape)
         if self.hidden_dim is not None:
-            self.hidden = self._hidden_dense(self.hidden_dim, self.activation, input_shape)
+            self._build_hidden(input_shape, self.hidden_dim, self.activation)
         self.context = self._add_kernel("context", (self.hidden_dim or dim,))
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Pools `(batch, time, dim)` to `(batch, dim)`."""
-        hidden = self.activation(inputs) if self.hidden_dim is None else self.hidden(inputs)
+        hidden = self.activation(inputs) if self.hidden_dim is None else self._hide(inputs)
         context = at_least_float32(ops.expand_dims(self.context, 1))
         logits = ops.transpose(ops.matmul(at_least_float32(hidden), context), (0, 2, 1))
         vectors, weights = self._attend(inputs, logits, mask, training)

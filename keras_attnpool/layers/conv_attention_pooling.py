@@ -85,6 +85,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
         value_conv: bool = True,
         activation: ActivationLike = "elu",
         scale: float | None = None,
+        normalizer: str = "softmax",
         dropout: float = 0.0,
         use_bias: bool = True,
         kernel_initializer: InitializerLike = "glorot_uniform",

@@ -9,6 +9,7 @@ from keras import ops
 from keras_attnpool.layers._attention import AttentionBase
 from keras_attnpool.ops._dot_product_attention import dot_product_weights, join_heads, split_heads
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
+from keras_attnpool.ops.normalization import layer_normalize
 from keras_attnpool.types import (
     ActivationLike,
     ConstraintLike,
@@ -128,12 +129,7 @@ class ConvMultiHeadAttention(AttentionBase):
             )
             output, scores = output * second, (scores, second_scores)
         if self.layer_norm:
-            # `ops.layer_normalization` has wrong second derivatives on TensorFlow, whose variance
-            # takes the mean for a constant.
-            output = at_least_float32(output)
-            output = output - ops.mean(output, axis=-1, keepdims=True)
-            scale = ops.rsqrt(ops.mean(ops.square(output), axis=-1, keepdims=True) + 1e-6)
-            output = output * scale * self.gamma + self.beta
+            output = layer_normalize(output, self.gamma, self.beta)
         return zero_masked(output, mask), scores
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:

@@ -110,6 +110,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         l2_normalize: bool = True,
         learn_scale: bool = False,
         activation: ActivationLike = "tanh",
+        normalizer: str = "softmax",
         flatten: bool = True,
         dropout: float = 0.0,
         use_bias: bool = True,

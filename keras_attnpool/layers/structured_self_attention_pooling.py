@@ -25,6 +25,9 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
     1. `A = softmax over time of W_s2 activation(W_s1 H^T)`, `(heads, time)`
     2. `M = A H`, `(heads, dim)`, laid out head after head
 
+    With `gated=True` the hidden layer is that of Ilse et al., `activation(W_s1 H^T) *
+    sigmoid(W_g H^T)`.
+
     The paper's penalty `||A A^T - I||_F^2` is
     `attention_regularizer=keras_attnpool.regularizers.AttentionOrthogonality(...)`.
 
@@ -32,8 +35,8 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         num_heads: Number of attention heads, the paper's r.
         hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
         activation: Activation of the hidden layer.
-        use_bias: Whether the hidden layer and the scores have biases; the paper has none. A bias of
-            the scores moves all steps of a head alike, so that the softmax cancels it.
+        use_bias: Whether the hidden layer, its gate and the scores have biases; the paper has none.
+            A bias of the scores moves all steps of a head alike, so that the softmax cancels it.
 
     Example:
 
@@ -48,10 +51,11 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
 
     Weights, by name: `score_kernel` `(hidden_dim, num_heads)`, W_s2 transposed; `hidden/kernel`
     `(dim, hidden_dim)`, W_s1 transposed; with biases `score_bias` `(num_heads,)` and `hidden/bias`
-    `(hidden_dim,)`.
+    `(hidden_dim,)`; with `gated=True` `gate/kernel` and `gate/bias` as those of `hidden`.
 
     Reference:
         - Lin et al., 2017, A Structured Self-Attentive Sentence Embedding, eq. 5-8
+        - Ilse, Tomczak and Welling, 2018, Attention-based Deep Multiple Instance Learning, eq. 9
     """
 
     def __init__(
@@ -60,6 +64,8 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         hidden_dim: int,
         *,
         activation: ActivationLike = "tanh",
+        gated: bool = False,
+        normalizer: str = "softmax",
         flatten: bool = True,
         dropout: float = 0.0,
         use_bias: bool = False,

@@ -22,6 +22,8 @@ from keras_attnpool.ops.positions import faraway as faraway
 from keras_attnpool.ops.positions import later as later
 from keras_attnpool.ops.positions import scaled_distance as scaled_distance
 from keras_attnpool.ops.positions import warn_of_old_names as _warn_of_old_names
+from keras_attnpool.ops.sparse import masked_entmax15 as masked_entmax15
+from keras_attnpool.ops.sparse import masked_sparsemax as masked_sparsemax
 
 if not TYPE_CHECKING:  # a type checker shall go on to know which names there are
 

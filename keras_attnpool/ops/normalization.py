@@ -33,3 +33,23 @@ def l2_normalize(x: Tensor, axis: int = -1) -> Tensor:
     squares = ops.sum(ops.square(x), axis=axis, keepdims=True)
     scaled = x * ops.rsqrt(ops.maximum(squares, EPSILON))
     return ops.where(squares > 0, scaled, ops.zeros((), dtype=x.dtype))
+
+
+def layer_normalize(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
+    """Layer norm of the last axis with epsilon 1e-6, in float32 at least.
+
+    `keras.ops.layer_normalization` has wrong second derivatives on TensorFlow, whose variance takes
+    the mean for a constant.
+
+    Args:
+        x: Float tensor `(..., dim)`.
+        gamma: Float tensor `(dim,)`, the scale.
+        beta: Float tensor `(dim,)`, the offset.
+
+    Returns:
+        A tensor like `x`, at least float32.
+    """
+    x = at_least_float32(x)
+    x = x - ops.mean(x, axis=-1, keepdims=True)
+    scale = ops.rsqrt(ops.mean(ops.square(x), axis=-1, keepdims=True) + 1e-6)
+    return x * scale * at_least_float32(gamma) + at_least_float32(beta)

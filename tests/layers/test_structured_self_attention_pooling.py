@@ -62,3 +62,22 @@ class TestWithBias(EquationContract):
             outputs.append(a[:, kept] @ h[kept])
             scores.append(a)
         return np.array(outputs), np.array(scores)
+
+
+class TestGated(EquationContract):
+    """Ilse et al.'s gate under Lin et al.'s several contexts."""
+
+    def make(self, **kwargs):
+        return StructuredSelfAttentionPooling(num_heads=3, hidden_dim=4, gated=True, **kwargs)
+
+    def reference(self, weights, x, mask):
+        hidden = np.tanh(x @ weights["hidden/kernel"])
+        hidden = hidden / (1 + np.exp(-x @ weights["gate/kernel"]))
+        logits = np.swapaxes(hidden @ weights["score_kernel"], 1, 2)
+        scores = np.array(
+            [
+                [reference.over_kept(row, kept) for row in rows]
+                for rows, kept in zip(logits, mask, strict=True)
+            ]
+        )
+        return scores @ np.where(mask[..., None], x, 0), scores

@@ -1,0 +1,102 @@
+"""Softmax's sparse kin over the kept entries: sparsemax and 1.5-entmax, exactly, by sorting."""
+
+from keras import ops
+
+from keras_attnpool.ops._rows import of_any_rows
+from keras_attnpool.ops.masking import _as_bool, _lowest, at_least_float32, highest_along
+from keras_attnpool.types import Tensor
+
+
+def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
+    """Sparsemax over the kept entries: `max(z - tau, 0)`, summing to 1, most entries exactly 0.
+
+    An entry that lies 1 or more below the largest of its row gets nothing, whatever the others are;
+    nor does it get a gradient. Computed in float32 at least.
+
+    Args:
+        logits: Float tensor.
+        mask: Boolean tensor that broadcasts to `logits`, True = keep, or `None`.
+        axis: The axis that is normalised.
+
+    Returns:
+        Weights like `logits`, at least float32: >= 0, summing to 1 over the kept entries of each
+        row; exactly 0 at masked entries and in rows without a kept entry.
+
+    Example:
+
+    >>> import numpy as np
+    >>> from keras_attnpool import ops
+    >>> weights = ops.masked_sparsemax(np.array([[0.5, 0.0, -1.0, 9.0]]), np.array([[1, 1, 1, 0]]))
+    >>> [float(w) for w in weights[0]]
+    [0.75, 0.25, 0.0, 0.0]
+    """
+    return _sparse(logits, mask, axis, power=1)
+
+
+def masked_entmax15(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
+    """1.5-entmax over the kept entries: `max(z / 2 - tau, 0)^2`, between softmax and sparsemax.
+
+    An entry that lies 2 or more below the largest of its row gets nothing, whatever the others are;
+    nor does it get a gradient. Computed in float32 at least.
+
+    Args:
+        logits: Float tensor.
+        mask: Boolean tensor that broadcasts to `logits`, True = keep, or `None`.
+        axis: The axis that is normalised.
+
+    Returns:
+        Weights like `logits`, at least float32: >= 0, summing to 1 over the kept entries of each
+        row; exactly 0 at masked entries and in rows without a kept entry.
+
+    Example:
+
+    >>> import numpy as np
+    >>> from keras_attnpool import ops
+    >>> weights = ops.masked_entmax15(np.array([[0.4, 0.0, -2.0, 9.0]]), np.array([[1, 1, 1, 0]]))
+    >>> [round(float(w), 2) for w in weights[0]]
+    [0.64, 0.36, 0.0, 0.0]
+    """
+    return _sparse(logits, mask, axis, power=2)
+
+
+def _sparse(logits: Tensor, mask: Tensor | None, axis: int, power: int) -> Tensor:
+    """`max(z / power - tau, 0)^power`, with the threshold tau at which a row sums to 1."""
+    mask = _as_bool(mask, "masked_sparsemax" if power == 1 else "masked_entmax15")
+    z = at_least_float32(logits) / power
+    kept = ops.ones_like(z, "bool")
+    kept = kept if mask is None else ops.logical_and(kept, mask)
+    z, kept = ops.swapaxes(z, axis, -1), ops.swapaxes(kept, axis, -1)
+    highest = highest_along(ops.stop_gradient(ops.where(kept, z, _lowest(z))), -1)
+    z = z - ops.expand_dims(highest, -1)
+    # What lies 1 below the maximum gets nothing. 2 stands for all of that and for what is masked,
+    # so that neither large numbers nor NaN have a part in the sums.
+    far = ops.convert_to_tensor(-2.0, dtype=z.dtype)
+    z = ops.where(ops.logical_and(kept, z > far), z, far)
+    support = of_any_rows(lambda z: _support(z, power), ops.stop_gradient(z))
+    # The support has no gradient. The threshold is a closed form of what stands in it, so that the
+    # gradient is exact without a rule of its own.
+    count = ops.sum(support, axis=-1, keepdims=True)
+    mean = ops.sum(support * z, axis=-1, keepdims=True) / count
+    if power == 1:
+        height = 1 / count
+    else:
+        left = 1 - ops.sum(support * ops.square(z - mean), axis=-1, keepdims=True)
+        # At least `1 / count` but for rounding.
+        height = ops.sqrt(ops.where(left * count < 1, 1 / count, left) / count)
+    weights = support * ops.relu(z - mean + height) ** power
+    return ops.swapaxes(ops.where(kept, weights, ops.zeros((), dtype=z.dtype)), axis, -1)
+
+
+def _support(z: Tensor, power: int) -> Tensor:
+    """1 where an entry of `z`, whose rows have the maximum 0, gets a weight, else 0."""
+    falling = -ops.sort(-z, axis=-1)
+    count = ops.cumsum(ops.ones_like(falling), axis=-1)
+    mean = ops.cumsum(falling, axis=-1) / count
+    # For the entries so far, the threshold under which they alone would sum to 1.
+    if power == 1:
+        tau = mean - 1 / count
+    else:
+        left = 1 - ops.cumsum(ops.square(falling), axis=-1) + count * ops.square(mean)
+        tau = mean - ops.sqrt(ops.relu(left) / count)
+    smallest = ops.amin(ops.where(falling > tau, falling, ops.zeros_like(falling)), axis=-1)
+    return ops.cast(z >= ops.expand_dims(smallest, -1), z.dtype)
