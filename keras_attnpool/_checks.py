@@ -165,7 +165,7 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("learn_scale", "multi_dim", "rescale_scores", "layer_norm"), FLAG),
     **dict.fromkeys(("use_bias", "unit_forget_bias", "bidirectional", "per_feature"), FLAG),
     **dict.fromkeys(("flatten", "pooled", "keepdims", "gated"), FLAG),
-    **dict.fromkeys(("residual", "normalize_first"), FLAG),
+    **dict.fromkeys(("residual", "normalize_first", "position_weighted"), FLAG),
     **dict.fromkeys(("dropout", "attention_dropout", "embedding_dropout"), SHARE),
     **dict.fromkeys(("classifier_dropout",), SHARE),
     **dict.fromkeys(("kernel_sizes", "char_kernel_sizes"), SIZES),

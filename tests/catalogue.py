@@ -53,7 +53,13 @@ LAYERS: dict[str, Callable[[], Any]] = {
     "features": lambda: layers.FeatureWiseAttention(2, threshold=0.1),
     "tokens": lambda: layers.TokenWiseAttention(mode="pointwise", pooled=False),
     "sequential": lambda: layers.SequentialAttention(mode="pointwise"),
+    "statistics": lambda: layers.StatisticsPooling1D(),
+    "attentive_statistics": lambda: layers.AttentiveStatisticsPooling(
+        4, per_feature=True, normalizer="sparsemax"
+    ),
     "average": lambda: layers.MaskedAveragePooling1D(),
+    "average_by_position": lambda: layers.MaskedAveragePooling1D(position_weighted=True),
+    "first": lambda: layers.FirstPooling1D(),
     "max": lambda: layers.MaskedMaxPooling1D(),
     "last": lambda: layers.LastPooling1D(),
     "generalized_mean": lambda: layers.GeneralizedMeanPooling1D(per_feature=True),

@@ -85,7 +85,7 @@ def layers(root: Path = REPOSITORY) -> list[Layer]:
 
 def exports(found: list[Layer]) -> str:
     """The imports of `keras_attnpool/layers/__init__.py`, in the project's format."""
-    lines = []
+    lines = ["from keras_attnpool.layers._names import get as get"]
     for layer in sorted(found, key=lambda layer: layer.module):
         start = f"from keras_attnpool.layers.{layer.module} import"
         line = f"{start} {layer.name} as {layer.name}"

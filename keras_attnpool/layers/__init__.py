@@ -1,9 +1,13 @@
 """Layers that turn a sequence into vectors by attention, and the mask-safe baselines."""
 
+from keras_attnpool.layers._names import get as get
 from keras_attnpool.layers.add_position_embedding import (
     AddPositionEmbedding as AddPositionEmbedding,
 )
 from keras_attnpool.layers.attention_pooling import AttentionPooling as AttentionPooling
+from keras_attnpool.layers.attentive_statistics_pooling import (
+    AttentiveStatisticsPooling as AttentiveStatisticsPooling,
+)
 from keras_attnpool.layers.bidirectional_gru import BidirectionalGRU as BidirectionalGRU
 from keras_attnpool.layers.bidirectional_lstm import BidirectionalLSTM as BidirectionalLSTM
 from keras_attnpool.layers.block_self_attention import BlockSelfAttention as BlockSelfAttention
@@ -20,6 +24,7 @@ from keras_attnpool.layers.directional_self_attention import (
 from keras_attnpool.layers.feature_wise_attention import (
     FeatureWiseAttention as FeatureWiseAttention,
 )
+from keras_attnpool.layers.first_pooling1d import FirstPooling1D as FirstPooling1D
 from keras_attnpool.layers.fusion_gate import FusionGate as FusionGate
 from keras_attnpool.layers.generalized_mean_pooling1d import (
     GeneralizedMeanPooling1D as GeneralizedMeanPooling1D,
@@ -47,6 +52,7 @@ from keras_attnpool.layers.sequential_attention import SequentialAttention as Se
 from keras_attnpool.layers.shortcut_stacked_bilstm import (
     ShortcutStackedBiLSTM as ShortcutStackedBiLSTM,
 )
+from keras_attnpool.layers.statistics_pooling1d import StatisticsPooling1D as StatisticsPooling1D
 from keras_attnpool.layers.structured_self_attention_pooling import (
     StructuredSelfAttentionPooling as StructuredSelfAttentionPooling,
 )

@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_attnpool._checks import refusal
 from keras_attnpool.layers._masked import GlobalPoolingBase
+from keras_attnpool.ops._steps import first_step
 from keras_attnpool.types import Shape, Tensor
 
 
@@ -62,23 +63,9 @@ class LastPooling1D(GlobalPoolingBase):
             raise refusal(self, "inputs", must, f"shape {tuple(input_shape)}")
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
-        if not self.bidirectional:
-            return self._last(inputs, mask)
-        half = inputs.shape[2] // 2
         backward = None if mask is None else ops.flip(mask, axis=1)
-        return ops.concatenate(
-            [
-                self._last(inputs[:, :, :half], mask),
-                self._last(ops.flip(inputs[:, :, half:], axis=1), backward),
-            ],
-            axis=-1,
-        )
-
-    def _last(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
-        if mask is None:
-            return inputs[:, -1]
-        # A step is the last one if it is kept and one kept step remains from it on.
-        remaining = ops.flip(ops.cumsum(ops.cast(ops.flip(mask, axis=1), "int32"), axis=1), axis=1)
-        last = ops.logical_and(mask, ops.equal(remaining, 1))
-        zero = ops.zeros((), dtype=inputs.dtype)
-        return ops.sum(ops.where(ops.expand_dims(last, -1), inputs, zero), axis=1)
+        if not self.bidirectional:
+            return first_step(ops.flip(inputs, axis=1), backward)
+        half = inputs.shape[2] // 2
+        last = first_step(ops.flip(inputs[:, :, :half], axis=1), backward)
+        return ops.concatenate([last, first_step(inputs[:, :, half:], mask)], axis=-1)

@@ -3,9 +3,10 @@
 from typing import Any
 
 import keras
+from keras import ops
 
 from keras_attnpool.layers._masked import GlobalPoolingBase
-from keras_attnpool.ops.masking import masked_mean
+from keras_attnpool.ops.masking import at_least_float32, masked_mean
 from keras_attnpool.types import Tensor
 
 
@@ -15,6 +16,10 @@ class MaskedAveragePooling1D(GlobalPoolingBase):
 
     `keras.layers.GlobalAveragePooling1D` with a promise: padding never changes the result, and the
     sum runs in float32 at least.
+
+    Args:
+        position_weighted: Whether the n-th kept step counts n times, as for decoders, whose later
+            states have read more.
 
     Returns:
         The averages in the layer's compute dtype.
@@ -33,11 +38,20 @@ class MaskedAveragePooling1D(GlobalPoolingBase):
     Reference:
         - The AVG baseline of Mehta et al., Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, section 4.2
+        - Muennighoff, 2022, SGPT: GPT Sentence Embeddings for Semantic Search, eq. 2: weights that
+          grow with the position
     """
 
-    def __init__(self, *, keepdims: bool = False, **kwargs: Any) -> None:
+    def __init__(
+        self, *, position_weighted: bool = False, keepdims: bool = False, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self._keep(locals())
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
-        return masked_mean(inputs, mask)
+        if not self.position_weighted:
+            return masked_mean(inputs, mask)
+        inputs = at_least_float32(inputs)
+        kept = ops.ones_like(inputs[:, :, 0]) if mask is None else ops.cast(mask, inputs.dtype)
+        places = ops.expand_dims(kept * ops.cumsum(kept, axis=1), 2)
+        return ops.sum(inputs * places, axis=1) / ops.maximum(ops.sum(places, axis=1), 1)

@@ -13,11 +13,12 @@ from keras_attnpool.layers import (
     BidirectionalGRU,
     BidirectionalLSTM,
     FusionGate,
-    MaskedAveragePooling1D,
     PositionalSelfAttention,
     PositionFusion,
     ShortcutStackedBiLSTM,
 )
+from keras_attnpool.layers import _names as names
+from keras_attnpool.layers._names import Maker
 from keras_attnpool.ops._rows import of_any_rows
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import LayerLike, Tensor
@@ -216,45 +217,18 @@ def plain_pooling(name: str) -> keras.layers.Layer:
     return POOLINGS[name][0](**options, name="pooling")
 
 
-def first(x: Tensor, mask: Tensor | None) -> Tensor:
-    """The first kept step of `x` `(batch, time, dim)`, zeros where there is none."""
-    ops = keras.ops
-    if mask is None:
-        return ops.take(x, 0, axis=1)
-    index = ops.expand_dims(ops.argmax(ops.cast(mask, "int32"), axis=1), axis=-1)
-    steps = ops.take_along_axis(x, ops.expand_dims(index, axis=-1), axis=1)
-    some = ops.expand_dims(ops.any(mask, axis=1), axis=-1)
-    return ops.where(some, ops.squeeze(steps, axis=1), 0.0)
-
-
 # -- names -----------------------------------------------------------------------------------------
 
 # What each name stands for: a layer or a function that makes a part, and its sizes.
-ENCODERS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+ENCODERS: dict[str, Maker] = {
     "none": (lambda prefix: lambda x, mask: x, {}),
-    "gru": (BidirectionalGRU, {"units": 50}),
-    "lstm": (BidirectionalLSTM, {"units": 50}),
-    "stacked_lstm": (ShortcutStackedBiLSTM, {"units": 50}),
+    **names.ENCODERS,
     "cnn": (convolutions, {}),
-    "positions": (layers.AddPositionEmbedding, {"max_length": 512}),
-    "conv_attention": (layers.ConvMultiHeadAttention, {"num_heads": 8, "filters": 128}),
     "positional": (positional, {}),
     "directional": (directional, {"layer": layers.DirectionalSelfAttention, "units": 100}),
     "block": (directional, {"layer": layers.BlockSelfAttention, "units": 100}),
 }
-POOLINGS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-    "mean": (MaskedAveragePooling1D, {}),
-    "max": (layers.MaskedMaxPooling1D, {}),
-    "last": (layers.LastPooling1D, {}),
-    "first": (lambda prefix: first, {}),
-    "attention": (layers.AttentionPooling, {"hidden_dim": 100}),
-    "self_attention": (layers.StructuredSelfAttentionPooling, {"num_heads": 5, "hidden_dim": 100}),
-    "lama": (layers.LowRankAttentionPooling, {"num_heads": 15}),
-    "generalized": (layers.GeneralizedPooling, {"num_heads": 5, "hidden_dim": 100}),
-    "multi_dim": (layers.MultiDimAttentionPooling, {}),
-    "target": (layers.ConvAttentionPooling, {"num_heads": 8, "filters": 128}),
-    "sequential": (layers.SequentialAttention, {"mode": "pointwise"}),
-}
+POOLINGS: dict[str, Maker] = names.POOLINGS
 
 
 def made(
@@ -273,11 +247,10 @@ def made(
     """
     options = options or {}
     taken: Collection[str]
-    whole = isinstance(identifier, dict) and "module" in identifier
-    if isinstance(identifier, keras.layers.Layer) or whole:
+    if names.is_made(identifier):
         make, config, taken = keras.saving.deserialize_keras_object, {"config": identifier}, ()
     else:
-        make, config = _meant(argument, identifier)
+        make, config = names.resolved(identifier, NAMES[argument])
         config |= {"name": name} if inspect.isclass(make) else {"prefix": f"{name}_"}
         taken = inspect.signature(make).parameters
     for option in set(options) - set(taken):
@@ -296,37 +269,11 @@ def made(
         ) from error
 
 
-def _meant(argument: str, identifier: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """What makes the part, and its arguments.
-
-    Raises:
-        ValueError: For anything that is no known name or configuration.
-    """
-    given = {}
-    if isinstance(identifier, dict):
-        identifier, given = identifier.get("class_name"), identifier.get("config", {})
-    if isinstance(identifier, str) and isinstance(given, dict):
-        key = identifier.replace("-", "_")
-        if key in NAMES[argument]:
-            make, defaults = NAMES[argument][key]
-            return make, {**defaults, **given}
-        for room in (layers, keras.layers):
-            found = getattr(room, key, None)
-            if inspect.isclass(found) and issubclass(found, keras.layers.Layer):
-                return found, dict(given)
-    raise ValueError(f"unknown: {identifier!r}")
-
-
 def _is_known(argument: str, value: Any) -> bool:
-    if isinstance(value, keras.layers.Layer):
-        return True
-    if isinstance(value, dict) and "module" in value:
-        return True
     try:
-        _meant(argument, value)
+        return names.is_made(value) or bool(names.resolved(value, NAMES[argument]))
     except ValueError:
         return False
-    return True
 
 
 def _wanted(argument: str) -> str:

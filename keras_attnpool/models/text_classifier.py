@@ -49,10 +49,12 @@ def TextClassifier(
     `"positions"` its `AddPositionEmbedding`; `"positional"` has MPSAN's self-attentions with their
     fusion; `"directional"` and `"block"` have the self-attentions of DiSAN and Bi-BloSAN.
 
-    Poolings: `"mean"`, `"max"`, `"last"`, `"first"`; `"attention"` is `AttentionPooling`,
-    `"self_attention"` `StructuredSelfAttentionPooling`, `"lama"` `LowRankAttentionPooling`,
-    `"generalized"` `GeneralizedPooling`, `"multi_dim"` `MultiDimAttentionPooling`, `"target"`
-    HCAN's `ConvAttentionPooling`, `"sequential"` SAM's `SequentialAttention`.
+    Poolings: `"mean"`, `"max"`, `"last"`, `"first"`, `"statistics"`, `"generalized_mean"`;
+    `"attention"` and `"gated_attention"` are `AttentionPooling`, `"learned_query"`
+    `LearnedQueryPooling`, `"attentive_statistics"` `AttentiveStatisticsPooling`, `"self_attention"`
+    `StructuredSelfAttentionPooling`, `"lama"` `LowRankAttentionPooling`, `"generalized"`
+    `GeneralizedPooling`, `"multi_dim"` `MultiDimAttentionPooling`, `"target"` HCAN's
+    `ConvAttentionPooling`, `"sequential"` SAM's `SequentialAttention`. `layers.get` makes the same.
 
     Every layer gets the mask, also behind one that would lose it. Layers of other packages see
     zeros at padding. Hyphens are as good as underscores in the short names.

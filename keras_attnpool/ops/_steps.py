@@ -4,6 +4,7 @@ from keras import ops
 
 from keras_attnpool.ops._devices import torch_traces
 from keras_attnpool.ops._rows import of_any_rows
+from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import Tensor
 
 
@@ -34,3 +35,27 @@ def take_steps(x: Tensor, steps: Tensor) -> Tensor:
     if x.shape[0] == 0:
         steps = steps[:0]
     return of_any_rows(lambda rows, chosen: ops.take_along_axis(rows, chosen, axis=1), x, steps)
+
+
+def first_step(x: Tensor, mask: Tensor | None) -> Tensor:
+    """The first kept step of each row, zeros where there is none.
+
+    Args:
+        x: Tensor `(batch, time, ...)`.
+        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+
+    Returns:
+        Tensor `(batch, ...)`.
+
+    Example:
+
+    >>> import numpy as np
+    >>> from keras_attnpool.ops._steps import first_step
+    >>> float(first_step(np.array([[5.0, 6.0, 7.0]]), np.array([[False, True, True]]))[0])
+    6.0
+    """
+    if mask is None:
+        return x[:, 0]
+    kept = ops.cast(mask, "int32")
+    is_first = ops.logical_and(mask, ops.equal(ops.cumsum(kept, axis=1), 1))
+    return ops.sum(zero_masked(x, is_first), axis=1)

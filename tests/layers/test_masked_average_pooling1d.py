@@ -48,3 +48,20 @@ class TestKeptDimensions(PoolingContract):
         x, _ = batch()
         target = keras.layers.GlobalAveragePooling1D(keepdims=True)(x)
         np.testing.assert_allclose(numpy(self.make()(x)), numpy(target), atol=1e-6)
+
+
+class TestPositionWeighted(PoolingContract):
+    """The n-th kept step counts n times."""
+
+    def make(self, **kwargs):
+        return MaskedAveragePooling1D(position_weighted=True, **kwargs)
+
+    def reference(self, weights, x, mask):
+        return np.array(
+            [
+                np.average(row[k], axis=0, weights=1 + np.arange(k.sum()))
+                if k.any()
+                else 0 * row[0]
+                for row, k in zip(x, mask, strict=True)
+            ]
+        )

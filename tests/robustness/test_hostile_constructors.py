@@ -107,7 +107,7 @@ def check(cls_name, build, name, value, base):
 FLAGS = {"use_bias", "flatten", "pooled", "bidirectional", "parallel", "layer_norm"}
 FLAGS |= {"value_conv", "rescale_scores", "learn_scale", "l2_normalize", "use_hidden"}
 FLAGS |= {"unit_forget_bias", "batch_mean", "normalize", "per_feature"}
-FLAGS |= {"residual", "normalize_first"}
+FLAGS |= {"residual", "normalize_first", "position_weighted"}
 SIZES = {"num_heads", "hidden_dim", "units", "filters", "max_length", "num_characters", "rank"}
 SIZES |= {"num_queries", "key_dim", "feedforward_dim"}
 SIZES |= {"num_layers", "kernel_size", "reduction", "char_dim", "block_length", "chunk_size"}

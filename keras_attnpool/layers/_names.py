@@ -1,0 +1,141 @@
+"""The names of layers, and the layer that a name, a configuration or a layer stands for."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+import keras
+
+from keras_attnpool.layers.add_position_embedding import AddPositionEmbedding
+from keras_attnpool.layers.attention_pooling import AttentionPooling
+from keras_attnpool.layers.attentive_statistics_pooling import AttentiveStatisticsPooling
+from keras_attnpool.layers.bidirectional_gru import BidirectionalGRU
+from keras_attnpool.layers.bidirectional_lstm import BidirectionalLSTM
+from keras_attnpool.layers.conv_attention_pooling import ConvAttentionPooling
+from keras_attnpool.layers.conv_multi_head_attention import ConvMultiHeadAttention
+from keras_attnpool.layers.first_pooling1d import FirstPooling1D
+from keras_attnpool.layers.generalized_mean_pooling1d import GeneralizedMeanPooling1D
+from keras_attnpool.layers.generalized_pooling import GeneralizedPooling
+from keras_attnpool.layers.last_pooling1d import LastPooling1D
+from keras_attnpool.layers.learned_query_pooling import LearnedQueryPooling
+from keras_attnpool.layers.low_rank_attention_pooling import LowRankAttentionPooling
+from keras_attnpool.layers.masked_average_pooling1d import MaskedAveragePooling1D
+from keras_attnpool.layers.masked_max_pooling1d import MaskedMaxPooling1D
+from keras_attnpool.layers.multi_dim_attention_pooling import MultiDimAttentionPooling
+from keras_attnpool.layers.sequential_attention import SequentialAttention
+from keras_attnpool.layers.shortcut_stacked_bilstm import ShortcutStackedBiLSTM
+from keras_attnpool.layers.statistics_pooling1d import StatisticsPooling1D
+from keras_attnpool.layers.structured_self_attention_pooling import StructuredSelfAttentionPooling
+from keras_attnpool.types import LayerLike
+
+# What makes a layer, and its sizes.
+Maker = tuple[Callable[..., Any], dict[str, Any]]
+
+POOLINGS: dict[str, Maker] = {
+    "mean": (MaskedAveragePooling1D, {}),
+    "max": (MaskedMaxPooling1D, {}),
+    "last": (LastPooling1D, {}),
+    "first": (FirstPooling1D, {}),
+    "statistics": (StatisticsPooling1D, {}),
+    "generalized_mean": (GeneralizedMeanPooling1D, {}),
+    "attention": (AttentionPooling, {"hidden_dim": 100}),
+    "gated_attention": (AttentionPooling, {"hidden_dim": 100, "gated": True}),
+    "learned_query": (LearnedQueryPooling, {}),
+    "attentive_statistics": (AttentiveStatisticsPooling, {"hidden_dim": 100}),
+    "self_attention": (StructuredSelfAttentionPooling, {"num_heads": 5, "hidden_dim": 100}),
+    "lama": (LowRankAttentionPooling, {"num_heads": 15}),
+    "generalized": (GeneralizedPooling, {"num_heads": 5, "hidden_dim": 100}),
+    "multi_dim": (MultiDimAttentionPooling, {}),
+    "target": (ConvAttentionPooling, {"num_heads": 8, "filters": 128}),
+    "sequential": (SequentialAttention, {"mode": "pointwise"}),
+}
+ENCODERS: dict[str, Maker] = {
+    "gru": (BidirectionalGRU, {"units": 50}),
+    "lstm": (BidirectionalLSTM, {"units": 50}),
+    "stacked_lstm": (ShortcutStackedBiLSTM, {"units": 50}),
+    "positions": (AddPositionEmbedding, {"max_length": 512}),
+    "conv_attention": (ConvMultiHeadAttention, {"num_heads": 8, "filters": 128}),
+}
+
+
+def get(identifier: LayerLike) -> keras.layers.Layer:
+    """Retrieves a layer by its name, as `keras.optimizers.get` and its like do.
+
+    Poolings have the names `"mean"`, `"max"`, `"last"`, `"first"`, `"statistics"`,
+    `"generalized_mean"`, `"attention"`, `"gated_attention"`, `"learned_query"`,
+    `"attentive_statistics"`, `"self_attention"`, `"lama"`, `"generalized"`, `"multi_dim"`,
+    `"target"` and `"sequential"`; encoders `"gru"`, `"lstm"`, `"stacked_lstm"`, `"positions"` and
+    `"conv_attention"`. Hyphens are as good as underscores.
+
+    Args:
+        identifier: One of these names, or the name of a class of `keras_attnpool.layers` or
+            `keras.layers`; a configuration `{"class_name": a name, "config": arguments}`, whose
+            arguments take the place of the name's sizes; what `keras.saving.serialize_keras_object`
+            makes of a layer; or a layer, which is returned as it is.
+
+    Returns:
+        The layer.
+
+    Raises:
+        ValueError: If there is no such layer.
+
+    Example:
+
+    ```python
+    from keras_attnpool import layers
+
+    pooling = layers.get("attention")
+    assert isinstance(pooling, layers.AttentionPooling) and pooling.hidden_dim == 100
+    smaller = layers.get({"class_name": "attention", "config": {"hidden_dim": 8}})
+    assert smaller.hidden_dim == 8
+    ```
+    """
+    if isinstance(identifier, keras.layers.Layer):
+        return identifier
+    if is_made(identifier):
+        return keras.saving.deserialize_keras_object(identifier)
+    try:
+        make, config = resolved(identifier, {**POOLINGS, **ENCODERS})
+    except ValueError as error:
+        raise ValueError(
+            f"`identifier` of keras_attnpool.layers.get must be one of "
+            f"{(*POOLINGS, *ENCODERS)}, the class name of a layer, a config {{'class_name': one of "
+            f"these, 'config': its arguments}}, or a keras layer. Received: {identifier!r}"
+        ) from error
+    return make(**config)
+
+
+def is_made(identifier: Any) -> bool:
+    """Whether it is a layer, or the whole configuration of one."""
+    whole = isinstance(identifier, dict) and "module" in identifier
+    return whole or isinstance(identifier, keras.layers.Layer)
+
+
+def resolved(identifier: Any, names: Mapping[str, Maker]) -> Maker:
+    """What makes the layer of a name or of a configuration, and its arguments.
+
+    Args:
+        identifier: What `get` takes, but no layer and no whole configuration.
+        names: What each short name stands for.
+
+    Returns:
+        What makes it and its arguments.
+
+    Raises:
+        ValueError: For anything that is no known name or configuration.
+    """
+    given = {}
+    if isinstance(identifier, dict):
+        identifier, given = identifier.get("class_name"), identifier.get("config", {})
+    if isinstance(identifier, str) and isinstance(given, dict):
+        key = identifier.replace("-", "_")
+        if key in names:
+            make, sizes = names[key]
+            return make, {**sizes, **given}
+        ours = keras.saving.get_registered_object(f"keras_attnpool>{key}")
+        if not str(getattr(ours, "__module__", "")).startswith("keras_attnpool.layers."):
+            ours = None
+        for found in (ours, getattr(keras.layers, key, None)):
+            if inspect.isclass(found) and issubclass(found, keras.layers.Layer):
+                return cast(Callable[..., Any], found), dict(given)
+    raise ValueError(f"unknown: {identifier!r}")

@@ -1,0 +1,119 @@
+"""Mean and standard deviation under attention, one weight a step or one a feature."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers._attention import NORMALIZERS, AttentionPoolingBase
+from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
+from keras_attnpool.types import (
+    ActivationLike,
+    ConstraintLike,
+    InitializerLike,
+    RegularizerLike,
+    Shape,
+    Tensor,
+)
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class AttentiveStatisticsPooling(AttentionPoolingBase):
+    """Pools a sequence to its weighted mean and its weighted standard deviation.
+
+    With inputs `h_t` of one example:
+
+    1. `e_t = V activation(W h_t + b) + k`, one score, or with `per_feature=True` one for each of the
+       `dim` features
+    2. `alpha = softmax over time of e`
+    3. `mu = sum_t alpha_t * h_t`, `sigma = sqrt(max(sum_t alpha_t * (h_t - mu)^2, epsilon))`
+    4. `output = [mu; sigma]`
+
+    Okabe et al. print `sum_t alpha_t * h_t^2 - mu^2` for the variance: the same number, from which
+    rounding takes more. `k` moves all steps alike, so that the softmax cancels it.
+
+    Args:
+        hidden_dim: Size of the hidden layer in front of the scores.
+        per_feature: Whether each feature has weights of its own; else one serves all.
+        activation: Activation of the hidden layer.
+        epsilon: The least variance, a number > 0; below it sigma has no gradient.
+        attention_regularizer: Regularizer of the attention weights, taken as one head.
+        embedding_regularizer: Regularizer of the pooled vectors, taken as one head.
+
+    Output shape:
+        `(batch, 2 * dim)`; the scores are `(batch, time)`, or `(batch, time, dim)` with
+        `per_feature=True`.
+
+    Example:
+
+    ```python
+    import numpy as np
+    import keras_attnpool
+
+    layer = keras_attnpool.layers.AttentiveStatisticsPooling(hidden_dim=8)
+    output, scores = layer(np.ones((2, 5, 16), "float32"), return_attention_scores=True)
+    assert output.shape == (2, 32) and scores.shape == (2, 5)
+    ```
+
+    Weights, by name: `score_kernel` `(hidden_dim, 1)`, `(hidden_dim, dim)` with `per_feature=True`,
+    V transposed; `hidden/kernel` `(dim, hidden_dim)`, W transposed; with biases `score_bias`, k, and
+    `hidden/bias` `(hidden_dim,)`; with `gated=True` `gate/kernel` and `gate/bias` as those of
+    `hidden`.
+
+    Reference:
+        - Okabe, Koshinaka and Shinoda, 2018, Attentive Statistics Pooling for Deep Speaker
+          Embedding, eq. 3-6
+        - Desplanques, Thienpondt and Demuynck, 2020, ECAPA-TDNN: weights for each feature
+    """
+
+    def __init__(
+        self,
+        hidden_dim: int,
+        *,
+        per_feature: bool = False,
+        activation: ActivationLike = "tanh",
+        gated: bool = False,
+        normalizer: str = "softmax",
+        epsilon: float = 1e-12,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        attention_regularizer: RegularizerLike = None,
+        embedding_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._keep(locals())
+
+    def build(self, input_shape: Shape) -> None:
+        """Creates the hidden layer and the scores' kernel."""
+        dim = self._feature_dim(input_shape)
+        size = dim if self.per_feature else 1
+        self._build_scores(input_shape, self.hidden_dim, size, self.activation)
+
+    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
+        """Pools `(batch, time, dim)` to `(batch, 2 * dim)`."""
+        values, kept = at_least_float32(inputs), None if mask is None else ops.expand_dims(mask, 2)
+        weights = NORMALIZERS[self.normalizer](self._scored(inputs), kept, axis=1)
+        self._penalize(self.attention_regularizer, ops.expand_dims(weights, 1), mask)
+        used = self._drop(weights, training)
+        mean = ops.sum(used * values, axis=1)
+        variance = ops.sum(used * ops.square(values - ops.expand_dims(mean, 1)), axis=1)
+        sigma = ops.sqrt(ops.maximum(variance, self.epsilon))
+        output = zero_masked_rows(ops.concatenate([mean, sigma], axis=-1), mask)
+        self._penalize(self.embedding_regularizer, ops.expand_dims(output, 1), mask)
+        return output, weights if self.per_feature else ops.squeeze(weights, 2)
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, 2 * dim)`."""
+        batch, _, dim = input_shape
+        return (batch, None if dim is None else 2 * dim)
+
+    def _scores_shape(self, input_shape: Shape) -> Shape:
+        return tuple(input_shape) if self.per_feature else tuple(input_shape[:2])

@@ -1,0 +1,64 @@
+"""Mean and standard deviation over time: what x-vectors pool by."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attnpool.layers._masked import GlobalPoolingBase
+from keras_attnpool.ops.masking import at_least_float32, masked_mean, zero_masked_rows
+from keras_attnpool.types import Shape, Tensor
+
+
+@keras.saving.register_keras_serializable(package="keras_attnpool")
+class StatisticsPooling1D(GlobalPoolingBase):
+    """Pools the kept steps of a sequence to their mean and their standard deviation.
+
+    With inputs `h_t` of one example and `n` kept steps, feature by feature:
+
+    1. `mu = sum_t h_t / n`
+    2. `sigma = sqrt(max(sum_t (h_t - mu)^2 / n, epsilon))`
+    3. `output = [mu; sigma]`
+
+    Args:
+        epsilon: The least variance, a number > 0; below it sigma has no gradient.
+
+    Output shape:
+        `(batch, 2 * dim)`, or `(batch, 1, 2 * dim)` with `keepdims=True`.
+
+    Returns:
+        Means, then standard deviations, in the layer's compute dtype.
+
+    Example:
+
+    ```python
+    import keras
+    import numpy as np
+    import keras_attnpool
+
+    x = np.array([[[2.0], [6.0], [np.nan]]], "float32")
+    layer = keras_attnpool.layers.StatisticsPooling1D()
+    output = keras.ops.convert_to_numpy(layer(x, mask=np.array([[1, 1, 0]])))
+    assert output.tolist() == [[4.0, 2.0]]
+    ```
+
+    Reference:
+        - Snyder et al., 2018, X-Vectors: Robust DNN Embeddings for Speaker Recognition: the
+          statistics pooling layer
+    """
+
+    def __init__(self, *, epsilon: float = 1e-12, keepdims: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._keep(locals())
+
+    def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
+        mean = masked_mean(inputs, mask)
+        away = at_least_float32(inputs) - ops.expand_dims(mean, 1)
+        variance = masked_mean(ops.square(away), mask)
+        sigma = ops.sqrt(ops.maximum(variance, self.epsilon))
+        return zero_masked_rows(ops.concatenate([mean, sigma], axis=-1), mask)
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, 2 * dim)`, or `(batch, 1, 2 * dim)` with `keepdims`."""
+        *rest, dim = super().compute_output_shape(input_shape)
+        return (*rest, None if dim is None else 2 * dim)
