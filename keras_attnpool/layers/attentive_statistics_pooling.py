@@ -23,8 +23,8 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
 
     With inputs `h_t` of one example:
 
-    1. `e_t = V activation(W h_t + b) + k`, one score, or with `per_feature=True` one for each of the
-       `dim` features
+    1. `e_t = V activation(W h_t + b) + k`, one score, or with `per_feature=True` one for each of
+       the `dim` features
     2. `alpha = softmax over time of e`
     3. `mu = sum_t alpha_t * h_t`, `sigma = sqrt(max(sum_t alpha_t * (h_t - mu)^2, epsilon))`
     4. `output = [mu; sigma]`
@@ -56,9 +56,9 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
     ```
 
     Weights, by name: `score_kernel` `(hidden_dim, 1)`, `(hidden_dim, dim)` with `per_feature=True`,
-    V transposed; `hidden/kernel` `(dim, hidden_dim)`, W transposed; with biases `score_bias`, k, and
-    `hidden/bias` `(hidden_dim,)`; with `gated=True` `gate/kernel` and `gate/bias` as those of
-    `hidden`.
+    V transposed; `hidden/kernel` `(dim, hidden_dim)`, W transposed; with biases `score_bias`
+    `(1,)` or `(dim,)`, k, and `hidden/bias` `(hidden_dim,)`; with `gated=True` `gate/kernel` and
+    `gate/bias` as those of `hidden`.
 
     Reference:
         - Okabe, Koshinaka and Shinoda, 2018, Attentive Statistics Pooling for Deep Speaker

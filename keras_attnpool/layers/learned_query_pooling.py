@@ -6,6 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_attnpool._checks import refusal
 from keras_attnpool.layers._attention import MultiHeadPoolingBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.ops.normalization import layer_normalize
@@ -117,11 +118,8 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         """Creates queries, projections, and the feedforward network, if any."""
         dim = self._feature_dim(input_shape)
         if self.key_dim is None and dim % self.num_heads:
-            raise ValueError(
-                f"Layer '{self.name}' (LearnedQueryPooling) needs a `key_dim`, the size of a head, "
-                f"where `num_heads` does not divide the features. Received: num_heads="
-                f"{self.num_heads}, key_dim=None, inputs of shape {tuple(input_shape)}"
-            )
+            must = f"have features that num_heads={self.num_heads} divides, or give a `key_dim`"
+            raise refusal(self, "inputs", must, f"shape {tuple(input_shape)}")
         self._size = size = self.key_dim or dim // self.num_heads
         width = self.num_heads * size
         # Multiplications for each step and head, folded and not.

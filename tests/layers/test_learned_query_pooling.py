@@ -54,7 +54,7 @@ class TestLearnedQueryPooling(AttentionContract):
         np.testing.assert_array_equal(numpy(flat(x, mask=mask)), output.reshape(4, -1))
 
     def test_a_size_that_the_heads_do_not_divide_needs_a_key_dim(self):
-        with pytest.raises(ValueError, match="'odd' .*needs a `key_dim`.*num_heads=4"):
+        with pytest.raises(ValueError, match="'odd' .*num_heads=4 divides, or give a `key_dim`"):
             LearnedQueryPooling(num_heads=4, name="odd").build((None, None, 6))
         LearnedQueryPooling(num_heads=4, key_dim=2).build((None, None, 6))
 
