@@ -22,10 +22,10 @@ def device() -> str:
         return torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
     import tensorflow as tf
 
-    found = tf.config.list_physical_devices("GPU")
-    if not found:
+    gpus = tf.config.list_physical_devices("GPU")
+    if not gpus:
         return "cpu"
-    return str(tf.config.experimental.get_device_details(found[0])["device_name"])
+    return str(tf.config.experimental.get_device_details(gpus[0])["device_name"])
 
 
 def clock() -> float:

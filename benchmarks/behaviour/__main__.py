@@ -14,23 +14,23 @@ RESULTS = Path(__file__).resolve().parent.parent / "results" / "behaviour"
 
 
 def main() -> None:
-    found = {
+    verdicts = {
         "date": datetime.date.today().isoformat(),
         "versions": versions(),
         "ours": {},
         "peers": {},
     }
     try:
-        found["versions"]["keras-self-attention"] = metadata.version("keras-self-attention")
+        verdicts["versions"]["keras-self-attention"] = metadata.version("keras-self-attention")
     except metadata.PackageNotFoundError:
         pass  # its row tells
     for group, members in (("ours", subjects.OURS), ("peers", subjects.peers())):
         for name, subject in members.items():
-            found[group][name] = probes.probed(subject)
-            print(name, found[group][name], flush=True)
+            verdicts[group][name] = probes.probed(subject)
+            print(name, verdicts[group][name], flush=True)
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{keras.backend.backend()}.json"
-    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(verdicts, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def _derivative(loss: Any, x: np.ndarray) -> np.ndarray:
         import torch
 
         inputs = torch.tensor(x, requires_grad=True)
-        (found,) = torch.autograd.grad(loss(inputs), [inputs])
+        (gradient,) = torch.autograd.grad(loss(inputs), [inputs])
     elif backend == "tensorflow":
         import tensorflow as tf
 
@@ -106,20 +106,20 @@ def _derivative(loss: Any, x: np.ndarray) -> np.ndarray:
         with tf.GradientTape() as tape:
             tape.watch(inputs)
             value = loss(inputs)
-        found = tape.gradient(value, inputs)
+        gradient = tape.gradient(value, inputs)
     else:
         import jax
 
-        found = jax.grad(loss)(jax.numpy.asarray(x))
-    return _array(found)
+        gradient = jax.grad(loss)(jax.numpy.asarray(x))
+    return _array(gradient)
 
 
 def nan(subject: Subject) -> str:
     """Whether NaN in padded steps reaches the output."""
     layer, x, mask = subject.make("float32"), _inputs(), _mask(KEPT)
     x[1, KEPT:] = np.nan
-    found = np.isnan(_kept_part(subject, _output(subject, layer, x, mask)))
-    return f"yes, {found.mean():.0%}" if found.any() else "no"
+    is_nan = np.isnan(_kept_part(subject, _output(subject, layer, x, mask)))
+    return f"yes, {is_nan.mean():.0%}" if is_nan.any() else "no"
 
 
 def empty(subject: Subject) -> str:
@@ -144,16 +144,16 @@ def scores(subject: Subject) -> str:
     if subject.scores is None:
         return "none"
     layer = subject.make("float32")
-    found = subject.scores(
+    scores = subject.scores(
         layer, ops.convert_to_tensor(_inputs()), ops.convert_to_tensor(_mask(KEPT))
     )
-    if isinstance(found, dict):
+    if isinstance(scores, dict):
         return "a dict"
-    if found is None:
+    if scores is None:
         return "none"
     # Batch, time and dim are told apart by their sizes.
     names = {2: "2", TIME: "time", DIM: "dim"}
-    axes = [names.get(size, str(size)) for size in tuple(found.shape)[1:]]
+    axes = [names.get(size, str(size)) for size in tuple(scores.shape)[1:]]
     return f"(batch, {', '.join(axes)})"
 
 

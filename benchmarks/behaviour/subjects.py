@@ -89,7 +89,7 @@ def peers() -> dict[str, Subject]:
     import keras_hub
 
     of = keras.layers
-    found = {
+    subjects = {
         "keras GlobalAveragePooling1D": Subject(
             lambda d: of.GlobalAveragePooling1D(dtype=d), _masked
         ),
@@ -123,14 +123,14 @@ def peers() -> dict[str, Subject]:
         ),
     }
     if keras.backend.backend() == "torch":
-        found["torch.nn MultiheadAttention"] = _torch_attention()
-    found["keras-self-attention SeqSelfAttention"] = Subject(
+        subjects["torch.nn MultiheadAttention"] = _torch_attention()
+    subjects["keras-self-attention SeqSelfAttention"] = Subject(
         _self_attention,
         _masked,
         lambda layer, x, mask: type(layer)(return_attention=True)(x, mask=mask)[1],
         pools=False,
     )
-    return found
+    return subjects
 
 
 def _torch_attention() -> Subject:

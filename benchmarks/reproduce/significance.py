@@ -77,8 +77,8 @@ def standard_error(results: dict[str, Any], name: str) -> float:
     variance = (1 - value**2) ** 2 if measure == "pearson" else value * (1 - value)
     errors = 1 - row["summary"]["test_accuracy"]["mean"] if measure == "f1" else 0
     if errors and value < 1:
-        found = errors * value / (2 * (1 - value))
-        variance = 4 * found * errors * (found + errors) / (2 * found + errors) ** 4
+        hits = errors * value / (2 * (1 - value))
+        variance = 4 * hits * errors * (hits + errors) / (2 * hits + errors) ** 4
     spread_of_runs, runs = row["summary"][f"test_{measure}"]["std"], len(row["runs"])
     items = results["test_examples"] * (runs if results.get("folded") else 1)
     return math.sqrt(variance / items + spread_of_runs**2 / runs)
@@ -86,12 +86,12 @@ def standard_error(results: dict[str, Any], name: str) -> float:
 
 def rights(results: dict[str, Any], row: str) -> dict[int, np.ndarray]:
     """Which test items each run of a row had right, by seed; runs that did not keep it are out."""
-    found = {}
+    flags = {}
     for run in results["rows"][row]["runs"]:
         if "correct" in run:
             bits = np.unpackbits(np.frombuffer(base64.b64decode(run["correct"]), np.uint8))
-            found[run["seed"]] = bits[: results["test_examples"]].astype(float)
-    return found
+            flags[run["seed"]] = bits[: results["test_examples"]].astype(float)
+    return flags
 
 
 def paired_interval(
@@ -104,8 +104,8 @@ def paired_interval(
     drawn in pairs. A run that kept no answers takes part by its accuracy; `None` where a row has no
     run that kept them, or folds are missing.
     """
-    found = [rights(results, row) for row in (better, worse)]
-    if results["measure"] != "accuracy" or not all(found):
+    answers = [rights(results, row) for row in (better, worse)]
+    if results["measure"] != "accuracy" or not all(answers):
         return None
     reached = [
         {run["seed"]: run["test_accuracy"] for run in results["rows"][row]["runs"]}
@@ -113,18 +113,18 @@ def paired_interval(
     ]
     rng = np.random.default_rng(0)
     if results.get("folded"):
-        kept = [fold for fold in found[0] if fold in found[1]]
+        kept = [fold for fold in answers[0] if fold in answers[1]]
         if set(reached[0]) != set(reached[1]) or not kept:
             return None
         noise = sum(
-            _drawn(rng, (found[0][fold] - found[1][fold])[None], draws)[:, 0] for fold in kept
+            _drawn(rng, (answers[0][fold] - answers[1][fold])[None], draws)[:, 0] for fold in kept
         ) / math.sqrt(len(kept) * len(reached[0]))
         leads = [reached[0][fold] - reached[1][fold] for fold in reached[0]]
         differences = _average(rng, leads, draws) + noise
     else:
-        runs = np.stack([*found[0].values(), *found[1].values()])
+        runs = np.stack([*answers[0].values(), *answers[1].values()])
         noise = _drawn(rng, runs, draws)
-        first = len(found[0])
+        first = len(answers[0])
         differences = noise[:, :first].mean(axis=1) - noise[:, first:].mean(axis=1)
         differences += _average(rng, list(reached[0].values()), draws)
         differences -= _average(rng, list(reached[1].values()), draws)

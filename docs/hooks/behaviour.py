@@ -26,11 +26,11 @@ COLUMNS = {
 ERROR = re.compile(r"\w+: ")
 
 
-def table(found, group):
+def table(measured, group):
     """One row a layer, one column a probe; errors in words below."""
     lines = [f"| layer | {' | '.join(COLUMNS.values())} |", "|---" * (1 + len(COLUMNS)) + "|"]
     notes = {}
-    for name, verdicts in found[group].items():
+    for name, verdicts in measured[group].items():
         cells = []
         for probe in COLUMNS:
             verdict = verdicts[probe]
@@ -39,8 +39,8 @@ def table(found, group):
             cells.append(verdict)
         package, _, layer = name.rpartition(" ")
         lines.append(f"| {package} `{layer}` | ".replace("|  `", "| `") + " | ".join(cells) + " |")
-    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
-    parts = [f"{found['date']}, with {versions}.", "\n".join(lines)]
+    versions = ", ".join(f"{name} {version}" for name, version in measured["versions"].items())
+    parts = [f"{measured['date']}, with {versions}.", "\n".join(lines)]
     if notes:
         parts.append(
             "\n".join(f"{number}. `{text.replace('`', '')}`" for text, number in notes.items())
@@ -51,14 +51,14 @@ def table(found, group):
 def fill(markdown, folder):
     """Replaces the markers of a page by the tables of the files in `folder`."""
 
-    def found(match):
+    def filled(match):
         path = folder / f"{match['backend']}.json"
         content = MISSING
         if path.exists():
             content = table(json.loads(path.read_text(encoding="utf-8")), match["group"])
         return textwrap.indent(content, match["indent"])
 
-    return MARKER.sub(found, markdown)
+    return MARKER.sub(filled, markdown)
 
 
 def on_page_markdown(markdown, page, config, files):

@@ -184,9 +184,9 @@ def attention_table(results):
     for name in sorted(scored, key=lambda name: -scored[name]["summary"][keys[0]]["mean"]):
         cells = [mechanism(name, scored[name])]
         for key in keys:
-            found = scored[name]["summary"][key]
-            shown = f"{found['mean']:.2f} ({found['min']:.2f} – {found['max']:.2f})"
-            cells.append(shown.replace("-", "−"))
+            summary = scored[name]["summary"][key]
+            cell = "{mean:.2f} ({min:.2f} – {max:.2f})".format(**summary)
+            cells.append(cell.replace("-", "−"))
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -266,14 +266,16 @@ def needs_table(files):
     for need, file, answer, beside in NEEDS:
         results = files[file]
 
-        def shown(name, results=results):
+        def figures(name, results=results):
             count = results["rows"][name]["parameters_without_embeddings"]
             return f"{name} {percent(mean(results, name))} ({count:,})"
 
-        others = ", ".join(shown(name) for name in beside if name in results["rows"])
+        others = ", ".join(figures(name) for name in beside if name in results["rows"])
         best = max(results["rows"], key=lambda name, results=results: mean(results, name))
-        best = "–" if best in (answer, *beside) else shown(best)
-        lines.append(f"| {need} | {results['dataset']} | **{shown(answer)}** | {others} | {best} |")
+        best = "–" if best in (answer, *beside) else figures(best)
+        lines.append(
+            f"| {need} | {results['dataset']} | **{figures(answer)}** | {others} | {best} |"
+        )
     return "\n".join(lines)
 
 
@@ -497,11 +499,11 @@ def protocol_list(results):
     """How it was measured, and with which versions."""
     protocol = {k: v for k, v in results["protocol"].items() if k != "of_the_paper"}
     lines = [f"- **{key.replace('_', ' ')}**: {value}" for key, value in protocol.items()]
-    found = {name: {value} for name, value in results["versions"].items()}
+    used = {name: {value} for name, value in results["versions"].items()}
     for run in (run for row in results["rows"].values() for run in row["runs"]):
         for name, value in run.get("versions", {}).items():
-            found.setdefault(name, set()).add(value)
-    versions = ", ".join(f"{name} {' and '.join(sorted(each))}" for name, each in found.items())
+            used.setdefault(name, set()).add(value)
+    versions = ", ".join(f"{name} {' and '.join(sorted(each))}" for name, each in used.items())
     sizes = results.get("examples")
     if sizes:
         train, validation, test = (f"{size:,}" for size in sizes)
@@ -569,15 +571,15 @@ def floors_table(files):
     ]
     for results in files:
         rows = results["rows"]
-        found = [next((n for n in names if n in rows), None) for names in (LINEAR, MEANS)]
+        floors = [next((n for n in names if n in rows), None) for names in (LINEAR, MEANS)]
         rest = [n for n in rows if n not in (*LINEAR, *MEANS) and "optimizer" in rows[n]["config"]]
         if not rest:
             continue
         best = max(rest, key=lambda name: mean(results, name))
-        shown = [None if name is None else mean(results, name) for name in (*found, best)]
-        top = max(value for value in shown if value is not None)
+        means = [None if name is None else mean(results, name) for name in (*floors, best)]
+        top = max(value for value in means if value is not None)
         cells = [
-            "–" if v is None else f"**{percent(v)}**" if v == top else percent(v) for v in shown
+            "–" if v is None else f"**{percent(v)}**" if v == top else percent(v) for v in means
         ]
         measure = MEASURES[f"test_{results['measure']}"][0]
         cells = [results["paper"], results["dataset"], measure, *cells, best]

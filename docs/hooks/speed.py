@@ -40,9 +40,9 @@ def short(value):
 
 def times(ratio):
     """A ratio as `12 (11 – 14)`."""
-    shown = [short(value) for value in ratio]
+    figures = [short(value) for value in ratio]
     # In one line.
-    return f"{shown[0]} ({shown[1]} – {shown[2]})".replace(" ", "\u00a0")
+    return f"{figures[0]} ({figures[1]} – {figures[2]})".replace(" ", "\u00a0")
 
 
 def words_of(case):
@@ -79,10 +79,10 @@ def layers_table(data):
     """Every layer at 32 × 256 words of 128 features beside three peers."""
     mode = data["cases"][0]["mode"]
     setting = {"time": 256, "dim": 128, "heads": 5, "gradient": True, "precision": "float32"}
-    found = find(data, mode=mode, **setting)
-    if not found:
+    cases = find(data, mode=mode, **setting)
+    if not cases:
         return MISSING
-    (case,) = found
+    (case,) = cases
     head = ["layer", "times average pooling", "of self-attention", "of a Transformer encoder"]
     lines = ["| " + " | ".join(head) + " |", "|---|--:|--:|--:|"]
     base = case["costs"][AVERAGE][0]
@@ -167,10 +167,10 @@ def rates_table(data):
     """How near the layers are to what the machine can do."""
     mode = data["cases"][0]["mode"]
     setting = {"time": 256, "dim": 128, "heads": 5, "gradient": True, "precision": "float32"}
-    found = find(data, mode=mode, **setting)
-    if not found:
+    cases = find(data, mode=mode, **setting)
+    if not cases:
         return MISSING
-    (case,) = found
+    (case,) = cases
     rates = data["rates"]
     lines = [
         f"{words_of(case)}. The core multiplies {rates['products'] / 1e9:.3g} thousand million "
@@ -206,12 +206,12 @@ def memory_table(data):
     for name in names:
         cells = [name]
         for gradient in (True, False):
-            found = [
+            cases = [
                 case
                 for case in data["cases"]
                 if case["variant"] == name and case["gradient"] == gradient
             ]
-            cells.append(memory_text(found[0]) if found else "–")
+            cells.append(memory_text(cases[0]) if cases else "–")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -296,11 +296,11 @@ def fill(markdown, folder):
     def table(match):
         kind, write = VIEWS[match["view"]]
         path = folder / "speed" / f"{kind}_{match['backend']}_{match['device'] or 'cpu'}.json"
-        found = MISSING
+        written = MISSING
         if path.exists():
-            found = write(json.loads(path.read_text(encoding="utf-8")))
+            written = write(json.loads(path.read_text(encoding="utf-8")))
         # Inside a tab all lines are indented.
-        return textwrap.indent(found, match["indent"])
+        return textwrap.indent(written, match["indent"])
 
     return MARKER.sub(table, markdown)
 

@@ -53,14 +53,14 @@ def table(support):
 def fill(markdown, folder):
     """Replaces the markers of a page by the tables of the files in `folder`."""
 
-    def found(match):
+    def filled(match):
         path = folder / f"export_{match['backend']}.json"
         content = MISSING
         if path.exists():
             content = table(json.loads(path.read_text(encoding="utf-8")))
         return textwrap.indent(content, match["indent"])
 
-    return MARKER.sub(found, markdown)
+    return MARKER.sub(filled, markdown)
 
 
 def on_page_markdown(markdown, page, config, files):

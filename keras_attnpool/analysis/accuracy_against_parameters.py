@@ -66,13 +66,13 @@ def _name_points(ax: Any, points: Mapping[str, tuple[float, float]]) -> None:
     """Writes each name above or below its point, where no earlier name stands."""
     ax.autoscale_view()  # places are those of the picture from now on
     heights = [height for row in range(len(points)) for height in (5 + 14 * row, -14 - 14 * row)]
-    taken: list[Any] = []
+    boxes: list[Any] = []
     for name, place in points.items():
         label = ax.annotate(
             name, place, xytext=(6, 5), textcoords="offset points", parse_math=False
         )
         for height in heights:
             label.set_y(height)
-            if not any(label.get_window_extent().overlaps(box) for box in taken):
+            if not any(label.get_window_extent().overlaps(box) for box in boxes):
                 break
-        taken.append(label.get_window_extent())
+        boxes.append(label.get_window_extent())

@@ -200,10 +200,10 @@ class _Observer:
         place = mask.lost_at or f"'{path}' ({type(layer).__name__}) itself, {why}"
 
         def look() -> MaskLeak | None:
-            found = _share_of_outputs(layer, mask.keep, args, kwargs) if share is None else share
-            if found <= SMALLEST:
+            leak = _share_of_outputs(layer, mask.keep, args, kwargs) if share is None else share
+            if leak <= SMALLEST:
                 return None
-            return MaskLeak(path, type(layer).__name__, found, place)
+            return MaskLeak(path, type(layer).__name__, leak, place)
 
         self.looks.append(look)
 
@@ -352,16 +352,16 @@ def _read(layer: Any, args: Any, kwargs: Any) -> list[Any]:
 
 def _attended(layer: Any, args: Any, kwargs: Any) -> Any:
     """The sequence that a pooling or attention layer gives weights to, else `None`."""
-    found = None
+    sequence = None
     if isinstance(layer, KERAS_QUERIES):
-        found = args[1] if len(args) > 1 else kwargs.get("value")
+        sequence = args[1] if len(args) > 1 else kwargs.get("value")
     elif isinstance(layer, KERAS_LISTED):
-        found = _first(args, kwargs)[1]
+        sequence = _first(args, kwargs)[1]
     elif isinstance(layer, KERAS_POOLING):
-        found = _first(args, kwargs) if layer.data_format == "channels_last" else None
+        sequence = _first(args, kwargs) if layer.data_format == "channels_last" else None
     elif isinstance(layer, OURS) and not isinstance(layer, NOT_OVER_TIME):
-        found = _first(args, kwargs)
-    return found if _sequences([found]) else None
+        sequence = _first(args, kwargs)
+    return sequence if _sequences([sequence]) else None
 
 
 def _share_of_scores(layer: Any, attended: Any, scores: Any, keep: Keep) -> float | None:

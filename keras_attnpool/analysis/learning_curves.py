@@ -65,15 +65,15 @@ def plot_learning_curves(
 
 
 def _values(name: str, history: Any, metric: str) -> Any:
-    found = getattr(history, "history", history)
-    if isinstance(found, Mapping):
-        if metric not in found:
+    values = getattr(history, "history", history)
+    if isinstance(values, Mapping):
+        if metric not in values:
             raise ValueError(
                 f"plot_learning_curves finds no '{metric}' in run '{name}'. Received: "
-                f"{sorted(found)}"
+                f"{sorted(values)}"
             )
-        found = found[metric]
-    values = np.asarray(found, np.float64)
+        values = values[metric]
+    values = np.asarray(values, np.float64)
     if values.ndim != 1 or not len(values):
         raise ValueError(
             f"plot_learning_curves expects one number per epoch. Received: run '{name}' with "
