@@ -75,19 +75,10 @@ def heatmap_html(
     ```
     """
     owner = "heatmap_html"
-    if isinstance(tokens, str) or any(not isinstance(token, str) for token in tokens):
-        raise ValueError(
-            f"{owner} expects `tokens` as a list of strings. Received: {str(tokens)[:60]}"
-        )
-    tokens = list(tokens)
-    rows = _checked_rows(tokens, weights, owner)
-    names = _checked_names(row_names, len(rows), owner)
+    tokens, rows, vmax = checked_heatmap(owner, tokens, weights, row_names, vmax)
+    names = [f"head {i + 1}" for i in range(len(rows))]
+    names = names if row_names is None else [str(name) for name in row_names]
     lengths = _checked_lengths(sentence_lengths, len(tokens), owner)
-    largest = float(np.abs(rows).max(initial=0))
-    if vmax is None:
-        vmax = largest
-    elif not (np.isfinite(vmax) and vmax > 0):
-        raise ValueError(f"{owner} expects `vmax` to be positive. Received: vmax={vmax}")
     words = [html.escape(visible(token)) for token in tokens]
     parts = [STYLE, '<figure class="attn-map">', _caption(title, label)]
     if len(rows) == 1:
@@ -224,10 +215,24 @@ def _scale(vmax: float, signed: bool, tokens: int) -> str:
     )
 
 
-def _checked_rows(tokens: list[str], weights: Any, owner: str) -> npt.NDArray[np.float64]:
+def checked_heatmap(
+    owner: str,
+    tokens: Sequence[str],
+    weights: Any,
+    row_names: Sequence[str] | None,
+    vmax: float | None,
+) -> tuple[list[str], npt.NDArray[np.float64], float]:
+    """What a heat map is drawn from: tokens, `(rows, time)` weights, the weight of full colour.
+
+    Raises:
+        ValueError: If they do not fit together, or a number is not finite.
+    """
+    if isinstance(tokens, str) or any(not isinstance(token, str) for token in tokens):
+        raise ValueError(
+            f"{owner} expects `tokens` as a list of strings. Received: {str(tokens)[:60]}"
+        )
     rows = np.asarray(weights, np.float64)
-    if rows.ndim == 1:
-        rows = rows[None]
+    rows = rows[None] if rows.ndim == 1 else rows
     if rows.ndim != 2 or rows.shape[1] != len(tokens) or not len(rows):
         raise ValueError(
             f"{owner} expects `weights` of shape ({len(tokens)},) or (rows, {len(tokens)}), one "
@@ -236,17 +241,14 @@ def _checked_rows(tokens: list[str], weights: Any, owner: str) -> npt.NDArray[np
         )
     if not np.isfinite(rows).all():
         raise ValueError(f"{owner} expects finite `weights`. Received: NaN or infinity among them")
-    return rows
-
-
-def _checked_names(names: Sequence[str] | None, rows: int, owner: str) -> list[str]:
-    if names is None:
-        return [f"head {row + 1}" for row in range(rows)]
-    if isinstance(names, str) or len(names) != rows:
+    if row_names is not None and (isinstance(row_names, str) or len(row_names) != len(rows)):
         raise ValueError(
-            f"{owner} expects `row_names` with one name per row, {rows} in all. Received: {names!r}"
+            f"{owner} expects `row_names` with one name per row, {len(rows)} in all. "
+            f"Received: {row_names!r}"
         )
-    return [str(name) for name in names]
+    if vmax is not None and not (np.isfinite(vmax) and vmax > 0):
+        raise ValueError(f"{owner} expects `vmax` to be positive. Received: vmax={vmax}")
+    return list(tokens), rows, float(np.abs(rows).max(initial=0)) if vmax is None else vmax
 
 
 def _checked_lengths(

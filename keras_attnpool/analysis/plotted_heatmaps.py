@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from keras_attnpool.analysis._axes import axes_or_new
+from keras_attnpool.analysis.html_heatmaps import checked_heatmap
 
 # With more tokens than this only every n-th is named.
 _NAMED_TOKENS = 60
@@ -49,27 +48,12 @@ def plot_heatmap(
     assert ax.get_ylabel() == "head"
     ```
     """
-    rows = np.atleast_2d(np.asarray(weights, np.float64))
-    if isinstance(tokens, str) or any(not isinstance(token, str) for token in tokens):
-        raise ValueError("plot_heatmap expects `tokens` as a list of strings. Received: others")
-    if rows.ndim != 2 or rows.shape[1] != len(tokens) or not rows.size:
-        raise ValueError(
-            f"plot_heatmap expects `weights` of shape ({len(tokens)},) or (rows, {len(tokens)}), "
-            "one number per token; cut the padding off. Received: weights of shape "
-            f"{np.shape(weights)} for {len(tokens)} tokens"
-        )
-    if not np.isfinite(rows).all():
-        raise ValueError("plot_heatmap expects finite `weights`. Received: NaN or infinity")
-    if row_names is not None and len(row_names) != len(rows):
-        raise ValueError(
-            f"plot_heatmap expects `row_names` with one name per row, {len(rows)} in all. "
-            f"Received: {row_names!r}"
-        )
-    if vmax is not None and not vmax > 0:
-        raise ValueError(f"plot_heatmap expects `vmax` to be positive. Received: vmax={vmax}")
+    tokens, rows, top = checked_heatmap("plot_heatmap", tokens, weights, row_names, vmax)
+    if not tokens:
+        raise ValueError("plot_heatmap expects at least one token. Received: none")
+    top = top or 1.0
     size = (min(max(4.0, 1.8 + 0.34 * len(tokens)), 16), 2.4 + 0.3 * min(len(rows), 20))
     ax = axes_or_new(ax, "plot_heatmap", size)
-    top = vmax or float(np.abs(rows).max()) or 1.0
     signed = bool((rows < 0).any())
     image = ax.imshow(
         rows,

@@ -5,6 +5,7 @@ and rationales are computed from frames here; words are no concern of this file.
 """
 
 import itertools
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from keras_attnpool.corpora._concepts import (
@@ -263,11 +264,7 @@ def _overlap(first: Frame, second: Frame) -> float:
         crossed = in_place(turn(first), second)
         if not {first.action, second.action} & SYMMETRIC:
             # The right participants in the wrong roles: half of what they are worth.
-            roles = ("action", "place", "manner")
-            event = sum(
-                _WEIGHTS[s] * _closeness(getattr(first, s), getattr(second, s)) for s in roles
-            )
-            crossed = (crossed + event) / 2
+            crossed = (crossed + _overlap_in_order(first, second, _EVENT)) / 2
         shared = max(shared, crossed)
     if first.negated != second.negated:
         shared *= 0.8
@@ -357,8 +354,7 @@ def rationale(first: Meaning, second: Meaning) -> Marks:
     return marks
 
 
-def _overlap_in_order(first: Frame, second: Frame) -> float:
+def _overlap_in_order(first: Frame, second: Frame, slots: Iterable[str] = tuple(_WEIGHTS)) -> float:
     return sum(
-        weight * _closeness(getattr(first, slot), getattr(second, slot))
-        for slot, weight in _WEIGHTS.items()
+        _WEIGHTS[slot] * _closeness(getattr(first, slot), getattr(second, slot)) for slot in slots
     )

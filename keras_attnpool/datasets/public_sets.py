@@ -85,6 +85,7 @@ class PublicSet:
     tables: Mapping[str, Table]  # by file name without `.tsv.gz`
     # Empty if the home asks for registration.
     downloads: Sequence[Download] = ()
+    labels: Sequence[str] = ()  # where a file does not say them in their order
     # From the downloaded files to the rows of every table.
     parse: Callable[[Mapping[str, Path]], Mapping[str, Sequence[Row]]] | None = None
 
@@ -104,17 +105,6 @@ def _described_sets() -> dict[str, PublicSet]:
 
 
 SETS = _described_sets()
-_TREC_FINE = tuple(
-    """
-    ABBR:abb ABBR:exp DESC:def DESC:desc DESC:manner DESC:reason ENTY:animal ENTY:body ENTY:color
-    ENTY:cremat ENTY:currency ENTY:dismed ENTY:event ENTY:food ENTY:instru ENTY:lang ENTY:letter
-    ENTY:other ENTY:plant ENTY:product ENTY:religion ENTY:sport ENTY:substance ENTY:symbol
-    ENTY:techmeth ENTY:termeq ENTY:veh ENTY:word HUM:desc HUM:gr HUM:ind HUM:title LOC:city
-    LOC:country LOC:mount LOC:other LOC:state NUM:code NUM:count NUM:date NUM:dist NUM:money
-    NUM:ord NUM:other NUM:perc NUM:period NUM:speed NUM:temp NUM:volsize NUM:weight
-    """.split()
-)
-_TREC_COARSE = tuple(dict.fromkeys(label.partition(":")[0] for label in _TREC_FINE))
 _IMDB_STARS = ("1", "2", "3", "4", "7", "8", "9", "10")  # nobody gave 5 or 6
 
 
@@ -266,8 +256,10 @@ def _load_r8(split: str, verbose: int, *, view: str = "allterms") -> LabeledText
 
 
 def _load_trec(split: str, verbose: int, *, fine: bool = False) -> LabeledTexts:
-    rows = _rows(SETS["trec"], f"{split}.fine" if fine else split, verbose)
-    return _labeled(rows, _TREC_FINE if fine else _TREC_COARSE)
+    source = SETS["trec"]
+    coarse = list(dict.fromkeys(label.partition(":")[0] for label in source.labels))
+    rows = _rows(source, f"{split}.fine" if fine else split, verbose)
+    return _labeled(rows, source.labels if fine else coarse)
 
 
 def _load_sst5(split: str, verbose: int, *, phrases: bool = False) -> LabeledTexts:

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keras_attnpool.text._vocabulary import UNKNOWN, checked_texts, checked_vocabulary
+from keras_attnpool.text._vocabulary import (
+    UNKNOWN,
+    check_integers,
+    checked_texts,
+    checked_vocabulary,
+)
 from keras_attnpool.text.word_tokenizer import WordTokenizer
 
 # gensim silently drops what follows in a longer "sentence".
@@ -73,10 +78,9 @@ def word2vec(
         from gensim.models import Word2Vec
     except ImportError as error:
         raise ImportError("word2vec needs gensim: pip install keras_attnpool[text]") from error
-    numbers = dict(dim=dim, window=window, epochs=epochs, min_count=min_count, workers=workers)
-    for name, number in numbers.items():
-        if number < 1:
-            raise ValueError(f"word2vec expects `{name}` of 1 or more. Received: {name}={number}")
+    check_integers(
+        "word2vec", dim=dim, window=window, epochs=epochs, min_count=min_count, workers=workers
+    )
     known = set(tokenizer.vocabulary)
     sentences = []
     for text in checked_texts("word2vec", texts):
@@ -99,10 +103,9 @@ def word2vec(
             f"times. Received: {len(sentences)} texts that are not empty"
         )
     model.train(sentences, total_examples=len(sentences), epochs=epochs)
-    index_of = model.wv.key_to_index
     for index, word in enumerate(tokenizer.vocabulary):
-        if word in index_of:
-            vectors[index] = model.wv.vectors[index_of[word]]
+        if word in model.wv:
+            vectors[index] = model.wv[word]
     return vectors
 
 
@@ -159,7 +162,7 @@ def load_word_vectors(
         if dim < 1 or len(fields) < dim + 1:
             raise ValueError(
                 f"{owner}, line {number}: expects a word and {dim or 'its'} numbers. "
-                f"Received: {_shortened(line)}"
+                f"Received: {line[:60]!r}"
             )
         # A few published words contain spaces, so the numbers are counted from the right.
         index = wanted.get(" ".join(fields[:-dim]))
@@ -203,7 +206,3 @@ def _vector(owner: str, fields: list[str]) -> npt.NDArray[np.float32]:
     if not np.isfinite(vector).all():
         raise ValueError(f"{owner}: expects finite numbers. Received: NaN or infinity")
     return vector
-
-
-def _shortened(line: str) -> str:
-    return repr(line if len(line) <= 60 else line[:60] + "...")

@@ -82,7 +82,7 @@ def test_word2vec_refuses_bad_arguments(tokenizer):
     with pytest.raises(TypeError, match="word2vec expects every text.*index 1"):
         text.word2vec(["a", None], tokenizer)
     for name in ("dim", "window", "epochs", "min_count", "workers"):
-        with pytest.raises(ValueError, match=f"`{name}` of 1 or more. Received: {name}=0"):
+        with pytest.raises(ValueError, match=f"`{name}` to be a positive .*{name}=0"):
             text.word2vec(TEXTS, tokenizer, **{name: 0})
 
 
