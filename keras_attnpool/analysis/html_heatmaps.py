@@ -19,7 +19,7 @@ def _resource(name: str) -> str:
 
 
 def _packed(name: str) -> str:
-    """A style sheet without comments and line ends: Markdown would take them for its own."""
+    """Reads a style sheet without comments and line ends: Markdown would take them for its own."""
     return re.sub(r"/\*.*?\*/|\n", "", _resource(name), flags=re.DOTALL)
 
 
@@ -132,7 +132,7 @@ def heatmap_page(
 
 
 def page(title: str, content: str, lang: str) -> str:
-    """A page on which nothing can be loaded or run, whatever a text in it holds.
+    """Makes a page on which nothing can be loaded or run, whatever a text in it holds.
 
     Args:
         title: Title and heading, plain text.
@@ -148,7 +148,7 @@ def page(title: str, content: str, lang: str) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with white space alone, control and direction-changing characters made visible."""
+    """Makes white space alone, control and direction-changing characters visible."""
     if text and not text.strip():
         text = "␣" * len(text)
     return "".join(_visible_character(character) for character in text)
@@ -222,7 +222,7 @@ def checked_heatmap(
     row_names: Sequence[str] | None,
     vmax: float | None,
 ) -> tuple[list[str], npt.NDArray[np.float64], float]:
-    """What a heat map is drawn from: tokens, `(rows, time)` weights, the weight of full colour.
+    """Checks what a heat map is drawn from: tokens, weights, names, the weight of full colour.
 
     Raises:
         ValueError: If they do not fit together, or a number is not finite.

@@ -245,7 +245,7 @@ class _Observer:
     def _lost_inside(
         self, layer: Any, tensor: Any, before: dict[tuple[int, ...], _Mask]
     ) -> _Mask | None:
-        """The mask of the tensor's steps that a layer without masks has made and lost."""
+        """Returns the mask of these steps that a layer without masks has made and lost."""
         if not isinstance(layer, keras.Layer) or getattr(layer, "supports_masking", False):
             return None
         shape = tuple(tensor.shape[:2])
@@ -255,13 +255,13 @@ class _Observer:
         return mask._replace(lost_at=f"'{self._path()}' ({type(layer).__name__})")
 
     def _keep(self, mask: Any) -> Keep:
-        """A mask as booleans, noted as one that was met."""
+        """Turns a mask into booleans, and notes that it was met."""
         keep = _as_keep(mask)
         self.masks, self.padding = True, self.padding or not keep.all()
         return keep
 
     def _mask_of(self, tensor: Any, given: Keep | None) -> _Mask | None:
-        """The mask that a tensor carries, has lost, or must have had."""
+        """Returns the mask that a tensor carries, has lost, or must have had."""
         own = getattr(tensor, "_keras_mask", None)
         if own is not None:
             return _Mask(self._keep(own), self._path(), None)
@@ -282,7 +282,7 @@ class _Observer:
         self._held.append(tensor)
 
     def _path(self) -> str:
-        """Of the call at hand, without the model's own name."""
+        """Names the call at hand, without the model's own name."""
         return "/".join(self._names[1:]) or self._names[0]
 
 
@@ -312,13 +312,13 @@ def _observed(observer: _Observer) -> Iterator[None]:
 
 
 def _sequences(structure: Any) -> list[Any]:
-    """The tensors `(batch, time, ...)` of a structure."""
+    """Lists the tensors `(batch, time, ...)` of a structure."""
     flat = keras.tree.flatten(structure)
     return [x for x in flat if keras.ops.is_tensor(x) and len(x.shape) > 2]
 
 
 def _has_values(tensor: Any) -> bool:
-    """Whether the tensor is more than a placeholder of a traced or compiled function."""
+    """Tells whether the tensor is more than a placeholder of a traced or compiled function."""
     try:
         keras.ops.convert_to_numpy(tensor[:0])
     except (AttributeError, NotImplementedError, RuntimeError, TypeError):
@@ -327,13 +327,13 @@ def _has_values(tensor: Any) -> bool:
 
 
 def _as_keep(mask: Any) -> Keep:
-    """A mask as booleans `(batch, time)`; a sentence counts if one of its words does."""
+    """Turns a mask into booleans `(batch, time)`; a sentence counts if one of its words does."""
     keep = np.asarray(keras.ops.convert_to_numpy(mask)).astype(bool)
     return np.asarray(keep.any(axis=tuple(range(2, keep.ndim)))) if keep.ndim > 2 else keep
 
 
 def _stretched(keep: Keep, time: int) -> Keep:
-    """The mask of a sequence of another length over the same words."""
+    """Stretches a mask to a sequence of another length over the same words."""
     middles = ((np.arange(time) + 0.5) * keep.shape[1] / time).astype(int)
     return keep[:, middles]
 
@@ -343,7 +343,7 @@ def _first(args: Any, kwargs: Any) -> Any:
 
 
 def _read(layer: Any, args: Any, kwargs: Any) -> list[Any]:
-    """The sequences whose mask an operation could hand on: as in Keras, the first argument's."""
+    """Lists what an operation could hand a mask on from: as in Keras, the first argument."""
     if not isinstance(layer, keras.Layer):
         return _sequences((args, kwargs))
     read = _sequences(_first(args, kwargs))
@@ -351,7 +351,7 @@ def _read(layer: Any, args: Any, kwargs: Any) -> list[Any]:
 
 
 def _attended(layer: Any, args: Any, kwargs: Any) -> Any:
-    """The sequence that a pooling or attention layer gives weights to, else `None`."""
+    """Returns the sequence that a pooling or attention layer gives weights to, else `None`."""
     sequence = None
     if isinstance(layer, KERAS_QUERIES):
         sequence = args[1] if len(args) > 1 else kwargs.get("value")
@@ -365,7 +365,7 @@ def _attended(layer: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _share_of_scores(layer: Any, attended: Any, scores: Any, keep: Keep) -> float | None:
-    """The share of the weights on padding, or `None` where the scores have no axis of time."""
+    """Sums the share of weights on padding; `None` where the scores have no axis of time."""
     times = [-2, -1]
     if isinstance(layer, OURS):
         shape = layer._scores_shape((None, ANY_TIME, attended.shape[2]))
@@ -387,14 +387,14 @@ def _share_of_scores(layer: Any, attended: Any, scores: Any, keep: Keep) -> floa
 
 
 def _along(keep: Keep, axis: int, ndim: int) -> Keep:
-    """The mask for an array with the batch first and time along `axis`."""
+    """Shapes a mask for an array with the batch first and time along `axis`."""
     shape = [1] * ndim
     shape[0], shape[axis] = keep.shape
     return keep.reshape(shape)
 
 
 def _share_of_outputs(layer: Any, keep: Keep, args: Any, kwargs: Any) -> float:
-    """The share that padding has in the outputs of a layer without weights over time to show."""
+    """Measures the share of padding in the outputs of a layer that has no weights to show."""
     inputs, rows = _first(args, kwargs), keep.any(axis=1)
     if not rows.any():
         return 0.0

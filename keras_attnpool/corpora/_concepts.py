@@ -11,7 +11,7 @@ LISTS = sections("sentence_pairs")
 
 
 def _tree(body: str) -> dict[str, str]:
-    """Concept -> the next more general one, from lines `general: special special ...`."""
+    """Reads lines `general: special special ...`: concept to the next more general one."""
     lines = [line.split(":") for line in body.splitlines()]
     return {special: general for general, below in lines for special in below.split()}
 
@@ -73,7 +73,7 @@ for _number, _concepts in enumerate(_EXCLUSIVE):
 
 @functools.cache
 def ancestors(concept: str | None) -> tuple[str, ...]:
-    """The concept and all that are more general, nearest first."""
+    """Lists the concept and all that are more general, nearest first."""
     line = []
     while concept is not None:
         line.append(concept)
@@ -83,19 +83,19 @@ def ancestors(concept: str | None) -> tuple[str, ...]:
 
 @functools.cache
 def under(special: str | None, general: str | None) -> bool:
-    """Whether whatever is `special` is also `general`; `None` is anything."""
+    """Tells whether whatever is `special` is also `general`; `None` is anything."""
     return general is None or general in ancestors(special)
 
 
 @functools.cache
 def alike(first: str | None, second: str | None) -> bool:
-    """Whether one of the two is a case of the other."""
+    """Tells whether one of the two is a case of the other."""
     return under(first, second) or under(second, first)
 
 
 @functools.cache
 def exclusive(first: str | None, second: str | None) -> bool:
-    """Whether nothing can be both."""
+    """Tells whether nothing can be both."""
     return any(
         a != b and _GROUPS.get(a, set()) & _GROUPS.get(b, set())
         for a in ancestors(first)
@@ -105,7 +105,7 @@ def exclusive(first: str | None, second: str | None) -> bool:
 
 @functools.cache
 def nouns_of(kind: str) -> tuple[str, ...]:
-    """Noun concepts of a class, the class itself only if it has no special cases."""
+    """Lists the nouns of a class, the class itself only if it has no special cases."""
     nouns = (noun for noun in NOUNS if noun not in CLASSES)
     return tuple(noun for noun in nouns if kind in ancestors(noun)[1:]) or (kind,)
 

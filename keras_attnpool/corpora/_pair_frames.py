@@ -53,7 +53,7 @@ Marks = tuple[set[tuple[int, str]], set[tuple[int, str]]]  # (clause, slot) of b
 
 
 def turn(frame: Frame) -> Frame:
-    """The frame with its two participants exchanged."""
+    """Exchanges the two participants of a frame."""
     return frame._replace(
         agent=frame.patient or UNKNOWN,
         patient=frame.agent,
@@ -63,7 +63,7 @@ def turn(frame: Frame) -> Frame:
 
 
 def _views(frame: Frame) -> tuple[Frame, ...]:
-    """A symmetric relation can be told from both ends."""
+    """Tells a frame in every way: a symmetric relation also from its other end."""
     return (frame, turn(frame)) if frame.action in SYMMETRIC else (frame,)
 
 
@@ -76,7 +76,7 @@ def _all_under(first: Frame, second: Frame, slots: tuple[str, ...]) -> bool:
 
 
 def _events_exclude(first: Frame, second: Frame) -> bool:
-    """Whether the two cannot both happen, the agents being the same."""
+    """Tells whether the two cannot both happen, the agents being the same."""
     if exclusive(first.place, second.place):
         return True
     if not alike(first.patient, second.patient):
@@ -87,7 +87,7 @@ def _events_exclude(first: Frame, second: Frame) -> bool:
 
 
 def _scope_within(first: Frame, first_holds: bool, second: Frame, second_holds: bool) -> bool:
-    """Whether doing (or not doing) the first implies doing (or not doing) the second."""
+    """Tells whether doing (or not doing) the first implies doing (or not doing) the second."""
     slots = (*_EVENT, "patient", "patient_trait")
     if first_holds and second_holds:
         return _all_under(first, second, slots)
@@ -104,7 +104,7 @@ def _scope_within(first: Frame, first_holds: bool, second: Frame, second_holds: 
 
 
 def _group_follows(first: Frame, second: Frame, refuted: bool) -> bool:
-    """Whether `first` implies `second`, or its denial where `refuted`; one of them is a group.
+    """Tells whether `first` implies `second`, or refutes it; one of them is a group.
 
     all = every R does, no = every R does not, some = an R does, not all = an R does not.
     """
@@ -131,7 +131,7 @@ def _group_follows(first: Frame, second: Frame, refuted: bool) -> bool:
 
 
 def _goes_back(first: Frame, second: Frame) -> bool:
-    """Whether it is one relation between the same two, told the other way round."""
+    """Tells whether it is one relation between the same two, told the other way round."""
     return (
         first.action == second.action
         and first.action in CONVERSES
@@ -141,7 +141,7 @@ def _goes_back(first: Frame, second: Frame) -> bool:
 
 
 def _follows(first: Frame, second: Frame) -> bool:
-    """Whether `first` implies `second`, traits of single participants aside."""
+    """Tells whether `first` implies `second`, traits of single participants aside."""
     if _is_group(first) or _is_group(second):
         return _group_follows(first, second, refuted=False)
     if first.quantity != second.quantity:
@@ -159,7 +159,7 @@ def _follows(first: Frame, second: Frame) -> bool:
 
 
 def _refutes(first: Frame, second: Frame) -> bool:
-    """Whether `first` and `second` cannot both be true, traits of single participants aside."""
+    """Tells whether not both can be true, traits of single participants aside."""
     if _is_group(first) or _is_group(second):
         return _group_follows(first, second, refuted=True)
     if _goes_back(first, second) and not (first.negated or second.negated):
@@ -174,7 +174,7 @@ def _refutes(first: Frame, second: Frame) -> bool:
 
 
 def _facts(meaning: Meaning) -> list[tuple[str, str, int, str, str]]:
-    """(noun, trait or number, clause, their slots) of every single participant."""
+    """Lists (noun, trait or number, clause, their slots) of every single participant."""
     facts = []
     for i, frame in enumerate(meaning):
         if not _is_group(frame):
@@ -190,7 +190,7 @@ def _refuted(first: Frame, second: Frame) -> bool:
 
 
 def _clashes(first: Meaning, second: Meaning) -> list[Marks]:
-    """The deciding slots of every reason why both sentences cannot be true."""
+    """Lists the deciding slots of every reason why both sentences cannot be true."""
     reasons: list[Marks] = []
     for i, one in enumerate(first):
         for j, other in enumerate(second):
@@ -221,7 +221,7 @@ def _implied(first: Meaning, second: Meaning) -> bool:
 
 
 def label(first: Meaning, second: Meaning) -> int:
-    """Class of a pair of sentences."""
+    """Gives a pair of sentences its class."""
     if any(_refuted(one, other) for one in first for other in second) or any(
         alike(a, b) and exclusive(x, y) for a, x, *_ in _facts(first) for b, y, *_ in _facts(second)
     ):
@@ -247,7 +247,7 @@ def _weight(frame: Frame) -> float:
 
 
 def _overlap(first: Frame, second: Frame) -> float:
-    """Shared weight of two frames."""
+    """Sums the weights of what two frames share."""
 
     def in_place(one: Frame, other: Frame) -> float:
         total = 0.0
@@ -274,7 +274,7 @@ def _overlap(first: Frame, second: Frame) -> float:
 
 
 def relatedness(first: Meaning, second: Meaning) -> float:
-    """From 1, nothing in common, to 5, the same meaning."""
+    """Grades two meanings from 1, nothing in common, to 5, the same meaning."""
     total = sum(_weight(frame) for frame in (*first, *second))
     short, long = sorted((first, second), key=len)
     best = max(
@@ -285,12 +285,12 @@ def relatedness(first: Meaning, second: Meaning) -> float:
 
 
 def with_value(frame: Frame, slot: str, value: Any) -> Frame:
-    """The frame with another value of one slot."""
+    """Changes the value of one slot of a frame."""
     return frame._replace(**{slot: value})
 
 
 def _changes(frame: Frame) -> list[tuple[str, Frame]]:
-    """(slot, the frame with this slot's value made strange) of every slot in use."""
+    """Lists (slot, the frame with this slot's value made strange) of every slot in use."""
     return [
         (slot, with_value(frame, slot, not value if slot == "negated" else UNKNOWN))
         for slot in SLOTS
@@ -299,7 +299,7 @@ def _changes(frame: Frame) -> list[tuple[str, Frame]]:
 
 
 def _unsupported(first: Frame, second: Frame) -> list[str]:
-    """Slots of `second` that do not follow from the same ones of `first`."""
+    """Lists the slots of `second` that do not follow from the same ones of `first`."""
     to_some = second.quantity == "some" and first.quantity in ("all", *NUMBERS)
     if first.negated != second.negated or not (to_some or first.quantity == second.quantity):
         return [slot for slot in SLOTS if getattr(first, slot) != getattr(second, slot)]
@@ -316,7 +316,7 @@ def _unsupported(first: Frame, second: Frame) -> list[str]:
 
 
 def rationale(first: Meaning, second: Meaning) -> Marks:
-    """The deciding (clause, slot) of both sentences."""
+    """Finds the deciding (clause, slot) of both sentences."""
     marks: Marks = (set(), set())
     clashes = _clashes(first, second)
     for reason in clashes:

@@ -46,7 +46,7 @@ _OTHER_SLOTS["B"] = _OTHER_SLOTS["A"]
 
 
 def _written(frame: Pattern, bag: Bag, order: Sequence[int]) -> Question:
-    """The question that says the candidates in this order of X, Y, Z, W."""
+    """Writes the question that says the candidates in this order of X, Y, Z, W."""
     tokens: list[str] = []
     decides: list[bool] = []
     for text, decisive in frame:
@@ -68,7 +68,7 @@ class _Writer(Writer):
         self.kinds = kinds
 
     def bag(self) -> Bag:
-        """Words of one question, with as many types as there are candidates."""
+        """Draws the words of a question, with as many types as there are candidates."""
         kind = self.pick(self.kinds)
         patterns = self.pick(_FRAMES[kind])
         slots = [text for text, _ in patterns[0] if text.isupper()]
@@ -98,7 +98,7 @@ class _Writer(Writer):
         return Bag(patterns, fillings, tuple(candidates))
 
     def question(self) -> Question:
-        """One of the arrangements of a bag, each as likely as the others."""
+        """Draws one of the arrangements of a bag, each as likely as the others."""
         bag = self.bag()
         return _written(self.pick(bag.patterns), bag, self.shuffled(range(len(bag.candidates))))
 

@@ -81,14 +81,14 @@ _DOMAINS = [
 
 
 def _stars(values: Sequence[int], weights: Sequence[int]) -> int | None:
-    """Label of the weighted mean, rounded; None where it lies between two stars."""
+    """Rounds the weighted mean to a label; None where it lies between two stars."""
     total = sum(weights)
     twice = 2 * sum(v * w for v, w in zip(values, weights, strict=True)) + 5 * total
     return None if twice % (2 * total) == 0 else twice // (2 * total)
 
 
 def _plans() -> dict[tuple[int, int, int], _Table[tuple[int, ...]]]:
-    """The value tuples of every (plain clauses, contrasts, label); contrasts first, in pairs.
+    """Lists the values for every (plain clauses, contrasts, label); contrasts first, in pairs.
 
     Every step between the highest and the lowest value quarters the odds of a tuple.
     """
@@ -126,7 +126,7 @@ class _Writer(Writer):
         self.pair: tuple[int, ...] = ()  # values of a contrast's two clauses
 
     def draw(self, table: _Table[T]) -> T:
-        """One item of a table, by its odds."""
+        """Draws an item of a table, by its odds."""
         return table.items[bisect(table.sums, self.uniform() * table.total)]
 
     def add(self, tokens: Sequence[str], decides: bool) -> None:
@@ -134,7 +134,7 @@ class _Writer(Writer):
         self.decides.extend([decides] * len(tokens))
 
     def manner(self, value: int) -> tuple[str, int]:
-        """Choose how to say `value`: kind of form and the value of its opinion word."""
+        """Chooses how to say `value`: the kind of form and the value of its opinion word."""
         sign, size = (1, value) if value > 0 else (-1, -value)
         if self.chance(self.negation_rate):
             return ("weak", "strong")[size - 1], -sign * (1 + self.below(2))
@@ -143,7 +143,7 @@ class _Writer(Writer):
         return ("intense", sign) if size == 2 else ("soft", 2 * sign)
 
     def opinion(self, value: int, counted: bool) -> None:
-        """An adjective with its modifiers."""
+        """Writes an adjective with its modifiers."""
         if value == 0:
             self.add((self.draw(_ADJECTIVES[0]),), counted)
             return
@@ -153,7 +153,7 @@ class _Writer(Writer):
         self.add((self.draw(_ADJECTIVES[word]),), counted)
 
     def clause(self, value: int, counted: bool, own: bool) -> None:
-        """A clause that asserts `value` of a noun; with `own`, also one with "i" or "we"."""
+        """Writes a clause that asserts `value` of a noun; with `own`, also one with "i" or "we"."""
         which = self.uniform()
         adjective, verb, thing = _CLAUSE_KINDS
         if value == 0 or which < adjective or (which < verb and not own):
@@ -196,7 +196,7 @@ class _Writer(Writer):
             self.add((self.draw(_OPINION_WORDS[name][value]),), counted)
 
     def review(self, lowest: int, highest: int) -> int:
-        """Write one review into `tokens` and `decides`; return its label."""
+        """Writes one review into `tokens` and `decides`, and returns its label."""
         self.tokens, self.decides = [], []
         self.places, self.aspects = self.pick(_DOMAINS)
         label = self.below(5)
@@ -229,7 +229,7 @@ class _Writer(Writer):
         return label
 
     def aside(self) -> None:
-        """A sentence that does not count."""
+        """Writes a sentence that does not count."""
         if not self.chance(self.distractor_rate):
             self.write(self.draw(_FILLERS))
             return

@@ -32,7 +32,7 @@ Token = tuple[str, str | None]  # the word and the slot that it expresses
 
 
 def _makes_sense(frame: Frame) -> bool:
-    """Whether the participants can do that, have such traits, in such a manner."""
+    """Tells whether the participants can do that, have such traits, in such a manner."""
     if frame.negated and frame.quantity in ("all", "some", "no", "not all"):
         return False  # "all are not" can be read in two ways
     for noun, trait in ((frame.agent, frame.agent_trait), (frame.patient, frame.patient_trait)):
@@ -57,7 +57,7 @@ def _nouns(meaning: Meaning) -> list[str]:
 
 
 def _is_clear(first: Meaning, second: Meaning) -> bool:
-    """Whether a noun means one participant: none of them is a case of two others."""
+    """Tells whether a noun means one participant: none of them is a case of two others."""
     groups = _nouns(first), _nouns(second)
     for nouns, others in (groups, groups[::-1]):
         if any(alike(a, b) for i, a in enumerate(nouns) for b in nouns[:i]):
@@ -89,7 +89,7 @@ _PLANS = tuple(
 
 
 def _exchanges(meaning: Meaning) -> list[Meaning]:
-    """Meanings with the same values in other places."""
+    """Lists the meanings with the same values in other places."""
     others: list[Meaning] = []
     if len(meaning) == 2:
         one, other = meaning
@@ -120,7 +120,7 @@ class _Writer(Writer):
         return self.common(concepts.nouns_of(self.pick(kinds)))
 
     def decorated(self, frame: Frame, trait_rate: float, place_rate: float) -> Frame:
-        """With traits, a place and a manner, each or not."""
+        """Adds traits, a place and a manner to a frame, each or not."""
         new: dict[str, Any] = {}
         if self.chance(trait_rate):
             new["agent_trait"] = self.common(concepts.traits_of(frame.agent))
@@ -133,13 +133,13 @@ class _Writer(Writer):
         return frame._replace(**new)
 
     def doing(self, trait_rate: float, place_rate: float) -> Frame:
-        """Somebody does something."""
+        """Draws a frame: somebody does something."""
         kind = self.pick(("person", "person", "person", "animal", "dog", "bird"))
         frame = Frame(self.noun((kind,)), self.common(concepts.INTRANSITIVE[kind]))
         return self.decorated(frame, trait_rate, place_rate)
 
     def deed(self) -> Frame:
-        """Somebody does something to somebody or something."""
+        """Draws a frame: somebody does something to somebody or something."""
         action = self.common(tuple(DEEDS))
         agents, patients = DEEDS[action]
         kind = self.pick(agents)
@@ -155,7 +155,7 @@ class _Writer(Writer):
         return self.decorated(frame, 0.5, 0.3 if kind == "person" else 0.0)
 
     def scene(self) -> Meaning:
-        """The meaning of a first sentence."""
+        """Draws the meaning of a first sentence."""
         kind = self.pick(("deed", "deed", "relation", "doings", "doings", "groups", "group"))
         if kind == "deed" or kind == "relation":
             frame = self.deed() if kind == "deed" else self.relation()
@@ -249,7 +249,7 @@ class _Writer(Writer):
         return new
 
     def actions(self, frame: Frame) -> Sequence[str]:
-        """Other actions, the exclusive ones half of the time if there are any."""
+        """Lists other actions, the exclusive ones half of the time if there are any."""
         if frame.patient is None:
             kinds = [k for k in concepts.INTRANSITIVE if concepts.is_one_of(frame.agent, (k,))]
             verbs = [verb for kind in kinds for verb in concepts.INTRANSITIVE[kind]]
@@ -267,7 +267,7 @@ class _Writer(Writer):
         return opposed if opposed and self.chance(0.6) else verbs
 
     def pair(self, target: int) -> tuple[Meaning, Meaning]:
-        """Two meanings with the label asked for."""
+        """Draws two meanings with the label asked for."""
         plan = self.pick(_PLANS[target])
         # Scenes of which an exchange can make either, so that these say little of the label.
         spoilt = {target if target != ENTAILMENT else self.pick((CONTRADICTION, NEUTRAL))}
@@ -297,16 +297,16 @@ class _Writer(Writer):
     # Words.
 
     def word(self, concept: str) -> list[str]:
-        """One of the concept's wordings."""
+        """Draws one of the concept's wordings."""
         plain = f"in the {concept}" if concept in concepts.PLACES else concept
         return self.wording(concepts.WORDINGS.get(concept, [plain]))
 
     def wording(self, options: Sequence[str]) -> list[str]:
-        """One of the options, mostly the plainest."""
+        """Draws one of the options, mostly the plainest."""
         return (self.pick(options) if self.chance(self.paraphrase_rate) else options[0]).split()
 
     def participant(self, frame: Frame, role: str, definite: bool) -> tuple[list[Token], bool]:
-        """Words of the agent or patient, and whether the verb is plural."""
+        """Writes the agent or patient, and tells whether the verb is plural."""
         noun, trait = getattr(frame, role), getattr(frame, f"{role}_trait")
         quantity = frame.quantity if role == "agent" else "one"
         word = self.word(noun)[0]
@@ -328,7 +328,7 @@ class _Writer(Writer):
         return [*tokens, *adjective, name], plural
 
     def clause(self, frame: Frame, alone: bool) -> list[Token]:
-        """Words of one frame."""
+        """Writes one frame."""
         rate = self.paraphrase_rate
         is_deed = frame.action in DEEDS
         relates = frame.patient is not None and not is_deed
@@ -381,7 +381,7 @@ class _Writer(Writer):
         return [*subject, *be, *tail]
 
     def sentence(self, meaning: Meaning, deciding: set[tuple[int, str]]) -> tuple[str, list[bool]]:
-        """The sentence and which of its tokens decide."""
+        """Writes the sentence, and tells which of its tokens decide."""
         order = list(range(len(meaning)))
         if len(order) == 2 and self.chance(0.5 * self.paraphrase_rate):
             order.reverse()

@@ -20,30 +20,30 @@ class Writer:
         self.buffer: list[float] = []
 
     def uniform(self) -> float:
-        """A number in [0, 1)."""
+        """Draws a number in [0, 1)."""
         if not self.buffer:
             raw = self.bits.random_raw(16384)
             self.buffer = ((raw >> np.uint64(11)) * 2.0**-53)[::-1].tolist()
         return self.buffer.pop()
 
     def chance(self, rate: float) -> bool:
-        """True in this share of the draws."""
+        """Draws True, in this share of the draws."""
         return self.uniform() < rate
 
     def below(self, stop: int) -> int:
-        """An integer from 0, each as likely as the others."""
+        """Draws an integer from 0 on, each as likely as the others."""
         return int(self.uniform() * stop)
 
     def pick(self, items: Sequence[T]) -> T:
-        """One of the items, each as likely as the others."""
+        """Draws one of the items, each as likely as the others."""
         return items[self.below(len(items))]
 
     def common(self, items: Sequence[T]) -> T:
-        """One of the items, by Zipf's law: the first are the common ones."""
+        """Draws one of the items by Zipf's law: the first are the common ones."""
         return items[int((len(items) + 1) ** self.uniform()) - 1]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """The items in random order."""
+        """Puts the items into random order."""
         order = list(items)
         for i in range(len(order) - 1, 0, -1):
             j = self.below(i + 1)

@@ -27,7 +27,7 @@ def _tar_members(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _zip_member(path: Path, name: str) -> str:
-    """The file called `name`, in whatever folder of the archive."""
+    """Reads the file called `name`, in whatever folder of the archive."""
     with zipfile.ZipFile(path) as archive:
         for member in archive.namelist():
             if PurePosixPath(member).name == name and not member.startswith("__MACOSX"):
@@ -49,7 +49,7 @@ def _plain_text(sgml: str) -> str:
 
 
 def r8(files: Files) -> dict[str, Rows]:
-    """Reuters-21578 (SGML) to R8: ModApte, exactly one topic, one of the eight."""
+    """Reads Reuters-21578 (SGML): of the ModApte split what has one topic, one of the eight."""
     stories = {
         PurePosixPath(name).name: content.decode("latin-1")
         for name, content in _tar_members(files["reuters21578.tar.gz"])
@@ -78,7 +78,7 @@ def r8(files: Files) -> dict[str, Rows]:
 
 
 def trec(files: Files) -> dict[str, Rows]:
-    """The two `.label` files: `COARSE:fine the question`, in Latin-1."""
+    """Reads the two `.label` files: `COARSE:fine the question`, in Latin-1."""
     tables: dict[str, Rows] = {}
     for split, name in (("train", "train_5500.label"), ("test", "TREC_10.label")):
         rows: Rows = []
@@ -96,7 +96,7 @@ _TREEBANK_ESCAPES = {"-LRB-": "(", "-RRB-": ")"}
 
 
 def _tree_phrases(tree: str) -> Iterator[tuple[str, str]]:
-    """(label, phrase) of every node, children before parents: the sentence comes last."""
+    """Yields (label, phrase) of every node, children before parents: the sentence comes last."""
     words: list[str] = []
     open_nodes: list[tuple[str, int]] = []
     for match in _TREE_TOKEN.finditer(tree):
@@ -113,7 +113,7 @@ def _tree_phrases(tree: str) -> Iterator[tuple[str, str]]:
 
 
 def sst(files: Files) -> dict[str, Rows]:
-    """The treebank's bracketed trees: sentences, the two-class view and training phrases."""
+    """Reads bracketed trees: their sentences, the two-class view and the training phrases."""
     tables: dict[str, Rows] = {}
     for split in ("train", "dev", "test"):
         trees = _zip_member(files["trainDevTestTrees_PTB.zip"], f"{split}.txt").split("\n")
@@ -129,7 +129,7 @@ def sst(files: Files) -> dict[str, Rows]:
 
 
 def subj(files: Files) -> dict[str, Rows]:
-    """Plot sentences (objective) and review snippets (subjective), in Windows-1252."""
+    """Reads plot sentences (objective) and review snippets (subjective), in Windows-1252."""
     kinds = {"plot.tok.gt9.5000": "objective", "quote.tok.gt9.5000": "subjective"}
     rows: dict[str, Rows] = {}
     for name, content in _tar_members(files["rotten_imdb.tar.gz"]):
@@ -144,7 +144,7 @@ SICK_HEADER = ("pair_id", "sentence_A", "sentence_B", "relatedness", "entailment
 
 
 def sick(files: Files) -> dict[str, Rows]:
-    """`SICK.txt` with its header line; the trial set is called dev here."""
+    """Reads `SICK.txt` with its header line; the trial set is called dev here."""
     splits = {"TRAIN": "train", "TRIAL": "dev", "TEST": "test"}
     header, *lines = _zip_member(files["SICK.zip"], "SICK.txt").split("\n")
     columns = header.strip().split("\t")
@@ -163,7 +163,7 @@ IMDB_META_HEADER = ("review", "rating")
 
 
 def imdb(files: Files) -> dict[str, Rows]:
-    """One file a review, `aclImdb/train/neg/ID_RATING.txt`, in the order of the path's SHA-1."""
+    """Reads reviews, `aclImdb/train/neg/ID_RATING.txt` each, in the order of the path's SHA-1."""
     reviews: dict[str, list[tuple[str, str, str, str, str]]] = {"train": [], "test": []}
     for name, content in _tar_members(files["aclImdb_v1.tar.gz"]):
         path = re.search(r"aclImdb/(train|test)/(neg|pos)/(\d+)_(\d+)\.txt$", name)

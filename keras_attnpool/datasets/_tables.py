@@ -13,22 +13,22 @@ Row = Sequence[str]
 
 
 def one_line(text: str) -> str:
-    """Replace every run of white space (no-break spaces included) by one space."""
+    """Replaces every run of white space (no-break spaces included) by one space."""
     return " ".join(text.split())
 
 
 def pack(rows: Iterable[Row]) -> bytes:
-    """Rows as the text of a table: fields joined by tabs, one row a line."""
+    """Writes rows as the text of a table: fields joined by tabs, one row a line."""
     return "".join("\t".join(map(one_line, row)) + "\n" for row in rows).encode("utf-8")
 
 
 def content_hash(rows: Iterable[Row]) -> str:
-    """SHA-256 of the packed rows: the same however the file was compressed."""
+    """Computes the SHA-256 of the packed rows: the same however the file was compressed."""
     return hashlib.sha256(pack(rows)).hexdigest()
 
 
 def read(path: Path) -> tuple[list[list[str]], str]:
-    """Read a table: its rows, and the SHA-256 of its uncompressed bytes."""
+    """Reads a table: its rows, and the SHA-256 of its uncompressed bytes."""
     try:
         content = gzip.decompress(path.read_bytes())
         text = content.decode("utf-8")
@@ -41,7 +41,7 @@ def read(path: Path) -> tuple[list[list[str]], str]:
 
 
 def write_all(tables: dict[Path, Iterable[Row]]) -> None:
-    """Write tables; each file appears whole, and none unless all could be written."""
+    """Writes tables; each file appears whole, and none unless all could be written."""
     with contextlib.ExitStack() as files:
         for path, rows in tables.items():
             path.parent.mkdir(parents=True, exist_ok=True)

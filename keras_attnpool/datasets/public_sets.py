@@ -91,7 +91,7 @@ class PublicSet:
 
 
 def _described_sets() -> dict[str, PublicSet]:
-    """The sets of `public_sets.toml`."""
+    """Reads the sets of `public_sets.toml`."""
     file = resources.files("keras_attnpool.datasets") / "public_sets.toml"
     sets = {}
     for name, entry in tomllib.loads(file.read_text(encoding="utf-8")).items():
@@ -127,7 +127,7 @@ def cache_folder() -> Path:
 
 
 def _rows(source: PublicSet, name: str, verbose: int) -> list[list[str]]:
-    """The checked rows (no header) of one table, fetched first if need be."""
+    """Reads and checks the rows (no header) of one table, which it fetches first if need be."""
     path = cache_folder() / source.folder / f"{name}.tsv.gz"
     if not path.is_file():
         _fetch(source, path, verbose)
@@ -150,12 +150,12 @@ def _rows(source: PublicSet, name: str, verbose: int) -> list[list[str]]:
 
 
 def _hash_file(path: Path) -> Path:
-    """Where the hash of a table stands that is not the reference copy."""
+    """Names the file that holds the hash of a table that is not the reference copy."""
     return path.with_name(path.name.replace(".tsv.gz", ".sha256"))
 
 
 def _fetch(source: PublicSet, wanted: Path, verbose: int) -> None:
-    """Download, check and convert a set, and write all its tables into the cache."""
+    """Downloads, checks and converts a set, and writes all its tables into the cache."""
     if source.parse is None:
         raise FileNotFoundError(
             f"{wanted} is not there, and this set is not downloaded for you: its home asks for "
@@ -207,7 +207,7 @@ def _keep_hash(path: Path, content: str, reference: str | None) -> None:
 
 
 def _converted(source: PublicSet, files: Mapping[str, Path]) -> Mapping[str, Sequence[Row]]:
-    """Parse and check the files of a set's home."""
+    """Parses and checks the files of a set's home."""
     assert source.parse is not None  # `_fetch` refuses the other sets
     try:
         tables = source.parse(files)
@@ -232,7 +232,7 @@ def _converted(source: PublicSet, files: Mapping[str, Path]) -> Mapping[str, Seq
 def _labeled(
     rows: Sequence[Row], labels: Sequence[str], names: Sequence[str] | None = None
 ) -> LabeledTexts:
-    """Rows as LabeledTexts; `labels` are those of the file, `names` those for the user."""
+    """Makes LabeledTexts of rows; `labels` are those of the file, `names` those for the user."""
     index = {label: i for i, label in enumerate(labels)}
     return LabeledTexts(
         texts=tuple(row[1] for row in rows),

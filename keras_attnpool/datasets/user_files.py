@@ -150,7 +150,7 @@ def _decoded(path: Path, encoding: str) -> str:
 
 
 def _unpacked(path: Path, content: bytes) -> bytes:
-    """What a gzip file holds; no more is unpacked than a file of texts can have."""
+    """Unpacks a gzip file, as far as a file of texts can be large."""
     try:
         with gzip.open(io.BytesIO(content)) as file:
             unpacked = file.read(_LARGEST + 1)
@@ -229,7 +229,7 @@ def _labeled_texts(
 
 
 def _place(caller: str, argument: str, column: str | int, first: Sequence[str]) -> int:
-    """The position of a column, by its name in the first line or as it is given."""
+    """Returns the position of a column, by its name in the first line or as it is given."""
     if isinstance(column, int):
         if 0 <= column < len(first):
             return column

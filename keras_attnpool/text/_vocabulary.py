@@ -96,7 +96,7 @@ def cut_and_padded(
 
 
 def padded(rows: Sequence[Any], length: int, *inner: int) -> npt.NDArray[np.int32]:
-    """Rows of ids as one array `(rows, length, *inner)`, with zeros behind each."""
+    """Puts rows of ids into one array `(rows, length, *inner)`, with zeros behind each."""
     ids = np.zeros((len(rows), length, *inner), np.int32)
     for index, row in enumerate(rows):
         ids[index, : len(row)] = row

@@ -54,7 +54,7 @@ def length_buckets(lengths: npt.ArrayLike, num_buckets: int = 3) -> tuple[int, .
 def least_padding(
     lengths: npt.NDArray[np.integer[Any]], number: int, step: int = 1
 ) -> tuple[int, ...]:
-    """The boundaries of `length_buckets`, rounded up to multiples of any step."""
+    """Chooses the boundaries of `length_buckets`, rounded up to multiples of any step."""
     longest = max(int(lengths.max()), 1)
     steps_needed = np.maximum(-(-lengths.astype(np.int64) // step), 1)
     rounded = np.minimum(steps_needed * step, longest)
@@ -160,11 +160,11 @@ class OrderedBatches(keras.utils.PyDataset):  # type: ignore[misc]
         return restored
 
     def _inputs_of(self, chosen: npt.NDArray[np.int64]) -> Any:
-        """The inputs of the batch of some texts."""
+        """Makes the inputs of a batch of these texts."""
         raise NotImplementedError
 
     def _arranged(self) -> list[npt.NDArray[np.int64]]:
-        """The indices of every batch of the current epoch."""
+        """Settles the batches of the current epoch: the indices of the texts in each."""
         raise NotImplementedError
 
     def _cut(self, order: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
@@ -199,11 +199,11 @@ class ArrangedBatches(OrderedBatches):
         return 1.0 - self._used / sum(self._places_of(chosen) for chosen in self._batches)
 
     def _places_of(self, chosen: npt.NDArray[np.int64]) -> int:
-        """How many ids the inputs of some texts have room for."""
+        """Counts the ids that the inputs of these texts have room for."""
         raise NotImplementedError
 
     def _bucket(self, chosen: npt.NDArray[np.int64]) -> int:
-        """The bucket of a batch."""
+        """Looks up the bucket of a batch."""
         return int(self._bucket_of[chosen[0]])
 
     def _arranged(self) -> list[npt.NDArray[np.int64]]:
@@ -345,7 +345,7 @@ class BucketedBatches(ArrangedBatches):
 def checked_rows(
     expectation: str, rows: _Rows, where: str = "", ranks: tuple[int, ...] = (1,)
 ) -> list[npt.NDArray[np.int32]]:
-    """The rows of one input without the padding at their ends, or an error.
+    """Returns the rows of one input without the padding at their ends, or raises.
 
     The error begins with `expectation` (who expects what to be rows) and ends with `where`.
     """
@@ -371,7 +371,7 @@ def checked_rows(
 
 
 def checked_targets(owner: str, name: str, values: npt.ArrayLike | None, size: int) -> Any:
-    """Labels or weights as an array with a row for each of `size` texts, or `None`."""
+    """Returns labels or weights as an array with a row for each of `size` texts, or raises."""
     if values is None:
         return None
     array = np.asarray(values)

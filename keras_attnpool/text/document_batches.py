@@ -202,7 +202,7 @@ class DocumentBatches(ArrangedBatches):
         return sum(rows * int(width) for (_, rows), width in groups)
 
     def _groups_of(self, chosen: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
-        """How many sentences every group of a batch holds, and how many rows it has."""
+        """Counts the sentences that every group of a batch holds, and the rows that it has."""
         *narrow, total = self._fitting[chosen].sum(axis=0).tolist()
         groups, done = [], 0
         rooms = self._rooms[self._bucket(chosen), len(chosen)]
@@ -212,14 +212,14 @@ class DocumentBatches(ArrangedBatches):
         return [*groups, (total - done, _rounded_up(total - done))]
 
     def _ids_of(self, sentences: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.int32]:
-        """The words of some sentences, one sentence in a row of this width."""
+        """Writes the words of some sentences, one sentence in a row of this width."""
         rows = np.lib.stride_tricks.sliding_window_view(self._words, width)
         ids: npt.NDArray[np.int32] = rows[self._starts[sentences]]
         return ids * (np.arange(width) < self._lengths[sentences, None])
 
 
 def _checked_sentences(document: _Document, index: int) -> list[npt.NDArray[np.int32]]:
-    """The sentences of a document, without the padding at their ends and at its end."""
+    """Returns the sentences of a document, without the padding at their ends and at its end."""
     where = f" of document {index}"
     if not hasattr(document, "__iter__"):
         raise ValueError(
@@ -243,7 +243,7 @@ def _checked_sentences(document: _Document, index: int) -> list[npt.NDArray[np.i
 
 
 def _rooms(widths: list[int], fitting: npt.NDArray[np.int64], size: int) -> list[int]:
-    """How many rows each of the K groups but the last has in a batch of this size.
+    """Chooses how many rows each of the K groups but the last has in a batch of this size.
 
     `fitting`, `(n, K)`, tells how many sentences of every document fit in every group.
     """
@@ -262,6 +262,6 @@ def _rooms(widths: list[int], fitting: npt.NDArray[np.int64], size: int) -> list
 
 
 def _rounded_up(rows: int) -> int:
-    """At least 1; up to 64 a multiple of 8, beyond of an eighth of the next power of two."""
+    """Rounds up: to a multiple of 8 up to 64, beyond of an eighth of the next power of two."""
     step = max(8, (1 << (rows - 1).bit_length()) // 8)
     return max(-(-rows // step) * step, 1)

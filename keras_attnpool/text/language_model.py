@@ -345,7 +345,7 @@ class LanguageModel:
         return mask
 
     def _piece(self, index: int) -> str:
-        """A piece of the vocabulary as one reads it."""
+        """Writes a piece of the vocabulary as one reads it."""
         from tokenizers import decoders
 
         tokenizer, kinds = self.preprocessor.tokenizer, _keras_hub().tokenizers
@@ -357,7 +357,7 @@ class LanguageModel:
         return piece
 
     def _key(self, texts: list[str], dtype: str) -> str:
-        """The name of the features of these texts."""
+        """Makes the name under which the features of these texts are kept."""
         tokenizer = self.preprocessor.tokenizer
         probe = keras.ops.convert_to_numpy(tokenizer(_PROBE)).tolist()
         parts = [
@@ -386,7 +386,7 @@ def _checked(owner: str, texts: Iterable[str]) -> list[str]:
 
 
 def _checked_inputs(backbone: keras.Model, preprocessor: Any) -> tuple[str, ...]:
-    """The names of the inputs that the backbone needs and the preprocessor gives."""
+    """Returns the names of the inputs that the backbone needs and the preprocessor gives."""
     inputs = getattr(backbone, "input", None)
     names = tuple(inputs) if isinstance(inputs, dict) else ()
     if not {"token_ids", "padding_mask"} <= set(names):
@@ -434,7 +434,7 @@ def _checked_dim(backbone: keras.Model) -> int:
 
 
 def minilm_folder() -> str:
-    """Where all-MiniLM-L6-v2 lies, its weights checked."""
+    """Returns the folder of all-MiniLM-L6-v2, whose weights it checks."""
     spec = importlib.util.find_spec(_MINILM_PACKAGE)
     if spec is None or spec.origin is None:
         raise ImportError(
@@ -459,7 +459,7 @@ def _lengths(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
 
 
 def _described(part: Any) -> list[Any]:
-    """The class and the options of a layer, the same in every process."""
+    """Describes a layer by its class and options, the same in every process."""
     config = {k: v for k, v in part.get_config().items() if k not in _NO_OPTIONS}
     for name, value in config.items():
         # KerasHub lists special tokens in the order of a set.

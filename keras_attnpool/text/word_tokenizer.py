@@ -33,7 +33,7 @@ def _tokenizers() -> Any:
 
 
 def _rust_tokenizer(vocabulary: Sequence[str], lowercase: bool) -> Any:
-    """The library's tokenizer; without special tokens, so that no text can yield id 0."""
+    """Makes the library's tokenizer, without special tokens, so that no text yields id 0."""
     tokenizers = _tokenizers()
     ids = {word: index for index, word in enumerate(vocabulary)}
     rust = tokenizers.Tokenizer(tokenizers.models.WordLevel(ids, unk_token=UNKNOWN))

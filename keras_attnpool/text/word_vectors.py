@@ -23,7 +23,7 @@ _LONGEST_FOR_GENSIM = 10_000
 
 
 def _random_vectors(size: int, dim: int, seed: int) -> npt.NDArray[np.float32]:
-    """Rows for words without a vector: N(0, 0.1), row 0 (padding) zeros."""
+    """Draws rows for words without a vector: N(0, 0.1), row 0 (padding) zeros."""
     vectors = np.random.default_rng(seed).normal(0.0, 0.1, (size, dim)).astype(np.float32)
     vectors[0] = 0.0
     return vectors
