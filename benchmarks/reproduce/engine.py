@@ -50,13 +50,13 @@ class Row:
         return self.name not in floors.ROWS and self.name not in self.paper.fixed
 
     def config(self, options: Options) -> dict[str, Any]:
-        """The settings of the row."""
+        """Describes the settings of the row."""
         if self.name in floors.ROWS:
             return floors.config(self.name)
         return self.paper.config(self.dataset, self.name, options)
 
     def seeds(self, options: Options, given: list[int] | None = None) -> list[int]:
-        """The runs that are planned, or those of the user."""
+        """Lists the runs that are planned, or those of the user."""
         planned = list(range(self.paper.seeds(self.dataset, options.full)))
         if not self.drawn and not self.paper.header(self.dataset).get("folded"):
             return planned[:1]
@@ -67,7 +67,7 @@ class Row:
 def rows_of(
     papers: Iterable[Paper], datasets: list[str] | None = None, only: list[str] | None = None
 ) -> list[Row]:
-    """All rows of the papers, or those whose key fits one of the patterns of `only`."""
+    """Lists all rows of the papers, or those whose key fits one of the patterns of `only`."""
     rows = [
         Row(paper, dataset, name, published)
         for paper in papers
@@ -81,7 +81,7 @@ def rows_of(
 
 
 def results_of(row: Row, options: Options, folder: Path = RESULTS) -> Results:
-    """The file of the row's experiment."""
+    """Opens the results file of the row's experiment."""
     name = row.experiment
     if options.full:
         name += ".full"
@@ -126,7 +126,7 @@ def reproduce(
 def run(
     row: Row, seed: int, options: Options, results: Results
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """One run of one row."""
+    """Runs one row once."""
     start, cpu = time.perf_counter(), time.process_time()
     if row.name in floors.ROWS:
         with data_at_hand(row):
@@ -161,7 +161,7 @@ def data_at_hand(row: Row) -> Iterator[None]:
 
 @contextlib.contextmanager
 def peak_memory() -> Iterator[dict[str, float]]:
-    """The most megabytes that the process holds during a block; empty where no system tells."""
+    """Measures the most megabytes that the process holds during a block, where the system tells."""
     peak: dict[str, float] = {}
     try:
         Path("/proc/self/clear_refs").write_text("5")  # The peak so far is forgotten.
@@ -181,7 +181,7 @@ def _status(name: str) -> int:
 
 
 def listed(rows: list[Row], options: Options, folder: Path = RESULTS) -> Iterator[str]:
-    """A line for each row: its runs, our figure beside the paper's, and what it needs."""
+    """Writes a line for each row: its runs, our figure beside the paper's, and what it needs."""
     for row in rows:
         results = results_of(row, options, folder)
         planned = len(row.seeds(options))

@@ -21,7 +21,7 @@ STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 def config(row: str) -> dict[str, Any]:
-    """The settings of the row."""
+    """Describes the settings of the row."""
     arguments = {"ngram_range": (1, 2), "sublinear_tf": True, "strengths": STRENGTHS}
     return {"model": "TfidfVectorizer", "arguments": arguments}
 
@@ -57,7 +57,7 @@ def run(row: str, parts: Parts, seed: int, measure: str) -> tuple[dict[str, Any]
 def outcome(
     classifier: Any, features: list[Any], targets: list[Any], measure: str
 ) -> dict[str, Any]:
-    """What the results file says of a classifier that has no epochs."""
+    """Measures a classifier that has no epochs, for the results file."""
     result: dict[str, Any] = {"best_epoch": 1, "epochs": 1, "stopped_by_the_epoch_limit": False}
     for name, part in (("validation", 1), ("test", 2)):
         predicted = classifier.predict(features[part])
@@ -69,7 +69,7 @@ def outcome(
 
 
 def size(features: list[Any], num_classes: int | None) -> dict[str, Any]:
-    """The number of weights; of two classes, and of a grade, one vector has them all."""
+    """Counts the weights; of two classes, and of a grade, one vector has them all."""
     weights = features[0].shape[1] * (1 if num_classes in (None, 2) else num_classes)
     return {"parameters": weights, "parameters_without_embeddings": weights}
 

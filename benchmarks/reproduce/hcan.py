@@ -141,7 +141,7 @@ class Documents:
         self.parts = list(zip(self.documents, self.labels, strict=True))
 
     def _sentences(self, line: str) -> list[np.ndarray]:
-        """The ids of each sentence, `max_length` words together; long ones in several parts.
+        """Numbers the words of each sentence, `max_length` in all; cuts long ones into parts.
 
         What a text without marks is made of would else be one sentence of hundreds of words, and
         every batch would have room for one.
@@ -180,7 +180,7 @@ def is_hierarchical(row: str) -> bool:
 
 
 def build(row: str, data: Documents, packed: int = PACKED) -> keras.Model:
-    """The model of a row; with `packed=0` it reads padded documents."""
+    """Builds the model of a row; with `packed=0` it reads padded documents."""
     builder, arguments = NEURAL[row]
     sizes: dict[str, Any] = {}
     if builder == "HCAN":
@@ -224,12 +224,12 @@ def _fit_linear(row: str, data: Documents, seed: int) -> tuple[dict[str, Any], d
 
 
 def _milliseconds(seconds_per_epoch: float, data: Documents) -> float:
-    """The time of training for a document."""
+    """Divides the time of an epoch by its documents."""
     return round(1000 * seconds_per_epoch / len(data.labels[0]), 2)
 
 
 def _padding(data: Documents) -> dict[str, float]:
-    """The share of padding among the words served, for each kind of batch."""
+    """Measures the share of padding among the words served, for each kind of batch."""
     documents = data.documents[0]
     kinds = {"padded": {"packed": 0}, **{f"packed {k}": {"packed": k} for k in (1, PACKED)}}
     shares = {
@@ -390,7 +390,7 @@ class _HCAN(Paper):
 
 
 def _task(dataset: str, options: Options) -> Task:
-    """The data set with the recipe of our sizes, or of the paper's."""
+    """Returns the data set with the recipe of our sizes, or of the paper's."""
     task = TASKS[dataset]
     full = {"learning_rate": 2e-5} if options.full else {}
     return dataclasses.replace(task, recipe={**task.recipe, **full})

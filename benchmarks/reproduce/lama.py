@@ -102,7 +102,7 @@ PUBLISHED: dict[str, dict[str, float]] = {
 
 
 def _public(name: str, limit: int | None, folder: str) -> Parts:
-    """A tenth of the training texts, stratified, chooses the epoch."""
+    """Reads a public set; a tenth of the training texts, stratified, chooses the epoch."""
     train, validation, test = tasks.held_out(name)(folder)
     if name == "imdb":
         train, validation, test = map(tasks.without_breaks, (train, validation, test))

@@ -43,32 +43,32 @@ class Paper(abc.ABC):
 
     @abc.abstractmethod
     def names(self, dataset: str) -> Sequence[str]:
-        """The rows of a data set's table, in their order."""
+        """Names the rows of a data set's table, in their order."""
 
     @abc.abstractmethod
     def config(self, dataset: str, row: str, options: Options) -> dict[str, Any]:
-        """The settings of a row; a run that was made with others is not mixed with new ones."""
+        """Describes the settings of a row; runs with other settings are never mixed with new ones."""
 
     def published(self, dataset: str) -> Mapping[str, float]:
-        """The paper's figures as shares, by row."""
+        """Gives the paper's figures as shares, by row."""
         return {row: percent / 100 for row, percent in self.tasks[dataset].paper.items()}
 
     def rows(self, dataset: str) -> dict[str, float | None]:
-        """The rows of a data set's table with the paper's figure."""
+        """Lists the rows of a data set's table with the paper's figure."""
         published = self.published(dataset)
         return {row: published.get(row) for row in self.names(dataset)}
 
     def needs(self, dataset: str) -> str | None:
-        """What the user has to bring, if anything."""
+        """Says what the user has to bring, if anything."""
         return self.tasks[dataset].needs
 
     def seeds(self, dataset: str, full: bool) -> int:
-        """The number of planned runs."""
+        """Counts the planned runs."""
         task = self.tasks[dataset]
         return task.full_runs or task.runs if full else task.runs
 
     def header(self, dataset: str) -> dict[str, Any]:
-        """The head of the results file."""
+        """Makes the head of the results file."""
         task = self.tasks[dataset]
         return {
             "paper": self.title,
@@ -80,11 +80,14 @@ class Paper(abc.ABC):
         }
 
     def distance(self, dataset: str, better: str, worse: str) -> float | bool | None:
-        """The paper's difference of two rows; `None` for that of its figures, `False` for none."""
+        """Gives the paper's difference of two rows.
+
+        `None` stands for the difference of its figures, `False` for no difference at all.
+        """
         return None
 
     def protocol(self, dataset: str) -> dict[str, Any]:
-        """How the rows are trained and measured, in words for the reader of the results."""
+        """Tells the reader of the results how the rows are trained and measured."""
         task = self.tasks[dataset]
         return {
             "selection": "epoch with the lowest validation loss"
@@ -99,18 +102,18 @@ class Paper(abc.ABC):
     # How a row is run.
 
     def parts(self, dataset: str, options: Options, seed: int) -> tuple[Any, ...]:
-        """The texts or pairs to train on, to choose the epoch by and to test."""
+        """Reads the texts or pairs to train on, to choose the epoch by and to test."""
         task = self.tasks[dataset]
         if task.needs and options.folder is None:
             raise SystemExit(f"{dataset} is not passed on: it needs {task.needs}.")
         return task.parts(options.folder or "")
 
     def fold(self, dataset: str, seed: int) -> int:
-        """Which of several divisions of the data a run has."""
+        """Chooses which of several divisions of the data a run has."""
         return 0
 
     def data(self, dataset: str, options: Options, seed: int) -> Any:
-        """The data of a run. Those of the latest run are kept, for the next often has the same."""
+        """Reads the data of a run, or takes those of the run before, if they are the same."""
         return _kept(self, dataset, options, self.fold(dataset, seed))
 
     def read(self, dataset: str, options: Options, fold: int) -> Any:
@@ -118,13 +121,13 @@ class Paper(abc.ABC):
         return tasks.Data(self.tasks[dataset], self.parts(dataset, options, fold), options)
 
     def described(self, data: Any) -> dict[str, Any]:
-        """What the results file says of the data."""
+        """Describes the data for the results file."""
         sizes = [len(targets) for _, targets in data.parts]
         return {"examples": sizes, "test_examples": sizes[2]}
 
     @abc.abstractmethod
     def build(self, dataset: str, row: str, data: Any, options: Options) -> keras.Model:
-        """The model of a row."""
+        """Builds the model of a row."""
 
     def run(
         self, dataset: str, row: str, data: Any, seed: int, options: Options
@@ -134,11 +137,11 @@ class Paper(abc.ABC):
         return tasks.run(build, data, self.task(dataset, row), seed, options)
 
     def task(self, dataset: str, row: str) -> Task:
-        """The data set with the recipe of a row."""
+        """Returns the data set with the recipe of a row."""
         return self.tasks[dataset]
 
     def turns(self, dataset: str, options: Options) -> Turns:
-        """What `--epoch-times` measures on one of the data sets of `timed`."""
+        """Builds what `--epoch-times` measures on one of the data sets of `timed`."""
         raise NotImplementedError
 
 

@@ -22,7 +22,7 @@ NAMES = {"minilm": "all-MiniLM-L6-v2"}
 
 
 def fine_tuned(task: Task) -> Task:
-    """The task with the recipe of a language model."""
+    """Returns the task with the recipe of a language model."""
     return dataclasses.replace(task, recipe=RECIPE, max_epochs=MAX_EPOCHS, patience=PATIENCE)
 
 
@@ -46,7 +46,7 @@ class Pieces:
         self.parts = [(None, np.asarray(part.labels)) for part in parts]
 
     def language_model(self) -> text.LanguageModel:
-        """The language model as it was trained."""
+        """Loads the language model as it was trained."""
         return text.LanguageModel.from_preset(self.preset, sequence_length=self.task.max_length)
 
     def batches(self, part: int, seed: int | None = None) -> text.BucketedBatches:

@@ -56,7 +56,7 @@ class Results:
         return {run["seed"] for run in entry["runs"]} if entry else set()
 
     def mean(self, row: str) -> float | None:
-        """The mean over the row's runs of what the file measures, as a share."""
+        """Gives the mean over the row's runs of what the file measures, as a share."""
         entry = self._read()["rows"].get(row)
         return entry and float(entry["summary"][f"test_{self.header['measure']}"]["mean"])
 

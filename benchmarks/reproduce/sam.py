@@ -139,7 +139,7 @@ TIMED = {
 
 
 def _sources(name: str, folder: str) -> Parts:
-    """The texts to train on, the development part where there is one, and the test part."""
+    """Reads the texts to train on, the development part where there is one, and the test part."""
     if name in ("subj", "cr"):
         # No split is given. As many texts to test as in the paper.
         size: int | float = 2000
@@ -225,13 +225,13 @@ class Features:
 
 
 def _fold(labels: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rows to train on and those to choose the epoch by."""
+    """Divides the rows into those to train on and those to choose the epoch by."""
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(labels, labels)
     return list(folds)[index % FOLDS]
 
 
 def build(row: str, data: Features | pieces.Pieces, units: int = UNITS) -> keras.Model:
-    """The model of a row."""
+    """Builds the model of a row."""
     builder, arguments = BUILT[row]
     given: dict[str, Any] = dict(arguments)
     tuned = isinstance(data, pieces.Pieces)
@@ -310,7 +310,7 @@ class _SAM(Paper):
         return dataclasses.replace(task, recipe=recipe, max_epochs=40, patience=5)
 
     def parts(self, dataset: str, options: Options, seed: int) -> Parts:
-        """The texts of the three parts; a seed is a fold, where there is no development part."""
+        """Reads the three parts; a seed is a fold, where there is no development part."""
         sources = super().parts(dataset, options, seed)
         if len(sources) == 3:
             return sources
@@ -349,7 +349,7 @@ class _SAM(Paper):
         return super().run(dataset, row, data, seed, options)
 
     def turns(self, dataset: str, options: Options) -> Turns:
-        """The rows whose seconds the paper gives, in tables 4 and 5."""
+        """Builds the rows whose seconds the paper gives, in tables 4 and 5."""
         data = Features(dataset, super().parts(dataset, options, 0), options)
         features, labels, rows = data.used[0]
         data.used[0] = (features, labels, rows[:1280])

@@ -97,7 +97,7 @@ class Task:
 
 
 def adam(rate: float, clip: float | None, batch_size: int = 32) -> dict[str, Any]:
-    """A recipe without weight decay."""
+    """Writes a recipe without weight decay."""
     return {
         "optimizer": "adam",
         "learning_rate": rate,
@@ -125,12 +125,12 @@ def held_out(name: str, **options: Any) -> Callable[[str], Parts]:
 
 
 def without_breaks(part: Any) -> Any:
-    """The texts without the markup between paragraphs, which would be a word behind a full stop."""
+    """Drops the markup between paragraphs, which would be a word behind a full stop."""
     return dataclasses.replace(part, texts=[line.replace("<br />", " ") for line in part.texts])
 
 
 def few(parts: Parts, options: Options) -> Parts:
-    """The parts, or with `--quick` 200 rows from all over each: some files are sorted by class."""
+    """Takes with `--quick` 200 rows from all over each part: some files are sorted by class."""
     if not options.quick:
         return parts
     return tuple(
@@ -193,7 +193,7 @@ class Data:
         return word_vectors(self.tokenizer, self.options.vectors)
 
     def skip_gram(self, dim: int) -> np.ndarray:
-        """Word vectors that are trained on the training texts, once."""
+        """Trains word vectors on the training texts, once."""
         if dim not in self._trained:
             texts = self.sources[0].texts
             self._trained[dim] = text.word2vec(texts, self.tokenizer, dim=dim, seed=0)
@@ -284,7 +284,7 @@ def run(
 def measure(
     model: keras.Model, data: Any, part: int, task: Task
 ) -> tuple[dict[str, float], np.ndarray | None]:
-    """The figures of a part, and with classes also which items were right."""
+    """Measures the figures of a part, and with classes also which items were right."""
     batches = data.batches(part)
     outputs = batches.restore(model.predict(batches, verbose=0))
     targets = data.parts[part][1]
@@ -296,7 +296,7 @@ def measure(
 
 
 def figures(measure: str, predicted: np.ndarray, targets: np.ndarray) -> dict[str, float]:
-    """Correlations and error of graded predictions; accuracy and F1 of classes."""
+    """Computes correlations and error of grades, or accuracy and F1 of classes."""
     if measure == "pearson":
         values = {
             "pearson": stats.pearsonr(predicted, targets).statistic,

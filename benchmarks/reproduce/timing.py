@@ -47,7 +47,7 @@ class Turns:
 
 
 def compiled(model: keras.Model, **options: Any) -> keras.Model:
-    """The model, ready to be timed."""
+    """Compiles a model to be timed."""
     model.compile("adam", "sparse_categorical_crossentropy", **options)
     return model
 

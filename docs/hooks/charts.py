@@ -31,7 +31,7 @@ STYLE = {
 
 
 def chart(series, across, caption, spoken, *, log_x=False, log_y=False, ticks=None, height=200):
-    """A chart of named points, joined by a line where a name has several.
+    """Draws a chart of named points, joined by a line where a name has several.
 
     Args:
         series: Name to its points `(x, y)`, in the order of x.
@@ -72,7 +72,7 @@ def chart(series, across, caption, spoken, *, log_x=False, log_y=False, ticks=No
 
 
 def _set_axes(axes, across, ticks):
-    """Limits, named values and titles."""
+    """Sets limits, named values and titles."""
     plain = FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
     points = [place for line in axes.lines for place in line.get_xydata().tolist()]
     for axis, values in (
@@ -98,7 +98,7 @@ def _set_axes(axes, across, ticks):
 
 
 def _apart_across(axes, ticks):
-    """The values whose names do not meet."""
+    """Drops values whose names would meet."""
     kept = []
     for tick in sorted(ticks):
         at = axes.transData.transform((tick, 1))[0]
@@ -108,7 +108,7 @@ def _apart_across(axes, ticks):
 
 
 def _write_names(figure, axes, ends):
-    """Names on the right, moved apart where they would meet, with a line to their points."""
+    """Writes names on the right, moved apart where they would meet, with lines to their points."""
     places = {name: axes.transData.transform(end) for name, end in ends.items()}
     heights, last = {}, math.inf
     for name in sorted(places, key=lambda name: -places[name][1]):
@@ -131,7 +131,7 @@ def _write_names(figure, axes, ends):
 
 
 def _inside(svg):
-    """What stands in matplotlib's `<svg>`, without what belongs to a file of its own."""
+    """Takes the drawing out of matplotlib's `<svg>`, without what belongs to a whole file."""
     # Nothing is cut off, and the clip paths stand last.
     body = svg[svg.index("<g ") : svg.rindex("<defs>")]
     for needless in (
