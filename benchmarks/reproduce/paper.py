@@ -47,7 +47,7 @@ class Paper(abc.ABC):
 
     @abc.abstractmethod
     def config(self, dataset: str, row: str, options: Options) -> dict[str, Any]:
-        """Describes the settings of a row; runs with other settings are never mixed with new ones."""
+        """Describes the settings of a row; runs with other settings are kept apart from its own."""
 
     def published(self, dataset: str) -> Mapping[str, float]:
         """Gives the paper's figures as shares, by row."""

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from charts import chart
+from tables import table
 
 from benchmarks.reproduce.significance import judged, mean, paired_interval
 
@@ -63,7 +64,7 @@ def accuracy_table(results):
     head = ["model", *["paper"] * with_paper, "here, mean", "lowest – highest"]
     names = [MEASURES[m][0] + " (paper)" * (m in published) for m in others]
     head += [*names, "runs", "parameters"]
-    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    lines = []
     for name, row in ranked:
         paper, runs = row["paper"], len(row["runs"])
         cells = [
@@ -75,8 +76,8 @@ def accuracy_table(results):
             str(runs),
             f"{row['parameters_without_embeddings']:,}",
         ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return table(head, lines)
 
 
 def claims_table(results, about=""):
@@ -84,10 +85,8 @@ def claims_table(results, about=""):
 
     With `about`, only claims whose words have it in them.
     """
-    lines = [
-        "| finding | paper | here | 95 % interval | verdict |",
-        "|---|--:|--:|--:|---|",
-    ]
+    head = ("finding", "paper", "here", "95 % interval", "verdict")
+    lines = []
     for claim in judged(results):
         if about in claim.words:
             cells = [
@@ -97,8 +96,8 @@ def claims_table(results, about=""):
                 " to ".join(map(points, claim.interval)) + ", unpaired" * (not claim.paired),
                 claim.verdict,
             ]
-            lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+            lines.append(cells)
+    return table(head, lines, left=(0, 4))
 
 
 def relative_time(results, name, base):
@@ -155,7 +154,7 @@ def comparison_table(results):
     ranked = sorted(rows, key=lambda name: -mean(results, name))
     head = ["mechanism", "accuracy", "macro-F1", "against the mean, 95 % interval", "parameters"]
     head += ["time", "memory"]
-    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    lines = []
     for name in ranked:
         row = rows[name]
         drawn = "optimizer" in row["config"]
@@ -172,23 +171,24 @@ def comparison_table(results):
             f"{relative_time(results, name, BASE):.1f}" if drawn else "–",
             relative_memory(results, name),
         ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return table(head, lines)
 
 
 def attention_table(results):
     """How well the attention of the mechanisms finds the words that decide, by mean and range."""
     keys = ("test_rationale_auc", "test_rationale_mass", "test_deletion_gap")
     scored = {name: row for name, row in results["rows"].items() if keys[0] in row["summary"]}
-    lines = ["| mechanism | AUC | mass | deletion |", "|---|--:|--:|--:|"]
+    head = ("mechanism", "AUC", "mass", "deletion")
+    lines = []
     for name in sorted(scored, key=lambda name: -scored[name]["summary"][keys[0]]["mean"]):
         cells = [mechanism(name, scored[name])]
         for key in keys:
             summary = scored[name]["summary"][key]
             cell = "{mean:.2f} ({min:.2f} – {max:.2f})".format(**summary)
             cells.append(cell.replace("-", "−"))
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return table(head, lines)
 
 
 def which_table(files):
@@ -203,7 +203,7 @@ def which_table(files):
         ),
     )
     head = ["mechanism", *files, "parameters", "time", "finds what decides (AUC)"]
-    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    lines = []
     for name in names:
         row = reviews["rows"].get(name)
         if row is None:
@@ -220,8 +220,8 @@ def which_table(files):
             f"{relative_time(reviews, name, BASE):.1f}" if drawn else "–",
             "–" if auc is None else f"{auc['mean']:.2f}",
         ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return table(head, lines)
 
 
 # By need: the results file, what answers the need, and what stands beside it.
@@ -262,7 +262,8 @@ NEEDS = (
 
 def needs_table(files):
     """What is made for a need, and what it is measured against, with the parameters of each."""
-    lines = ["| need | data | made for it | beside it | best row |", "|---|---|---|---|---|"]
+    head = ("need", "data", "made for it", "beside it", "best row")
+    lines = []
     for need, file, answer, beside in NEEDS:
         results = files[file]
 
@@ -273,10 +274,8 @@ def needs_table(files):
         others = ", ".join(figures(name) for name in beside if name in results["rows"])
         best = max(results["rows"], key=lambda name, results=results: mean(results, name))
         best = "–" if best in (answer, *beside) else figures(best)
-        lines.append(
-            f"| {need} | {results['dataset']} | **{figures(answer)}** | {others} | {best} |"
-        )
-    return "\n".join(lines)
+        lines.append((need, results["dataset"], f"**{figures(answer)}**", others, best))
+    return table(head, lines, left=range(5))
 
 
 def scatter(results, across, words, value):
@@ -334,7 +333,7 @@ def heads_table(results):
     head = [
         f"{base}: {cell}" for base in series for cell in (f"validation {measure}", "test", "runs")
     ]
-    lines = ["| heads | " + " | ".join(head) + " |", "|--:" * (len(head) + 1) + "|"]
+    lines = []
     for heads in sorted(set().union(*series.values())):
         cells = [str(heads)]
         for base in series:
@@ -344,8 +343,8 @@ def heads_table(results):
                 continue
             chosen = rows[name]["summary"][f"validation_{results['measure']}"]["mean"]
             cells += [percent(chosen), percent(mean(results, name)), str(len(rows[name]["runs"]))]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return table(["heads", *head], lines, left=())
 
 
 def line_chart(results, across, words, series, part="validation"):
@@ -419,8 +418,8 @@ def time_chart(results):
 
 def penalties_table(results):
     """The findings on penalties of heads."""
-    table = claims_table(results, "penalty")
-    return table if table.count("\n") > 1 else "*Not measured yet.*"
+    claims = claims_table(results, "penalty")
+    return claims if claims.count("\n") > 1 else "*Not measured yet.*"
 
 
 def best_epochs(row):
@@ -461,7 +460,7 @@ def folded(title, body):
 def recipes_table(results):
     """How every row was trained, where, and how long it took."""
     head = ("model", "builder and arguments", "optimizer", "ran on", "selected epoch")
-    lines = ["| " + " | ".join(head) + " | seconds an epoch |", "|---" * len(head) + "|--:|"]
+    lines = []
     for name, row in results["rows"].items():
         config = row["config"]
         call = [config["model"]]
@@ -491,8 +490,9 @@ def recipes_table(results):
             best_epochs(row),
             f"{seconds:.1f}" + " (GPU)" * (not timed),
         ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return folded("How each row was trained", "\n".join(lines))
+        lines.append(cells)
+    content = table((*head, "seconds an epoch"), lines, left=range(len(head)))
+    return folded("How each row was trained", content)
 
 
 def protocol_list(results):
@@ -514,10 +514,8 @@ def protocol_list(results):
 
 def times_table(results, name="epoch_times"):
     """Seconds of an epoch relative to the first row, which the others took turns with."""
-    lines = [
-        "| model | parameters | paper, relative | here, relative | lowest – highest |",
-        "|---|--:|--:|--:|--:|",
-    ]
+    head = ("model", "parameters", "paper, relative", "here, relative", "lowest – highest")
+    lines = []
     times = results[name]
     for model in sorted(times, key=lambda each: times[each]["relative"][0]):
         median, lowest, highest = times[model]["relative"]
@@ -529,17 +527,18 @@ def times_table(results, name="epoch_times"):
             f"{median:.2f}",
             "–" if lowest == highest else f"{lowest:.2f} – {highest:.2f}",
         ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return table(head, lines)
 
 
 def padding_table(results):
     """Which share of the words that a model is served is padding, by kind of batch."""
     shares = results["padding"]
-    lines = ["| batches | share of padding | places for each word |", "|---|--:|--:|"]
+    head = ("batches", "share of padding", "places for each word")
+    lines = []
     for kind in sorted(shares, key=lambda each: -shares[each]):
-        lines.append(f"| {kind} | {percent(shares[kind])} % | {1 / (1 - shares[kind]):.1f} |")
-    return "\n".join(lines)
+        lines.append((kind, f"{percent(shares[kind])} %", f"{1 / (1 - shares[kind]):.1f}"))
+    return table(head, lines)
 
 
 def state_note(results):
@@ -565,10 +564,8 @@ MEANS = ("AVG", "mean of words", "w/o attention", "language model, mean", "mean"
 
 def floors_table(files):
     """Of every table the linear classifier, the mean and the best of the rest, side by side."""
-    lines = [
-        "| paper | data | measure | TF-IDF, linear | mean | best row with more | its name |",
-        "|---|---|---|--:|--:|--:|---|",
-    ]
+    head = ("paper", "data", "measure", "TF-IDF, linear", "mean", "best row with more", "its name")
+    lines = []
     for results in files:
         rows = results["rows"]
         floors = [next((n for n in names if n in rows), None) for names in (LINEAR, MEANS)]
@@ -583,8 +580,8 @@ def floors_table(files):
         ]
         measure = MEASURES[f"test_{results['measure']}"][0]
         cells = [results["paper"], results["dataset"], measure, *cells, best]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return table(head, lines, left=(0, 1, 2, 6))
 
 
 VIEWS = {
@@ -618,7 +615,7 @@ def measured(folder):
 def fill(markdown, folder):
     """Replaces the markers of a page by the tables of the results in `folder`."""
 
-    def table(match):
+    def filled(match):
         if match["file"] == "all":
             results = measured(folder)
         elif match["file"] == "tables":
@@ -640,7 +637,7 @@ def fill(markdown, folder):
         write = timed if "times_" in view else VIEWS[view]
         return textwrap.indent(write(results), match["indent"])
 
-    return MARKER.sub(table, markdown)
+    return MARKER.sub(filled, markdown)
 
 
 def on_page_markdown(markdown, page, config, files):

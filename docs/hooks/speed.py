@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import charts
+from tables import table
 
 MARKER = re.compile(
     r"^(?P<indent> *)<!-- speed: (?P<backend>\w+) (?P<view>\w+)(?: (?P<device>\w+))? -->$", re.M
@@ -55,19 +56,17 @@ def words_of(case):
 
 def targets_table(data):
     """The pairs of the papers' sizes: how many times as long the one takes, and what we ask."""
-    lines = [
-        "| what takes | how many times as long as | measured | target | |",
-        "|---|---|--:|--:|---|",
-    ]
+    head = ("what takes", "how many times as long as", "measured", "target", "")
+    lines = []
     for case in sorted(data["cases"], key=lambda case: case["title"]):
-        lines.append(f"| **{case['title']}** | | | | |")
+        lines.append((f"**{case['title']}**", "", "", "", ""))
         for row in case["rows"]:
             target = row["target"]
             verdict = "" if target is None else "reached" if row["ratio"][0] >= target else "missed"
             cells = [row["slow"], row["fast"], times(row["ratio"])]
             cells += ["" if target is None else f"≥\u00a0{target:.2g}", verdict]
-            lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+            lines.append(cells)
+    return table(head, lines, left=(0, 1, 4))
 
 
 def find(data, **wanted):
@@ -84,14 +83,14 @@ def layers_table(data):
         return MISSING
     (case,) = cases
     head = ["layer", "times average pooling", "of self-attention", "of a Transformer encoder"]
-    lines = ["| " + " | ".join(head) + " |", "|---|--:|--:|--:|"]
+    lines = []
     base = case["costs"][AVERAGE][0]
     for layer in sorted(case["ratios"], key=lambda name: case["costs"][name][0]):
         cost = case["costs"][layer][0] / base
         cells = [layer, short(cost)]
         cells += [share(case["ratios"][layer].get(peer)) for peer in (ATTENTION, ENCODER)]
-        lines.append("| " + " | ".join(cells) + " |")
-    return f"{words_of(case)}.\n\n" + "\n".join(lines)
+        lines.append(cells)
+    return f"{words_of(case)}.\n\n" + table(head, lines)
 
 
 def share(ratio):
@@ -103,10 +102,8 @@ def share(ratio):
 
 def forms_table(data):
     """Our layers beside the straightforward form of each, in all settings."""
-    lines = [
-        "| setting | straightforward form | times our layer's cost | differs by |",
-        "|---|---|--:|--:|",
-    ]
+    head = ("setting", "straightforward form", "times our layer's cost", "differs by")
+    lines = []
     for case in data["cases"]:
         if case["precision"] != "float32":
             continue  # Half precision differs by its rounding.
@@ -119,8 +116,8 @@ def forms_table(data):
         for number, (form, ratio) in enumerate(rows):
             setting = "" if number else words_of(case)
             difference = f"{case['differences'][form]:.0e}"
-            lines.append(f"| {setting} | {form} | {times(ratio)} | {difference} |")
-    return "\n".join(lines)
+            lines.append((setting, form, times(ratio), difference))
+    return table(head, lines, left=(0, 1))
 
 
 def series(data):
@@ -143,7 +140,7 @@ def growth_table(data):
         return MISSING
     words = [case["time"] for case in cases]
     head = ["layer", *[f"{time:,}" for time in words], "exponent"]
-    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    lines = []
     for name in [*cases[0]["ratios"], *(ATTENTION, ENCODER)]:
         costs = [cost_of_a_word(case, name) for case in cases]
         known = [(t, c * t) for t, c in zip(words, costs, strict=True) if c is not None]
@@ -156,8 +153,8 @@ def growth_table(data):
             # From 256 words on, where the layers are no longer ruled by what a call costs.
             (t1, c1), (t2, c2) = known[1], known[-1]
             exponent = f"{math.log(c2 / c1) / math.log(t2 / t1):.2f}"
-        lines.append("| " + " | ".join([name, *cells, exponent]) + " |")
-    return "\n".join(lines)
+        lines.append([name, *cells, exponent])
+    return table(head, lines)
 
 
 UNIT = 512**3  # multiplications in the matrix product that is the unit of costs
@@ -172,14 +169,13 @@ def rates_table(data):
         return MISSING
     (case,) = cases
     rates = data["rates"]
-    lines = [
+    words = (
         f"{words_of(case)}. The core multiplies {rates['products'] / 1e9:.3g} thousand million "
         f"pairs of float32 numbers a second in a large matrix product, and a copy reads and writes "
-        f"{rates['copied'] / 1e9:.3g} GB a second.",
-        "",
-        "| layer | of the rate of a matrix product | of the rate of a copy |",
-        "|---|--:|--:|",
-    ]
+        f"{rates['copied'] / 1e9:.3g} GB a second."
+    )
+    head = ("layer", "of the rate of a matrix product", "of the rate of a copy")
+    lines = []
     # The least that can be moved: the inputs read twice, and their gradients written once.
     moved = 3 * 4 * case["batch"] * case["time"] * case["dim"]
     for name in [*case["ratios"], ATTENTION, ENCODER]:
@@ -187,8 +183,8 @@ def rates_table(data):
         multiplied = case["products"].get(name)
         cells = ["–" if multiplied is None else percent(multiplied / seconds / rates["products"])]
         cells.append(percent(moved / seconds / rates["copied"]))
-        lines.append("| " + " | ".join([name, *cells]) + " |")
-    return "\n".join(lines)
+        lines.append([name, *cells])
+    return f"{words}\n\n{table(head, lines)}"
 
 
 def percent(share):
@@ -198,10 +194,8 @@ def percent(share):
 
 def memory_table(data):
     """Peak memory of a fresh process."""
-    lines = [
-        "| layer | 8 × 1,024 words, forward and backward | 8 × 16,384 words, forward |",
-        "|---|--:|--:|",
-    ]
+    head = ("layer", "8 × 1,024 words, forward and backward", "8 × 16,384 words, forward")
+    lines = []
     names = dict.fromkeys(case["variant"] for case in data["cases"])
     for name in names:
         cells = [name]
@@ -212,8 +206,8 @@ def memory_table(data):
                 if case["variant"] == name and case["gradient"] == gradient
             ]
             cells.append(memory_text(cases[0]) if cases else "–")
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return table(head, lines)
 
 
 def memory_text(case):
@@ -234,14 +228,14 @@ def launches_table(data):
     targets = data["targets"] if data["backend"] == "torch" else {}
     head = ["layer", "forward", "with gradients"]
     head += ["target", "constants copied"] if targets else []
-    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    lines = []
     for case in sorted(data["cases"], key=lambda case: case["forward"]):
         cells = [case["layer"], str(case["forward"]), str(case["training"])]
         if targets:
             target = targets.get(case["layer"])
             cells += [f"{target[0]} / {target[1]}" if target else "", str(case["sent"])]
-        lines.append("| " + " | ".join(cells) + " |")
-    return f"{data['setting']}, float32.\n\n" + "\n".join(lines)
+        lines.append(cells)
+    return f"{data['setting']}, float32.\n\n" + table(head, lines)
 
 
 def chart(data):
@@ -293,7 +287,7 @@ VIEWS = {
 def fill(markdown, folder):
     """Replaces the markers of a page by the tables of the results in `folder`."""
 
-    def table(match):
+    def filled(match):
         kind, write = VIEWS[match["view"]]
         path = folder / "speed" / f"{kind}_{match['backend']}_{match['device'] or 'cpu'}.json"
         written = MISSING
@@ -302,7 +296,7 @@ def fill(markdown, folder):
         # Inside a tab all lines are indented.
         return textwrap.indent(written, match["indent"])
 
-    return MARKER.sub(table, markdown)
+    return MARKER.sub(filled, markdown)
 
 
 def on_page_markdown(markdown, page, config, files):
