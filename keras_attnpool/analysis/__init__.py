@@ -20,6 +20,9 @@ from keras_attnpool.analysis.distributions import (
     plot_weight_distribution as plot_weight_distribution,
 )
 from keras_attnpool.analysis.distributions import weight_distribution as weight_distribution
+from keras_attnpool.analysis.eraser import EraserTexts as EraserTexts
+from keras_attnpool.analysis.eraser import from_eraser as from_eraser
+from keras_attnpool.analysis.eraser import to_eraser as to_eraser
 from keras_attnpool.analysis.erasure import Faithfulness as Faithfulness
 from keras_attnpool.analysis.erasure import faithfulness as faithfulness
 from keras_attnpool.analysis.grading import grade_attributions as grade_attributions

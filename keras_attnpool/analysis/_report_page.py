@@ -70,10 +70,10 @@ def _pictures(
     ordered = {name: row["tau"] for name, row in tests.per_text.items() if name not in NO_ORDER}
     ax = figures[0].subplots()
     taus = [values[~np.isnan(values)] for values in ordered.values()]
-    ax.boxplot(taus, orientation="horizontal", tick_labels=list(ordered))
-    ax.invert_yaxis()
-    ax.set(xlabel="Kendall's tau with the attention as it is", xlim=(-1.05, 1.05))
-    plain_grid(ax, "x")
+    ax.boxplot(taus)
+    ax.set_xticks(range(1, len(taus) + 1), list(ordered), rotation=30, ha="right")
+    ax.set(ylabel="Kendall's tau with the attention as it is", ylim=(-1.05, 1.05))
+    plain_grid(ax, "y")
     ax = figures[1].subplots()
     names, values = zip(*attributions.items(), strict=True)
     ax.plot(*(each[ids != 0] for each in values), ".", markersize=4, alpha=0.4)

@@ -1,0 +1,182 @@
+"""The tests of attention on models whose answers are known; the page; the model afterwards."""
+
+import keras
+import numpy as np
+import pytest
+from backend_functions import numpy
+from keras import ops
+
+from keras_attnpool import analysis, layers
+from keras_attnpool.analysis._randomizing import shuffled, weights_around
+from keras_attnpool.analysis._reweighting import Reweighting
+
+pytestmark = pytest.mark.every_backend
+
+IDS = np.random.default_rng(0).integers(1, 9, (12, 6)) * (np.arange(6) < [[6], [4], [5]] * 4)
+
+
+def model_of(pooling, seed=0, bias=0.0):
+    """A classifier with one pooling layer."""
+    keras.utils.set_random_seed(seed)
+    tokens = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(9, 4, mask_zero=True, embeddings_initializer="normal")(tokens)
+    x = keras.layers.Dense(4, "tanh", kernel_initializer="orthogonal", name="encoder")(x)
+    x = pooling(x)
+    return keras.Model(tokens, keras.layers.Dense(2, "softmax")(x))
+
+
+def sharp(seed=0):
+    wide = keras.initializers.RandomNormal(stddev=3.0, seed=seed)
+    return model_of(layers.AttentionPooling(name="pooling", kernel_initializer=wide), seed)
+
+
+def states(model):
+    """The vectors that the pooling reads, and what stands behind it."""
+    inner = keras.Model(model.input, model.get_layer("encoder").output)
+    kernel, bias = model.layers[-1].get_weights()
+    return numpy(inner(IDS)), kernel, bias
+
+
+POOLINGS = {
+    "bt": lambda: layers.AttentionPooling(3, name="pooling"),
+    "bht": lambda: layers.StructuredSelfAttentionPooling(2, 3, name="pooling"),
+    "btd": lambda: layers.MultiDimAttentionPooling(name="pooling"),
+    "bhtd": lambda: layers.GeneralizedPooling(2, 3, name="pooling"),
+}
+
+
+@pytest.mark.parametrize("layout", POOLINGS)
+def test_given_weights_take_the_place_of_the_layers_own(layout):
+    model = model_of(POOLINGS[layout]())
+    swap = Reweighting(model, "pooling", layout, IDS, batch_size=5)  # the last batch is filled up
+    assert swap.possible
+    weights = np.random.default_rng(1).random(IDS.shape) * (IDS != 0)
+    x, kernel, bias = states(model)
+    pooled = np.einsum("bt,btd->bd", weights, x)
+    pooled = np.tile(pooled, (1, 2)) if "h" in layout else pooled
+    logits = pooled @ kernel + bias
+    expected = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    np.testing.assert_allclose(swap.predict(weights), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "pooling",
+    [
+        pytest.param(lambda: layers.ConvAttentionPooling(2, 4, name="pooling"), id="own values"),
+        pytest.param(
+            lambda: layers.AttentionPooling(output_activation="tanh", name="pooling"), id="bent"
+        ),
+    ],
+)
+def test_a_layer_that_does_more_than_weigh_is_told(pooling):
+    layout = "bht" if isinstance(pooling(), layers.ConvAttentionPooling) else "bt"
+    assert not Reweighting(model_of(pooling()), "pooling", layout, IDS, 12).possible
+    assert not Reweighting(model_of(pooling()), "pooling", "bqt", IDS, 12).possible
+
+
+def test_weights_in_disorder_come_back():
+    model = sharp()
+    pooling, encoder = weights_around(model, "pooling", "test")
+    assert len(pooling) == 1 and len(encoder) == 3  # words, and a kernel and a bias
+    before = [numpy(w) for w in model.weights]
+    with shuffled(encoder, np.random.default_rng(0)):
+        inside = [numpy(w) for w in model.weights]
+    for old, new, weight in zip(before, inside, model.weights, strict=True):
+        np.testing.assert_array_equal(np.sort(old, axis=None), np.sort(new, axis=None))
+        moved = any(weight is each for each in encoder) and old.any()
+        assert (old != new).any() == moved
+        np.testing.assert_array_equal(old, numpy(weight))
+    with pytest.raises(KeyboardInterrupt), shuffled(encoder, np.random.default_rng(0)):
+        raise KeyboardInterrupt
+    assert all((numpy(w) == b).all() for w, b in zip(model.weights, before, strict=True))
+
+
+def test_report(tmp_path, capsys):
+    model, other = sharp(0), sharp(1)
+    words = [[f"word <{i}>" for i in row[row != 0]] for row in IDS]
+    before = [numpy(w) for w in model.weights]
+    labels = np.arange(12) % 2
+    report = analysis.attention_report(
+        model,
+        IDS,
+        labels,
+        others=[other],
+        tokens=words,
+        rationales=[row[row != 0] > 4 for row in IDS],
+        path=tmp_path / "report.html",
+        title="Mine & yours",
+    )
+    assert "12/12" in capsys.readouterr().out
+    assert list(report.grades) == ["attention", "leave-one-out", "gradient", "uniform"]
+    assert report.grades["leave-one-out"]["tau leave-one-out"] == 1
+    tests = report.tests
+    assert list(tests)[:4] == ["as it is", "uniform weights", "shuffled weights"] + [
+        "weights of other 1"
+    ]
+    assert list(tests)[4:] == ["other 1", *(f"random {x}" for x in ("pooling", "encoder", "both"))]
+    np.testing.assert_allclose(
+        [tests["as it is"][c] for c in ("tau", "overlap", "same class", "change")],
+        [1, 1, 1, 0],
+        atol=1e-6,
+    )
+    assert np.isnan(tests["uniform weights"]["tau"])
+    for name in list(tests)[2:]:
+        assert tests[name]["tau"] < 0.9 and tests[name]["overlap"] < 0.99, name
+    assert tests["other 1"]["tau"] == tests["weights of other 1"]["tau"]
+    # Uniform weights by hand.
+    x, kernel, bias = states(model)
+    mask = IDS != 0
+    uniform = (x * mask[..., None]).sum(1) / mask.sum(1, keepdims=True) @ kernel + bias
+    right = (uniform.argmax(1) == labels).mean()
+    np.testing.assert_allclose(tests["uniform weights"]["accuracy"], right)
+    assert 0 <= tests["uniform weights"]["guided accuracy"] <= 1
+    assert all((numpy(w) == b).all() for w, b in zip(model.weights, before, strict=True))
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert report.path == tmp_path / "report.html" and "Mine &amp; yours" in page
+    assert page.count("<table>") == 2 and page.count("<img ") == 2
+    assert page.count('class="attn-map"') == 12 and "word &lt;" in page and "word <" not in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_what_a_layer_cannot_say_is_left_open():
+    model = model_of(layers.ConvAttentionPooling(2, 4, name="pooling"))
+    report = analysis.attention_report(model, IDS, beam_size=0, verbose=0)
+    assert set(report.tests["uniform weights"]) == {"tau", "overlap"}
+    assert "accuracy" not in report.tests["random both"] and report.path is None
+
+
+def test_weights_guide_another_model_where_they_know_more():
+    # The class is that of the one word that the weights point at; the others say nothing.
+    rng = np.random.default_rng(0)
+    ids = rng.integers(1, 9, (200, 8))
+    place = rng.integers(0, 8, 200)
+    labels = (ids[np.arange(200), place] > 4).astype(int)
+    from keras_attnpool.analysis._guided import guided_accuracy
+
+    pointed = guided_accuracy(ids, np.eye(8)[place], labels, 2)
+    blind = guided_accuracy(ids, np.full(ids.shape, 1 / 8), labels, 2)
+    assert pointed > 0.95 and blind < 0.85
+    assert guided_accuracy(ids, np.eye(8)[place], labels, 2) == pytest.approx(pointed, abs=0.03)
+
+
+class TestErrors:
+    def test_which_layer(self):
+        tokens = keras.Input((None,), dtype="int32")
+        x = keras.layers.Embedding(9, 4, mask_zero=True)(tokens)
+        heads = [layers.AttentionPooling(name=name)(x) for name in "ab"]
+        model = keras.Model(tokens, keras.layers.Dense(2, "softmax")(ops.add(*heads)))
+        with pytest.raises(ValueError, match=r"give `layer`, one of \['a', 'b'\]"):
+            analysis.attention_report(model, IDS, verbose=0)
+
+    def test_several_scores(self):
+        model = model_of(layers.SequentialAttention(mode="pointwise", name="pooling"))
+        with pytest.raises(ValueError, match="one array of scores, called once.*a dict"):
+            analysis.attention_report(model, IDS, verbose=0)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [({"labels": [0]}, r"`labels` of shape \(12,\)"), ({"tokens": [["a"]] * 12}, "`tokens`")],
+    )
+    def test_shapes(self, change, message):
+        with pytest.raises(ValueError, match=message):
+            analysis.attention_report(sharp(), IDS, **change, beam_size=0, verbose=0)
