@@ -7,11 +7,16 @@ from typing import Any
 __version__ = "0.1.0"
 
 # `__init__.pyi` lists the same names for editors and type checkers.
-__all__ = ["analysis", "corpora", "datasets", "layers", "models", "ops", "regularizers", "text"]
+__all__ = ["analysis", "corpora", "datasets", "layers", "load_run", "models", "ops"]
+__all__ += ["regularizers", "text"]
 
 
 def __getattr__(name: str) -> Any:
     """Imports one of the other rooms, when it is first used."""
+    if name == "load_run":
+        from keras_attnpool.cli.trained import load_run
+
+        return load_run
     if name in __all__:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

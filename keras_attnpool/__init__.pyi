@@ -8,6 +8,8 @@ from keras_attnpool import models as models
 from keras_attnpool import ops as ops
 from keras_attnpool import regularizers as regularizers
 from keras_attnpool import text as text
+from keras_attnpool.cli.trained import load_run as load_run
 
-__all__ = ["analysis", "corpora", "datasets", "layers", "models", "ops", "regularizers", "text"]
+__all__ = ["analysis", "corpora", "datasets", "layers", "load_run", "models", "ops"]
+__all__ += ["regularizers", "text"]
 __version__: str

@@ -36,7 +36,7 @@ ROOMS = {
     "corpora": {"datasets"},
     "text": {"_files"},
     "analysis": {"layers"},
-    "__init__": {"layers", "regularizers", "models", "ops"},
+    "__init__": {"layers", "regularizers", "models", "ops", "cli"},
 }
 TOP_ROOMS = {"__main__", "cli"}
 BACKENDS = {"tensorflow", "torch", "jax"}
@@ -308,8 +308,9 @@ def test_rooms_are_listed():
         {room_of(module) for module in MODULES}
         & set(ROOMS) - {"__init__", "types", "_checks", "_docstrings", "_files"}
     )
-    assert keras_attnpool.__all__ == rooms
+    assert keras_attnpool.__all__ == sorted([*rooms, "load_run"])
     stub = ast.parse((ROOT / "__init__.pyi").read_text(encoding="utf-8"))
-    assert [name.split(".")[1] for name, _ in imported_names("__init__.py", stub)] == rooms
+    names = [name.split(".")[1] for name, _ in imported_names("__init__.py", stub)]
+    assert names == [*rooms, "cli"]
     with pytest.raises(AttributeError, match="'keras_attnpool' has no attribute 'rooms'"):
         _ = keras_attnpool.rooms

@@ -1,47 +1,102 @@
-"""How well networks do on the test part, and whether they differ."""
+"""How well networks do on the test part, and whether anything simpler is as good."""
 
-import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool import datasets
-from keras_attnpool.cli.networks import BASELINE
+from keras_attnpool.cli.data import Data
 
-CHANCE = 0.05
+MAJORITY, LINEAR = "largest class", "TF-IDF, linear"
+NO_LINEAR = f"No row {LINEAR!r}: it needs scikit-learn (pip install keras_attnpool[text])"
+STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+RESAMPLES = 10_000
 
 
-def sentence(labels: npt.NDArray[Any], predicted: dict[str, npt.NDArray[Any]]) -> str:
-    """What the difference between the model and its baseline tells.
+def linear(data: Data) -> npt.NDArray[np.int64] | None:
+    """The classes that a linear classifier on TF-IDF of words and pairs of words predicts.
+
+    Its strength is the one that does best on the validation part, as the epoch of a network is.
+
+    Returns:
+        Integer array `(test texts,)`; `None` without scikit-learn, or where no text has a word.
+    """
+    try:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.svm import LinearSVC
+    except ImportError:
+        return None
+    vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\b\w+\b")
+    labels = data.train.labels
+    if len(np.unique(labels)) == 1:
+        return np.full(len(data.test), labels[0])
+    try:
+        train = vectorizer.fit_transform(data.train.texts)
+    except ValueError:  # no text has a word
+        return None
+    validation, test = (vectorizer.transform(part.texts) for part in data[1:])
+    models = [LinearSVC(C=strength, random_state=0).fit(train, labels) for strength in STRENGTHS]
+    best = max(
+        models, key=lambda model: np.mean(model.predict(validation) == data.validation.labels)
+    )
+    return np.asarray(best.predict(test))
+
+
+def largest(data: Data) -> npt.NDArray[np.int64]:
+    """The most frequent class of the training part, for every test text."""
+    return np.full(len(data.test), np.bincount(data.train.labels).argmax())
+
+
+def difference(
+    labels: npt.NDArray[Any], own: npt.NDArray[Any], other: npt.NDArray[Any]
+) -> tuple[float, float, float]:
+    """By how much `other` is more accurate than `own`, and the 95 % interval of that.
+
+    The interval is that of the paired bootstrap over the test texts.
+    """
+    signs = (other == labels).astype(int) - (own == labels)
+    # A text counts -1, 0 or 1, so that drawing texts is drawing from three numbers.
+    shares = [np.mean(signs == value) for value in (-1, 0, 1)]
+    drawn = np.random.default_rng(0).multinomial(len(labels), shares, RESAMPLES)
+    low, high = np.quantile((drawn[:, 2] - drawn[:, 0]) / len(labels), (0.025, 0.975))
+    return float(signs.mean()), float(low), float(high)
+
+
+def sentence(
+    labels: npt.NDArray[Any], predicted: Mapping[str, npt.NDArray[Any]], simpler: list[str]
+) -> str:
+    """What the results tell: whether the model is worth it, and what to take if it is not.
 
     Args:
         labels: The true class of every test text.
-        predicted: The predicted classes, of the model and then of its baseline.
+        predicted: The predicted classes, of the model first.
+        simpler: The rows that are simpler than the model, the simplest first.
     """
-    (model, own), (baseline, other) = predicted.items()
-    better = int(np.sum((own == labels) & (other != labels)))
-    worse = int(np.sum((own != labels) & (other == labels)))
-    place = " behind the same encoder" if baseline == BASELINE else ""
-    counts = (
-        f"{model} alone is right on {better} of {len(labels)} test texts, {baseline}{place} alone "
-        f"on {worse}."
-    )
-    if sign_test(better, worse) >= CHANCE:
-        return f"{counts} Such a difference can be chance: here the mean is as good."
-    return f"{counts} Here {model if better > worse else 'the mean'} is better."
+    name, own = next(iter(predicted.items()))
+    found = {
+        each: difference(labels, own, predicted[each]) for each in simpler if each in predicted
+    }
 
+    def told(each: str) -> str:
+        middle, low, high = (100 * value for value in found[each])
+        return f"{middle:+.1f} points, 95 % interval {low:+.1f} to {high:+.1f}"
 
-def sign_test(better: int, worse: int) -> float:
-    """Two-sided p-value of so uneven a split, if either side were as likely."""
-    number = better + worse
-    # Logarithms: the numbers of possible splits are beyond what a float holds.
-    whole = math.lgamma(number + 1) - number * math.log(2)
-    rarer = sum(
-        math.exp(whole - math.lgamma(k + 1) - math.lgamma(number - k + 1))
-        for k in range(min(better, worse) + 1)
+    better = max(
+        (each for each, (_, low, _) in found.items() if low > 0),
+        key=lambda each: found[each][0],
+        default=None,
     )
-    return min(1.0, 2 * rarer)
+    if better:
+        return f"{better} is better than {name} ({told(better)}): take that."
+    for each, (_, _, high) in found.items():
+        if high >= 0:
+            return (
+                f"{each} is as good as {name}, as far as {len(labels)} test texts can tell "
+                f"({told(each)}), and simpler."
+            )
+    return f"{name} is better than every simpler row." if found else ""
 
 
 def scores(test: datasets.LabeledTexts, predicted: npt.NDArray[Any]) -> dict[str, Any]:
@@ -62,17 +117,37 @@ def scores(test: datasets.LabeledTexts, predicted: npt.NDArray[Any]) -> dict[str
     }
 
 
-def table(results: dict[str, Any], test_size: int) -> str:
+def cells(result: Mapping[str, Any]) -> list[str]:
+    """A row of the table of results."""
+    row = [f"{result['accuracy']:.3f}", f"{result['macro_f1']:.3f}"]
+    row += [
+        "{:+.3f} ({:+.3f} to {:+.3f})".format(*each) if (each := result.get("difference")) else ""
+    ]
+    if "epochs" in result:
+        row += [f"{result['parameters']:,}", f"{result['parameters_without_embeddings']:,}"]
+        row += [f"{result['best_epoch']} of {result['epochs']}", f"{result['seconds']:.0f}"]
+    return row + [""] * (len(COLUMNS) - len(row))
+
+
+COLUMNS = (
+    "accuracy",
+    "macro-F1",
+    "beside the model (95 %)",
+    "parameters",
+    "without embeddings",
+    "best epoch",
+    "seconds",
+)
+
+
+def table(results: Mapping[str, Any], test_size: int) -> str:
     """The results of `metrics.json` as lines of text."""
-    columns = ("accuracy", "macro-F1", "parameters", "without embeddings", "epochs", "seconds")
-    title = f"{test_size} test texts"
-    width = max(len(title), *map(len, results))
-    lines = [f"{title:{width}}  {'  '.join(columns)}"]
-    for name, result in results.items():
-        cells = [f"{result['accuracy']:.3f}", f"{result['macro_f1']:.3f}"]
-        if "epochs" in result:
-            cells += [f"{result['parameters']:,}", f"{result['parameters_without_embeddings']:,}"]
-            cells += [str(result["epochs"]), f"{result['seconds']:.0f}"]
-        row = [f"{cell:>{len(column)}}" for cell, column in zip(cells, columns, strict=False)]
-        lines.append(f"{name:{width}}  {'  '.join(row)}")
-    return "\n".join(lines)
+    rows = {name: cells(result) for name, result in results.items()}
+    rows = {f"{test_size} test texts": list(COLUMNS)} | rows
+    width = max(map(len, rows))
+    widths = [max(len(row[place]) for row in rows.values()) for place in range(len(COLUMNS))]
+    return "\n".join(
+        f"{name:{width}}  "
+        + "  ".join(f"{cell:>{size}}" for cell, size in zip(row, widths, strict=True)).rstrip()
+        for name, row in rows.items()
+    )

@@ -59,10 +59,10 @@ def load(options: Options) -> tuple[Data, list[str]]:
     remarks: list[str] = []
     with reported():
         if options.file:
-            whole = _load_file(options.file, options)
+            whole = load_file(options.file, options)
             remarks = header_remark(whole) or swap_remark(whole)
             if options.test:
-                test = _load_file(options.test, options, label_names=whole.label_names)
+                test = load_file(options.test, options, label_names=whole.label_names)
                 if os.path.samefile(options.file, options.test):
                     remarks.append("--test is FILE itself: scores tell what was remembered")
             else:
@@ -154,7 +154,12 @@ def _load_public(name: str, split: str) -> LabeledTexts:
     raise CommandError(f"--dataset {name} holds pairs of sentences, not single texts")
 
 
-def _load_file(path: str, options: Options, **kwargs: Any) -> LabeledTexts:
+def load_file(path: str, options: Options, **kwargs: Any) -> LabeledTexts:
+    """The labelled texts of a file, read as the options say.
+
+    Raises:
+        CommandError: If it cannot be read so.
+    """
     suffix = Path(path.lower().removesuffix(".gz")).suffix
     if suffix not in LOADERS:
         endings = ", ".join(LOADERS)

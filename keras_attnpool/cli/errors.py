@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class CommandError(Exception):
+class CommandError(ValueError):
     """Ends the command with one line on standard error and no traceback."""
 
 

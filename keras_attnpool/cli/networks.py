@@ -1,117 +1,282 @@
-"""The networks that `train` trains: the model, and the mean that it is compared with."""
+"""The networks that `train` builds: the model, and the poolings that it is compared with."""
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool import models, regularizers
-from keras_attnpool.cli.errors import CommandError
+from keras_attnpool.cli.errors import CommandError, reported
 from keras_attnpool.cli.options import Options, flag
+from keras_attnpool.layers._names import resolved
+from keras_attnpool.models._parts import ENCODERS, NAMES, POOLINGS
 
-MODELS: dict[str, Callable[..., keras.Model]] = {
-    "lama": models.LAMA,
-    "lama-encoder": models.LAMAEncoder,
-    "san": models.SAN,
-    "bigru": models.BiGRU,
-    "text-cnn": models.TextCNN,
-    "transformer": models.TransformerEncoderClassifier,
-    "average": models.AverageEmbedding,
+HIERARCHICAL, LANGUAGE_MODEL = "hierarchical", "minilm"
+# The papers' models and the baselines of theirs, each with the encoder that it has: behind the same
+# one stands the mean that it is compared with.
+MODELS: dict[str, tuple[Callable[..., keras.Model], str]] = {
+    "lama": (models.LAMA, "gru"),
+    "lama-encoder": (models.LAMAEncoder, "none"),
+    "hcan": (models.HCAN, "hierarchical+positions+conv_attention"),
+    "han": (models.HAN, "hierarchical+gru"),
+    "generalized": (models.GeneralizedPoolingClassifier, "stacked_lstm"),
+    "bilstm": (models.BiLSTM, "stacked_lstm"),
+    "sam": (models.SAM, "stacked_lstm"),
+    "attention-bilstm": (models.AttentionBiLSTM, "stacked_lstm"),
+    "mpsan": (models.MPSAN, "positional"),
+    "disan": (models.DiSAN, "directional"),
+    "bi-blosan": (models.BiBloSAN, "block"),
+    "multi-head-san": (models.MultiHeadSAN, "none"),
+    "san": (models.SAN, "gru"),
+    "bigru": (models.BiGRU, "gru"),
+    "text-cnn": (models.TextCNN, "cnn"),
+    "transformer": (models.TransformerEncoderClassifier, "none"),
+    "average": (models.AverageEmbedding, "none"),
 }
-# Options that are an argument of the model builder.
+# What the options are called by the builders and layers.
 ARGUMENTS = {
-    "heads": "num_heads",
-    "rank": "rank",
-    "context": "context",
-    "learn_scale": "learn_scale",
-    "embedding_dim": "embedding_dim",
-    "hidden_units": "hidden_units",
-    "dropout": "dropout",
+    "pooling": ("pooling",),
+    "heads": ("num_heads",),
+    "rank": ("rank",),
+    "context": ("context",),
+    "learn_scale": ("learn_scale",),
+    "units": ("units", "gru_units", "lstm_units", "filters"),
+    "embedding_dim": ("embedding_dim",),
+    "hidden_units": ("hidden_units",),
+    "dropout": ("dropout",),
 }
+OF_PARTS = ("heads", "rank", "learn_scale", "units")  # of encoder and pooling
 PENALTIES = {
     "attention": ("attention_regularizer", regularizers.AttentionOrthogonality),
     "embedding": ("embedding_regularizer", regularizers.CosineDisagreement),
 }
-# The mean behind the same encoder, so that a difference is that of the pooling alone ...
-BASELINE = "mean pooling"
-SAME_ENCODER = {"lama": "bigru", "san": "bigru", "bigru": "bigru", "lama-encoder": "average"}
-# ... and where the encoder is what the model is about, the mean without it.
-WITHOUT_ENCODER = "mean of embeddings"
+WANTED = (
+    f"--encoder expects {', '.join(ENCODERS)}, {HIERARCHICAL}, {LANGUAGE_MODEL} or a preset of "
+    "KerasHub, or several joined by +"
+)
+HIDDEN_UNITS = 100  # of the general model, as in the comparison that chose the default
+# Options by what the texts are read as.
+READ_AS = {
+    "words": ("max_length",),
+    "sentences": ("max_sentences", "max_words"),
+    "tokens": ("max_tokens", "fine_tune"),
+}
+OF_WORDS = ("min_frequency", "embeddings", "embedding_dim")
+RATES = {"transformer": 3e-4, "hcan": 5e-4, "sam": 5e-4}
+FINE_TUNING_RATE, RATE, NAMED_RATE = 5e-5, 1e-3, 2e-3
 
 
-def baseline_of(name: str) -> str | None:
-    """Name of the network that a model is compared with; the mean has none."""
-    if name == "average":
+class Encoder(NamedTuple):
+    """What `--encoder A+B` stands for."""
+
+    language_model: str | None
+    hierarchical: bool
+    stages: list[str]
+
+    @property
+    def reads(self) -> str:
+        """What texts are read as."""
+        if self.language_model:
+            return "tokens"
+        return "sentences" if self.hierarchical else "words"
+
+
+def encoder(options: Options) -> Encoder:
+    """The encoder of the options: maybe a language model or sentences, then layers in order."""
+    typed = options.encoder
+    if options.model:
+        own = MODELS[options.model][1]
+        typed = typed or (LANGUAGE_MODEL if options.model == "sam" else None)
+        typed = f"{typed}+{own}" if typed else own
+    first, *rest = (typed or "").split("+")
+    known = _is_name("encoder", first)
+    language_model = None if known or first == HIERARCHICAL else first
+    stages = [first, *rest] if known else rest
+    usual = "gru" if first == HIERARCHICAL else "none"
+    return Encoder(language_model, first == HIERARCHICAL, stages or [usual])
+
+
+def baseline_of(options: Options) -> str | None:
+    """Name of the mean behind the same encoder, unless the model itself is that."""
+    if options.pooling == "mean" or options.model == "average":
         return None
-    return BASELINE if name in SAME_ENCODER else WITHOUT_ENCODER
+    return f"{options.encoder or MODELS[str(options.model)][1]} + mean"
 
 
-def check_arguments(given: dict[str, Any], options: Options) -> None:
-    """Refuses options that the model does not have."""
-    asked = {flag(name): argument for name, argument in ARGUMENTS.items() if name in given}
-    if options.penalty != "none":
-        asked[f"--penalty {options.penalty}"] = PENALTIES[options.penalty][0]
-    for typed, argument in asked.items():
-        able = [name for name, builder in MODELS.items() if argument in _arguments(builder)]
-        if options.model not in able:
-            raise CommandError(
-                f"--model {options.model} does not take {typed}; {', '.join(able)} do"
-            )
+def check(given: dict[str, Any], options: Options) -> None:
+    """Refuses names that are unknown, and options that the model does not have."""
+    asked, read = encoder(options), encoder(options).reads
+    for name in asked.stages:
+        if not _is_name("encoder", name):
+            raise CommandError(f"{WANTED}. Received: {name!r} in {options.encoder!r}")
+    if options.pooling and not options.model and not _is_name("pooling", options.pooling):
+        raise CommandError(
+            f"--pooling expects one of {', '.join(POOLINGS)}, or the class of a layer. Received: "
+            f"{options.pooling!r}"
+        )
+    able = {name for name in ARGUMENTS if _takes(options, *ARGUMENTS[name])} | {"pooling"}
+    if options.model:
+        builder = MODELS[options.model][0]
+        if "pooling" not in _arguments(builder):
+            able -= {"pooling"}
+        if options.encoder and "backbone" not in _arguments(builder):
+            _refuse(options, "--encoder", "it has its own")
+        if options.encoder and not asked.language_model:
+            _refuse(options, f"--encoder {options.encoder}", "its own stands behind words or "
+                    "behind a language model")  # fmt: skip
+    for name in given:
+        if name in ARGUMENTS and name not in able:
+            _refuse(options, flag(name))
+        for kind, names in READ_AS.items():
+            if name in names and kind != read:
+                _refuse(options, flag(name), f"it reads {read}, not {kind}")
+        if name in OF_WORDS and read == "tokens":
+            _refuse(options, flag(name), "the words' vectors are those of the language model")
+    if options.fine_tune and options.model == "sam":
+        _refuse(options, "--fine-tune", "it stands on a frozen language model")
+    if options.penalty != "none" and not _takes(options, PENALTIES[options.penalty][0]):
+        _refuse(options, f"--penalty {options.penalty}")
+
+
+def _refuse(options: Options, typed: str, reason: str = "") -> None:
+    name = f"--model {options.model}" if options.model else options.name
+    raise CommandError(f"{name} does not take {typed}{reason and f': {reason}'}")
 
 
 def embedding_dim(options: Options) -> int:
     """Size of a word's vector."""
-    own = _arguments(MODELS[options.model])["embedding_dim"]
-    return int(options.embedding_dim or own)
+    return int(options.embedding_dim or _arguments(_builder(options))["embedding_dim"])
+
+
+def learning_rate(options: Options) -> float:
+    """The step size: what is given, or what fits the model."""
+    usual = RATES.get(options.model or "", NAMED_RATE if options.model else RATE)
+    return options.learning_rate or (FINE_TUNING_RATE if options.fine_tune else usual)
 
 
 def build(
-    name: str,
     options: Options,
-    vocabulary_size: int,
+    inputs: dict[str, Any],
     num_classes: int,
     vectors: npt.NDArray[np.float32] | None,
+    pooling: str | None = None,
 ) -> keras.Model:
     """The model, or what it is compared with: of the same sizes, from the same first weights.
 
     Args:
-        name: `options.model`, or its `baseline_of`.
         options: The options of `train`.
-        vocabulary_size: Number of word ids.
+        inputs: What the reader says of the inputs, see `readers`.
         num_classes: Number of classes.
         vectors: The first embeddings, unless they are random.
+        pooling: Another pooling behind the same encoder, in place of that of the options.
     """
-    builder = MODELS[name] if name in MODELS else MODELS["average"]
-    if name == BASELINE:
-        builder = MODELS[SAME_ENCODER[options.model]]
-    names = _arguments(builder)
-    arguments = {
+    builder, own = _builder(options), _arguments(_builder(options))
+    given = {
         argument: getattr(options, option)
-        for option, argument in ARGUMENTS.items()
-        if argument in names and getattr(options, option) is not None
+        for option, arguments in ARGUMENTS.items()
+        for argument in arguments
+        if argument in own and getattr(options, option) is not None
     }
-    arguments["embedding_dim"] = embedding_dim(options)
-    if arguments.get("hidden_units") == 0:
-        arguments["hidden_units"] = None
-    if name == BASELINE and "pooling" in names:
-        arguments["pooling"] = "mean"
-    if options.penalty != "none" and name in MODELS:
+    if "embedding_dim" in own and inputs["vocabulary_size"]:
+        given["embedding_dim"] = embedding_dim(options)
+    hidden = own["hidden_units"] if options.model else HIDDEN_UNITS
+    given["hidden_units"] = (
+        hidden if options.hidden_units is None else options.hidden_units
+    ) or None
+    given.setdefault("dropout", own["dropout"])
+    if options.penalty != "none" and not pooling:
         hook, penalty = PENALTIES[options.penalty]
-        arguments[hook] = penalty(options.penalty_factor)
-    if "max_length" in names:
-        arguments["max_length"] = options.max_length
+        given[hook] = penalty(options.penalty_factor)
+    limits = {"max_length": options.max_length} if not encoder(options).hierarchical else {
+        "max_words": options.max_words, "max_sentences": options.max_sentences
+    }  # fmt: skip
+    given |= {name: value for name, value in limits.items() if name in own}
+    given |= {name: inputs[name] for name in inputs if name in own}
+    if vectors is not None:
+        given["embeddings"] = vectors
+    if pooling or not options.model:
+        kept = set(_arguments(models.TextClassifier)) & set(given)
+        given = {name: given[name] for name in kept} | inputs | _parts(options, pooling)
+        given.pop("sequence_length", None)
+        builder = models.TextClassifier
     keras.utils.set_random_seed(options.seed)
-    return builder(vocabulary_size, num_classes, embeddings=vectors, **arguments)
+    with reported():
+        return builder(num_classes=num_classes, **given)
+
+
+def embeddings(model: keras.Model) -> list[keras.layers.Embedding]:
+    """The embeddings of a model's words; those of a hierarchical one stand in its sentences."""
+    return [
+        each
+        for layer in model.layers
+        for each in getattr(getattr(layer, "encoder", None), "layers", [layer])
+        if isinstance(each, keras.layers.Embedding) and each.name == "embedding"
+    ]
 
 
 def size(model: keras.Model) -> dict[str, int]:
-    """How many numbers a model learns."""
+    """How many numbers a model learns, and how many without the words' vectors."""
     parameters = model.count_params()
-    embeddings = model.get_layer("embedding").count_params()
-    return {"parameters": parameters, "parameters_without_embeddings": parameters - embeddings}
+    words = sum(layer.count_params() for layer in embeddings(model))
+    return {"parameters": parameters, "parameters_without_embeddings": parameters - words}
+
+
+def _builder(options: Options) -> Callable[..., keras.Model]:
+    return MODELS[options.model][0] if options.model else models.TextClassifier
+
+
+def _parts(options: Options, pooling: str | None) -> dict[str, Any]:
+    """Encoder and pooling of the general model with the sizes of the options."""
+    asked = encoder(options)
+    sizes = {name: getattr(options, name) for name in OF_PARTS if getattr(options, name)}
+    if options.model:  # those of the model, for the encoder that it is compared with
+        own = _arguments(MODELS[options.model][0])
+        usual = [own[each] for each in ARGUMENTS["units"] if own.get(each)]
+        sizes = {"units": usual[0], **sizes} if usual else sizes
+    stages = [_config("encoder", name, sizes) for name in asked.stages]
+    name = pooling or str(options.pooling)
+    return {
+        "encoder": stages,
+        "pooling": _config("pooling", name, sizes),
+        "hierarchical": asked.hierarchical,
+    }
+
+
+def _config(argument: str, name: str, sizes: dict[str, Any]) -> dict[str, Any]:
+    """A part with those of the sizes that it has."""
+    own = _part_arguments(argument, name)
+    config = {
+        each: value for option, value in sizes.items() for each in ARGUMENTS[option] if each in own
+    }
+    return {"class_name": name, "config": config}
+
+
+def _takes(options: Options, *arguments: str) -> bool:
+    """Whether the model has one of the arguments, or its encoder or pooling has."""
+    own = set(_arguments(_builder(options)))
+    if not options.model:
+        # The general model has the penalties' arguments whatever its pooling does with them.
+        own -= {hook for hook, _ in PENALTIES.values()}
+        own |= _part_arguments("pooling", str(options.pooling))
+        own |= {
+            each for name in encoder(options).stages for each in _part_arguments("encoder", name)
+        }
+    return bool(own & set(arguments))
+
+
+def _part_arguments(argument: str, name: str) -> set[str]:
+    make, usual = resolved(name, NAMES[argument])
+    return {*inspect.signature(make).parameters, *usual}
+
+
+def _is_name(argument: str, name: str) -> bool:
+    try:
+        return bool(resolved(name, NAMES[argument]))
+    except ValueError:
+        return False
 
 
 def _arguments(builder: Callable[..., keras.Model]) -> dict[str, Any]:

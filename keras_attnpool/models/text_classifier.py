@@ -53,7 +53,8 @@ def TextClassifier(
     `"attention"` and `"gated_attention"` are `AttentionPooling`, `"learned_query"`
     `LearnedQueryPooling`, `"attentive_statistics"` `AttentiveStatisticsPooling`, `"self_attention"`
     `StructuredSelfAttentionPooling`, `"lama"` `LowRankAttentionPooling`, `"generalized"`
-    `GeneralizedPooling`, `"multi_dim"` `MultiDimAttentionPooling`, `"target"` HCAN's
+    `GeneralizedPooling`, `"generalized_scalar"` the same with one weight a step, `"multi_dim"`
+    `MultiDimAttentionPooling`, `"target"` HCAN's
     `ConvAttentionPooling`, `"sequential"` SAM's `SequentialAttention`. `layers.get` makes the same.
 
     Every layer gets the mask, also behind one that would lose it. Layers of other packages see

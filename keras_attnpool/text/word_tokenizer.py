@@ -1,5 +1,6 @@
 """Words and punctuation marks to ids and back, over the `tokenizers` library."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -131,6 +132,24 @@ class WordTokenizer(Vocabulary):
         # The trained object also looks for "[PAD]" inside texts; `cls` builds one that does not.
         ids = rust.get_vocab()
         return cls(sorted(ids, key=ids.__getitem__), lowercase)
+
+    def export(self, path: str | os.PathLike[str]) -> None:
+        """Writes a `tokenizer.json` that the tokenizers library reads, for use without Keras.
+
+        Args:
+            path: The file; one that exists is replaced.
+
+        Example:
+
+        ```python
+        import tokenizers
+        from keras_attnpool.text import WordTokenizer
+
+        WordTokenizer.train(["a good film"]).export("tokenizer.json")
+        assert tokenizers.Tokenizer.from_file("tokenizer.json").encode("Good").ids == [4]
+        ```
+        """
+        self._rust.save(os.fspath(path))
 
     def tokenize(self, text: str) -> list[str]:
         """Splits one text into its normalized tokens, known or not.

@@ -69,7 +69,12 @@ def test_run_folder(trained):
     assert config["keras"] == keras.__version__
     assert metrics["sizes"] == {"train": 36, "validation": 4, "test": 10}
     assert metrics["interrupted"] is False
-    assert list(metrics["results"]) == ["lama-encoder", "mean pooling", "largest class"]
+    assert list(metrics["results"]) == [
+        "lama-encoder",
+        "none + mean",
+        "TF-IDF, linear",
+        "largest class",
+    ]
     model = keras.saving.load_model(trained / "model.keras", compile=False)
     result = metrics["results"]["lama-encoder"]
     assert result["parameters"] == model.count_params()
@@ -200,6 +205,13 @@ def test_word_vectors_from_file(tmp_path, capsys, built):
         ["--model", "transformer", "--heads", "2", "--embedding-dim", "4"],
         ["--model", "bigru", "--dropout", "0"],
         ["--model", "text-cnn", "--hidden-units", "3"],
+        ["--model", "hcan", "--units", "8", "--embedding-dim", "4", "--max-sentences", "9"],
+        ["--model", "han", "--units", "2", "--embedding-dim", "4"],
+        ["--model", "generalized", "--units", "3", "--heads", "2", "--embedding-dim", "4"],
+        ["--model", "mpsan", "--embedding-dim", "4"],
+        ["--model", "disan", "--units", "3", "--embedding-dim", "4"],
+        ["--encoder", "lstm+cnn", "--pooling", "lama", "--units", "3", "--rank", "2"],
+        ["--encoder", "hierarchical+conv-attention", "--pooling", "multi_dim", "--heads", "4"],
     ],
 )
 def test_every_model_is_built(arguments, tmp_path, built):
@@ -279,7 +291,7 @@ def test_resume_in_the_baseline(cut_in_baseline, trained):
     assert not list(cut_in_baseline.glob("*.html"))
     resumed = read(trained / "metrics.json")["results"]
     assert resumed["lama-encoder"] == interrupted["lama-encoder"]
-    assert "mean pooling" in resumed
+    assert "none + mean" in resumed
 
 
 def test_interrupt_before_the_first_epoch(tmp_path, capsys, monkeypatch):
@@ -348,7 +360,19 @@ def test_divergence_is_reported(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--model", "average", "--heads", "3"], "average does not take --heads; lama,"),
+        (["--model", "average", "--heads", "3"], "--model average does not take --heads"),
+        (["--model", "lama", "--pooling", "max"], "lama does not take --pooling"),
+        (["--model", "lama", "--encoder", "minilm"], "take --encoder: it has its own"),
+        (["--model", "disan", "--encoder", "cnn"], "does not take --encoder cnn"),
+        (["--pooling", "mean", "--heads", "3"], "gru + mean does not take --heads"),
+        (["--encoder", "cnn", "--max-tokens", "9"], "--max-tokens: it reads words, not tokens"),
+        (["--fine-tune"], "does not take --fine-tune: it reads words"),
+        (["--encoder", "minilm", "--max-length", "9"], "--max-length: it reads tokens"),
+        (["--encoder", "minilm", "--embeddings", "word2vec"], "those of the language model"),
+        (["--encoder", "gru+gruu"], "Received: 'gruu' in 'gru+gruu'"),
+        (["--pooling", "maximum"], "--pooling expects one of mean, max, "),
+        (["--pooling", "mean", "--penalty", "attention"], "does not take --penalty attention"),
+        (["--compare", "--model", "san"], "it stands beside none of"),
         (["--model", "bigru", "--learn-scale"], "bigru does not take --learn-scale"),
         (["--model", "san", "--penalty", "embedding"], "does not take --penalty embedding"),
         (["--penalty-factor", "2"], "needs a --penalty"),
@@ -400,8 +424,11 @@ def test_unknown_label_in_held_out_file(tmp_path, capsys):
         ({"config.json": "[]"}, "was not written by `train`"),
         ({"config.json": '{"format": "keras_attnpool.run"}'}, "has no model.keras yet"),
         (
-            {"config.json": '{"format": "keras_attnpool.run"}', "model.keras": "x"}
-            | {"vocabulary.json": "{}"},
+            {
+                "config.json": '{"format": "keras_attnpool.run", "options": {"max_length": 9}}',
+                "model.keras": "x",
+                "vocabulary.json": "{}",
+            },
             "WordTokenizer.load",
         ),
     ],
@@ -427,7 +454,7 @@ def test_folder_that_is_no_run_is_left_alone(tmp_path, capsys):
 def test_help_and_version(capsys):
     status, out, _ = run_main(capsys, "--version")
     assert status == 0 and keras_attnpool.__version__ in out
-    for command in ([], ["train"], ["predict"], ["explain"]):
+    for command in ([], ["train"], ["predict"], ["explain"], ["evaluate"], ["export"]):
         status, out, _ = run_main(capsys, *command, "--help")
         assert status == 0 and f"python -m keras_attnpool {' '.join(command)}" in out
     assert run_main(capsys)[0] == 2

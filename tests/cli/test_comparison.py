@@ -1,10 +1,12 @@
 """The figures of a run and what its last line makes of them."""
 
+import sys
+
 import numpy as np
 import pytest
 
 from keras_attnpool import datasets
-from keras_attnpool.cli import comparison, networks, options, train
+from keras_attnpool.cli import comparison, data, export, networks, options
 from keras_attnpool.datasets import LabeledTexts
 from keras_attnpool.layers import BidirectionalGRU, MaskedAveragePooling1D
 
@@ -12,47 +14,77 @@ pytestmark = pytest.mark.every_backend
 
 
 def test_scores_by_hand():
-    data = LabeledTexts(tuple("abcd"), np.array([0, 0, 1, 1]), ("x", "y", "z"))
-    scores = comparison.scores(data, np.array([0, 1, 1, 1]))
+    part = LabeledTexts(tuple("abcd"), np.array([0, 0, 1, 1]), ("x", "y", "z"))
+    scores = comparison.scores(part, np.array([0, 1, 1, 1]))
     # x: 1 hit of 1 predicted and 2 true; y: 2 of 3 and 2; z is nowhere.
     assert scores["accuracy"] == 0.75
     assert scores["f1"] == pytest.approx({"x": 2 / 3, "y": 4 / 5})
     assert scores["macro_f1"] == pytest.approx((2 / 3 + 4 / 5) / 2)
 
 
-def test_sign_test():
-    assert comparison.sign_test(0, 0) == comparison.sign_test(3, 3) == 1
-    assert comparison.sign_test(5, 0) == pytest.approx(2 / 32)
-    assert comparison.sign_test(2, 8) == comparison.sign_test(8, 2)
-    assert comparison.sign_test(2, 8) == pytest.approx(112 / 1024)
-    assert 0 < comparison.sign_test(1000, 800) < 1e-5
-    assert comparison.sign_test(100_000, 100_001) == pytest.approx(1)
+def test_difference():
+    labels = np.zeros(400, int)
+    own, other = np.zeros(400, int), np.zeros(400, int)
+    assert comparison.difference(labels, own, other) == (0, 0, 0)
+    own[:40], other[20:30] = 1, 1
+    middle, low, high = comparison.difference(labels, own, other)
+    # Of the signs: 30 texts only the other one is right on, none the other way round.
+    assert middle == 30 / 400
+    spread = 1.96 * np.sqrt(0.075 * 0.925 / 400)
+    assert (low, high) == pytest.approx((middle - spread, middle + spread), abs=0.004)
 
 
-def compared(better, worse, size=100):
-    labels = np.zeros(size, int)
-    own, other = np.zeros(size, int), np.zeros(size, int)
-    other[:better] = 1
-    own[better : better + worse] = 1
-    return comparison.sentence(labels, {"lama": own, "mean pooling": other})
+def compared(**wrong):
+    """The sentence about 100 texts of which each row has so many wrong, the last ones."""
+    labels = np.zeros(100, int)
+    predicted = {}
+    for name, number in wrong.items():
+        predicted[name] = np.zeros(100, int)
+        predicted[name][100 - number :] = 1
+    return comparison.sentence(labels, predicted, ["largest", "linear", "mean"])
 
 
 def test_sentence():
-    assert compared(12, 10) == (
-        "lama alone is right on 12 of 100 test texts, mean pooling behind the same encoder alone "
-        "on 10. Such a difference can be chance: here the mean is as good."
+    assert (
+        compared(own=5, largest=60, linear=40, mean=30) == "own is better than every simpler row."
     )
-    assert compared(30, 5).endswith("Here lama is better.")
-    assert compared(5, 30).endswith("Here the mean is better.")
-    assert compared(0, 0).endswith("the mean is as good.")
+    assert compared(own=5, largest=60, linear=5, mean=5).startswith(
+        "linear is as good as own, as far as 100 test texts can tell (+0.0 points, 95 % interval"
+    )
+    assert compared(own=40, largest=60, linear=5, mean=20).startswith(
+        "linear is better than own (+35.0 points"
+    )
+    # Rows that were not made are not told of.
+    assert compared(own=5, largest=60) == "own is better than every simpler row."
 
 
-@pytest.mark.parametrize("name", ["lama", "san", "bigru"])
+def test_linear_classifier():
+    texts = tuple(f"{word} film {i % 7}" for i in range(40) for word in ("good", "bad"))
+    part = LabeledTexts(texts, np.arange(80) % 2, ("good", "bad"))
+    predicted = comparison.linear(data.Data(part, part, part))
+    assert (predicted == part.labels).all()
+    empty = LabeledTexts(("", ""), np.array([0, 1]), ("a", "b"))
+    assert comparison.linear(data.Data(empty, empty, empty)) is None
+    one = part.subset(np.arange(0, 80, 2))
+    assert not comparison.linear(data.Data(one, part, part)).any()
+
+
+def test_without_scikit_learn(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.svm", None)
+    part = LabeledTexts(("good", "bad"), np.array([0, 1]), ("a", "b"))
+    assert comparison.linear(data.Data(part, part, part)) is None
+    assert "pip install" in comparison.NO_LINEAR
+
+
+SMALL = {"embedding_dim": 3, "hidden_units": 4, "dropout": 0}
+
+
+@pytest.mark.parametrize("name", ["lama", "san", "bigru", None])
 def test_the_mean_stands_behind_the_same_encoder(name):
-    chosen = options.Options(model=name, embedding_dim=3, hidden_units=4, dropout=0)
-    assert networks.baseline_of(name) == "mean pooling"
+    chosen = options.Options(model=name, **SMALL)
+    assert networks.baseline_of(chosen) == "gru + mean"
     model, mean = (
-        networks.build(each, chosen, 9, 3, None) for each in (name, networks.baseline_of(name))
+        networks.build(chosen, {"vocabulary_size": 9}, 3, None, each) for each in (None, "mean")
     )
     assert isinstance(mean.get_layer("encoder"), BidirectionalGRU)
     assert isinstance(mean.get_layer("pooling"), MaskedAveragePooling1D)
@@ -63,18 +95,25 @@ def test_the_mean_stands_behind_the_same_encoder(name):
     assert mean.get_layer("classifier_hidden").units == 4
 
 
-def test_models_without_an_encoder_have_the_mean_of_embeddings():
-    names = {name: networks.baseline_of(name) for name in options.MODELS}
-    assert names["lama-encoder"] == "mean pooling" and names["average"] is None
-    assert names["text-cnn"] == names["transformer"] == "mean of embeddings"
-    for name in ("lama-encoder", "text-cnn", "transformer"):
-        mean = networks.build(names[name], options.Options(model=name, embedding_dim=3), 9, 3, None)
-        layers = [layer.name for layer in mean.layers]
-        assert "pooling" in layers and not any(name.startswith("encoder") for name in layers)
+@pytest.mark.parametrize("name", sorted(networks.MODELS))
+def test_every_model_has_the_mean_of_its_encoder(name):
+    """Of the model's own sizes; none of its options leads to an argument that nothing has."""
+    chosen = options.Options(model=name, embedding_dim=4, dropout=0, encoder=None)
+    if name == "average":
+        assert networks.baseline_of(chosen) is None
+        return
+    inputs = {"vocabulary_size": 9}
+    if name == "sam":
+        inputs = {"vocabulary_size": None, "backbone": 4, "sequence_length": 7}
+    mean = networks.build(chosen, inputs, 3, None, "mean")
+    assert mean.output_shape == (None, 3)
 
 
 def test_names_are_those_of_the_builders():
-    assert tuple(networks.MODELS) == options.MODELS
+    assert set(networks.MODELS) == set(options.MODELS)
     assert ("none", *networks.PENALTIES) == options.PENALTIES
     assert options.DATASETS == datasets.available()
-    assert set(train.LEARNING_RATES) <= set(options.MODELS)
+    assert options.ENCODER in networks.ENCODERS and set(options.COMPARED) <= set(networks.POOLINGS)
+    assert set(networks.RATES) <= set(options.MODELS) and set(export.FORMATS) == set(
+        options.FORMATS
+    )

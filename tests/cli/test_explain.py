@@ -8,15 +8,9 @@ import shutil
 import numpy as np
 import pytest
 
-from keras_attnpool import models, text
-from keras_attnpool.cli import explain, main, networks, runs
-from keras_attnpool.cli.attention import (
-    LAYERS,
-    above_uniform,
-    flat_remark,
-    full_colour,
-    read_attention,
-)
+from keras_attnpool import analysis, load_run, models, text
+from keras_attnpool.cli import explain, explanations, main, readers
+from keras_attnpool.cli.explanations import Explainer, flat_remark
 
 pytestmark = pytest.mark.one_backend("test_smoke.py explains under every backend")
 
@@ -34,16 +28,6 @@ def run_main(capsys, *arguments):
     return status, *capsys.readouterr()
 
 
-def copied(trained, folder, **options):
-    """A copy of the run in which some options are others."""
-    run = folder / "run"
-    shutil.copytree(trained, run)
-    config = json.loads((run / "config.json").read_text(encoding="utf-8"))
-    config["options"] |= options
-    (run / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    return run
-
-
 def cells(page):
     """`(number, word)` of each cell of a page's heat maps."""
     cell = re.compile(r'<i[^>]* title="([^"]*)">([^<]*)</i>')
@@ -57,68 +41,115 @@ def test_prediction_and_words(trained, tmp_path, capsys):
     assert status == 0
     _, predicted, _ = run_main(capsys, "predict", trained, content)
     lines = out.splitlines()
-    assert lines[0] == predicted.strip()
-    found = [re.fullmatch(r"  (\d\.\d\d)  (.+)", line).groups() for line in lines[1:8]]
+    assert lines[0] == predicted.strip() and lines[1].split() == ["effect", "attention", "word"]
+    found = [
+        re.fullmatch(r" *([+-]\d\.\d{3}) +(\d\.\d\d)  (.+)", line).groups() for line in lines[2:9]
+    ]
     words = ["the", "room", "was", "good", ",", "qwertz [UNK]", "."]
-    assert sorted(word for _, word in found) == sorted(words)
-    numbers = [float(number) for number, _ in found]
-    assert numbers == sorted(numbers, reverse=True)
+    assert sorted(word for *_, word in found) == sorted(words)
+    effects = [abs(float(effect)) for effect, *_ in found]
+    assert effects == sorted(effects, reverse=True)
     # Relative to uniform: the mean is 1.
-    assert np.mean(numbers) == pytest.approx(1, abs=0.01)
+    assert np.mean([float(weight) for _, weight, _ in found]) == pytest.approx(1, abs=0.01)
     assert lines[-1] == f"Heat maps: {out_file}"
     page = out_file.read_text(encoding="utf-8")
-    # The mean of the heads, then each of the two.
-    assert [word for _, word in cells(page)] == words * 3
+    # The effects, then attention: the mean of the heads, then each of the two.
+    assert [word for _, word in cells(page)] == words * 4
     shown = {word: number for number, word in cells(page)[:7]}
-    for number, word in found:
-        assert shown[word] == pytest.approx(float(number) - 1, abs=0.006)
+    for effect, _, word in found:
+        assert shown[word] == pytest.approx(float(effect), abs=0.001)
+    # One meaning of 1, in the terminal and on the page.
+    shown = {word: number for number, word in cells(page)[7:14]}
+    for _, weight, word in found:
+        assert shown[word] == pytest.approx(float(weight), abs=0.01)
     assert "[UNK]: the model does not know this word" in page
 
 
+def test_effects_are_what_the_prediction_loses(trained):
+    run = load_run(trained)
+    (explained,) = run.explain(["the room was not good ."])
+    words = ["the", "room", "was", "not", "good", "."]
+    assert explained.words == words and not explained.by_gradient
+    label = run.label_names.index(explained.label)
+    for place, effect in enumerate(explained.effects):
+        rest = " ".join(words[:place] + words[place + 1 :])
+        lost = explained.probability - run.probabilities([rest])[0, label]
+        assert effect == pytest.approx(lost, abs=1e-6)
+
+
+def test_long_texts_are_explained_by_gradients(trained, monkeypatch):
+    monkeypatch.setattr(explanations, "LONG", 3)
+    run = load_run(trained)
+    content = "the room was not good ."
+    (explained,) = run.explain([content])
+    assert explained.by_gradient and len(explained.effects) == 6
+    ids = run.reader.encode([content])
+    slopes = analysis.gradient_saliency(run.model, ids)[0, :6]
+    np.testing.assert_allclose(explained.effects, slopes * explained.probability, rtol=1e-4)
+
+
 def test_weights_are_those_of_the_layer(trained):
-    config, tokenizer, model = runs.load(trained)
-    ids = tokenizer.encode(["good food .", "the room was not good ."])
-    attention = read_attention("lama-encoder", model, ids)
-    assert attention.heads.shape == (2, 2, 6)
-    np.testing.assert_allclose(attention.heads.sum(axis=2), 1, atol=1e-5)
-    np.testing.assert_allclose(attention.weights, attention.heads.mean(axis=1), atol=1e-6)
-    assert not attention.heads[0, :, 3:].any()
-    np.testing.assert_allclose(attention.predictions, model.predict(ids, verbose=0), atol=1e-5)
+    run = load_run(trained)
+    texts = ["good food .", "the room was not good ."]
+    attention = run.explainer.attention(texts)
+    assert [each.shape for each in attention] == [(2, 3), (2, 6)]
+    for content, each in zip(texts, attention, strict=True):
+        scores = analysis.attention_scores(run.model, run.reader.encode([content]), "pooling")
+        number = each.shape[1]
+        np.testing.assert_allclose(each, scores[0, :, :number] * number, atol=1e-4)
+
+
+def explainer(build, sentences=False, **sizes):
+    tokenizer = text.WordTokenizer(["[PAD]", "[UNK]", *"abcdef."])
+    model = build(9, 3, embedding_dim=4, **sizes)
+    reader = readers.Sentences(tokenizer, 5, 5) if sentences else readers.Words(tokenizer, 9)
+    return Explainer(model, reader, ["x", "y", "z"])
 
 
 @pytest.mark.parametrize(
-    ("name", "sizes"),
-    [("san", {"gru_units": 2}), ("transformer", {"feedforward_dim": 4, "max_length": 9})],
+    ("build", "sizes", "heads"),
+    [
+        (models.SAN, {"gru_units": 2, "num_heads": 2}, 2),
+        (models.TransformerEncoderClassifier, {"num_heads": 2, "feedforward_dim": 4}, 2),
+        (models.DiSAN, {"units": 2}, 1),
+        (models.TextClassifier, {"pooling": "generalized"}, 5),
+        (models.TextClassifier, {"pooling": "generalized_scalar"}, 5),
+        (models.TextClassifier, {"pooling": "attention"}, 1),
+        (models.TextClassifier, {"pooling": "sequential"}, 1),
+        (models.HAN, {"gru_units": 2, "sentences": True}, 1),
+    ],
 )
-def test_attention_of_other_models(name, sizes):
-    model = networks.MODELS[name](9, 3, embedding_dim=4, hidden_units=None, num_heads=2, **sizes)
-    ids = np.array([[1, 2, 3, 0], [4, 5, 0, 0], [0, 0, 0, 0]], np.int32)
-    attention = read_attention(name, model, ids)
-    assert attention.heads.shape == (3, 2, 4)
-    np.testing.assert_allclose(attention.weights.sum(axis=1), [1, 1, 0], atol=1e-5)
-    assert not attention.weights[ids == 0].any()
+def test_attention_of_other_models(build, sizes, heads):
+    texts = ["a b c", "d . e f . g", ""]
+    first, second, none = explainer(build, hidden_units=None, **sizes).attention(texts)
+    assert first.shape == (heads, 3) and second.shape == (heads, 6) and none is None
+    for each in (first, second):
+        np.testing.assert_allclose(each.mean(axis=1), 1, atol=1e-4)
 
 
-def test_models_with_attention_are_listed():
-    assert set(LAYERS) == set(networks.MODELS) - {"average", "bigru", "text-cnn"}
+def test_words_of_a_sentence_are_left_out_one_by_one():
+    made = explainer(models.HAN, sentences=True, gru_units=2)
+    without = made._reader.without("a b. c")
+    ids = made._reader.encode(["a b. c"])
+    assert without.shape == (4, *ids.shape[1:])
+    assert [np.count_nonzero(each) for each in without] == [3] * 4
+    np.testing.assert_array_equal(without[0], made._reader.encode(["b. c"])[0])
+    # Without its only word a sentence is empty, and the others stay where they are.
+    assert not without[3, 1].any() and (without[3, 0] == ids[0, 0]).all()
+    assert made.effects("a b. c")[0].shape == (4,)
 
 
-def test_scale():
-    np.testing.assert_allclose(above_uniform(np.float32([0.5, 0.25, 0.25, 0])), [1, 0, 0, -1])
-    # One word: the scale still has two sides.
-    assert -1e-6 < above_uniform(np.float32([1])) < 0
-    # Colours of weights that are all but uniform stay pale.
-    assert full_colour(np.float32([0.01, -0.01])) == 0.25
-    assert full_colour(np.float32([0.3]), np.float32([-2])) == 2
+def test_model_without_attention():
+    (explained,) = explainer(models.AverageEmbedding, hidden_units=None).explain(["a b"])
+    assert explained.attention is explained.heads is None and explained.effects.shape == (2,)
 
 
 def test_flat_weights():
     """What lies within 50 % of uniform says nothing; longer texts and padding change nothing."""
-    near, far = np.float32([0.3, 0.2, 0.25, 0.25]), np.float32([0.7, 0.1, 0.1, 0.1])
+    near, far = np.float32([1.2, 0.8, 1, 1]), np.float32([2.8, 0.4, 0.4, 0.4])
     assert flat_remark([near]).startswith(
         "The attention weights are within 21 % of uniform: do not"
     )
-    assert "--method saliency" in flat_remark([near])
     assert flat_remark([far]) is None and flat_remark([far, far, near]) is None
     assert "of half of the texts are within 21 %" in flat_remark([near, far])
     # One word has all the weight whatever the model does, and no word none.
@@ -132,50 +163,13 @@ def test_flat_weights_are_told(trained, tmp_path, capsys, monkeypatch):
     arguments = ["explain", trained, "--out", tmp_path / "page.html", content]
     assert "do not read them" in run_main(capsys, *arguments)[1]
     assert "do not read them" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "do not read them" not in run_main(capsys, *arguments, "--method", "saliency")[1]
 
-    def sharp(name, model, ids):
-        read = read_attention(name, model, ids)
-        weights = np.zeros_like(read.weights)
-        weights[:, 0] = 1
-        return read._replace(weights=weights)
+    def sharp(self, texts):
+        return [np.float32([[14] + [0] * 13])] * len(texts)
 
-    monkeypatch.setattr(explain, "read_attention", sharp)
+    monkeypatch.setattr(Explainer, "attention", sharp)
     assert "do not read them" not in run_main(capsys, *arguments)[1]
     assert "do not read them" not in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-
-def test_saliency(trained, tmp_path, capsys):
-    texts = ["The room was good.", "Bad room."]
-    out_file = tmp_path / "page.html"
-    arguments = ["explain", trained, "--method", "saliency", "--out", out_file, *texts]
-    status, out, _ = run_main(capsys, *arguments)
-    assert status == 0
-    numbers = [float(line.split()[0]) for line in out.splitlines() if line.startswith("  ")]
-    assert len(numbers) == 8 and np.mean(np.abs(numbers[:5])) == pytest.approx(1, abs=0.01)
-    assert re.search(r"^  [+-]\d\.\d\d  room$", out, re.M)
-    words = [word for _, word in cells(out_file.read_text(encoding="utf-8"))]
-    assert words == ["the", "room", "was", "good", ".", "bad", "room", "."]
-
-
-def test_model_without_attention(tmp_path, capsys):
-    """It is told before anything is loaded, and gradients explain it."""
-    run = tmp_path / "run"
-    run.mkdir()
-    options = {"model": "average", "max_length": 9}
-    runs.write_json(
-        run / "config.json",
-        {"format": runs.FORMAT, "options": options, "label_names": ["no", "yes"]},
-    )
-    status, out, err = run_main(capsys, "explain", run, "a text")
-    assert (status, out) == (2, "") and "average has no attention weights" in err
-    assert "--method saliency" in err and len(err.splitlines()) == 1
-    tokenizer = text.WordTokenizer.train(["a good text"])
-    tokenizer.save(run / "vocabulary.json")
-    models.AverageEmbedding(tokenizer.vocabulary_size, 2, embedding_dim=4).save(run / "model.keras")
-    status, out, _ = run_main(capsys, "explain", run, "--method", "saliency", "a text")
-    assert status == 0 and "  text\n" in out
-    assert (run / "explained.html").is_file()
 
 
 def test_lines(trained, tmp_path, capsys, monkeypatch):
@@ -189,7 +183,8 @@ def test_lines(trained, tmp_path, capsys, monkeypatch):
         "Bad food.",
     ]
     page = out_file.read_text(encoding="utf-8")
-    assert page.count("<figure") == 3 and "There is no word in this text." in page
+    # One of effects for each text, and one of attention for those with a word.
+    assert page.count("<figure") == 5 and "There is no word in this text." in page
 
 
 def test_nothing_to_explain(trained, tmp_path, capsys, monkeypatch):
@@ -200,7 +195,7 @@ def test_nothing_to_explain(trained, tmp_path, capsys, monkeypatch):
 
 
 def test_hostile_texts(trained, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(explain, "MOST_CELLS", 400)
+    monkeypatch.setattr(explanations, "MOST_CELLS", 400)
     out_file = tmp_path / "page.html"
     status, out, _ = run_main(capsys, "explain", trained, "--out", out_file, *HOSTILE)
     assert status == 0
@@ -210,9 +205,9 @@ def test_hostile_texts(trained, tmp_path, capsys, monkeypatch):
     page = out_file.read_text(encoding="utf-8")
     assert "<script" not in page and "</ [UNK]" not in page and "&lt;/ [UNK]" in page
     assert "\u202e" not in page and "U+202E" in page
-    assert "The model reads the first 256 of 10000 words." in page
-    assert "only the mean over the heads is shown" in page
-    assert [word for _, word in cells(page)].count("word [UNK]") == 256
+    assert "The model reads 256 of 10000 words." in page
+    # Of the heads of a long text only the mean is shown.
+    assert [word for _, word in cells(page)].count("word [UNK]") == 2 * 256
 
 
 @pytest.mark.parametrize(
@@ -232,11 +227,15 @@ def test_no_such_run(tmp_path, capsys):
 
 
 def test_default_place_and_cut(trained, tmp_path, capsys):
-    run = copied(trained, tmp_path, max_length=2)
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    config = json.loads((run / "config.json").read_text(encoding="utf-8"))
+    config["reader"]["max_length"] = 2
+    (run / "config.json").write_text(json.dumps(config), encoding="utf-8")
     status, out, _ = run_main(capsys, "explain", run, "good room here")
     assert status == 0 and out.endswith(f"Heat maps: {run / 'explained.html'}\n")
     page = (run / "explained.html").read_text(encoding="utf-8")
-    assert "The model reads the first 2 of 3 words." in page
+    assert "The model reads 2 of 3 words." in page
     assert {word for _, word in cells(page)} == {"good", "room"}
     assert not list(run.glob(".*"))
 

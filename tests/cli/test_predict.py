@@ -10,7 +10,7 @@ import sys
 import keras
 import pytest
 
-from keras_attnpool.cli import main, predict
+from keras_attnpool.cli import explanations, main, predict, readers
 
 pytestmark = pytest.mark.one_backend("what is printed of given probabilities")
 
@@ -37,12 +37,12 @@ def evil(trained, tmp_path):
 @pytest.mark.parametrize("winner", range(5))
 def test_labels_that_act(evil, capsys, monkeypatch, command, winner):
     def probabilities(self, ids, **kwargs):
-        return keras.utils.to_categorical([winner] * len(ids), 5)
+        return keras.utils.to_categorical([winner] * len(ids), 5).astype("float32")
 
     for name in ("predict", "predict_on_batch"):
         monkeypatch.setattr(keras.Model, name, probabilities)
-    method = ["--method", "saliency"] if command == "explain" else []
-    status, out, _ = run_main(capsys, command, evil, *method, "good food")
+    monkeypatch.setattr(explanations.Explainer, "attention", lambda self, texts: [None])
+    status, out, _ = run_main(capsys, command, evil, "good food")
     assert status == 0
     expected = ["'=cmd()", "aU+0009bU+000Ac", "U+001B[2Jgone", "'@sum", "plain"][winner]
     assert out.split("\n")[0] == f"{expected}\t1.0000\tgood food"
@@ -92,7 +92,7 @@ def test_batches_and_padding_change_nothing(trained, capsys, monkeypatch):
     texts = ["good food", "bad " * 40, "", "the room was not good at all"]
     _, together, _ = run_main(capsys, "predict", trained, *texts)
     monkeypatch.setattr(predict, "BATCH", 1)
-    monkeypatch.setattr(predict, "LENGTH_STEP", 7)
+    monkeypatch.setattr(readers, "LENGTH_STEP", 7)
     _, alone, _ = run_main(capsys, "predict", trained, *texts)
     assert alone == together
 
@@ -108,7 +108,7 @@ def test_a_file_is_no_text(trained, tmp_path, capsys, command):
     lines = [line.split("\t")[2] for line in out.splitlines() if "\t" in line]
     assert lines == ["good food", "bad food"]
     status, _, err = run_main(capsys, command, trained, "a text", "-f", path)
-    assert status == 2 and "TEXT and --file exclude each other" in err
+    assert status == 2 and "TEXT, --file and --input exclude each other" in err
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
@@ -125,7 +125,7 @@ def test_files_that_are_no_texts(trained, tmp_path, capsys):
     (tmp_path / "texts.txt.gz").write_bytes(gzip.compress(b"good\n"))
     for name, message in [
         ("latin.txt", "expects utf-8"),
-        ("table.csv", "take the column of the texts"),
+        ("table.csv", "--input with --text-column reads a column"),
         ("texts.txt.gz", "texts, one a line"),
         ("none.txt", "No such file"),
         (".", "Is a directory"),

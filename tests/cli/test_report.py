@@ -10,9 +10,8 @@ import sys
 import numpy as np
 import pytest
 
-from keras_attnpool import analysis, corpora, datasets, models, text
-from keras_attnpool.cli import data, main, report, runs
-from keras_attnpool.cli.attention import read_attention
+from keras_attnpool import analysis, corpora, datasets, load_run, models, text
+from keras_attnpool.cli import data, main, readers, report, runs
 from keras_attnpool.cli.options import Options
 
 pytestmark = pytest.mark.one_backend("test_smoke.py writes a report under every backend")
@@ -43,10 +42,10 @@ def page(trained):
 
 @pytest.fixture(scope="module")
 def read(trained):
-    """The test texts, and the model's attention on them."""
-    _, tokenizer, model = runs.load(trained)
+    """The test texts, the model's probabilities, and the attention of its heads on them."""
+    run = load_run(trained)
     test = corpora.reviews(10, seed=data.REVIEW_SEEDS["test"])
-    return test, read_attention("lama-encoder", model, tokenizer.encode(test.texts))
+    return test, run.probabilities(test.texts), run.explainer.attention(test.texts)
 
 
 def test_results(trained, page):
@@ -54,13 +53,13 @@ def test_results(trained, page):
     rows = {row[0]: row[1:] for row in table_rows(page)}
     for name, result in metrics["results"].items():
         assert rows[name][:2] == [f"{result['accuracy']:.3f}", f"{result['macro_f1']:.3f}"]
-    assert rows["lama-encoder"][2] == f"{metrics['results']['lama-encoder']['parameters']:,}"
+    assert rows["lama-encoder"][3] == f"{metrics['results']['lama-encoder']['parameters']:,}"
     assert rows["train texts"] == ["36"] and rows["seed"] == ["3"]
 
 
 def test_confusion_matrix(page, read):
-    test, attention = read
-    predicted = attention.predictions.argmax(axis=1)
+    test, probabilities, _ = read
+    predicted = probabilities.argmax(axis=1)
     rows = {row[0]: row[1:] for row in table_rows(page)}
     for label, name in enumerate(test.label_names):
         expected = np.bincount(predicted[test.labels == label], minlength=5)
@@ -68,33 +67,50 @@ def test_confusion_matrix(page, read):
         assert int(rows[name][-1]) == expected.sum()
 
 
-def test_heatmaps(page, read):
-    test, attention = read
+def test_heatmaps(page, read, trained):
+    test, probabilities, attention = read
     pieces = re.findall("<figure.*?</figure>", page, re.S)
-    right = attention.predictions.argmax(axis=1) == test.labels
-    assert len(pieces) == min(5, right.sum()) + min(5, (~right).sum())
+    right = probabilities.argmax(axis=1) == test.labels
+    assert len(pieces) == 2 * (min(5, right.sum()) + min(5, (~right).sum()))
     cell = re.compile(r'<i( data-gold)?[^>]*title="([^"]*)">([^<]*)</i>')
-    for piece in pieces:
-        cells = cell.findall(piece)
+    run = load_run(trained)
+    for effects, weights in zip(pieces[::2], pieces[1::2], strict=True):
+        cells = cell.findall(effects)
         words = [word.removesuffix(" [UNK]") for _, _, word in cells]
         row = [content.lower() for content in test.texts].index(" ".join(words))
         gold = [bool(flag) for flag, _, _ in cells]
         assert gold == test.rationales[row].tolist() and any(gold)
-        # Mean of the heads, in units of the uniform weight, minus that.
-        weights = attention.heads[row].mean(axis=0)[: len(words)] * len(words) - 1
+        assert f"true: {test.label_names[test.labels[row]]} ·" in effects
+        (explained,) = run.explain([test.texts[row]])
         shown = [float(number) for _, number, _ in cells]
-        np.testing.assert_allclose(shown, weights, atol=0.01)
-        assert f"true: {test.label_names[test.labels[row]]} ·" in piece
+        np.testing.assert_allclose(shown, explained.effects, atol=0.001)
+        # Mean of the heads, 1 = uniform; then each head, all of them underlined alike.
+        cells = cell.findall(weights)
+        shown = [float(number) for _, number, _ in cells[: len(words)]]
+        np.testing.assert_allclose(shown, attention[row].mean(axis=0), atol=0.01)
+        assert [bool(flag) for flag, _, _ in cells] == gold * 3
+
+
+def test_deletion(page, read, trained):
+    test, _, attention = read
+    run = load_run(trained)
+    ids = run.reader.encode(test.texts)
+    placed = np.zeros(ids.shape)
+    placed[ids != 0] = np.concatenate([each.mean(axis=0) for each in attention])
+    curve = analysis.deletion_curve(run.model, ids, placed)
+    rows = [row for row in table_rows(page) if row[0] == "attention"]
+    assert [f"{curve.attended_area:.3f}", f"{curve.random_area:.3f}"] in [row[1:] for row in rows]
 
 
 def test_rationale_scores(page, read):
-    test, attention = read
-    rows = {row[0]: row[1:] for row in table_rows(page)}
-    mass = analysis.rationale_mass(attention.weights, test.rationales)
-    auc = analysis.rationale_auc(attention.weights, test.rationales)
-    assert rows["attention"] == [f"{mass.mean:.3f}", f"{auc.mean:.3f}"]
+    test, _, attention = read
+    weights = [each.mean(axis=0) / each.shape[1] for each in attention]
+    mass = analysis.rationale_mass(weights, test.rationales)
+    auc = analysis.rationale_auc(weights, test.rationales)
+    rows = [row[1:] for row in table_rows(page) if row[0] in ("attention", "uniform weights")]
+    assert [f"{mass.mean:.3f}", f"{auc.mean:.3f}"] in rows
     share = np.mean([gold.mean() for gold in test.rationales])
-    assert rows["uniform weights"] == [f"{share:.3f}", "0.500"]
+    assert [f"{share:.3f}", "0.500"] in rows
 
 
 def test_reviews_are_their_tokens():
@@ -106,8 +122,8 @@ def test_reviews_are_their_tokens():
 
 
 def test_heads_and_words(page, read):
-    test, attention = read
-    similarity = analysis.head_similarity(attention.heads)
+    padded = [np.pad(each, ((0, 0), (0, 256 - each.shape[1]))) for each in read[2]]
+    similarity = analysis.head_similarity(np.stack(padded))
     said = shown_text(page)
     assert f"similarity of two heads is {similarity[0, 1]:.2f}." in said
     assert "Most attended words" in said
@@ -152,9 +168,10 @@ def written(run, name, texts=HOSTILE_TEXTS, names=HOSTILE_NAMES, **options):
     heads = {"num_heads": 1} if name == "lama-encoder" else {}
     model = build(5, len(names), embedding_dim=2, hidden_units=None, **heads)
     metrics = {"results": {name: RESULT}, "sizes": {"test": len(texts)}}
-    options = Options(**{"model": name, "file": "<i>.tsv", "max_length": 20_000, **options})
+    options = Options(**{"model": name, "file": "<i>.tsv", **options})
     predicted = np.zeros(len(texts), np.int64)
-    remarks = report.write(run, options, metrics, test, tokenizer, model, predicted)
+    reader = readers.Words(tokenizer, 20_000)
+    remarks = report.write(run, options, name, metrics, test, reader, model, predicted)
     return page_of(run), not any("matplotlib" in remark for remark in remarks)
 
 
@@ -179,8 +196,8 @@ def test_texts_without_words(tmp_path):
 
 def test_model_without_attention(tmp_path):
     page, has_pictures = written(tmp_path, "average")
-    assert has_pictures and "The model average has no attention weights" in page
-    assert "--method saliency" in page and "<figure" not in page
+    assert has_pictures and "What each word does" in page
+    assert "Where attention looks" not in page
     assert "Class by class" in page and "Learning curves" in page
 
 

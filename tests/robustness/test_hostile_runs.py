@@ -63,8 +63,7 @@ def refused(capsys, *arguments):
 
 def commands(run):
     predict = ["predict", run, "good food"]
-    saliency = ["explain", run, "good food", "--method", "saliency"]
-    return predict, saliency, ["train", "--resume", "--out", run]
+    return predict, ["explain", run, "good food"], ["train", "--resume", "--out", run]
 
 
 def test_the_run_itself_is_whole(run, capsys):
@@ -111,13 +110,13 @@ def test_odd_values_in_config(run, capsys, monkeypatch, path, value):
     """Values that `train` never writes, at every place that a command reads."""
     monkeypatch.setattr(train, "load", lambda options: pytest.fail("went on"))
     changed(run, path, value)
-    predict, saliency, resume = commands(run)
+    predict, explain, resume = commands(run)
     # What is missing has its default; a digest of other data is told after they are read.
     if path != ["label_names"] and not (path == ["options"] and value == {}):
         if path[-1] != "digest" or not isinstance(value, str):
             assert "config.json" in refused(capsys, *resume)
     if path[0] != "data" and path[-1] != "no_option":
-        for command in (predict, saliency):
+        for command in (predict, explain):
             assert str(run) in refused(capsys, *command)
 
 

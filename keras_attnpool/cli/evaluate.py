@@ -1,0 +1,89 @@
+"""The command `evaluate`."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keras_attnpool.cli import comparison, data
+from keras_attnpool.cli.errors import CommandError, reported
+from keras_attnpool.cli.options import FILE_OPTIONS, Options
+from keras_attnpool.cli.predict import field
+from keras_attnpool.cli.trained import Run
+
+MATRIX_CLASSES = 12
+BINS = 10
+
+
+def evaluate(given: dict[str, Any]) -> int:
+    """Prints how well a run does on a labelled file.
+
+    Args:
+        given: `run`, `file`, and what was given of the options that say how the file is read.
+
+    Returns:
+        The exit status, 0.
+
+    Raises:
+        CommandError: If the run or the file cannot be used, or the file has other classes.
+    """
+    run = Run.load(Path(given["run"]))
+    columns = {name: given[name] for name in FILE_OPTIONS if name in given}
+    with reported():
+        labelled = data.load_file(given["file"], Options(**columns), label_names=run.label_names)
+    if not len(labelled):
+        raise CommandError(f"{given['file']}: there is no text in it")
+    probabilities = run.probabilities(labelled.texts)
+    predicted, labels = probabilities.argmax(axis=1), labelled.labels
+    right = predicted == labels
+    found = comparison.scores(labelled, predicted)
+    print(f"{len(labelled)} texts. Accuracy {found['accuracy']:.3f}, ", end="")
+    print(f"macro-F1 {found['macro_f1']:.3f}.")
+    print("", *classes(labels, predicted, run.label_names), sep="\n")
+    print("", *calibration(probabilities.max(axis=1), right), sep="\n")
+    return 0
+
+
+def classes(labels: npt.NDArray[Any], predicted: npt.NDArray[Any], names: list[str]) -> list[str]:
+    """Precision, recall and F1 of each class, and for few classes the confusion matrix."""
+    counts = np.zeros((len(names), len(names)), int)
+    np.add.at(counts, (labels, predicted), 1)
+    hits = np.diag(counts)
+    true, chosen = counts.sum(axis=1), counts.sum(axis=0)
+    rows = [["", "precision", "recall", "F1", "texts"]]
+    for label, name in enumerate(names):
+        parts = [(hits, chosen), (hits, true), (2 * hits, true + chosen)]
+        shares = [f"{a[label] / b[label]:.3f}" if b[label] else "-" for a, b in parts]
+        rows.append([field(name), *shares, str(true[label])])
+    if len(names) <= MATRIX_CLASSES:
+        title = "Rows are the true classes, columns the predicted ones, in the same order:"
+        matrix = [[field(name), *map(str, row)] for name, row in zip(names, counts, strict=True)]
+        return [*aligned(rows), "", title, *aligned(matrix)]
+    return aligned(rows)
+
+
+def calibration(sure: npt.NDArray[Any], right: npt.NDArray[np.bool_]) -> list[str]:
+    """How often the model is right when it is so and so sure, and how far off that is."""
+    bins = np.minimum((sure * BINS).astype(int), BINS - 1)
+    rows = [["probability", "mean", "right", "texts"]]
+    off = 0.0
+    for each in np.unique(bins):
+        here = bins == each
+        mean, share = float(sure[here].mean()), float(right[here].mean())
+        off += abs(mean - share) * here.mean()
+        span = f"{each / BINS:.1f} to {(each + 1) / BINS:.1f}"
+        rows.append([span, f"{mean:.3f}", f"{share:.3f}", str(here.sum())])
+    return [
+        f"Calibration: the probability and the share that is right are {off:.3f} apart on average.",
+        *aligned(rows),
+    ]
+
+
+def aligned(rows: list[list[str]]) -> list[str]:
+    """Lines with the cells of a table, the first column to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join([f"{head:{widths[0]}}", *map(str.rjust, cells, widths[1:])]).rstrip()
+        for head, *cells in rows
+    ]

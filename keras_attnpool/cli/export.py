@@ -1,0 +1,71 @@
+"""The command `export`."""
+
+import json
+import shutil
+import tempfile
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from keras_attnpool.cli.errors import CommandError, reported
+from keras_attnpool.cli.readers import Words
+from keras_attnpool.cli.trained import Run
+
+# Of each format its file, and what the example calls.
+FORMATS = {
+    "onnx": {
+        "file": "model.onnx",
+        "package": "onnxruntime",
+        "load": 'onnxruntime.InferenceSession(str(here / "model.onnx"))',
+        "call": "model.run(None, {model.get_inputs()[0].name: ids})[0]",
+    },
+    "tf_saved_model": {
+        "file": "model",
+        "package": "tensorflow",
+        "load": 'tensorflow.saved_model.load(str(here / "model"))',
+        "call": "model.serve(ids)",
+    },
+}
+
+
+def export(given: dict[str, Any]) -> int:
+    """Writes the model, its tokenizer and an example that runs without Keras.
+
+    Args:
+        given: `run`, `out`, and perhaps `format`.
+
+    Returns:
+        The exit status, 0.
+
+    Raises:
+        CommandError: If the run cannot be used or exported, or there is something at `out`.
+    """
+    run, out, form = Run.load(Path(given["run"])), Path(given["out"]), given.get("format", "onnx")
+    named = FORMATS[form]
+    reader = run.reader
+    if not isinstance(reader, Words) or reader.kind != "words":
+        raise CommandError(
+            f"{run.folder} reads {reader.kind}: export writes models that read words alone. In "
+            "Python, keras_attnpool.load_run(RUN).model.export does what Keras can"
+        )
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise CommandError(f"--out {out} exists already: expects a new folder")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as name:
+        folder = Path(name) / "whole"
+        folder.mkdir()
+        with reported():
+            run.model.export(folder / named["file"], format=form, verbose=False)
+        reader.tokenizer.export(folder / "tokenizer.json")
+        labels = json.dumps(run.label_names, ensure_ascii=False)
+        (folder / "labels.json").write_text(labels + "\n", encoding="utf-8")
+        example = resources.files(__package__).joinpath("export_example.txt").read_text("utf-8")
+        code = Template(example).substitute(named, length=reader.max_length)
+        (folder / "example.py").write_text(code, encoding="utf-8")
+        if out.exists():
+            out.rmdir()
+        shutil.move(folder, out)
+    print(f"{out}: {named['file']}, tokenizer.json, labels.json and example.py, which uses them:")
+    print(f'python {out}/example.py "a text"')
+    return 0

@@ -1,0 +1,237 @@
+"""A run in earnest: tables in and out, scores on a file, use without Keras, a language model."""
+
+import csv
+import gzip
+import json
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+from keras_attnpool import load_run, text
+from keras_attnpool.cli import evaluate, main
+
+pytestmark = pytest.mark.one_backend("test_smoke.py trains and predicts under every backend")
+
+TEXTS = ["good food", "=1+1", 'a "quoted", one\nof two lines', "caf\xe9"]
+
+
+def run_main(capsys, *arguments):
+    status = main([str(argument) for argument in arguments])
+    return status, *capsys.readouterr()
+
+
+def table(path, delimiter=","):
+    """A table with the texts in its second column, gzipped where its name says so."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "wt", encoding="utf-8", newline="") as stream:
+        rows = csv.writer(stream, delimiter=delimiter)
+        rows.writerow(["id", "body"])
+        rows.writerows(enumerate(TEXTS))
+    return path
+
+
+@pytest.mark.parametrize("name", ["mails.csv", "mails.csv.gz"])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl"])
+def test_tables(trained, tmp_path, capsys, name, ending):
+    source, out = table(tmp_path / name), tmp_path / f"out.{ending}"
+    arguments = ["--input", source, "--text-column", "body", "--output", out]
+    status, printed, err = run_main(capsys, "predict", trained, *arguments)
+    assert status == 0 and printed == f"4 texts: {out}\n", err
+    run = load_run(trained)
+    expected = run.probabilities(TEXTS)
+    if ending == "jsonl":
+        rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+        assert [row["text"] for row in rows] == TEXTS
+        found = [list(row["probabilities"].values()) for row in rows]
+    else:
+        with open(out, encoding="utf-8", newline="") as stream:
+            head, *rows = csv.reader(stream, delimiter="," if ending == "csv" else "\t")
+        assert head == ["label", "probability", *(f"p({n})" for n in run.label_names), "text"]
+        # A spreadsheet shows what it would compute, and control characters by their code.
+        assert rows[1][-1] == "'=1+1" and rows[2][-1] == 'a "quoted", oneU+000Aof two lines'
+        assert [row[0] for row in rows] == run.predict(TEXTS)
+        found = [[float(cell) for cell in row[2:-1]] for row in rows]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, out.name])
+
+
+def test_columns_by_position_and_json_lines(trained, tmp_path, capsys):
+    (tmp_path / "x.tsv").write_text("a\tgood food\nb\tbad food\n", encoding="utf-8")
+    (tmp_path / "x.jsonl").write_text('{"t": "good food"}\n{"t": "bad food"}\n', encoding="utf-8")
+    for name, column in (("x.tsv", 1), ("x.jsonl", "t")):
+        arguments = ["--input", tmp_path / name, "--text-column", column]
+        status, out, _ = run_main(capsys, "predict", trained, *arguments)
+        texts = [line.split("\t")[2] for line in out.splitlines()]
+        assert status == 0 and texts == ["good food", "bad food"]
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        ("a,b\n1,2\n", [], "--text-column expects one of the columns a, b"),
+        ("text,text\n1,2\n", [], "--text-column expects one of"),
+        ("text\n1\n", ["--text-column", "3"], "row 1: has 1 columns, --text-column is number 3"),
+        ("id,text\n1,2\n3\n", [], "row 3: has 1 columns"),
+        ("text\n1\n", ["a text"], "TEXT, --file and --input exclude each other"),
+        ("text\n1\n", ["--output", "out.xlsx"], "--output expects a name that ends in .csv"),
+        ("text\n1\n", ["--output", "no/out.csv"], "there is no folder no"),
+        ("text\n1\n", ["--output", "{path}"], "is the file that the texts are read from"),
+    ],
+)
+def test_tables_that_are_refused(trained, tmp_path, capsys, content, arguments, message):
+    path = tmp_path / "x.csv"
+    path.write_text(content, encoding="utf-8")
+    arguments = [each.replace("{path}", str(path)) for each in arguments]
+    status, _, err = run_main(capsys, "predict", trained, "--input", path, *arguments)
+    assert status == 2 and message in err and err.count("\n") == 1
+    assert path.read_text(encoding="utf-8") == content
+    assert [each.name for each in tmp_path.iterdir()] == ["x.csv"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.txt", b"a\n", "--input expects a file that ends in"),
+        ("x.csv", b"text\ncaf\xe9\n", "cannot be read"),
+        ("x.jsonl", b'{"text": 1}\n', "line 1: expects an object with a string as 'text'"),
+        ("x.jsonl", b"{\n", "cannot be read"),
+        ("x.csv.gz", b"text\n1\n", "Not a gzipped file"),
+    ],
+)
+def test_files_that_are_no_tables(trained, tmp_path, capsys, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    status, _, err = run_main(capsys, "predict", trained, "--input", tmp_path / name)
+    assert status == 2 and message in err and err.count("\n") == 1
+    assert "needs an --input" in run_main(capsys, "predict", trained, "a", "--text-column", "b")[2]
+
+
+def test_evaluate(trained, tmp_path, capsys):
+    run = load_run(trained)
+    texts = ["good food", "bad food", "the room was superb"]
+    labels = [run.predict(texts[:1])[0], "1 star", "5 stars"]
+    path = tmp_path / "x.tsv"
+    path.write_text("".join(f"{a}\t{b}\n" for a, b in zip(labels, texts, strict=True)), "utf-8")
+    status, out, _ = run_main(capsys, "evaluate", trained, path)
+    right = np.mean([a == b for a, b in zip(run.predict(texts), labels, strict=True)])
+    assert status == 0 and out.startswith(f"3 texts. Accuracy {right:.3f}, macro-F1 ")
+    assert "Rows are the true classes" in out and "Calibration" in out
+    path.write_text("no class\ta text\n", encoding="utf-8")
+    status, out, err = run_main(capsys, "evaluate", trained, path)
+    assert status == 2 and "no class" in err and err.count("\n") == 1
+
+
+def test_scores_of_classes_by_hand():
+    lines = evaluate.classes(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), ["x", "y", "z"])
+    rows = {line.split()[0]: line.split()[1:] for line in lines[1:4]}
+    assert rows["x"] == ["1.000", "0.500", "0.667", "2"]
+    assert rows["y"] == ["0.667", "1.000", "0.800", "2"] and rows["z"] == ["-", "-", "-", "0"]
+    assert [line.split() for line in lines[6:]] == [[*"x110"], [*"y020"], [*"z000"]]
+
+
+def test_calibration_by_hand():
+    lines = evaluate.calibration(np.array([0.92, 0.98, 0.6]), np.array([True, False, True]))
+    # |0.95 - 0.5| of two texts and |0.6 - 1| of one.
+    assert f"{(2 * 0.45 + 0.4) / 3:.3f} apart" in lines[0]
+    assert lines[-1].split() == ["0.9", "to", "1.0", "0.950", "0.500", "2"]
+
+
+def test_export_refuses(trained, tmp_path, capsys):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").touch()
+    status, _, err = run_main(capsys, "export", trained, "--out", tmp_path / "mine")
+    assert status == 2 and "expects a new folder" in err
+
+
+def test_export(trained, tmp_path, capsys):
+    """The example runs in a process of its own, without Keras, and answers alike."""
+    if keras.config.backend() == "torch":
+        pytest.skip("Keras exports no SavedModel under PyTorch")
+    out = tmp_path / "out"
+    arguments = ["--format", "tf_saved_model", "--out", out]
+    status, printed, err = run_main(capsys, "export", trained, *arguments)
+    assert status == 0 and "example.py" in printed, err
+    texts = ["Good food.", "The room was not clean, qwertz."]
+    code = "import runpy, sys; sys.modules['keras'] = None; "
+    code += f"sys.argv = ['x', *{texts!r}]; runpy.run_path({str(out / 'example.py')!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    _, expected, _ = run_main(capsys, "predict", trained, *texts)
+    assert done.stdout == expected
+
+
+@pytest.fixture
+def language_model(monkeypatch, tmp_path):
+    """A tiny language model in place of every preset, and a cache of its own."""
+    keras_hub = pytest.importorskip("keras_hub")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "good", "bad", "food", "##s", "."]
+
+    def from_preset(preset, sequence_length=128):
+        if preset != "tiny":
+            raise ValueError(f"there is no preset {preset}")
+        keras.utils.set_random_seed(1)
+        tokenizer = keras_hub.models.BertTokenizer(words, lowercase=True)
+        backbone = keras_hub.models.BertBackbone(
+            len(words), 1, 2, 8, 16, dropout=0.0, max_sequence_length=32
+        )
+        preprocessor = keras_hub.models.BertTextClassifierPreprocessor(
+            tokenizer, sequence_length=sequence_length
+        )
+        return text.LanguageModel(backbone, preprocessor)
+
+    monkeypatch.setattr(text.LanguageModel, "from_preset", from_preset)
+    monkeypatch.setenv("KERAS_ATTNPOOL_DATA", str(tmp_path / "cache"))
+    path = tmp_path / "mine.tsv"
+    rows = [("yes", "good foods ."), ("no", "bad food .")] * 20
+    path.write_text("".join(f"{a}\t{b}\n" for a, b in rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("how", [[], ["--fine-tune", "--learning-rate", "0.001"]])
+def test_a_language_model(language_model, tmp_path, capsys, how):
+    run = tmp_path / "run"
+    arguments = ["--encoder", "tiny", "--pooling", "attention", "--epochs", "2", "--no-report"]
+    arguments += ["--max-tokens", "24", "--out", run]
+    status, out, err = run_main(capsys, "train", language_model, *arguments, *how)
+    assert status == 0 and "tiny + mean" in out, err
+    trained = load_run(run)
+    texts = ["Good foods.", "", "bad"]
+    assert trained.probabilities(texts).shape == (3, 2)
+    explained, empty, _ = trained.explain(texts)
+    # Words between white space; the three tokens of the second are one of them.
+    assert explained.words == ["Good", "foods."] and explained.attention.shape == (2,)
+    label = trained.label_names.index(explained.label)
+    rest = [trained.probabilities([word])[0, label] for word in ("foods.", "Good")]
+    np.testing.assert_allclose(explained.effects, explained.probability - np.array(rest), atol=1e-5)
+    assert empty.words == [] and empty.effects.shape == (0,)
+    assert "reads features" in run_main(capsys, "export", run, "--out", tmp_path / "x")[2] or how
+
+
+def test_an_unknown_language_model(language_model, tmp_path, capsys):
+    arguments = ["--encoder", "tinny", "--out", tmp_path / "run"]
+    status, _, err = run_main(capsys, "train", language_model, *arguments)
+    assert status == 2 and "tinny" in err and "gru" in err and err.count("error: ") == 1
+
+
+def test_compare(tmp_path, capsys, monkeypatch):
+    """The model of the run is the one that validation likes best, and says so."""
+    monkeypatch.setattr("keras_attnpool.cli.options.COMPARED", ("attention", "max"))
+    arguments = ["--encoder", "none", "--embedding-dim", "4", "--hidden-units", "0", "--compare"]
+    arguments += ["--train-size", "60", "--test-size", "10", "--epochs", "2", "--out"]
+    run = tmp_path / "run"
+    status, out, err = run_main(capsys, "train", *arguments, run, "--learning-rate", "0.1")
+    assert status == 0, err
+    metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
+    results, chosen = metrics["results"], metrics["chosen"]
+    best = max(
+        ("none + attention", "none + max"),
+        key=lambda name: max(results[name]["history"]["val_accuracy"]),
+    )
+    scores = [max(results[name]["history"]["val_accuracy"]) for name in (best, chosen)]
+    assert scores[0] == scores[1] and f"likes {chosen} best" in out
+    trained = load_run(run)
+    assert f"none + {trained.config['options']['pooling']}" == chosen
+    assert trained.model.count_params() == results[chosen]["parameters"]
+    assert not (run / "resume").exists() and (run / "report.html").is_file()
