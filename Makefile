@@ -15,7 +15,7 @@ PY       := $(VENV)/bin/python
 BACKENDS := tensorflow torch jax
 
 # What `make demo` runs.
-DEMO_TRAIN   ?= --model lama --out runs/demo --overwrite
+DEMO_TRAIN   ?= --train-size 4000 --epochs 6 --learning-rate 0.004 --units 32 --no-report --out runs/demo --overwrite
 DEMO_PREDICT ?= runs/demo \
 	"The room was superb and the breakfast was very good." \
 	"The food was not good."

@@ -38,6 +38,7 @@ def heatmap_html(
     sentence_lengths: Sequence[int] | None = None,
     row_names: Sequence[str] | None = None,
     vmax: float | None = None,
+    unit: str | None = None,
 ) -> str:
     """Draws a text whose tokens are coloured by weight, as a piece of HTML.
 
@@ -57,6 +58,8 @@ def heatmap_html(
         row_names: Name of each row. Defaults to "head 1", "head 2" ...
         vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
             compare several texts.
+        unit: What the numbers of the scale are. Defaults to the uniform weight, 1 / `time`, where
+            no weight is negative.
 
     Returns:
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
@@ -91,7 +94,10 @@ def heatmap_html(
             _row(words, row, vmax, lengths, name) for row, name in zip(rows, names, strict=True)
         ]
         parts.append("</details>")
-    parts.append(_scale(vmax, bool((rows < 0).any()), len(tokens)))
+    signed = bool((rows < 0).any())
+    if unit is None and tokens and not signed:
+        unit = f"uniform: {1 / len(tokens):.3g}"
+    parts.append(_scale(vmax, signed, unit))
     parts.append("</figure>")
     return "".join(parts)
 
@@ -206,12 +212,12 @@ def _line(name: str, cells: list[str]) -> str:
     return f'<div class="row">{label}<p dir="auto">{" ".join(cells)}</p></div>'
 
 
-def _scale(vmax: float, signed: bool, tokens: int) -> str:
+def _scale(vmax: float, signed: bool, unit: str | None) -> str:
     low, kind = (f"−{vmax:.3g}", " n") if signed else ("0", "")
-    uniform = f"<span>(uniform: {1 / tokens:.3g})</span>" if tokens and not signed else ""
+    told = f"<span>({html.escape(visible(unit))})</span>" if unit else ""
     return (
         f'<div class="scale"><span>weight</span><span>{low}</span>'
-        f'<span class="bar{kind}"></span><span>{vmax:.3g}</span>{uniform}</div>'
+        f'<span class="bar{kind}"></span><span>{vmax:.3g}</span>{told}</div>'
     )
 
 

@@ -90,12 +90,13 @@ def sentence(
     )
     if better:
         return f"{better} is better than {name} ({told(better)}): take that."
-    for each, (_, _, high) in found.items():
-        if high >= 0:
-            return (
-                f"{each} is as good as {name}, as far as {len(labels)} test texts can tell "
-                f"({told(each)}), and simpler."
-            )
+    equal = [each for each, (_, _, high) in found.items() if high >= 0]
+    if equal:
+        each = max(equal, key=lambda each: found[each][0])
+        return (
+            f"{each} is as good as {name}, as far as {len(labels)} test texts can tell "
+            f"({told(each)}), and simpler."
+        )
     return f"{name} is better than every simpler row." if found else ""
 
 

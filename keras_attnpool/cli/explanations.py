@@ -168,6 +168,7 @@ def heatmaps(explanation: Explanation, label: str) -> list[str]:
             explanation.words,
             explanation.effects,
             vmax=EFFECT_COLOUR,
+            unit="of the probability",
             title="What each word does",
             label=label,
         )
@@ -179,6 +180,7 @@ def heatmaps(explanation: Explanation, label: str) -> list[str]:
                 explanation.words,
                 explanation.attention if is_large else explanation.heads,
                 vmax=ATTENTION_COLOUR,
+                unit="1: as the mean",
                 title="Where attention looks",
             )
         )

@@ -235,3 +235,17 @@ def test_compare(tmp_path, capsys, monkeypatch):
     assert f"none + {trained.config['options']['pooling']}" == chosen
     assert trained.model.count_params() == results[chosen]["parameters"]
     assert not (run / "resume").exists() and (run / "report.html").is_file()
+
+
+def test_push_to_a_folder(trained, tmp_path):
+    """The card says how the model is loaded, and it is so."""
+    load_run(trained).push(str(tmp_path / "pushed"))
+    card = (tmp_path / "pushed" / "README.md").read_text(encoding="utf-8")
+    assert "import keras_attnpool" in card and "| lama-encoder |" in card and "$" not in card
+    run, same = load_run(trained), load_run(tmp_path / "pushed")
+    expected = run.probabilities(TEXTS)
+    np.testing.assert_allclose(same.probabilities(TEXTS), expected, atol=1e-6)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").touch()
+    with pytest.raises(ValueError, match="is not a run folder"):
+        run.push(str(tmp_path / "mine"))
