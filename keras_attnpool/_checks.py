@@ -91,13 +91,14 @@ def _known_to_keras(module: Any) -> Kind:
 
     def fits(value: Any) -> bool:
         try:
-            found = module.get(value)
+            object_of_keras = module.get(value)
         except (ValueError, TypeError):
             return False
         # Keras takes a number for a weight without axes, which no layer has. It makes an instance
         # of a class, but not of one that is given as an activation.
         number = getattr(value, "shape", None) == ()
-        return not number and value is not None and callable(found) and not inspect.isclass(found)
+        made = callable(object_of_keras) and not inspect.isclass(object_of_keras)
+        return not number and value is not None and made
 
     return Kind(f"something that keras.{module.__name__.rpartition('.')[2]} knows", fits)
 
@@ -121,11 +122,14 @@ SIZE = integer(1)
 FLAG = Kind("True or False", lambda value: isinstance(value, bool | np.bool_), bool)
 SHARE = Kind("a number in [0, 1)", lambda value: _is_number(value) and 0 <= value < 1, float)
 UNIT = Kind("a number in [0, 1]", lambda value: _is_number(value) and 0 <= value <= 1, float)
-POSITIVE = Kind(
-    "a finite number > 0",
-    lambda value: _is_number(value) and 0 < value <= sys.float_info.max,
+# Not `math.isfinite`, which raises for an integer that no float can hold.
+FINITE = Kind(
+    "a finite number",
+    lambda value: _is_number(value) and abs(value) <= sys.float_info.max,
     float,
 )
+POSITIVE = Kind("a finite number > 0", lambda value: FINITE.fits(value) and value > 0, float)
+NOT_NEGATIVE = Kind("a finite number >= 0", lambda value: FINITE.fits(value) and value >= 0, float)
 # What every backend can start its random numbers from; Keras does not take NumPy integers.
 SEED = Kind(
     "an integer in [0, 2**31)", lambda value: _is_integer(value) and 0 <= value < 2**31, int
@@ -303,6 +307,6 @@ def fitted(name: str, value: Any, kind: Kind) -> Any:
     """The argument as the function gets it."""
     if not kind.fits(value):
         shape = getattr(value, "shape", ())
-        shown = f"={value!r}" if not shape else f" of shape {tuple(shape)} and dtype {value.dtype}"
-        raise Refused(name, f"be {kind.wanted}", f"{name}{shown}")
+        text = f"={value!r}" if not shape else f" of shape {tuple(shape)} and dtype {value.dtype}"
+        raise Refused(name, f"be {kind.wanted}", f"{name}{text}")
     return kind.kept(value)

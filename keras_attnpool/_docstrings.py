@@ -36,7 +36,7 @@ def filled(docstring: str, common: Iterable[str], **signatures: Callable[..., ob
     for each in reversed(every):
         sections |= each
     text = every[0][""]
-    masking = [found[0] for each in every if (found := MASKING.search(each[""]))]
+    masking = [part[0] for each in every if (part := MASKING.search(each[""]))]
     if masking and masking[0] not in text:
         text = f"{text}\n\n{masking[0]}"
     for key, function in signatures.items():

@@ -8,17 +8,21 @@ the heads.
 """
 
 import abc
-import math
-import numbers
 from typing import Any
 
 import keras
-import numpy as np
 from keras import ops
 
+from keras_attnpool import _checks
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.normalization import EPSILON, l2_normalize
 from keras_attnpool.types import Tensor
+
+KINDS = {
+    "factor": _checks.FINITE,
+    "threshold": _checks.NOT_NEGATIVE,
+    **dict.fromkeys(("batch_mean", "normalize"), _checks.FLAG),
+}
 
 
 class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[misc]
@@ -42,8 +46,14 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
     True
     """
 
-    def __init__(self, factor: float) -> None:
-        self.factor = _finite(factor, "factor", self)
+    def __init__(self, factor: float, **others: float | bool) -> None:
+        arguments = {"factor": factor, **others}
+        self._arguments = tuple(arguments)
+        for name, value in arguments.items():
+            try:
+                setattr(self, name, _checks.fitted(name, value, KINDS[name]))
+            except _checks.Refused as refused:
+                raise refused.by(type(self).__name__) from None
 
     @abc.abstractmethod
     def penalties(self, heads: Tensor) -> Tensor:
@@ -83,12 +93,12 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
-        return {"factor": self.factor}
+        return {name: getattr(self, name) for name in self._arguments}
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class AttentionOrthogonality(HeadRegularizer):
-    r"""Pushes the heads' attention to different, and to few, tokens: `factor * ||A A^T - I||_F^2`.
+    """Pushes the heads' attention to different, and to few, tokens: `factor * ||A A^T - I||_F^2`.
 
     With rows that sum to 1 an entry of the diagonal of `A A^T` is 1 only for a head that attends to
     a single token, and an entry off it is 0 only for heads that share no token. The norm is squared
@@ -130,7 +140,7 @@ class AttentionOrthogonality(HeadRegularizer):
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class CosineDisagreement(HeadRegularizer):
-    r"""Pushes the heads' vectors apart: `factor / m^2 * sum_ij cos(s_i, s_j)`.
+    """Pushes the heads' vectors apart: `factor / m^2 * sum_ij cos(s_i, s_j)`.
 
     The terms `i = j` are kept as printed: they add the constant `factor / m`. A zero vector has
     cosine 0 with every other.
@@ -169,7 +179,7 @@ class CosineDisagreement(HeadRegularizer):
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class HeadDistance(HeadRegularizer):
-    r"""Keeps every two heads at a distance: `factor * sum_{i<j} max(threshold - d_ij, 0)`.
+    """Keeps every two heads at a distance: `factor * sum_{i<j} max(threshold - d_ij, 0)`.
 
     `d_ij = ||x_i - x_j||_F^2`, squared as printed. As `kernel_regularizer` on a kernel
     `(heads, ...)` it is the paper's eq. 7, as `attention_regularizer` eq. 8, as
@@ -217,44 +227,20 @@ class HeadDistance(HeadRegularizer):
         batch_mean: bool = False,
         normalize: bool = False,
     ) -> None:
-        super().__init__(factor)
-        self.threshold = _finite(threshold, "threshold", self)
-        if self.threshold < 0:
-            raise ValueError(
-                f"`threshold` of HeadDistance must be >= 0. Received: threshold={threshold}"
-            )
-        self.batch_mean = _flag(batch_mean, "batch_mean", self)
-        self.normalize = _flag(normalize, "normalize", self)
+        super().__init__(factor, threshold=threshold, batch_mean=batch_mean, normalize=normalize)
 
     def penalties(self, heads: Tensor) -> Tensor:
         """The penalty `(batch,)` of tensors `(batch, heads, features)`."""
         return self._hinge(self._distances(heads))
 
     def batch_penalty(self, heads: Tensor, kept: Tensor | None = None) -> Tensor:
-        """The mean penalty over the examples that count, or the penalty of their mean distance.
-
-        Args:
-            heads: Float tensor `(batch, heads, ...)`; axes after the heads are flattened.
-            kept: Boolean tensor `(batch,)`, False for examples that do not count, or `None`.
-
-        Returns:
-            A scalar, at least float32; 0 when no example counts.
-        """
+        """The mean penalty over the examples that count, or the penalty of their mean distance."""
         if not self.batch_mean:
             return super().batch_penalty(heads, kept)
         distances = _mean_over_kept(self._distances(_flatten_features(heads, 2, self)), kept)
         penalty = self._hinge(ops.expand_dims(distances, 0))[0]
         # Without an example there is no distance, and the hinge of 0 would be the full threshold.
         return penalty if kept is None else ops.where(ops.any(kept), penalty, penalty * 0)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "threshold": self.threshold,
-            "batch_mean": self.batch_mean,
-            "normalize": self.normalize,
-        }
 
     def _distances(self, heads: Tensor) -> Tensor:
         """Squared distances `(batch, heads, heads)` from one matrix product.
@@ -310,21 +296,3 @@ def _mean_over_kept(values: Tensor, kept: Tensor | None) -> Tensor:
     for _ in values.shape[1:]:
         kept = ops.expand_dims(kept, -1)
     return ops.sum(ops.where(kept, values, ops.zeros((), values.dtype)), axis=0) / count
-
-
-def _finite(value: float, name: str, regularizer: HeadRegularizer) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
-        raise ValueError(
-            f"`{name}` of {type(regularizer).__name__} must be a finite number. "
-            f"Received: {name}={value!r}"
-        )
-    return float(value)
-
-
-def _flag(value: bool, name: str, regularizer: HeadRegularizer) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(
-            f"`{name}` of {type(regularizer).__name__} must be True or False. "
-            f"Received: {name}={value!r}"
-        )
-    return bool(value)

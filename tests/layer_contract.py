@@ -12,6 +12,7 @@ import keras
 import numpy as np
 import pytest
 from backend_functions import (
+    RECURRENT,
     assert_same,
     compiled,
     float64,
@@ -533,6 +534,63 @@ class SeededContract(EquationContract):
         for i, kernel in enumerate(kernels):
             for later in kernels[i + 1 :]:
                 assert kernel.shape != later.shape or np.abs(kernel - later).max() > 1e-3
+
+
+class RecurrentContract(SequenceContract, SeededContract):
+    """What the layers promise that read a sequence both ways by a recurrent layer of Keras."""
+
+    single_on_jax = True
+    atol = RECURRENT
+    of_keras = keras.layers.LSTM
+
+    def test_it_is_kerass_bidirectional_layer_on_padded_rows(self):
+        x, mask = batch(rows=3)
+        mask[2] = [True, False, False, False, False]
+        ours = self.built()
+        theirs = keras.layers.Bidirectional(self.of_keras(ours.units, return_sequences=True))
+        theirs.build(x.shape)
+        theirs.set_weights(ours.get_weights())
+        target = numpy(theirs(x, mask=mask))
+        np.testing.assert_allclose(numpy(ours(x, mask=mask))[mask], target[mask], atol=RECURRENT)
+        np.testing.assert_allclose(numpy(ours(x)), numpy(theirs(x)), atol=RECURRENT)
+
+    def test_dropout_meets_the_words_and_leaves_padding_zero(self):
+        x, mask = batch()
+        layer = self.make(dropout=0.5, seed=3)
+        dropped = numpy(layer(x, mask=mask, training=True))
+        changed = np.abs(dropped - numpy(layer(x, mask=mask)))
+        assert changed[..., : layer.units].max() > 1e-3 and changed[..., layer.units :].max() > 1e-3
+        np.testing.assert_array_equal(dropped[~mask], 0)
+        again = self.make(dropout=0.5, seed=3)(x, mask=mask, training=True)
+        np.testing.assert_array_equal(numpy(again), dropped)
+
+    def test_the_directions_can_be_added(self):
+        x, mask = batch()
+        joined, added = self.built(), self.make(merge_mode="sum")
+        added.build((None, None, DIM))
+        added.set_weights(joined.get_weights())
+        forward, backward = np.split(numpy(joined(x, mask=mask)), 2, axis=-1)
+        output = added(x, mask=mask)
+        np.testing.assert_allclose(numpy(output), forward + backward, atol=RECURRENT)
+        assert added.compute_output_shape(x.shape) == tuple(output.shape) == forward.shape
+
+    def test_weights_are_regularized_constrained_and_started_as_asked(self):
+        layer = self.make(
+            kernel_initializer="ones",
+            recurrent_initializer=keras.initializers.Constant(2.0),
+            bias_initializer="ones",
+            kernel_regularizer=keras.regularizers.L1(1.0),
+            recurrent_regularizer=keras.regularizers.L1(10.0),
+            bias_regularizer=keras.regularizers.L1(100.0),
+            kernel_constraint="non_neg",
+            recurrent_constraint="non_neg",
+            bias_constraint="non_neg",
+        )
+        layer.build((None, None, 3))
+        kernel, recurrent, bias = (np.prod(w.shape) for w in layer.weights[:3])
+        total = sum(float(numpy(value)) for value in layer.losses)
+        assert total == 2 * (kernel + 10 * 2 * recurrent + 100 * bias)
+        assert all(weight.constraint is not None for weight in layer.weights)
 
 
 class AttentionContract(SeededContract, PoolingContract):

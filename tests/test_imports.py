@@ -27,7 +27,7 @@ ROOMS = {
     "_checks": set(),
     "_docstrings": set(),
     "_files": set(),
-    "ops": {"types", "_checks"},
+    "ops": {"types", "_checks", "_docstrings"},
     "regularizers": {"types", "_checks", "ops"},
     "layers": {"types", "_checks", "_docstrings", "ops", "regularizers"},
     "models": {"types", "_checks", "_docstrings", "ops", "regularizers", "layers"},

@@ -196,16 +196,9 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     ) -> tuple[Tensor, Tensor]:
         """Weights over time, dropout, weighted sum, penalties; all in float32 at least.
 
-        Args:
-            inputs: `(batch, time, dim)`, zero at padded steps, or `(batch, heads, time, dim)` where
-                each head has values of its own.
-            logits: `(batch, heads, time)`.
-            mask: Boolean `(batch, time)` or `None`.
-            training: Whether dropout is on.
-
-        Returns:
-            Heads' vectors `(batch, heads, dim)` and the weights `(batch, heads, time)` before
-            dropout.
+        The inputs are `(batch, time, dim)`, zero at padded steps, or `(batch, heads, time, dim)`
+        where each head has values of its own. Returns the heads' vectors `(batch, heads, dim)`, and
+        the weights before dropout like the logits, `(batch, heads, time)`.
         """
         weights, used = self._normalize(logits, mask, training)
         # One batched matrix product; a loop over heads would write (batch, time, dim) each time.
@@ -227,16 +220,8 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     ) -> tuple[Tensor, Tensor | None]:
         """`_attend` with a weight for every feature; one head after the other.
 
-        Args:
-            inputs: `(batch, time, dim)`, zero at padded steps.
-            heads: The logits `(batch, time, dim)` of each head.
-            mask: Boolean `(batch, time)` or `None`.
-            training: Whether dropout is on.
-            return_attention_scores: Whether the weights are wanted.
-
-        Returns:
-            Heads' vectors `(batch, heads, dim)` and the weights `(batch, heads, time, dim)` before
-            dropout, `None` where neither the caller nor a penalty wants them.
+        `heads` are the logits `(batch, time, dim)` of each head. The weights
+        `(batch, heads, time, dim)` are `None` where neither the caller nor a penalty wants them.
         """
         values = at_least_float32(inputs)
         wanted = return_attention_scores or self.attention_regularizer is not None

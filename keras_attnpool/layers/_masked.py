@@ -109,6 +109,10 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         self._check_mask(inputs, mask)
         return keras.KerasTensor(self.compute_output_shape(inputs.shape), self.compute_dtype)
 
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns the shape of the inputs."""
+        return tuple(input_shape)
+
     def _feature_dim(self, input_shape: Shape, name: str = "inputs") -> int:
         if not isinstance(input_shape, (list, tuple)):
             received = f"a structure with the shapes {input_shape}"

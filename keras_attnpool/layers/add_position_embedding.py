@@ -94,10 +94,6 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
         positions = ops.reshape(positions[:time], (1, time, self.embeddings.shape[1]))
         return zero_masked(inputs + positions, mask)
 
-    def compute_output_shape(self, input_shape: Shape) -> Shape:
-        """Returns `(batch, time, dim)`."""
-        return tuple(input_shape)
-
     def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
         self._check_length(inputs.shape)
         super()._check_mask(inputs, mask)

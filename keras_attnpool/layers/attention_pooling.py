@@ -106,7 +106,6 @@ class AttentionPooling(AttentionPoolingBase):
         self.context = self._add_kernel("context", (self.hidden_dim or dim,))
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        """Pools `(batch, time, dim)` to `(batch, dim)`."""
         hidden = self.activation(inputs) if self.hidden_dim is None else self._hide(inputs)
         context = at_least_float32(ops.expand_dims(self.context, 1))
         logits = ops.transpose(ops.matmul(at_least_float32(hidden), context), (0, 2, 1))

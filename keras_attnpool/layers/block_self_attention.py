@@ -130,7 +130,6 @@ class BlockSelfAttention(DirectionalAttentionBase):
         self.inter.build((None, None, units))
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        """Maps `(batch, time, dim)` to `(batch, time, units)`."""
         if mask is None:
             mask = ops.ones(ops.shape(inputs)[:2], dtype="bool")
         blocks, places = self._grid(ops.shape(inputs)[1])

@@ -119,7 +119,6 @@ class ConvAttentionPooling(AttentionPoolingBase):
         self.target = self._add_kernel("target", (self.filters,), self.target_initializer)
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        """Pools `(batch, time, dim)` to `(batch, filters)`."""
         keys = self._convolve(inputs, self.key_kernel, self.key_bias, self.activation)
         values = inputs
         if self.value_conv:

@@ -121,7 +121,6 @@ class ConvMultiHeadAttention(AttentionBase):
             self.beta = self.add_weight(name="beta", shape=(self.filters,), initializer="zeros")
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        """Maps `(batch, time, dim)` to `(batch, time, filters)`."""
         output, scores = self._multi_head(inputs, mask, training, self.projections, self.activation)
         if self.parallel:
             second, second_scores = self._multi_head(

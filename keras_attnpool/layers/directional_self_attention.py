@@ -104,7 +104,6 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
         self.gate.build(shape, shape)
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        """Maps `(batch, time, dim)` to `(batch, time, units)`."""
         hidden = self._hidden_states(inputs, training)
         attention, scores = self._attend(hidden, mask, training, with_scores)
         output = self.gate(hidden, attention, mask=mask, training=training)

@@ -83,16 +83,11 @@ class FeatureWiseAttention(AttentionBase):
         self._build_scores((None, dim), max(1, dim // self.reduction), dim, "relu")
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        """Weighs the features of `(batch, time, dim)`."""
         logits = self._scores(masked_max(inputs, mask)) + self._scores(mean_of_zeroed(inputs, mask))
         gate = ops.relu(ops.sigmoid(logits) - self.threshold)
         gate = zero_masked_rows(gate, mask)
         output = inputs * ops.cast(ops.expand_dims(self._drop(gate, training), 1), inputs.dtype)
         return output, gate
-
-    def compute_output_shape(self, input_shape: Shape) -> Shape:
-        """Returns `(batch, time, dim)`."""
-        return tuple(input_shape)
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
         return (input_shape[0], input_shape[2])

@@ -118,7 +118,9 @@ class FusionGate(FusionBase):
         output = gate * at_least_float32(inputs) + (1 - gate) * at_least_float32(attention)
         return self._mixed(output, gate, mask, return_attention_scores)
 
-    def compute_output_shape(self, inputs_shape: Shape, attention_shape: Shape) -> Shape:
+    def compute_output_shape(  # type: ignore[override]
+        self, inputs_shape: Shape, attention_shape: Shape
+    ) -> Shape:
         """Returns the shape of the inputs."""
         return tuple(inputs_shape)
 

@@ -136,7 +136,6 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         self.score_bias = self._add_bias("score_bias", (self.num_heads, width))
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        """Pools `(batch, time, dim)` to `(batch, num_heads * dim)`."""
         # A ReLU bounds nothing: the products can leave the range of float16.
         dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
         inputs = ops.cast(inputs, dtype)

@@ -90,7 +90,6 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         self._build_scores(input_shape, self.hidden_dim or dim, dim, self.activation)
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        """Pools `(batch, time, dim)` to `(batch, dim)`."""
         hidden = at_least_float32(self.hidden(inputs))
         logits = ops.matmul(hidden, at_least_float32(self.score_kernel))
         vectors, weights = self._attend_features(inputs, [logits], mask, training, with_scores)

@@ -138,7 +138,9 @@ class PositionFusion(FusionBase):
         """Returns the mask of the attentions: the output has the same steps."""
         return self._mask(None, mask)
 
-    def compute_output_shape(self, attentions_shape: Any, tokens_shape: Shape) -> Shape:
+    def compute_output_shape(  # type: ignore[override]
+        self, attentions_shape: Any, tokens_shape: Shape
+    ) -> Shape:
         """Returns the shape of the tokens."""
         return tuple(tokens_shape)
 

@@ -126,7 +126,6 @@ class PositionalSelfAttention(SequenceAttentionBase):
         self._keep(locals())
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        """Maps `(batch, time, dim)` to `(batch, time, units)`."""
         values = at_least_float32(self.hidden(self._drop(inputs, training)))
         hidden = self._drop(values, training)
         # Divided, and the bias added, before the sums: those are far more numbers.

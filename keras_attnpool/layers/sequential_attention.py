@@ -121,7 +121,6 @@ class SequentialAttention(AttentionBase):
         return inputs, self._bool_mask(inputs, mask)
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        """Weighs features and steps of `(batch, time, dim)`."""
         self._check_length(inputs.shape)
         output, scores = inputs, {}
         for name, part in zip(self.order, self.parts, strict=True):

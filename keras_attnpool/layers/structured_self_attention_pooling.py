@@ -89,7 +89,6 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         self._build_scores(input_shape, self.hidden_dim, self.num_heads, self.activation)
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        """Pools `(batch, time, dim)` to `(batch, num_heads * dim)`."""
         logits = ops.transpose(self._scored(inputs), (0, 2, 1))
         vectors, weights = self._attend(inputs, logits, mask, training)
         return self._lay_out(vectors), weights

@@ -119,7 +119,6 @@ class TokenWiseAttention(AttentionBase):
         self._build_scores((None, size), self.hidden_dim or hidden, size, "relu")
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        """Weighs the steps of `(batch, time, dim)`."""
         self.check_length(inputs.shape, self)
         values = at_least_float32(inputs)
         logits = self._scores(highest_along(values, 2)) + self._scores(ops.mean(values, axis=2))

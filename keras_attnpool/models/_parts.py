@@ -246,14 +246,14 @@ def made(
         ValueError: If the configuration does not fit.
     """
     options = options or {}
-    taken: Collection[str]
+    accepted: Collection[str]
     if names.is_made(identifier):
-        make, config, taken = keras.saving.deserialize_keras_object, {"config": identifier}, ()
+        make, config, accepted = keras.saving.deserialize_keras_object, {"config": identifier}, ()
     else:
         make, config = names.resolved(identifier, NAMES[argument])
         config |= {"name": name} if inspect.isclass(make) else {"prefix": f"{name}_"}
-        taken = inspect.signature(make).parameters
-    for option in set(options) - set(taken):
+        accepted = inspect.signature(make).parameters
+    for option in set(options) - set(accepted):
         raise Refused(
             option,
             f"be left out with a {argument} that does not use it, or that is a layer already",

@@ -49,16 +49,6 @@ def additive_attention(
         Tensor `(batch, time, dim)`, at least float32, exactly 0 at padded steps and at steps that
         may attend to nothing; and the weights `(batch, time, time)`, query by key, with `dim` as
         the last axis where each feature has its score, or `None`.
-
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_attnpool.ops._additive_attention import additive_attention
-    >>> x = np.array([[[1.0], [3.0], [9.0]]], "float32")
-    >>> before = np.tril(np.ones((3, 3), bool), -1)
-    >>> output, _ = additive_attention(0 * x, 0 * x, x, lambda s: s, allowed=before)
-    >>> [float(v) for v in output[0, :, 0]]
-    [0.0, 1.0, 2.0]
     """
     source, target, values = (at_least_float32(x) for x in (source, target, values))
     if source.shape[-1] > 1:
@@ -88,27 +78,8 @@ def banded_attention(
     Time and memory grow with `time * len(offsets)`. Only the weights, if wanted, are as large as
     those of `additive_attention`.
 
-    Args:
-        source: As in `additive_attention`.
-        target: As in `additive_attention`.
-        values: As in `additive_attention`.
-        score: As in `additive_attention`.
-        offsets: The values of `key - query` that are allowed, each once.
-        penalties: For each offset a finite number, subtracted from the scores.
-        mask: As in `additive_attention`.
-        return_attention_scores: Whether the weights are wanted.
-
-    Returns:
-        As `additive_attention`.
-
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_attnpool.ops._additive_attention import banded_attention
-    >>> x = np.array([[[1.0], [3.0], [9.0]]], "float32")
-    >>> output, _ = banded_attention(0 * x, 0 * x, x, lambda s: s, offsets=(-1, 1))
-    >>> [float(v) for v in output[0, :, 0]]
-    [3.0, 5.0, 3.0]
+    `offsets` are the values of `key - query` that are allowed, each once, and `penalties` a finite
+    number for each, subtracted from the scores.
     """
     source, target, values = (at_least_float32(x) for x in (source, target, values))
     if mask is None:
@@ -159,11 +130,11 @@ def _each_feature(
     costs = None if penalty is None else ops.expand_dims(ops.transpose(penalty), -1)
     time, at_once = target.shape[1], _queries_at_once(values)
     starts = [0] if at_once is None else range(0, time, at_once)
-    found = []
+    blocks = []
     for start in starts:
         # One block of queries, or all of them.
         block = slice(None) if at_once is None else slice(start, start + at_once)
-        found.append(
+        blocks.append(
             _block_of_queries(
                 source,
                 target[:, block],
@@ -175,12 +146,12 @@ def _each_feature(
                 bounded,
             )
         )
-    if len(found) == 1:
-        return found[0]
-    output = ops.concatenate([output for output, _ in found], axis=1)
+    if len(blocks) == 1:
+        return blocks[0]
+    output = ops.concatenate([output for output, _ in blocks], axis=1)
     if not return_attention_scores:
         return output, None
-    return output, ops.concatenate([weights for _, weights in found], axis=1)
+    return output, ops.concatenate([weights for _, weights in blocks], axis=1)
 
 
 def _block_of_queries(
@@ -254,11 +225,11 @@ def _spread(weights: Tensor, offsets: Sequence[int]) -> Tensor:
     batch, time = ops.shape(weights)[:2]
     width, dim = len(offsets) + 1, weights.shape[-1]
     steps = ops.arange(0, time, dtype="int32")
-    found = ops.expand_dims(steps, 0) - ops.expand_dims(steps, 1)
-    found = ops.clip(found, -reach - 1, reach + 1) + (reach + 1)
+    offset = ops.expand_dims(steps, 0) - ops.expand_dims(steps, 1)
+    offset = ops.clip(offset, -reach - 1, reach + 1) + (reach + 1)
     # A table of one column: PyTorch exports a look-up, and no other `take`.
     table = ops.expand_dims(ops.convert_to_tensor(places, dtype="int32"), 1)
-    place = ops.squeeze(ops.take(table, found, axis=0), -1)
+    place = ops.squeeze(ops.take(table, offset, axis=0), -1)
     index = ops.reshape(ops.expand_dims(steps, 1) * width + place, (1, -1))
-    taken = take_steps(ops.reshape(weights, (batch, time * width, dim)), index)
-    return ops.reshape(taken, (batch, time, time, dim))
+    pairs = take_steps(ops.reshape(weights, (batch, time * width, dim)), index)
+    return ops.reshape(pairs, (batch, time, time, dim))

@@ -51,15 +51,6 @@ def values_at_hand(x: Any, wait: bool = True) -> npt.NDArray[Any] | None:
     Returns:
         A NumPy array, or `None` where there are no values yet: for a symbolic tensor and inside a
         compiled, traced or mapped function. Without `wait` also for a tensor on an accelerator.
-
-    Example:
-
-    >>> import keras
-    >>> from keras_attnpool.ops._devices import values_at_hand
-    >>> int(values_at_hand(keras.ops.convert_to_tensor([1, 2]))[1])
-    2
-    >>> values_at_hand(keras.KerasTensor((2,))) is None
-    True
     """
     if isinstance(x, keras.KerasTensor) or torch_traces():
         return None

@@ -50,14 +50,6 @@ def dot_product_weights(
 
     Returns:
         Weights `(batch, heads, queries, keys)`, at least float32; a query without a key has zeros.
-
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_attnpool.ops._dot_product_attention import dot_product_weights
-    >>> x = np.zeros((1, 1, 2, 4), "float32")
-    >>> float(dot_product_weights(x, x, scale=2.0)[0, 0, 0, 1])
-    0.5
     """
     key = ops.transpose(at_least_float32(key), (0, 1, 3, 2))
     # Before the product, which has more entries.

@@ -64,8 +64,8 @@ class BothDirections:
         turned = self._turn(inputs if backward_inputs is None else backward_inputs)
         if self._moves or self._mask is None:
             return states_of(forward, inputs), self._turn(states_of(backward, turned))
-        found = _keras_states(backward, turned, ops.flip(self._mask, axis=1))
-        return _keras_states(forward, inputs, self._mask), self._turn(found)
+        states = _keras_states(backward, turned, ops.flip(self._mask, axis=1))
+        return _keras_states(forward, inputs, self._mask), self._turn(states)
 
     def _turn(self, x: Tensor) -> Tensor:
         """The other reading direction, and back again."""

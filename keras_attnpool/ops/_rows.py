@@ -12,18 +12,12 @@ from keras_attnpool.types import Tensor
 
 
 def rows_at_hand(keep: Tensor) -> npt.NDArray[Any] | None:
-    """The numbers of the rows that are kept, where they can be known before computing.
+    """The numbers of the rows that a mask `(rows,)` keeps, where they can be read before computing.
 
     An eager call may compute these rows alone. A compiled function has to be the same for every
     batch: its shapes cannot depend on which rows are kept. JAX compiles every shape anew even in an
-    eager call, which costs more than the rows do.
-
-    Args:
-        keep: Boolean tensor `(rows,)`.
-
-    Returns:
-        Integer array of the kept rows in order, or `None` on JAX and inside a compiled or traced
-        function.
+    eager call, which costs more than the rows do: there and in a compiled or traced function the
+    answer is `None`.
     """
     values = None if keras.config.backend() == "jax" else values_at_hand(keep)
     return None if values is None else np.flatnonzero(values)
@@ -36,20 +30,7 @@ def of_any_rows(compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
     any maximum, JAX 0.4 to take steps. One row of zeros takes their place, and its result is
     dropped.
 
-    Args:
-        compute: A function that keeps the rows apart.
-        *tensors: Tensors `(batch, ...)` of one batch.
-
-    Returns:
-        A tensor `(batch, ...)`.
-
-    Example:
-
-    >>> import keras
-    >>> import numpy as np
-    >>> from keras_attnpool.ops._rows import of_any_rows
-    >>> of_any_rows(lambda x: keras.ops.amax(x, axis=1), np.zeros((0, 5, 3))).shape == (0, 3)
-    True
+    The function keeps the rows apart: from tensors `(batch, ...)` of one batch to one of the batch.
     """
     if torch_traces() or tensors[0].shape[0] != 0:
         return compute(*tensors)

@@ -17,14 +17,6 @@ def take_steps(x: Tensor, steps: Tensor) -> Tensor:
 
     Returns:
         Tensor `(batch, n, ...)`.
-
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_attnpool.ops._steps import take_steps
-    >>> taken = take_steps(np.array([[5.0, 6.0, 7.0]]), np.array([[2, 0]]))
-    >>> [float(v) for v in taken[0]]
-    [7.0, 5.0]
     """
     x, steps = ops.convert_to_tensor(x), ops.convert_to_tensor(steps)
     if torch_traces():

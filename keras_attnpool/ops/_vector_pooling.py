@@ -30,14 +30,6 @@ def softmax_terms(logits: Tensor, mask: Tensor | None = None) -> tuple[Tensor, T
         The exponentials, shifted by their row's maximum over the kept steps, like `logits`; and
         their sums, which broadcast against `(batch, ...)`. Both at least float32. The quotient is
         exactly 0 at padded steps, also in rows without a kept step, and its gradient finite.
-
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_attnpool.ops._vector_pooling import softmax_terms
-    >>> exps, total = softmax_terms(np.zeros((1, 3, 2)), np.array([[True, True, False]]))
-    >>> [float(v) for v in (exps / total)[0, :, 0]]
-    [0.5, 0.5, 0.0]
     """
     logits = at_least_float32(logits)
     kept = None if mask is None else _append_axes(mask, logits)
@@ -85,15 +77,6 @@ def chunked_softmax_pooling(
     Returns:
         Tensor `(batch, ...)`, at least float32: the features, with `dim` as their last axis; 0 for
         a row without a kept step.
-
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
-    >>> x = np.arange(10, dtype="float32").reshape(1, 5, 2)
-    >>> mean = chunked_softmax_pooling(lambda chunk: 0 * chunk, [], x, None, 2, (2,))
-    >>> [float(v) for v in mean[0]]
-    [4.0, 5.0]
     """
     inputs = ops.convert_to_tensor(inputs)
     batch, time, dim = ops.shape(inputs)
@@ -130,8 +113,8 @@ def chunked_softmax_pooling(
         start = index * chunk_size
         chunk = ops.slice(inputs, (0, start, 0), (batch, chunk_size, dim))
         chunk_kept = ops.slice(kept, (0, start), (batch, chunk_size))
-        found: tuple[Tensor, ...] = recomputed(*carry, chunk, chunk_kept, *weights)
-        return found
+        state: tuple[Tensor, ...] = recomputed(*carry, chunk, chunk_kept, *weights)
+        return state
 
     zeros = ops.zeros((batch, *features), dtype=kept.dtype)
     vector = ops.zeros((batch, *features[:-1], dim), dtype=kept.dtype)
@@ -177,13 +160,13 @@ def _repeat(
     """
     if keras.config.backend() == "tensorflow":
         # The only loop of Keras whose length XLA can bound, which the backward pass needs.
-        found: tuple[Tensor, ...] = ops.while_loop(
+        index_and_state: tuple[Tensor, ...] = ops.while_loop(
             lambda index, *_: index < count,
             lambda index, *state: (index + 1, *body(index, *state)),
             (0, *carry),
             maximum_iterations=count,
         )
-        return found[1:]
+        return index_and_state[1:]
     result: tuple[Tensor, ...] = ops.fori_loop(
         0, count, lambda index, state: tuple(body(index, *state)), carry
     )

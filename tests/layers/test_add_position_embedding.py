@@ -95,9 +95,3 @@ class TestTooLong:
             model.predict(x, verbose=0)
         with pytest.raises(ValueError, match=self.message):
             model(x)
-
-
-@pytest.mark.parametrize("value", [0, -2, 1.5, "long", None, True])
-def test_a_length_below_one_is_an_error(value):
-    with pytest.raises(ValueError, match="`max_length` of AddPositionEmbedding"):
-        AddPositionEmbedding(value)

@@ -30,11 +30,6 @@ class TestWithHiddenLayer(AttentionContract):
         layer.build((None, None, 100))
         assert layer.count_params() == 100 * 200 + 200 + 200
 
-    @pytest.mark.parametrize("value", [0, -1, 2.5, "8", True])
-    def test_a_hidden_dim_below_one_is_an_error(self, value):
-        with pytest.raises(ValueError, match="`hidden_dim` of AttentionPooling"):
-            AttentionPooling(hidden_dim=value)
-
 
 class TestWithoutHiddenLayer(AttentionContract):
     single_on_jax = True

@@ -62,11 +62,11 @@ class BlockEquations(EquationContract):
         x, mask = batch(time=8)
         layer = self.built()
         probe = np.random.default_rng(2).normal(size=(4, 8, 4))
-        on_x, found = gradients(layer, x, lambda t: probed(layer(t, mask=mask), probe))
-        found = {"inputs": on_x} | {path.split("/", 1)[1]: g for path, g in found.items()}
+        on_x, slopes = gradients(layer, x, lambda t: probed(layer(t, mask=mask), probe))
+        slopes = {"inputs": on_x} | {path.split("/", 1)[1]: g for path, g in slopes.items()}
         arrays = {"inputs": x.astype("float64"), **self.weights(layer)}
         rng = np.random.default_rng(3)
-        for path, gradient in found.items():
+        for path, gradient in slopes.items():
             assert np.abs(gradient).max() > 0 or path in self.cancelled_weights, path
             for _ in range(3):
                 way = rng.normal(size=gradient.shape)
@@ -128,22 +128,24 @@ class TestForward(BlockEquations, SeededContract, SequenceContract):
     def test_symbolic_scores_are_the_eager_ones(self, time, block_length):
         layer = self.make(units=2, block_length=block_length)
         x, mask = batch(rows=1, time=time)
-        _, found = predicted(layer, x, mask, return_attention_scores=True)
+        _, scores = predicted(layer, x, mask, return_attention_scores=True)
         _, known = layer(keras.Input((time, DIM)), return_attention_scores=True)
         output, unknown = layer(keras.Input((None, DIM)), return_attention_scores=True)
         assert output.shape == (None, None, 2)
-        for name, value in found.items():
+        for name, value in scores.items():
             assert known[name].shape == (None, *value.shape[1:])
             assert unknown[name].shape == (*[None] * (value.ndim - 1), 2)
 
     def test_compiled_is_eager(self):
         x, mask = batch()
         layer = self.built()
-        found = compiled(layer, return_attention_scores=True)(
+        outputs = compiled(layer, return_attention_scores=True)(
             keras.ops.convert_to_tensor(x), keras.ops.convert_to_tensor(mask)
         )
         eager = layer(x, mask=mask, return_attention_scores=True)
-        for value, target in zip(keras.tree.flatten(found), keras.tree.flatten(eager), strict=True):
+        for value, target in zip(
+            keras.tree.flatten(outputs), keras.tree.flatten(eager), strict=True
+        ):
             np.testing.assert_allclose(numpy(value), numpy(target), atol=1e-5)
 
     def test_a_model_of_unknown_length_serves_any_length(self):
@@ -157,19 +159,19 @@ class TestForward(BlockEquations, SeededContract, SequenceContract):
         for time in (1, 3, 8):
             x, mask = batch(rows=2, time=time)
             (target,) = self.expected(layer, x, mask)
-            found = model.predict_on_batch([x, mask])
-            np.testing.assert_allclose(found, target, atol=1e-5)
+            output = model.predict_on_batch([x, mask])
+            np.testing.assert_allclose(output, target, atol=1e-5)
             if time > 1:
                 model.reset_metrics()  # before Keras 3.15 the loss is the mean of all calls
-                loss = model.train_on_batch([x, mask], np.zeros_like(found))
+                loss = model.train_on_batch([x, mask], np.zeros_like(output))
                 np.testing.assert_allclose(loss, np.mean(target[mask] ** 2), rtol=1e-4)
 
     @pytest.mark.parametrize("block_length", [None, 3])
     def test_a_length_that_is_a_tensor_is_the_number(self, block_length):
         layer = self.make(block_length=block_length)
         for time in (1, 2, 9, 14):
-            found = layer._grid(keras.ops.convert_to_tensor(time, dtype="int32"))
-            assert [int(n) for n in found] == list(layer._grid(time))
+            sizes = layer._grid(keras.ops.convert_to_tensor(time, dtype="int32"))
+            assert [int(n) for n in sizes] == list(layer._grid(time))
 
     def test_dropout_is_seeded_and_leaves_padding_zero(self):
         x, mask = batch()
@@ -197,11 +199,11 @@ class TestBackwardInBlocksOfThree(BlockEquations):
 def test_either_side_without_bias_and_with_other_functions():
     x, mask = batch(time=9)
     layer = BlockSelfAttention(4, direction=None, scale=2.0, activation="tanh", use_bias=False)
-    found = predicted(layer, x, mask)
+    output = predicted(layer, x, mask)
     weights = {v.path.split("/", 1)[1]: numpy(v).astype("float64") for v in layer.weights}
     assert len(weights) == 11
     target = reference.block(x, mask, weights, None, scale=2.0, activation=np.tanh)
-    np.testing.assert_allclose(found, target, atol=1e-5)
+    np.testing.assert_allclose(output, target, atol=1e-5)
 
 
 def test_parameters():
@@ -228,8 +230,8 @@ def test_parameters():
 )
 def test_the_length_of_a_block(length, expected):
     assert _block_length_of_int(length) == expected
-    found = _block_length(keras.ops.convert_to_tensor(np.array([[length]], "int32")))
-    np.testing.assert_array_equal(numpy(found), [[expected]])
+    lengths = _block_length(keras.ops.convert_to_tensor(np.array([[length]], "int32")))
+    np.testing.assert_array_equal(numpy(lengths), [[expected]])
 
 
 def test_there_is_a_block_for_every_step_of_every_length():
@@ -256,8 +258,3 @@ def test_two_blocks_of_two_steps_by_hand():
     np.testing.assert_allclose(output[0, :, 0], [4.5, 10.5, 2.75, 7.75], rtol=1e-6)
     np.testing.assert_allclose(scores["inter"][0, ..., 0], [[0, 0], [1, 0]], atol=1e-6)
     np.testing.assert_allclose(scores["intra"][0, ..., 0], [[[0, 0], [1, 0]]] * 2, atol=1e-6)
-
-
-def test_an_unknown_direction_is_an_error():
-    with pytest.raises(ValueError, match="`direction` of BlockSelfAttention.*'both'"):
-        BlockSelfAttention(2, direction="both")

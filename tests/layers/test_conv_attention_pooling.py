@@ -152,12 +152,6 @@ def test_inputs_as_values_must_be_as_wide_as_the_filters():
         layer(batch()[0])
 
 
-@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "5", True])
-def test_a_scale_that_is_no_number_above_zero_is_an_error(value):
-    with pytest.raises(ValueError, match="`scale` of ConvAttentionPooling"):
-        ConvAttentionPooling(2, 4, scale=value)
-
-
 def test_filters_that_the_heads_do_not_divide_are_an_error():
     message = "`filters` of ConvAttentionPooling.*multiple.*filters=6, num_heads=4"
     with pytest.raises(ValueError, match=message):

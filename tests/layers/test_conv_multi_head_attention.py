@@ -278,12 +278,6 @@ def test_it_trains_in_a_model_of_unknown_length():
     assert np.isfinite(model.train_on_batch(x, np.zeros((len(x), 4))))
 
 
-@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "5", True])
-def test_a_scale_that_is_no_number_above_zero_is_an_error(value):
-    with pytest.raises(ValueError, match="`scale` of ConvMultiHeadAttention"):
-        ConvMultiHeadAttention(2, 4, scale=value)
-
-
 def test_filters_that_the_heads_do_not_divide_are_an_error():
     message = "`filters` of ConvMultiHeadAttention.*multiple.*filters=6, num_heads=4"
     with pytest.raises(ValueError, match=message):

@@ -150,15 +150,3 @@ def test_three_steps_of_two_features_by_hand():
         numpy(scores)[0, 2], [[0.75, 0.5], [0.25, 0.5], [0.0, 0.0]], rtol=1e-5
     )
     np.testing.assert_array_equal(numpy(scores)[0, 0], 0)
-
-
-@pytest.mark.parametrize("value", ["forwards", True, 1, ["forward"]])
-def test_an_unknown_direction_is_an_error(value):
-    with pytest.raises(ValueError, match="`direction` of DirectionalSelfAttention.*'backward'"):
-        DirectionalSelfAttention(2, direction=value)
-
-
-@pytest.mark.parametrize("value", [0, -1.0, float("inf"), float("nan"), "wide", None, True])
-def test_a_scale_that_is_not_positive_is_an_error(value):
-    with pytest.raises(ValueError, match="`scale` of DirectionalSelfAttention"):
-        DirectionalSelfAttention(2, scale=value)

@@ -140,15 +140,3 @@ def test_penalties_and_constraints_reach_the_weights():
     for variable in layer.weights:
         wanted = "UnitNorm" if variable.path.endswith("bias") else "NonNeg"
         assert type(variable.constraint).__name__ == wanted
-
-
-@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), "half", True, None])
-def test_a_threshold_outside_0_1_is_an_error(value):
-    with pytest.raises(ValueError, match="`threshold` of FeatureWiseAttention"):
-        FeatureWiseAttention(threshold=value)
-
-
-@pytest.mark.parametrize("value", [0, -2, 1.5, "wide", True])
-def test_a_reduction_below_one_is_an_error(value):
-    with pytest.raises(ValueError, match="`reduction` of FeatureWiseAttention"):
-        FeatureWiseAttention(reduction=value)

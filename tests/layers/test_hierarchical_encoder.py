@@ -190,8 +190,8 @@ class TestEachSentenceAlone:
         # Ids are masked here as well: a word the less.
         mask = MASK.copy()
         mask[1, 2, 0] = False
-        found = compiled(layer)(ops.convert_to_tensor(inputs), ops.convert_to_tensor(mask))
-        values = numpy(found)
+        output = compiled(layer)(ops.convert_to_tensor(inputs), ops.convert_to_tensor(mask))
+        values = numpy(output)
         np.testing.assert_array_equal(values[~SENTENCES], 0)
         np.testing.assert_allclose(values, numpy(layer(inputs, mask=mask)), atol=1e-5)
         assert np.abs(values - numpy(layer(inputs, mask=MASK)))[1, 2].max() > 1e-3
@@ -210,11 +210,11 @@ class TestEachSentenceAlone:
         if mask is not None:
             flat = MASK.reshape(9, 4)
             mask = {"sentences_0": flat[narrow][:, :3], "sentences_1": flat[wide]}
-        found = numpy(jitted(lambda x: layer(x, mask=mask))(packed))
+        output = numpy(jitted(lambda x: layer(x, mask=mask))(packed))
         padded_mask = None if mask is None else MASK
         padded = numpy(jitted(lambda x: layer(x, mask=padded_mask))(inputs))
-        np.testing.assert_allclose(found, padded, atol=1e-5)
-        np.testing.assert_array_equal(found[~SENTENCES], 0)
+        np.testing.assert_allclose(output, padded, atol=1e-5)
+        np.testing.assert_array_equal(output[~SENTENCES], 0)
         np.testing.assert_array_equal(numpy(layer.compute_mask(packed, mask)), SENTENCES)
 
 
@@ -230,8 +230,8 @@ def test_what_padding_holds_changes_nothing(name, garbage):
     def slopes(t):
         return gradients(layer, t, jitted(lambda t: ops.sum(layer(t, mask=mask))))
 
-    for clean, found in zip(slopes(x), slopes(dirty), strict=True):
-        for value, target in zip(keras.tree.flatten(found), keras.tree.flatten(clean), strict=True):
+    for clean, other in zip(slopes(x), slopes(dirty), strict=True):
+        for value, target in zip(keras.tree.flatten(other), keras.tree.flatten(clean), strict=True):
             np.testing.assert_array_equal(value, target)
 
 
@@ -243,18 +243,18 @@ def test_nothing_but_padding_gives_zeros_and_no_gradients(name):
     np.testing.assert_array_equal(numpy(layer(inputs, mask=mask)), np.zeros((3, 3, 2)))
     if mask is None:
         loss = lambda _: ops.sum(layer(inputs))  # noqa: E731
-        found = gradients(layer, np.zeros(1, "float32"), loss)
+        slopes = gradients(layer, np.zeros(1, "float32"), loss)
     else:
-        found = gradients(layer, inputs, lambda x: ops.sum(layer(x, mask=mask)))
-    for gradient in (found[0], *found[1].values()):
+        slopes = gradients(layer, inputs, lambda x: ops.sum(layer(x, mask=mask)))
+    for gradient in (slopes[0], *slopes[1].values()):
         np.testing.assert_array_equal(gradient, 0)
 
 
 def test_features_without_a_mask_are_all_words():
     layer, x, _ = made("pooling")
-    found = layer(x)
-    assert getattr(found, "_keras_mask", None) is None
-    np.testing.assert_allclose(numpy(found), numpy(layer(x, mask=np.ones_like(MASK))), atol=1e-6)
+    output = layer(x)
+    assert getattr(output, "_keras_mask", None) is None
+    np.testing.assert_allclose(numpy(output), numpy(layer(x, mask=np.ones_like(MASK))), atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["mean of ids", "characters"])
@@ -263,11 +263,11 @@ def test_a_mask_takes_words_away_from_ids(name):
     layer, ids, _ = made(name)
     keep = MASK.copy()
     keep[1, 2, 0] = keep[0, 1] = False
-    found = layer(ids, mask=keep)
+    output = layer(ids, mask=keep)
     fewer = ids * keep.reshape(*keep.shape, *[1] * (ids.ndim - 3))
-    np.testing.assert_array_equal(numpy(found), numpy(layer(fewer)))
-    np.testing.assert_array_equal(numpy(found._keras_mask), keep.any(axis=2))
-    assert np.abs(numpy(found) - numpy(layer(ids)))[1, 2].max() > 1e-3
+    np.testing.assert_array_equal(numpy(output), numpy(layer(fewer)))
+    np.testing.assert_array_equal(numpy(output._keras_mask), keep.any(axis=2))
+    assert np.abs(numpy(output) - numpy(layer(ids)))[1, 2].max() > 1e-3
 
 
 def test_ids_of_any_dtype_and_masks_of_any_kind_mean_the_same():
@@ -304,8 +304,8 @@ def test_more_than_ten_groups_are_read_in_the_order_of_their_numbers():
     layer, _, _ = made("mean of ids")
     packed = {f"sentences_{n}": np.array([[n + 1]]) for n in range(12)}
     numbers = np.arange(1, 13)
-    found = numpy(layer({**packed, "documents": numbers.reshape(2, 6)}))
-    np.testing.assert_array_equal(found, numpy(layer(numbers.reshape(2, 6, 1))))
+    output = numpy(layer({**packed, "documents": numbers.reshape(2, 6)}))
+    np.testing.assert_array_equal(output, numpy(layer(numbers.reshape(2, 6, 1))))
 
 
 @pytest.mark.parametrize("packed", [1, 2])
@@ -317,9 +317,9 @@ def test_it_reads_what_document_batches_serve(packed):
         batches = text.DocumentBatches(
             documents, batch_size=3, num_buckets=1, packed=groups, shuffle=False
         )
-        found = layer(batches[0])
-        served[groups] = numpy(found)
-        np.testing.assert_array_equal(numpy(found._keras_mask), np.any(served[groups], axis=2))
+        output = layer(batches[0])
+        served[groups] = numpy(output)
+        np.testing.assert_array_equal(numpy(output._keras_mask), np.any(served[groups], axis=2))
     assert served[0].shape == (3, 3, 2) and not served[0][2].any()
     np.testing.assert_allclose(served[packed], served[0], atol=1e-6)
 
@@ -329,13 +329,13 @@ def test_packed_sentences_without_a_word_are_zero_whatever_the_other_groups_say(
     layer, x, mask = made("mean")
     rows, kept = x.reshape(9, 4, 3), MASK.reshape(9, 4)
     packed = {"sentences_0": rows[:2], "sentences_1": rows[2:], "documents": np.array([[1, 3, 6]])}
-    found = layer(packed, mask={"sentences_0": kept[:2] * 1, "sentences_1": kept[2:]})
-    np.testing.assert_array_equal(numpy(found._keras_mask), [[True, False, True]])
-    np.testing.assert_array_equal(numpy(found)[0, 1], 0)
+    output = layer(packed, mask={"sentences_0": kept[:2] * 1, "sentences_1": kept[2:]})
+    np.testing.assert_array_equal(numpy(output._keras_mask), [[True, False, True]])
+    np.testing.assert_array_equal(numpy(output)[0, 1], 0)
     some = layers.HierarchicalEncoder(pooling())
-    found = some(packed, mask={"sentences_1": kept[2:]})
-    np.testing.assert_array_equal(numpy(found._keras_mask), [[True, False, True]])
-    np.testing.assert_array_equal(numpy(found)[0, 1], 0)
+    output = some(packed, mask={"sentences_1": kept[2:]})
+    np.testing.assert_array_equal(numpy(output._keras_mask), [[True, False, True]])
+    np.testing.assert_array_equal(numpy(output)[0, 1], 0)
 
 
 def document_model(encoder, unknown=True):
@@ -368,12 +368,12 @@ def test_the_mask_comes_from_the_layers_before():
     embedding = keras.layers.Embedding(10, 3, mask_zero=True)
     layer, _, _ = made("mean")
     embedded = embedding(IDS)
-    found = layer(embedded)
-    np.testing.assert_array_equal(numpy(found), numpy(layer(numpy(embedded), mask=MASK)))
-    np.testing.assert_array_equal(numpy(found._keras_mask), SENTENCES)
+    output = layer(embedded)
+    np.testing.assert_array_equal(numpy(output), numpy(layer(numpy(embedded), mask=MASK)))
+    np.testing.assert_array_equal(numpy(output._keras_mask), SENTENCES)
     packed = {"sentences_0": embedding(IDS.reshape(9, 4)), "documents": np.array([[1, 3, 0, 6]])}
-    found = layer(packed)
-    np.testing.assert_array_equal(numpy(found._keras_mask), [[True, False, False, True]])
+    output = layer(packed)
+    np.testing.assert_array_equal(numpy(output._keras_mask), [[True, False, False, True]])
 
 
 def test_empty_sentences_do_not_spoil_a_compiled_training_step():
@@ -386,9 +386,9 @@ def test_empty_sentences_do_not_spoil_a_compiled_training_step():
         model.train_on_batch(IDS, np.ones((3, 2)))
         after.append(model.get_weights())
     assert len(before) == 2
-    for start, found, target in zip(before, *after, strict=True):
-        assert np.abs(found - start).max() > 1e-4
-        np.testing.assert_allclose(found, target, atol=1e-6)
+    for start, weight, target in zip(before, *after, strict=True):
+        assert np.abs(weight - start).max() > 1e-4
+        np.testing.assert_allclose(weight, target, atol=1e-6)
     # No document holds the word 10; the word that stands in for none has gained nothing by it.
     np.testing.assert_array_equal(after[0][0][10:], before[0][10:])
 
@@ -411,10 +411,10 @@ def test_an_encoder_may_return_several_outputs(kind):
     vectors, weights = layers.AttentionPooling(2)(x, return_attention_scores=True)
     several = {"vectors": vectors, "weights": weights} if kind is dict else (vectors, weights)
     layer = layers.HierarchicalEncoder(keras.Model(x, several))
-    found = layer(FEATURES, mask=MASK)
-    assert isinstance(found, kind)
+    outputs = layer(FEATURES, mask=MASK)
+    assert isinstance(outputs, kind)
     names = ("vectors", "weights") if kind is dict else (0, 1)
-    vectors, weights = (numpy(found[name]) for name in names)
+    vectors, weights = (numpy(outputs[name]) for name in names)
     assert vectors.shape == (3, 3, 3) and weights.shape == (3, 3, 4)
     np.testing.assert_array_equal(weights[~MASK], 0)
     np.testing.assert_allclose(weights.sum(axis=2), SENTENCES, atol=1e-6)
@@ -464,11 +464,11 @@ def test_half_precision():
     half = layers.HierarchicalEncoder(encoder, dtype="mixed_float16")
     half.build(x.shape)
     half.set_weights(single.get_weights())
-    found = half(np.where(mask[..., None], x, 1e30).astype("float32"), mask=mask)
-    assert keras.backend.standardize_dtype(found.dtype) == "float16"
+    output = half(np.where(mask[..., None], x, 1e30).astype("float32"), mask=mask)
+    assert keras.backend.standardize_dtype(output.dtype) == "float16"
     symbolic = half(keras.Input((None, None, 3)))
     assert symbolic.dtype == "float16"
-    np.testing.assert_allclose(numpy(found), numpy(single(x, mask=mask)), atol=1e-2)
+    np.testing.assert_allclose(numpy(output), numpy(single(x, mask=mask)), atol=1e-2)
 
     ids = keras.Input((None,))
     table = keras.layers.Embedding(5000, 2, mask_zero=True, dtype="mixed_float16")
@@ -482,8 +482,8 @@ def test_half_precision():
 def test_symbolic_shapes():
     layer, _, _ = made("hcan")
     for known in ((None, None), (3, None), (None, 4), (3, 4)):
-        found = layer(keras.Input(known, dtype="int32"))
-        assert found.shape == (None, known[0], 4) and found.dtype == "float32"
+        symbolic = layer(keras.Input(known, dtype="int32"))
+        assert symbolic.shape == (None, known[0], 4) and symbolic.dtype == "float32"
     assert layer.compute_output_shape((2, 3, 4)) == (2, 3, 4)
     packed = {
         "sentences_0": keras.Input((4,), dtype="int32"),

@@ -106,10 +106,6 @@ class TestMeanContext(LAMAEquations, AttentionContract):
         ]
         np.testing.assert_allclose([float(numpy(v)) for v in layer.losses], targets, rtol=1e-5)
 
-    def test_an_unknown_context_is_an_error(self):
-        with pytest.raises(ValueError, match="'mean', 'learned'"):
-            LowRankAttentionPooling(2, context="max")
-
 
 class TestRankTwo(LAMAEquations):
     options = {"rank": 2}

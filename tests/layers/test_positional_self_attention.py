@@ -258,12 +258,6 @@ def test_positions_that_allow_nothing_are_an_error():
         PositionalSelfAttention(4, positions=("later", "earlier"))
 
 
-@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "5", True])
-def test_a_scale_that_is_no_number_above_zero_is_an_error(value):
-    with pytest.raises(ValueError, match="`scale` of PositionalSelfAttention"):
-        PositionalSelfAttention(4, scale=value)
-
-
 @pytest.mark.parametrize(("old", "new"), [("backward", "earlier"), ("forward", "later")])
 def test_the_papers_words_are_taken_with_a_warning(old, new, tmp_path):
     x, mask = batch()

@@ -195,7 +195,6 @@ def test_dense_mode_needs_the_length_that_it_was_built_for():
         {"threshold": 7, "order": ("token",)},
         {"mode": "conv", "order": ("feature",)},
         {"hidden_dim": -3, "order": ("feature",)},
-        {"reduction": 0},
     ],
 )
 def test_an_invalid_argument_is_an_error_whatever_the_order(options):

@@ -206,9 +206,3 @@ def test_dense_mode_takes_no_other_length():
         layer(batch(time=7)[0])
     with pytest.raises(ValueError, match=message):
         layer(keras.Input((7, DIM)))
-
-
-@pytest.mark.parametrize("value", ["conv", None, 1])
-def test_an_unknown_mode_is_an_error(value):
-    with pytest.raises(ValueError, match="`mode` of TokenWiseAttention.*'dense', 'pointwise'"):
-        TokenWiseAttention(mode=value)

@@ -92,8 +92,8 @@ def test_padding_holds_nothing(row):
     clean = features()
     for garbage in (99, np.nan):
         dirty = np.where(clean["padding_mask"][..., None], clean["features"], np.float16(garbage))
-        found = model.predict_on_batch({**clean, "features": dirty})
-        np.testing.assert_allclose(found, model.predict_on_batch(clean), atol=1e-6)
+        scores = model.predict_on_batch({**clean, "features": dirty})
+        np.testing.assert_allclose(scores, model.predict_on_batch(clean), atol=1e-6)
 
 
 def test_a_frozen_backbone_stays_and_runs_without_dropout(tmp_path):
@@ -129,10 +129,10 @@ def test_features_computed_beforehand_are_the_frozen_backbone(row):
     behind = ROWS[row](DIM)
     behind.set_weights([w for w in whole.get_weights()][len(backbone.weights) :])
     states = numpy(backbone(batch(), training=False)["sequence_output"])
-    found = behind.predict_on_batch(
+    scores = behind.predict_on_batch(
         {"features": states, "padding_mask": batch()["padding_mask"].astype(bool)}
     )
-    np.testing.assert_allclose(found, whole.predict_on_batch(batch()), atol=1e-6)
+    np.testing.assert_allclose(scores, whole.predict_on_batch(batch()), atol=1e-6)
 
 
 def test_a_frozen_backbone_of_kerashub_stays_frozen(tmp_path):
@@ -156,8 +156,8 @@ def test_a_frozen_backbone_of_kerashub_stays_frozen(tmp_path):
     loaded.compile(keras.optimizers.SGD(1.0), "sparse_categorical_crossentropy")
     before = [numpy(w).copy() for w in backbone.weights]
     loaded.train_on_batch(inputs, np.array([0, 1, 2]))
-    for found, value in zip(loaded.get_layer("frozen").weights, before, strict=True):
-        np.testing.assert_array_equal(numpy(found), value)
+    for weight, value in zip(loaded.get_layer("frozen").weights, before, strict=True):
+        np.testing.assert_array_equal(numpy(weight), value)
 
 
 def test_the_first_token_is_the_first_that_is_kept():
@@ -166,8 +166,8 @@ def test_the_first_token_is_the_first_that_is_kept():
     left = {name: np.roll(value, 2, axis=1) for name, value in x.items()}
     left["features"][~left["padding_mask"]] = 7
     assert not left["padding_mask"][1, 0]
-    found = model.predict_on_batch({name: value[1:] for name, value in left.items()})
-    np.testing.assert_allclose(found, model.predict_on_batch(x)[1:], atol=1e-6)
+    scores = model.predict_on_batch({name: value[1:] for name, value in left.items()})
+    np.testing.assert_allclose(scores, model.predict_on_batch(x)[1:], atol=1e-6)
 
 
 def test_sequential_backbones_and_those_of_floats():
@@ -175,8 +175,8 @@ def test_sequential_backbones_and_those_of_floats():
     ids = keras.Sequential([keras.Input((None,), dtype="int32"), table])
     model = models.AttentionBiLSTM(None, 3, backbone=ids, lstm_units=4)
     short, long = batch()["token_ids"], batch(TIME + 3)["token_ids"]
-    found = model.predict_on_batch(long)
-    np.testing.assert_allclose(found, model.predict_on_batch(short), atol=1e-6)
+    scores = model.predict_on_batch(long)
+    np.testing.assert_allclose(scores, model.predict_on_batch(short), atol=1e-6)
     # Without a mask, and with one of Keras's.
     plain_floats = keras.Sequential([keras.Input((TIME, DIM)), keras.layers.Dense(5, name="first")])
     assert models.SAM(plain_floats, 3, lstm_units=4).output_shape == (None, 3)
@@ -188,8 +188,8 @@ def test_sequential_backbones_and_those_of_floats():
         models.AttentionBiLSTM(None, 3, backbone=masked, lstm_units=4),
         models.BackboneClassifier(masked, 3, pooling="mean", trainable_backbone=False),
     ):
-        found = model.predict_on_batch(longer)[:2]
-        np.testing.assert_allclose(found, model.predict_on_batch(x)[:2], atol=1e-6)
+        scores = model.predict_on_batch(longer)[:2]
+        np.testing.assert_allclose(scores, model.predict_on_batch(x)[:2], atol=1e-6)
 
 
 def test_a_backbone_must_tell_padding_from_tokens():
@@ -377,14 +377,9 @@ def test_an_additive_mask_is_refused(backbone):
 def test_unknown_options_are_errors():
     with pytest.raises(ValueError, match="`pooling` of BackboneClassifier.*'sum'"):
         models.BackboneClassifier(DIM, 3, pooling="sum")
-    with pytest.raises(ValueError, match="`merge_mode` of AttentionBiLSTM.*'mul'"):
-        models.AttentionBiLSTM(20, 3, merge_mode="mul")
     for encoder in (None, "bert", [layers.BidirectionalGRU(3), "bert"]):
         with pytest.raises(ValueError, match="`encoder` of BackboneClassifier.*a list of them"):
             models.BackboneClassifier(DIM, 3, encoder=encoder)
-    for order in (("head",), None, "feature"):
-        with pytest.raises(ValueError, match="`order` of SAM"):
-            models.SAM(DIM, 3, order=order)
     for pooling in (
         layers.FeatureWiseAttention(),
         layers.GeneralizedPooling(2, 4, flatten=False),

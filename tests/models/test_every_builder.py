@@ -26,11 +26,11 @@ def test_what_the_embeddings_hold_for_padding_is_not_seen(name):
     for table in tables:
         table.assign(np.vstack([np.full((1, table.shape[1]), np.nan), numpy(table)[1:]]))
     np.testing.assert_allclose(numpy(model(case.fed)), target, atol=1e-6)
-    _, found = gradients(
+    _, slopes = gradients(
         model, np.ones(1, "float32"), lambda one: keras.ops.sum(model(case.fed) * one)
     )
-    assert tables and found
-    for path, gradient in found.items():
+    assert tables and slopes
+    for path, gradient in slopes.items():
         assert np.isfinite(numpy(gradient)).all(), path
 
 

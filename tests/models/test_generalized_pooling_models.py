@@ -50,8 +50,8 @@ class TestPair:
         assert np.isfinite(model.train_on_batch(pair_ids(), np.array([0, 1, 2])))
         model.save(tmp_path / "model.keras")
         loaded = keras.models.load_model(tmp_path / "model.keras")
-        found = predict(loaded, pair_ids())
-        np.testing.assert_allclose(found, predict(model, pair_ids()), atol=1e-6)
+        scores = predict(loaded, pair_ids())
+        np.testing.assert_allclose(scores, predict(model, pair_ids()), atol=1e-6)
 
     def test_padding_changes_nothing(self):
         model = models.GeneralizedPoolingPair(VOCABULARY, **SMALL)
@@ -88,8 +88,8 @@ class TestPair:
         target = numpy(ops.score_distribution(scores, 5))
         losses = [model.train_on_batch(pair_ids(), target) for _ in range(3)]
         assert np.isfinite(losses).all()
-        found = numpy(ops.expected_score(model(pair_ids())))
-        assert found.shape == (3,) and (found >= 1).all() and (found <= 5).all()
+        grades = numpy(ops.expected_score(model(pair_ids())))
+        assert grades.shape == (3,) and (grades >= 1).all() and (grades <= 5).all()
 
     def test_options_without_use_are_errors(self):
         for option in (

@@ -87,8 +87,8 @@ def test_a_padded_batch_is_each_document_alone(name):
     together = numpy(model(padded(DOCUMENTS)))
     wider = numpy(model(padded(DOCUMENTS, sentences=5, words=6)))
     np.testing.assert_allclose(wider, together, atol=1e-5)
-    for document, found in zip(DOCUMENTS, together, strict=True):
-        np.testing.assert_allclose(numpy(model(padded([document])))[0], found, atol=1e-5)
+    for document, scores in zip(DOCUMENTS, together, strict=True):
+        np.testing.assert_allclose(numpy(model(padded([document])))[0], scores, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", BUILDERS)
@@ -98,11 +98,11 @@ def test_packed_batches_have_the_same_weights_and_predictions(name, packed, tmp_
     assert [v.path for v in other.weights] == [v.path for v in model.weights]
     other.set_weights(model.get_weights())
     batches = text.DocumentBatches(DOCUMENTS, packed=packed, num_buckets=1, shuffle=False)
-    found = batches.restore(other.predict(batches, verbose=0))
-    np.testing.assert_allclose(found, model.predict(padded(DOCUMENTS), verbose=0), atol=1e-5)
+    scores = batches.restore(other.predict(batches, verbose=0))
+    np.testing.assert_allclose(scores, model.predict(padded(DOCUMENTS), verbose=0), atol=1e-5)
     other.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
-    np.testing.assert_allclose(loaded.predict_on_batch(batches[0]), found, atol=1e-6)
+    np.testing.assert_allclose(loaded.predict_on_batch(batches[0]), scores, atol=1e-6)
 
 
 def test_a_packed_model_learns():
@@ -163,9 +163,9 @@ def test_embeddings_are_set_in_the_sentences():
             model = models.HAN(VOCABULARY, 3, **options)
         else:
             model = build(**options)
-        (found,) = [v for v in model.weights if v.path.endswith("embedding/embeddings")]
-        np.testing.assert_array_equal(numpy(found), matrix)
-        assert not found.trainable
+        (embeddings,) = [v for v in model.weights if v.path.endswith("embedding/embeddings")]
+        np.testing.assert_array_equal(numpy(embeddings), matrix)
+        assert not embeddings.trainable
 
 
 def test_longer_documents_than_positions_are_errors():
@@ -209,7 +209,7 @@ def test_the_paths_of_the_layers():
 @pytest.mark.parametrize("name", BUILDERS)
 def test_training_steps_do_not_add_up(name):
     """Three steps on one batch at rate 0 and one at rate 1 make what the last one makes alone."""
-    found = []
+    trained = []
     for idle in (0, 3):
         keras.utils.set_random_seed(0)
         model = BUILDERS[name](**({"dropout": 0.0} if name == "HCAN" else {}))
@@ -218,6 +218,6 @@ def test_training_steps_do_not_add_up(name):
             model.train_on_batch(padded(DOCUMENTS), np.array([0, 1, 2]))
         model.optimizer.learning_rate = 1.0
         model.train_on_batch(padded(DOCUMENTS), np.array([0, 1, 2]))
-        found.append([numpy(v) for v in model.trainable_variables])
-    for alone, behind in zip(*found, strict=True):
+        trained.append([numpy(v) for v in model.trainable_variables])
+    for alone, behind in zip(*trained, strict=True):
         np.testing.assert_allclose(behind, alone, atol=1e-5)

@@ -40,35 +40,35 @@ def reference(score, num_scores):
     ],
 )
 def test_by_hand(score, row):
-    found = numpy(score_distribution(score, 5))
-    assert found.dtype == np.float32 and found.shape == (5,)
-    np.testing.assert_allclose(found, row, atol=1e-6)
-    np.testing.assert_array_equal(found == 0, np.array(row) == 0)
-    assert float(expected_score(found)) == pytest.approx(score, abs=1e-6)
+    grades = numpy(score_distribution(score, 5))
+    assert grades.dtype == np.float32 and grades.shape == (5,)
+    np.testing.assert_allclose(grades, row, atol=1e-6)
+    np.testing.assert_array_equal(grades == 0, np.array(row) == 0)
+    assert float(expected_score(grades)) == pytest.approx(score, abs=1e-6)
 
 
 @pytest.mark.parametrize("num_scores", [2, 5, 7])
 def test_equation_and_round_trip(num_scores):
     scores = np.linspace(1, num_scores, 41).astype("float32")
-    found = numpy(score_distribution(scores, num_scores))
-    np.testing.assert_allclose(found, [reference(y, num_scores) for y in scores], atol=1e-6)
-    np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-6)
-    np.testing.assert_allclose(numpy(expected_score(found)), scores, rtol=1e-6)
+    grades = numpy(score_distribution(scores, num_scores))
+    np.testing.assert_allclose(grades, [reference(y, num_scores) for y in scores], atol=1e-6)
+    np.testing.assert_allclose(grades.sum(axis=-1), 1, atol=1e-6)
+    np.testing.assert_allclose(numpy(expected_score(grades)), scores, rtol=1e-6)
 
 
 def test_any_shape_and_whole_numbers():
     scores = np.array([[1, 2, 3], [3, 1, 2]])
-    found = numpy(score_distribution(scores, 3))
-    np.testing.assert_array_equal(found, np.eye(3)[scores - 1])
-    np.testing.assert_array_equal(numpy(expected_score(found)), scores)
+    grades = numpy(score_distribution(scores, 3))
+    np.testing.assert_array_equal(grades, np.eye(3)[scores - 1])
+    np.testing.assert_array_equal(numpy(expected_score(grades)), scores)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_comes_out_in_float32(dtype):
     scores = keras.ops.cast([1.5, 4.25], dtype)
-    found = score_distribution(scores, 5)
-    assert keras.backend.standardize_dtype(found.dtype) == "float32"
-    back = expected_score(keras.ops.cast(found, dtype))
+    grades = score_distribution(scores, 5)
+    assert keras.backend.standardize_dtype(grades.dtype) == "float32"
+    back = expected_score(keras.ops.cast(grades, dtype))
     assert keras.backend.standardize_dtype(back.dtype) == "float32"
     np.testing.assert_array_equal(numpy(back), [1.5, 4.25])
 
@@ -78,14 +78,14 @@ def test_gradients_are_finite_on_the_grades_too():
     weights = keras.ops.convert_to_tensor([1.0, 2.0, 4.0, 8.0, 16.0])
     layer = Distribute()
     layer.build(scores.shape)
-    found, _ = gradients(layer, scores, lambda y: keras.ops.sum(layer(y) * weights))
-    assert np.isfinite(found).all()
-    assert found[2] == 2  # from grade 2 to grade 3: 4 - 2
+    slopes, _ = gradients(layer, scores, lambda y: keras.ops.sum(layer(y) * weights))
+    assert np.isfinite(slopes).all()
+    assert slopes[2] == 2  # from grade 2 to grade 3: 4 - 2
     probabilities = np.array([[0.5, 0.5, 0.0]], "float32")
     layer = Expect()
     layer.build(probabilities.shape)
-    found, _ = gradients(layer, probabilities, lambda p: keras.ops.sum(layer(p)))
-    np.testing.assert_array_equal(found, [[1, 2, 3]])
+    slopes, _ = gradients(layer, probabilities, lambda p: keras.ops.sum(layer(p)))
+    np.testing.assert_array_equal(slopes, [[1, 2, 3]])
 
 
 def test_compiled():
@@ -102,8 +102,8 @@ def test_symbolic():
     scores = expected_score(rows)
     assert scores.shape == (None,)
     model = keras.Model(inputs, [rows, scores])
-    found, back = model(np.array([3.25], "float32"))
-    np.testing.assert_array_equal(numpy(found), [[0, 0, 0.75, 0.25]])
+    grades, back = model(np.array([3.25], "float32"))
+    np.testing.assert_array_equal(numpy(grades), [[0, 0, 0.75, 0.25]])
     np.testing.assert_array_equal(numpy(back), [3.25])
 
 

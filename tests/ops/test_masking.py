@@ -36,8 +36,8 @@ class TestMaskedSoftmax:
         rng = np.random.default_rng(seed)
         logits = rng.normal(size=(rows, time)).astype("float32") * 5
         mask = rng.random((rows, time)) < 0.5
-        found = numpy(ops.masked_softmax(logits, mask))
-        for row, kept, weights in zip(logits.astype("float64"), mask, found, strict=True):
+        every = numpy(ops.masked_softmax(logits, mask))
+        for row, kept, weights in zip(logits.astype("float64"), mask, every, strict=True):
             target = np.zeros(time)
             if kept.any():
                 exps = np.exp(row[kept] - row[kept].max())
@@ -48,10 +48,10 @@ class TestMaskedSoftmax:
     @pytest.mark.parametrize("axis", [0, 1, -1])
     def test_without_a_mask_and_along_any_axis(self, axis):
         logits = np.random.default_rng(0).normal(size=(3, 4)).astype("float32")
-        found = numpy(ops.masked_softmax(logits, axis=axis))
-        np.testing.assert_allclose(found, numpy(keras.ops.softmax(logits, axis=axis)), atol=1e-6)
+        weights = numpy(ops.masked_softmax(logits, axis=axis))
+        np.testing.assert_allclose(weights, numpy(keras.ops.softmax(logits, axis=axis)), atol=1e-6)
         masked = numpy(ops.masked_softmax(logits, np.ones((3, 4), bool), axis=axis))
-        np.testing.assert_allclose(masked, found, atol=1e-6)
+        np.testing.assert_allclose(masked, weights, atol=1e-6)
 
     def test_masked_logits_may_hold_anything(self):
         mask = np.array([[True, True, False, False]])
@@ -59,8 +59,8 @@ class TestMaskedSoftmax:
         for garbage in (np.nan, np.inf, -np.inf, 1e38):
             logits = np.array([[1.0, 2.0, garbage, garbage]], "float32")
             np.testing.assert_array_equal(numpy(ops.masked_softmax(logits, mask)), target)
-            found = gradient(lambda t: ops.masked_softmax(t, mask)[:, 0], logits)
-            assert np.isfinite(found).all() and (found[~mask] == 0).all()
+            slopes = gradient(lambda t: ops.masked_softmax(t, mask)[:, 0], logits)
+            assert np.isfinite(slopes).all() and (slopes[~mask] == 0).all()
 
     @pytest.mark.parametrize("mask", [None, np.ones((1, 3), bool)])
     def test_logits_at_the_edge_of_the_range(self, mask):
@@ -69,9 +69,9 @@ class TestMaskedSoftmax:
 
     def test_half_precision_becomes_float32(self):
         logits = np.array([[-4e4, -4e4 - 64]], "float16")
-        found = ops.masked_softmax(logits, np.array([[True, True]]))
-        assert keras.backend.standardize_dtype(found.dtype) == "float32"
-        np.testing.assert_allclose(numpy(found), [[1, 0]], atol=1e-6)
+        weights = ops.masked_softmax(logits, np.array([[True, True]]))
+        assert keras.backend.standardize_dtype(weights.dtype) == "float32"
+        np.testing.assert_allclose(numpy(weights), [[1, 0]], atol=1e-6)
 
     def test_one_kept_step_has_weight_one_and_no_gradient(self):
         """The guard against an empty sum must not touch a sum of exactly 1."""
@@ -106,8 +106,8 @@ class TestReductions:
             (ops.masked_mean, np.mean),
             (ops.masked_max, np.max),
         ):
-            found = numpy(function(dirty, mask))
-            for row, kept, value in zip(x, mask, found, strict=True):
+            values = numpy(function(dirty, mask))
+            for row, kept, value in zip(x, mask, values, strict=True):
                 target = reference(row[kept], axis=0) if kept.any() else np.zeros(row.shape[1])
                 np.testing.assert_allclose(value, target, atol=1e-5)
 
@@ -123,8 +123,8 @@ class TestReductions:
     )
     def test_padding_is_below_the_lowest_maximum(self, dtype, low):
         x = keras.ops.cast(np.array([[[low], [0.0]]]), dtype)
-        found = keras.ops.cast(ops.masked_max(x, np.array([[True, False]])), "float32")
-        np.testing.assert_allclose(numpy(found), [[low]], rtol=0.01)
+        highest = keras.ops.cast(ops.masked_max(x, np.array([[True, False]])), "float32")
+        np.testing.assert_allclose(numpy(highest), [[low]], rtol=0.01)
 
     @pytest.mark.parametrize("function", [ops.masked_sum, ops.masked_mean, ops.masked_max])
     def test_a_batch_without_rows(self, function):
@@ -136,15 +136,15 @@ class TestReductions:
     def test_gradients_at_padding_are_zero(self, function):
         x, mask = batch()
         dirty = np.where(mask[..., None], x, np.nan).astype("float32")
-        found = gradient(lambda t: function(t, mask), dirty)
-        assert np.isfinite(found).all()
-        np.testing.assert_array_equal(found[~mask], 0)
+        slopes = gradient(lambda t: function(t, mask), dirty)
+        assert np.isfinite(slopes).all()
+        np.testing.assert_array_equal(slopes[~mask], 0)
 
     def test_zero_masked_rows(self):
         mask = np.array([[True, False], [False, False]])
-        found = numpy(ops.zero_masked_rows(np.full((2, 3), np.nan, "float32"), mask))
-        assert np.isnan(found[0]).all()
-        np.testing.assert_array_equal(found[1], 0)
+        rows = numpy(ops.zero_masked_rows(np.full((2, 3), np.nan, "float32"), mask))
+        assert np.isnan(rows[0]).all()
+        np.testing.assert_array_equal(rows[1], 0)
 
 
 class TestMasks:
@@ -156,9 +156,9 @@ class TestMasks:
     def test_lists_and_numbers_become_booleans(self):
         x = np.zeros((1, 3, 2), "float32")
         for mask in ([[1, 0, 1]], np.array([[1.0, 0.0, 1.0]]), np.array([[True, False, True]])):
-            found = numpy(ops.as_bool_mask(mask, x))
-            assert found.dtype == bool
-            np.testing.assert_array_equal(found, [[True, False, True]])
+            booleans = numpy(ops.as_bool_mask(mask, x))
+            assert booleans.dtype == bool
+            np.testing.assert_array_equal(booleans, [[True, False, True]])
         assert ops.as_bool_mask(None, x) is None
 
     def test_strings_are_refused(self):

@@ -92,9 +92,9 @@ SUMS = [
 
 @pytest.mark.parametrize(("function", "name", "table"), SINGLE)
 def test_masks(function, name, table):
-    found = function(5)
-    assert keras.backend.standardize_dtype(found.dtype) == "float32"
-    np.testing.assert_allclose(numpy(found), table, atol=1e-6)
+    mask = function(5)
+    assert keras.backend.standardize_dtype(mask.dtype) == "float32"
+    np.testing.assert_allclose(numpy(mask), table, atol=1e-6)
 
 
 @pytest.mark.parametrize(("function", "name", "table"), SINGLE)
@@ -110,11 +110,11 @@ def test_one_step_and_a_time_that_is_a_tensor(function, name, table):
 def test_what_sums_allow_and_cost(positions, table):
     relation = parse_positions(positions, "test")
     allowed, penalty = relation.allowed(5), relation.penalty(5, "float32")
-    found = np.zeros((5, 5)) if penalty is None else -numpy(penalty)
-    assert np.isfinite(found).all()
+    mask = np.zeros((5, 5)) if penalty is None else -numpy(penalty)
+    assert np.isfinite(mask).all()
     if allowed is not None:
-        found = np.where(numpy(allowed), found, N)
-    np.testing.assert_allclose(found, table, atol=1e-6)
+        mask = np.where(numpy(allowed), mask, N)
+    np.testing.assert_allclose(mask, table, atol=1e-6)
 
 
 @pytest.mark.parametrize(("positions", "table"), SUMS)
@@ -123,19 +123,19 @@ def test_offsets_say_the_same_as_the_table(positions, table):
     if not any(name.startswith("faraway") for name in positions):
         assert relation.offsets is None
         return
-    found = np.full((5, 5), N)
+    mask = np.full((5, 5), N)
     penalties = relation.offset_penalties or [0] * len(relation.offsets)
     for offset, cost in zip(relation.offsets, penalties, strict=True):
-        found[np.eye(5, k=offset, dtype=bool)] = -cost
-    np.testing.assert_allclose(found, table, atol=1e-6)
+        mask[np.eye(5, k=offset, dtype=bool)] = -cost
+    np.testing.assert_allclose(mask, table, atol=1e-6)
 
 
 def test_the_penalty_has_the_precision_it_is_asked_for():
     wanted = "float32" if keras.config.backend() == "jax" else "float64"  # jax has no other
-    found = parse_positions(["scaled_distance"], "test").penalty(4, wanted)
-    assert keras.backend.standardize_dtype(found.dtype) == wanted
+    penalty = parse_positions(["scaled_distance"], "test").penalty(4, wanted)
+    assert keras.backend.standardize_dtype(penalty.dtype) == wanted
     tolerance = 1e-15 if wanted == "float64" else 1e-6
-    np.testing.assert_allclose(numpy(found)[0, 3], -LOG3, atol=tolerance)
+    np.testing.assert_allclose(numpy(penalty)[0, 3], -LOG3, atol=tolerance)
 
 
 @pytest.mark.parametrize("width", [0, -1, 1.5])
@@ -172,7 +172,7 @@ def test_the_costs_of_a_window_are_those_of_the_table():
 @pytest.mark.parametrize(("old", "new"), [("backward", "earlier"), ("forward", "later")])
 def test_the_papers_names_are_deprecated(old, new):
     with pytest.warns(DeprecationWarning, match=f'"{old}" of .*ops .* "{new}"') as warned:
-        found = getattr(ops, old)(5)
+        mask = getattr(ops, old)(5)
     assert [each.filename for each in warned] == [__file__]
-    np.testing.assert_array_equal(numpy(found), numpy(getattr(ops, new)(5)))
+    np.testing.assert_array_equal(numpy(mask), numpy(getattr(ops, new)(5)))
     assert parse_positions([old], "me") == parse_positions([new], "me")

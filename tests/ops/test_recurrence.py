@@ -43,10 +43,10 @@ def test_gradients_of_the_kernel_are_those_of_the_layer(kind):
     probe = np.random.default_rng(2).normal(size=(3, 7, 5)).astype("float32")
 
     target = gradients(layer, x, lambda t: probed(layer(t), probe))
-    found = gradients(layer, x, lambda t: probed(states_of(layer, t), probe))
-    np.testing.assert_allclose(found[0], target[0], rtol=1e-4, atol=1e-5)
+    slopes = gradients(layer, x, lambda t: probed(states_of(layer, t), probe))
+    np.testing.assert_allclose(slopes[0], target[0], rtol=1e-4, atol=1e-5)
     for path, gradient in target[1].items():
-        np.testing.assert_allclose(found[1][path], gradient, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(slopes[1][path], gradient, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", ["mixed_float16", "mixed_bfloat16", *WIDE])
@@ -54,11 +54,11 @@ def test_gradients_of_the_kernel_are_those_of_the_layer(kind):
 def test_other_precisions(kind, dtype):
     layer = built(kind, 4, 5, dtype=dtype)
     x = np.random.default_rng(1).normal(size=(3, 7, 4)).astype(layer.compute_dtype)
-    found = states_of(layer, keras.ops.convert_to_tensor(x))
-    assert keras.backend.standardize_dtype(found.dtype) == layer.compute_dtype
+    all_states = states_of(layer, keras.ops.convert_to_tensor(x))
+    assert keras.backend.standardize_dtype(all_states.dtype) == layer.compute_dtype
     tolerance = 1e-12 if dtype == "float64" else 0
     np.testing.assert_allclose(
-        numpy(keras.ops.cast(found, "float64")),
+        numpy(keras.ops.cast(all_states, "float64")),
         numpy(keras.ops.cast(layer(x), "float64")),
         atol=tolerance,
     )
@@ -89,16 +89,16 @@ def test_moved_steps_and_shown_masks_give_the_same(monkeypatch):
         both = steps.read(steps.to_front(x), *layers)
         return [numpy(steps.to_places(each))[mask] for each in both]
 
-    shown = states()
+    masked = states()
     monkeypatch.setattr("keras_attnpool.ops._recurrence.masks_are_cheap", lambda: False)
-    for one, other in zip(shown, states(), strict=True):
+    for one, other in zip(masked, states(), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
 
 
 def test_no_row_gives_no_states():
     layer = built("GRU", 4, 5)
-    found = states_of(layer, keras.ops.zeros((0, 3, 4)))
-    assert tuple(found.shape) == (0, 3, 5)
+    all_states = states_of(layer, keras.ops.zeros((0, 3, 4)))
+    assert tuple(all_states.shape) == (0, 3, 5)
 
 
 @pytest.mark.skipif(

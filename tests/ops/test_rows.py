@@ -31,12 +31,12 @@ X = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0]], "float32")
 
 @pytest.mark.parametrize("keep", [[1, 0, 1, 1, 0], [0, 0], [1]])
 def test_an_eager_call_knows_them_but_on_jax(keep):
-    found = rows_at_hand(keras.ops.convert_to_tensor(np.array(keep, bool)))
+    rows_kept = rows_at_hand(keras.ops.convert_to_tensor(np.array(keep, bool)))
     if BACKEND == "jax":
-        assert found is None
+        assert rows_kept is None
     else:
-        assert isinstance(found, np.ndarray)
-        np.testing.assert_array_equal(found, np.flatnonzero(keep))
+        assert isinstance(rows_kept, np.ndarray)
+        np.testing.assert_array_equal(rows_kept, np.flatnonzero(keep))
     assert float(known(*both(X))[0, 0]) == (BACKEND != "jax")
 
 
@@ -57,15 +57,15 @@ def test_a_traced_function_does_not():
 
         traced = torch.jit.trace(known, (x, keep), check_trace=False)
         assert float(traced(x, keep)[0, 0]) == 0
-    found = Known()(keras.Input((2,)), keras.Input((2,), dtype="bool"))
-    assert found.shape == (None, 2)
+    symbolic = Known()(keras.Input((2,)), keras.Input((2,), dtype="bool"))
+    assert symbolic.shape == (None, 2)
 
 
 def test_the_gradient_is_not_asked_for_the_rows():
     """The mask may hang on what is trained."""
     layer = keras.layers.Dense(1, kernel_initializer="ones")
-    found = rows_at_hand(layer(X)[:, 0] > 0.5)
-    assert found is None or found.tolist() == [0, 2]
+    rows_kept = rows_at_hand(layer(X)[:, 0] > 0.5)
+    assert rows_kept is None or rows_kept.tolist() == [0, 2]
 
 
 @pytest.mark.parametrize("rows", [0, 1, 3])
@@ -76,5 +76,5 @@ def test_a_batch_of_any_number_of_rows(rows):
         return keras.ops.amax(keras.ops.where(keep[..., None], x, 0), axis=1)
 
     tensors = keras.ops.convert_to_tensor(x), keras.ops.convert_to_tensor(keep)
-    found = keras.ops.convert_to_numpy(of_any_rows(longest, *tensors))
-    np.testing.assert_array_equal(found, np.ones((rows, 4)))
+    longest_steps = keras.ops.convert_to_numpy(of_any_rows(longest, *tensors))
+    np.testing.assert_array_equal(longest_steps, np.ones((rows, 4)))
