@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 680, 56, 400, 16, 56
+LEFT, RIGHT, TOP, BOTTOM = 56, 340, 16, 56
 LETTERS = 13
 INK = "#010101"  # becomes the colour of the page's text; black itself is not always written
 LINE = 16  # between two names
@@ -44,9 +44,10 @@ def chart(series, across, caption, spoken, *, log_x=False, log_y=False, ticks=No
         height: Height of the axes.
     """
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": spoken}):
-        total = height + TOP + BOTTOM
-        figure = Figure(figsize=(WIDTH / 72, total / 72), dpi=72)
-        box = [LEFT / WIDTH, BOTTOM / total, (RIGHT - LEFT) / WIDTH, height / total]
+        # The names need as much as they are long, about half their height a letter.
+        width, total = RIGHT + 40 + 7 * max(map(len, series)), height + TOP + BOTTOM
+        figure = Figure(figsize=(width / 72, total / 72), dpi=72)
+        box = [LEFT / width, BOTTOM / total, (RIGHT - LEFT) / width, height / total]
         axes = figure.add_axes(box, facecolor="none")
         axes.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
         for index, points in enumerate(series.values()):
@@ -64,8 +65,10 @@ def chart(series, across, caption, spoken, *, log_x=False, log_y=False, ticks=No
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     return (
-        f'<figure class="drawn">\n<svg viewBox="0 0 {WIDTH} {total}" '
-        f'style="max-width: {WIDTH}px" role="img" aria-label="{html.escape(spoken)}">\n'
+        f'<figure class="drawn">\n<svg viewBox="0 0 {width} {total}" '
+        # Phones show it a little smaller, and what is wider than the page can be moved.
+        f'style="max-width: {width}px; min-width: {round(0.85 * width)}px" '
+        f'role="img" aria-label="{html.escape(spoken)}">\n'
         f"{_inside(buffer.getvalue())}\n</svg>\n"
         f"<figcaption>{html.escape(caption)}</figcaption>\n</figure>"
     )
@@ -73,7 +76,6 @@ def chart(series, across, caption, spoken, *, log_x=False, log_y=False, ticks=No
 
 def _set_axes(axes, across, ticks):
     """Sets limits, named values and titles."""
-    plain = FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
     points = [place for line in axes.lines for place in line.get_xydata().tolist()]
     for axis, values in (
         (axes.xaxis, [x for x, _ in points]),
@@ -87,7 +89,7 @@ def _set_axes(axes, across, ticks):
         else:
             axis.set_major_locator(MaxNLocator(6, integer=axis is axes.yaxis))
             limits = math.floor(low), max(math.ceil(high), math.floor(low) + 1)
-        axis.set_major_formatter(plain)
+        axis.set_major_formatter(FuncFormatter(_short))
         (axes.set_xlim if axis is axes.xaxis else axes.set_ylim)(*limits)
     if ticks is not None:
         low = 0 if axes.get_xscale() == "linear" else min(ticks)
@@ -95,6 +97,13 @@ def _set_axes(axes, across, ticks):
         axes.set_xticks(_apart_across(axes, ticks))
     axes.tick_params(axis="x", pad=10)
     axes.set_xlabel(across, labelpad=6)
+
+
+def _short(value, place=None):
+    """Writes a value of an axis: `0.1`, `10,000`, `100 M`."""
+    if value >= 1e6:
+        return f"{value / 1e6:g} M"
+    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
 
 
 def _apart_across(axes, ticks):
@@ -123,7 +132,7 @@ def _write_names(figure, axes, ends):
         figure.add_artist(leader)
         # A $ in a name is a dollar, and no formula.
         figure.text(
-            (RIGHT + 30) / WIDTH,
+            (RIGHT + 30) / figure.bbox.width,
             (heights[name] - 4) / figure.bbox.height,
             name,
             parse_math=False,
