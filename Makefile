@@ -125,6 +125,7 @@ lint: $(TEST_ENV)  ## style and format, and the syntax of the workflows
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m check_jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(PY) -m check_jsonschema --quiet --builtin-schema vendor.dependabot .github/dependabot.yml
 
 types: $(TEST_ENV)  ## mypy --strict
 	$(PY) -m mypy

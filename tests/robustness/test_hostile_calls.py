@@ -76,16 +76,15 @@ def test_odd_inputs_are_read_as_floats(layer, kind):
         assert np.isfinite(output).all()
 
 
+NAMED = {"no step", "no feature", "a matrix", "a dictionary"}
+
+
 @pytest.mark.parametrize("kind", BAD_INPUTS)
 def test_other_inputs_are_refused(layer, kind):
+    """Our own checks name the layer."""
     layer.build((None, None, DIM)) if kind == "other features" else None
-    with pytest.raises((ValueError, TypeError)):
-        layer(BAD_INPUTS[kind])
-
-
-@pytest.mark.parametrize("kind", ["no step", "no feature", "a matrix", "a dictionary"])
-def test_the_error_names_the_layer(layer, kind):
-    with pytest.raises(ValueError, match=layer.name):
+    expected = {"match": layer.name} if kind in NAMED else {}
+    with pytest.raises(ValueError if kind in NAMED else (ValueError, TypeError), **expected):
         layer(BAD_INPUTS[kind])
 
 

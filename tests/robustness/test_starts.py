@@ -8,7 +8,8 @@ import pytest
 from backend_functions import numpy
 from catalogue import CASES, DIM, LAYERS
 
-pytestmark = pytest.mark.every_backend
+# What a backend makes of an initializer with a seed, the contract of the layers asks of each.
+pytestmark = pytest.mark.one_backend("Keras gives paths and seeds alike under every backend")
 
 
 @pytest.mark.parametrize("name", CASES)
