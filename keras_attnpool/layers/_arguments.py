@@ -182,7 +182,9 @@ def _of_any_version(constructor: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(constructor)
     def construct(self: Any, *args: Any, **kwargs: Any) -> None:
         given, owner = (self, *args), type(self).__name__
-        replaced = {OLD_NAMES[old][0]: old for old in self._old_names}
+        # A class of the user's own may have an argument of that name.
+        old_names = [name for name in self._old_names if name not in names]
+        replaced = {OLD_NAMES[old][0]: old for old in old_names}
         late = {
             replaced.get(name, name): value
             for name, value in zip(names[sizes:], given[sizes:], strict=False)
@@ -194,7 +196,7 @@ def _of_any_version(constructor: Callable[..., None]) -> Callable[..., None]:
             )
             given, kwargs = given[:sizes], {**late, **kwargs}
         try:
-            kwargs = present_names(kwargs, self._old_names, owner)
+            kwargs = present_names(kwargs, old_names, owner)
         except Refused as refused:
             raise refused.by(owner) from None
         constructor(*given, **kwargs)

@@ -17,10 +17,6 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
 
     A functional model hands its own `training` to every layer, also to one that was called with
     another when the model was built.
-
-    Args:
-        encoder: The `keras.Model` to be called.
-        **kwargs: `name`, `dtype` of `keras.layers.Layer`.
     """
 
     def __init__(self, encoder: keras.Model, **kwargs: Any) -> None:
@@ -55,11 +51,8 @@ class CheckedMask(keras.layers.Layer):  # type: ignore[misc]
     """The boolean mask of an input of 0 and 1; refuses other values where they can be read.
 
     Not public. Keras makes an input what its `dtype` says before any layer sees it: a boolean one
-    would read an additive mask (0 keeps, -1e9 pads) the other way round.
-
-    Args:
-        source: Name of the input.
-        **kwargs: `name`, `dtype` of `keras.layers.Layer`.
+    would read an additive mask (0 keeps, -1e9 pads) the other way round. `source` is the input's
+    name.
     """
 
     _has_looked = False
@@ -155,12 +148,10 @@ def documents(
     Args:
         words: Ids, vectors and mask of a sentence's words; the mask is `None` where the vectors
             carry it, and so is then that of the sentences.
-        level: Makes one vector of vectors and mask. Its layers' names start with the last argument:
-            Keras keeps PyTorch's parameters by the paths of weights, and of two with one path the
-            optimizer would never clear the gradients of one.
+        level: Makes one vector of vectors and mask. Its layers' names start with the last argument,
+            so that no two weights have one path.
         packed: 0 for ids `(batch, sentences, words)`, or the number of arrays of sentences that
-            `text.DocumentBatches` serves: a dictionary of `"sentences_0"` `(rows, words)` ... and
-            `"documents"` `(batch, sentences)`.
+            `text.DocumentBatches` serves.
     """
     tokens, x, mask = words
     encoder = keras.Model(tokens, level(x, mask, "word_"), name="sentence_encoder")

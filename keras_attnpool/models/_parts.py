@@ -75,11 +75,7 @@ def _never_empty(mask: Tensor) -> Tensor:
 
 
 def encode(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
-    """The states that an encoder makes: one for each step, so that the mask still fits.
-
-    Raises:
-        ValueError: If it returns other steps, or no sequence.
-    """
+    """The states that an encoder makes: one for each step, so that the mask still fits."""
     states = with_mask(part, x, mask)
     shape, steps = states.shape, x.shape[1] or 37
     if isinstance(part, keras.layers.Layer) and len(shape) == 3 and not attends(part):
@@ -94,11 +90,7 @@ def encode(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def pool(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
-    """The vector that a pooling makes of the kept steps.
-
-    Raises:
-        ValueError: If it returns no vector.
-    """
+    """The vector that a pooling makes of the kept steps."""
     if isinstance(part, keras.layers.Layer) and mask is not None:
         parameters = inspect.signature(part.call).parameters
         if "mask" not in parameters and "padding_mask" not in parameters:
@@ -236,14 +228,9 @@ def made(
 ) -> Part:
     """The part that a name, a configuration or an instance stands for.
 
-    Args:
-        argument: `"encoder"` or `"pooling"`.
-        identifier: What the user gave for it.
-        name: Name of the layer, or what the names of its layers start with.
-        options: Further arguments, for what is not an instance.
-
-    Raises:
-        ValueError: If the configuration does not fit.
+    `argument` is `"encoder"` or `"pooling"`, and `identifier` what the user gave for it. The layer
+    gets the name, or the names of its layers start with it. `options` are further arguments, for
+    what is not an instance.
     """
     options = options or {}
     accepted: Collection[str]

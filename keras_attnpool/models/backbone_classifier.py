@@ -11,7 +11,7 @@ from keras_attnpool.models.text_classifier import TextClassifier
 from keras_attnpool.types import ActivationLike, LayerLike
 
 
-@builder(pooling=POOLING, encoder=ENCODER)
+@builder(like=TextClassifier, pooling=POOLING, encoder=ENCODER)
 def BackboneClassifier(
     backbone: keras.Model | int,
     num_classes: int,
@@ -37,8 +37,6 @@ def BackboneClassifier(
             and pooling, or several in order. The mask goes to those whose call takes one; the
             others see what stands at padded steps.
         sequence_length: Steps of every text; needed by layers that must know it.
-        dropout: Share of the hidden layer (of the pooled vector when there is none) dropped in
-            training.
 
     Example:
 

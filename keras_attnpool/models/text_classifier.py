@@ -49,13 +49,8 @@ def TextClassifier(
     `"positions"` its `AddPositionEmbedding`; `"positional"` has MPSAN's self-attentions with their
     fusion; `"directional"` and `"block"` have the self-attentions of DiSAN and Bi-BloSAN.
 
-    Poolings: `"mean"`, `"max"`, `"last"`, `"first"`, `"statistics"`, `"generalized_mean"`;
-    `"attention"` and `"gated_attention"` are `AttentionPooling`, `"learned_query"`
-    `LearnedQueryPooling`, `"attentive_statistics"` `AttentiveStatisticsPooling`, `"self_attention"`
-    `StructuredSelfAttentionPooling`, `"lama"` `LowRankAttentionPooling`, `"generalized"`
-    `GeneralizedPooling`, `"generalized_scalar"` the same with one weight a step, `"multi_dim"`
-    `MultiDimAttentionPooling`, `"target"` HCAN's
-    `ConvAttentionPooling`, `"sequential"` SAM's `SequentialAttention`. `layers.get` makes the same.
+    Poolings: the names of `layers.get`, such as `"mean"`, `"max"`, `"attention"`, `"lama"` or
+    `"learned_query"`.
 
     Every layer gets the mask, also behind one that would lose it. Layers of other packages see
     zeros at padding. Hyphens are as good as underscores in the short names.
@@ -70,7 +65,6 @@ def TextClassifier(
         embedding_dropout: Share of the words' vectors dropped in training.
         hierarchical: Whether a text is sentences of words. Encoder and pooling then make a vector
             of each sentence, and again, with weights of their own, of the sentences' vectors.
-        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
         hidden_activation: Activation of that layer.
         dropout: Share of the hidden layer (of the pooled vector when there is none) dropped in
             training.
@@ -105,14 +99,11 @@ def TextClassifier(
     if packed and not hierarchical:
         raise Refused("packed", "be 0 with hierarchical=False", f"packed={packed}")
     stages = list(encoder) if isinstance(encoder, list | tuple) else [encoder]
-    penalties = {
-        key: value
-        for key, value in {
-            "attention_regularizer": attention_regularizer,
-            "embedding_regularizer": embedding_regularizer,
-        }.items()
-        if value is not None
-    }
+    penalties: dict[str, Any] = {}
+    if attention_regularizer is not None:
+        penalties["attention_regularizer"] = attention_regularizer
+    if embedding_regularizer is not None:
+        penalties["embedding_regularizer"] = embedding_regularizer
 
     def level(x: Tensor, mask: Tensor | None, prefix: str = "") -> Tensor:
         part: Part | None = None
@@ -120,7 +111,7 @@ def TextClassifier(
             several = f"_{number}" if len(stages) > 1 else ""
             part = made("encoder", _renamed(stage, prefix), f"{prefix}encoder{several}")
             x = encode(part, x, mask)
-        options: dict[str, Any] = dict(penalties)
+        options = dict(penalties)
         if pooling == "last" and isinstance(part, BOTH_DIRECTIONS):
             options["bidirectional"] = part.merge_mode == "concat"
         return pool(

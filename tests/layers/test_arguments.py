@@ -111,7 +111,7 @@ class TestOldNames:
             assert PositionalSelfAttention(4, multi_dim=True).per_feature
 
     def test_by_position_too(self):
-        with pytest.warns(DeprecationWarning, match="takes scalar by name"):
+        with pytest.warns(DeprecationWarning, match=r"\bscalar\b"):
             assert not GeneralizedPooling(2, 4, True).per_feature
 
     def test_a_file_that_holds_them_loads_without_a_warning(self):
