@@ -176,12 +176,7 @@ class WindowConv1D(keras.layers.Conv1D):  # type: ignore[misc]
 def window(filters: int, size: int, name: str) -> keras.layers.Layer:
     """The convolution of one width, centred on each step."""
     return WindowConv1D(
-        filters,
-        size,
-        padding="same",
-        data_format="channels_last",
-        activation="relu",
-        name=name,
+        filters, size, padding="same", data_format="channels_last", activation="relu", name=name
     )
 
 

@@ -99,18 +99,12 @@ def HCAN(
         )
     if filters % num_heads:
         raise Refused(
-            "filters",
-            "be a multiple of `num_heads`",
-            f"filters={filters}, num_heads={num_heads}",
+            "filters", "be a multiple of `num_heads`", f"filters={filters}, num_heads={num_heads}"
         )
 
     def level(x: Tensor, mask: Tensor | None, prefix: str = "") -> Tensor:
         max_length = max_words if prefix or not hierarchical else max_sentences
-        sizes: dict[str, Any] = {
-            "num_heads": num_heads,
-            "filters": filters,
-            "kernel_size": kernel_size,
-        }
+        sizes: dict[str, Any] = dict(num_heads=num_heads, filters=filters, kernel_size=kernel_size)
         x = AddPositionEmbedding(max_length, name=f"{prefix}positions")(x)
         if dropout:
             x = keras.layers.Dropout(dropout, name=f"{prefix}dropout")(x)

@@ -108,11 +108,7 @@ def MPSAN(
 
 
 @builder(
-    like=MPSAN,
-    old_names=("multi_dim",),
-    positions=POSITION_LISTS,
-    fusion=FUSIONS,
-    pooling=POOLINGS,
+    like=MPSAN, old_names=("multi_dim",), positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS
 )
 def MPSANPair(
     vocabulary_size: int,

@@ -38,7 +38,7 @@ def MultiHeadSAN(
 
     Raises:
         ImportError: If `keras-hub` is not installed.
-        ValueError: For a matrix that does not fit the vocabulary, or fewer than 2 classes.
+        ValueError: For an argument that does not fit.
 
     Reference:
         - Vaswani et al., 2017, Attention Is All You Need

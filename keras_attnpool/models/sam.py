@@ -1,7 +1,6 @@
 """SAM: feature-wise and token-wise attention behind a token encoder."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import keras
 
@@ -82,14 +81,15 @@ def SAM(
     if dropout:
         x = keras.layers.Dropout(dropout, name="states_dropout")(x)
     if order:
-        sizes: dict[str, Any] = {
-            "reduction": reduction,
-            "threshold": threshold,
-            "hidden_dim": hidden_dim,
-        }
-        x = with_mask(
-            SequentialAttention(order=order, mode=mode, **sizes, name="attention"), x, mask
+        attention = SequentialAttention(
+            order=order,
+            reduction=reduction,
+            threshold=threshold,
+            mode=mode,
+            hidden_dim=hidden_dim,
+            name="attention",
         )
+        x = with_mask(attention, x, mask)
     if len(x.shape) == 3 and "token" in order:
         # These weights sum to 1: a mean would shrink the vector by the length.
         x = keras.ops.sum(x, axis=1)

@@ -44,8 +44,7 @@ def TransformerEncoderClassifier(
 
     Raises:
         ImportError: If `keras-hub` is not installed.
-        ValueError: If the heads do not divide the embeddings' size, for a matrix that does not fit
-            the vocabulary, or fewer than 2 classes.
+        ValueError: If the heads do not divide the embeddings' size, or an argument does not fit.
 
     Example:
 
