@@ -51,11 +51,15 @@ OURS: dict[str, Subject] = {
     "AttentionPooling": _ours(lambda d: layers.AttentionPooling(4, dtype=d)),
     "MultiDimAttentionPooling": _ours(lambda d: layers.MultiDimAttentionPooling(dtype=d)),
     "ConvAttentionPooling": _ours(lambda d: layers.ConvAttentionPooling(2, DIM, dtype=d)),
+    "LearnedQueryPooling": _ours(lambda d: layers.LearnedQueryPooling(1, 2, dtype=d)),
+    "AttentiveStatisticsPooling": _ours(lambda d: layers.AttentiveStatisticsPooling(4, dtype=d)),
     "TokenWiseAttention": _ours(lambda d: layers.TokenWiseAttention(mode="pointwise", dtype=d)),
     "SequentialAttention": _ours(lambda d: layers.SequentialAttention(mode="pointwise", dtype=d)),
     "MaskedAveragePooling1D": _ours(lambda d: layers.MaskedAveragePooling1D(dtype=d), scores=False),
     "MaskedMaxPooling1D": _ours(lambda d: layers.MaskedMaxPooling1D(dtype=d), scores=False),
+    "FirstPooling1D": _ours(lambda d: layers.FirstPooling1D(dtype=d), scores=False),
     "LastPooling1D": _ours(lambda d: layers.LastPooling1D(dtype=d), scores=False),
+    "StatisticsPooling1D": _ours(lambda d: layers.StatisticsPooling1D(dtype=d), scores=False),
     "ConvMultiHeadAttention": _ours(
         lambda d: layers.ConvMultiHeadAttention(2, DIM, parallel=False, dtype=d), pools=False
     ),

@@ -29,6 +29,28 @@ POOLINGS: dict[str, tuple[Callable[..., Any], str | None]] = {
     "MaskedMaxPooling1D": (layers.MaskedMaxPooling1D, None),
     "LastPooling1D": (functools.partial(layers.LastPooling1D, bidirectional=True), None),
     "AttentionPooling": (functools.partial(layers.AttentionPooling, hidden_dim=DIM), "bt"),
+    "AttentionPooling, gated": (
+        functools.partial(layers.AttentionPooling, hidden_dim=DIM, gated=True),
+        "bt",
+    ),
+    "AttentionPooling, entmax15": (
+        functools.partial(layers.AttentionPooling, hidden_dim=DIM, normalizer="entmax15"),
+        "bt",
+    ),
+    "AttentionPooling, sparsemax": (
+        functools.partial(layers.AttentionPooling, hidden_dim=DIM, normalizer="sparsemax"),
+        "bt",
+    ),
+    "AttentiveStatisticsPooling": (
+        functools.partial(layers.AttentiveStatisticsPooling, DIM),
+        "bt",
+    ),
+    "StatisticsPooling1D": (layers.StatisticsPooling1D, None),
+    # Its queries, one here, are averaged as features are.
+    "LearnedQueryPooling": (
+        functools.partial(layers.LearnedQueryPooling, num_heads=HEADS),
+        "bdht",
+    ),
     "StructuredSelfAttentionPooling": (
         functools.partial(layers.StructuredSelfAttentionPooling, HEADS, DIM),
         "bht",

@@ -27,13 +27,17 @@ class Target:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """Runs that are timed in turns, `make(mode, gradient)`, and what is asked of their ratios."""
+    """Runs that are timed in turns, `make(mode, gradient)`, and what is asked of their ratios.
+
+    With `memory`, the arguments of `memory.py` between name and mode, their peaks are compared.
+    """
 
     title: str
     make: Callable[[str, bool], dict[str, measure.Run]]
     targets: tuple[Target, ...] = ()
     gradient: bool = True
     backends: tuple[str, ...] = ("jax", "tensorflow", "torch")
+    memory: tuple[str, ...] = ()
 
 
 def everywhere(factor: float) -> dict[str, float]:
@@ -133,6 +137,10 @@ def vectors() -> dict[str, Any]:
         "its products alone": straightforward.VectorProducts(ours),
         "TransformerEncoder, average": encoder,
     }
+
+
+def learned_queries() -> dict[str, Any]:
+    return {name: variant.make(768, 12) for name, variant in variants.QUERIES.items()}
 
 
 def half_vectors() -> dict[str, Any]:
@@ -400,6 +408,32 @@ COMPARISONS = (
         on_words(half_vectors, 8, 256, 600),
         (Target("float32", "bfloat16", {"torch": 2.5}),),
     ),
+    *(
+        Comparison(
+            f"Learned query, {which}",
+            on_words(learned_queries, 8, 196, 768),
+            tuple(
+                Target(slow, fast, everywhere(factor) if factor else {})
+                for slow, fast, factor in (
+                    ("MultiHeadAttention, a probe", variants.QUERY, bound),
+                    ("the same with keys and values", variants.QUERY, 0),
+                    ("KerasHub's SigLIP head", variants.QUERY_BLOCK, 0),
+                )
+            ),
+            gradient,
+            memory=memory,
+        )
+        for which, gradient, bound, memory in (
+            ("8 x 196 patches, dim 768, 12 heads, forward", False, 8, ()),
+            ("8 x 196 patches, dim 768, 12 heads, with gradients", True, 8, ()),
+            (
+                "64 x 196 patches, dim 768, 12 heads, peak memory",
+                True,
+                5,
+                ("196", "768", "12", "64"),
+            ),
+        )
+    ),
     Comparison(
         "MPSAN, one mask's attention, 8 x 64 words, dim 300",
         on_words(one_mask, 8, 64, 300),
@@ -482,7 +516,15 @@ def compared(comparison: Comparison, rounds: int) -> dict[str, Any]:
     backend = keras.backend.backend()
     mode = measure.MODES[backend][0]
     keras.utils.set_random_seed(0)
-    costs = measure.in_turns(comparison.make(mode, comparison.gradient), rounds)
+    if comparison.memory:
+        names = {name for target in comparison.targets for name in (target.slow, target.fast)}
+        found = {
+            name: measure.peak_memory([name, *comparison.memory, mode, str(comparison.gradient)])
+            for name in sorted(names)
+        }
+        costs = {name: [peak["bytes"]] for name, peak in found.items()}
+    else:
+        costs = measure.in_turns(comparison.make(mode, comparison.gradient), rounds)
     rows = []
     for target in comparison.targets:
         if target.slow not in costs:

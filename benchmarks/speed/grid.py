@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.devices import device
 from benchmarks.speed import measure
-from benchmarks.speed.variants import FORMS, LAYERS, PEERS, Variant, variants
+from benchmarks.speed.variants import FORMS, LAYERS, PEERS, QUERIES, Variant, variants
 
 # Numbers that a variant may hold at once for pairs of words, and how many times as many words a GPU
 # is given: on a CPU's batches it would wait for the next call.
@@ -82,7 +82,7 @@ def inputs_of(batch: int, time: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
 
 def built(name: str, dim: int, heads: int, precision: str, of: Any = None) -> Any:
     """A variant with its weights; a form has those of the layer `of`."""
-    variant = variants()[name]
+    variant = (variants() | QUERIES)[name]
     with_policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy(precision)
     try:

@@ -175,6 +175,57 @@ FORMS = {
 }
 
 
+class Probe(keras.layers.Layer):
+    """`keras.layers.MultiHeadAttention` that one learned probe asks, as vision models pool."""
+
+    def __init__(self, dim: int, heads: int) -> None:
+        super().__init__()
+        self.supports_masking = True
+        self.attention = keras.layers.MultiHeadAttention(heads, dim // heads)
+        self.probe = self.add_weight(name="probe", shape=(1, 1, dim))
+
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        """Pools `(batch, time, dim)`."""
+        probes = ops.repeat(self.probe, ops.shape(inputs)[0], axis=0)
+        return self.attention(probes, inputs, attention_mask=ops.expand_dims(mask, 1))[:, 0]
+
+
+class SigLIPHead(keras.layers.Layer):
+    """KerasHub's head: attention with a probe, layer norm and MLP. It takes no mask."""
+
+    def __init__(self, dim: int, heads: int) -> None:
+        from keras_hub.src.models.siglip.siglip_layers import SigLIPMultiHeadAttentionPooling
+
+        super().__init__()
+        self.supports_masking = True
+        self.head = SigLIPMultiHeadAttentionPooling(dim, 4 * dim, heads, "gelu")
+
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        """Pools `(batch, time, dim)`."""
+        return self.head(inputs)
+
+
+def with_keys(dim: int, heads: int) -> Any:
+    """Our layer as it computes for many queries."""
+    layer = layers.LearnedQueryPooling(num_heads=heads)
+    layer.build((None, None, dim))
+    layer._folds = False
+    return layer
+
+
+# Heads of vision models, timed by themselves: at their width the grid would take days.
+QUERY, QUERY_BLOCK = "LearnedQueryPooling", "LearnedQueryPooling, SigLIP's MLP"
+QUERIES = {
+    QUERY: Variant(lambda dim, heads: layers.LearnedQueryPooling(num_heads=heads)),
+    QUERY_BLOCK: Variant(
+        lambda dim, heads: layers.LearnedQueryPooling(num_heads=heads, feedforward_dim=4 * dim)
+    ),
+    "the same with keys and values": Variant(with_keys),
+    "MultiHeadAttention, a probe": Variant(Probe),
+    "KerasHub's SigLIP head": Variant(SigLIPHead),
+}
+
+
 def variants() -> dict[str, Variant]:
     """All that runs on this backend."""
     torch_peers = TORCH_PEERS if keras.backend.backend() == "torch" else {}

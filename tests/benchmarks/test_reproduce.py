@@ -387,6 +387,7 @@ def test_every_mechanism_stands_between_the_same_parts(toy):
         pytest.param("AttentionPooling", marks=pytest.mark.slow),
         pytest.param("GeneralizedPooling", marks=pytest.mark.slow),
         pytest.param("ConvMultiHeadAttention", marks=pytest.mark.slow),
+        pytest.param("LearnedQueryPooling", marks=pytest.mark.slow),
     ],
 )
 def test_attention_is_scored_on_the_words_that_decide(toy, row):

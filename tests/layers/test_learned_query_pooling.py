@@ -95,6 +95,7 @@ def test_both_forms_are_the_same(training):
         np.testing.assert_allclose(folded, plain, atol=2e-5, rtol=2e-5)
 
 
+@pytest.mark.one_backend("the operations are the same")
 def test_folded_nothing_of_the_size_of_keys_is_held():
     """Of 8 heads and 64 features; keys alone would be as large as the inputs."""
     layer = LearnedQueryPooling(num_heads=8)
