@@ -99,6 +99,9 @@ class _Explanations(comparison.Comparison):
         number = 4 if options.quick else TEXTS
         return result | grades(built[0], data, row.removesuffix(BARE), number), facts
 
+    def header(self, dataset: str) -> dict[str, Any]:
+        return {**super().header(dataset), "planned": ROWS}
+
     def protocol(self, dataset: str) -> dict[str, Any]:
         return {
             **super().protocol(dataset),

@@ -177,3 +177,29 @@ def verdict(interval: tuple[float, float], paper: float | None) -> str:
     if paper is not None and paper > high:
         return f"{words}, but not by the paper's distance"
     return words
+
+
+def graded(results: dict[str, Any], row: str, attribution: str = "attention") -> np.ndarray:
+    """Normalized AOPC of each run and test text, `(runs, texts)`, NaN where a text has none."""
+    kept = [run["naopc_per_text"][attribution] for run in results["rows"][row]["runs"]]
+    return np.stack([np.frombuffer(base64.b64decode(text), "<f2") for text in kept]).astype(float)
+
+
+def graded_interval(
+    first: np.ndarray, second: np.ndarray | None = None, draws: int = 2000
+) -> tuple[float, float]:
+    """The 95 % interval of a mean of `graded`, or of the difference of two, by bootstrap.
+
+    Texts are drawn anew, each with the grades of both, and so are the runs of either.
+    """
+    rng = np.random.default_rng(0)
+    sides = [first] if second is None else [first, second]
+    known = np.all([~np.isnan(side).all(axis=0) for side in sides], axis=0)
+    values = [np.nanmean(side[:, known], axis=0) for side in sides]
+    each = values[0] if second is None else values[0] - values[1]
+    shares = rng.multinomial(len(each), np.full(len(each), 1 / len(each)), size=draws)
+    drawn = shares @ each / len(each) - each.mean()
+    for sign, side in zip((1, -1), sides, strict=False):
+        drawn += sign * _average(rng, np.nanmean(side, axis=1), draws)
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return float(low), float(high)

@@ -175,24 +175,11 @@ def comparison_table(results):
     return table(head, lines)
 
 
-def attention_table(results):
-    """How well the attention of the mechanisms finds the words that decide, by mean and range."""
-    keys = ("test_rationale_auc", "test_rationale_mass", "test_deletion_gap")
-    scored = {name: row for name, row in results["rows"].items() if keys[0] in row["summary"]}
-    head = ("mechanism", "AUC", "mass", "deletion")
-    lines = []
-    for name in sorted(scored, key=lambda name: -scored[name]["summary"][keys[0]]["mean"]):
-        cells = [mechanism(name, scored[name])]
-        for key in keys:
-            summary = scored[name]["summary"][key]
-            cell = "{mean:.2f} ({min:.2f} – {max:.2f})".format(**summary)
-            cells.append(cell.replace("-", "−"))
-        lines.append(cells)
-    return table(head, lines)
+def which_table(files, graded):
+    """Every mechanism once: its accuracy on each set of the comparison, its cost, its truth.
 
-
-def which_table(files):
-    """Every mechanism once: its accuracy on each set of the comparison, its cost, its truth."""
+    The truth is from `graded`, the rows of `explanations`.
+    """
     reviews = files["reviews"]
     names = sorted(
         {name for results in files.values() for name in results["rows"]},
@@ -209,7 +196,7 @@ def which_table(files):
         if row is None:
             continue
         drawn = "optimizer" in row["config"]
-        auc = row["summary"].get("test_rationale_auc")
+        auc = graded.get(name, {}).get("summary", {}).get("test_auc")
         cells = [
             name,
             *[
@@ -587,7 +574,6 @@ def floors_table(files):
 VIEWS = {
     "floors": floors_table,
     "comparison": comparison_table,
-    "attention": attention_table,
     "which": which_table,
     "needs": needs_table,
     "parameters": parameters_chart,
@@ -635,6 +621,10 @@ def fill(markdown, folder):
         # What was timed on another backend or a GPU: "times_torch", "epoch_times_nvidia_h200".
         timed = functools.partial(times_table, name=view)
         write = timed if "times_" in view else VIEWS[view]
+        if view == "which":
+            path = folder / "explanations_reviews.json"
+            rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+            write = functools.partial(which_table, graded=rows)
         return textwrap.indent(write(results), match["indent"])
 
     return MARKER.sub(filled, markdown)

@@ -15,11 +15,12 @@ pytestmark = pytest.mark.every_backend
 IDS = np.random.default_rng(0).integers(1, 9, (12, 6)) * (np.arange(6) < [[6], [4], [5]] * 4)
 
 
-def model_of(pooling, seed=0, bias=0.0):
+def model_of(pooling, seed=0):
     """A classifier with one pooling layer."""
     keras.utils.set_random_seed(seed)
     tokens = keras.Input((None,), dtype="int32")
-    x = keras.layers.Embedding(9, 4, mask_zero=True, embeddings_initializer="normal")(tokens)
+    wide = keras.initializers.RandomNormal(stddev=1.0)
+    x = keras.layers.Embedding(9, 4, mask_zero=True, embeddings_initializer=wide)(tokens)
     x = keras.layers.Dense(4, "tanh", kernel_initializer="orthogonal", name="encoder")(x)
     x = pooling(x)
     return keras.Model(tokens, keras.layers.Dense(2, "softmax")(x))

@@ -1,5 +1,6 @@
 """The engine of the reproductions: its list, its files, its floors, its matrix."""
 
+import base64
 import dataclasses
 import json
 import os
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.reproduce import __main__ as command
-from benchmarks.reproduce import book, comparison, engine, floors, pieces, sam, timing
+from benchmarks.reproduce import book, comparison, engine, explanations, floors, pieces, sam, timing
 from benchmarks.reproduce import results as kept
 from benchmarks.reproduce.engine import reproduce, results_of, rows_of
 from benchmarks.reproduce.paper import Paper
@@ -379,21 +380,33 @@ def test_every_mechanism_stands_between_the_same_parts(toy):
     assert counts["GeneralizedPooling"] > counts["LowRankAttentionPooling"]
 
 
+def test_texts_of_any_length_are_graded(toy):
+    # Once a text had to be as long as the longest: of a thousand one was.
+    ids, gold = comparison.graded_texts(toy, 32, 10)
+    assert len(ids) == len(gold) == 10 and ids.shape[1] == max(map(len, gold)) <= 32
+    for row, flags in zip(ids, gold, strict=True):
+        assert (row != 0).sum() == len(flags) and 0 < flags.sum() < len(flags)
+    assert len({len(flags) for flags in gold}) > 3
+
+
 # One of each form of scores; compiling the models takes a while.
 @pytest.mark.parametrize(
     "row",
     [
-        "SequentialAttention",
+        "SequentialAttention, no encoder",
         pytest.param("AttentionPooling", marks=pytest.mark.slow),
         pytest.param("GeneralizedPooling", marks=pytest.mark.slow),
         pytest.param("ConvMultiHeadAttention", marks=pytest.mark.slow),
         pytest.param("LearnedQueryPooling", marks=pytest.mark.slow),
     ],
 )
-def test_attention_is_scored_on_the_words_that_decide(toy, row):
-    result, facts = comparison.PAPER.run("reviews", row, toy, 0, Options(quick=True))
-    assert 0 < result["test_rationale_mass"] < 1 and 0 < result["test_rationale_auc"] < 1
-    assert -1 < result["test_deletion_gap"] < 1
+def test_attention_is_graded(toy, row):
+    result, facts = explanations.PAPER.run("reviews", row, toy, 0, Options(quick=True))
+    assert {f"test_{name}" for name in explanations.SAID.values()} <= set(result)
+    assert 0 < result["test_mass"] < 1 and 0 < result["test_auc"] < 1
+    assert 0.8 < result["test_naopc_of_leave_one_out"] < 1.1
+    kept = np.frombuffer(base64.b64decode(result["naopc_per_text"]["attention"]), "<f2")
+    assert len(kept) == 4 and kept.mean() == pytest.approx(result["test_naopc"], abs=1e-2)
     assert len(unpacked(result["correct"], 24)) == 24
     assert facts["parameters_without_embeddings"] < facts["parameters"]
 

@@ -1,0 +1,163 @@
+"""Writes what the grades of attention weights say, from `benchmarks/results/explanations_*.json`.
+
+A line `<!-- explanations: reviews table -->` becomes the table, the chart or the verdict of
+`explanations_reviews.json`. A row that was not run is named as such.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.reproduce.significance import graded, graded_interval
+from docs.hooks.results import figure, label, percent
+
+MARKER = re.compile(r"^<!-- explanations: (?P<file>\w+) (?P<view>\w+) -->$", re.M)
+BARE = ", no encoder"
+LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+def ranked(results):
+    """The rows that were run, the best by Normalized AOPC first."""
+    return sorted(results["rows"], key=lambda name: -np.nanmean(graded(results, name)))
+
+
+def between(values, interval):
+    """A mean and its interval."""
+    low, high = interval
+    return f"{values:.2f} ({low:.2f} – {high:.2f})".replace("-", "−")
+
+
+def value(row, key):
+    """A figure of the summary, or a dash."""
+    found = row["summary"].get(f"test_{key}")
+    return "–" if found is None else f"{found['mean']:.2f}".replace("-", "−")
+
+
+def table(results):
+    """Every row: what its weights are worth, and what the same model's other attributions are."""
+    best = ranked(results)[0]
+    head = ["mechanism", "accuracy", "NAOPC (95 %)", "behind the first (95 %)", "random order"]
+    head += ["leave-one-out", "gradient", "tau", "violations", "AUC", "Gini", "runs"]
+    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    for name in ranked(results):
+        row, own = results["rows"][name], graded(results, name)
+        gap = graded(results, best)
+        behind = np.nanmean(gap) - np.nanmean(own)
+        cells = [
+            name,
+            percent(row["summary"]["test_accuracy"]["mean"]),
+            between(np.nanmean(own), graded_interval(own)),
+            "–" if name == best else between(behind, graded_interval(gap, own)),
+            *(value(row, f"naopc_of_{x}") for x in ("uniform", "leave_one_out", "gradient")),
+            *(value(row, x) for x in ("tau_leave_one_out", "polarity_violations", "auc", "gini")),
+            str(len(row["runs"])),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def rationales(results):
+    """How well the weights find the words that decide, beside weights that know nothing."""
+    keys = {"AUC": "auc", "AUPRC": "auprc", "token F1": "token_f1", "IOU F1": "iou_f1"}
+    keys["mass"] = "mass"
+    lines = ["| mechanism | " + " | ".join(keys) + " | mass of uniform weights |"]
+    lines.append("|---" + "|--:" * (len(keys) + 1) + "|")
+    rows = results["rows"]
+    for name in sorted(rows, key=lambda name: -rows[name]["summary"]["test_auc"]["mean"]):
+        cells = [value(rows[name], key) for key in (*keys.values(), "mass_of_uniform")]
+        lines.append("| " + " | ".join([name, *cells]) + " |")
+    return "\n".join(lines)
+
+
+def verdict(results):
+    """Which weights rank words better than a random order does, and what was not run."""
+    lines = []
+    for kind, words in (("", "With the encoder"), (BARE, "Without an encoder")):
+        names = [name for name in ranked(results) if name.endswith(BARE) == bool(kind)]
+        better, open_, worse = [], [], []
+        for name in names:
+            low, high = graded_interval(graded(results, name), graded(results, name, "uniform"))
+            side = better if low > 0 else worse if high < 0 else open_
+            side.append(f"`{name.removesuffix(BARE)}`")
+        for side, what in (
+            (better, "are better than a random order by more than the interval"),
+            (open_, "are not told from a random order"),
+            (worse, "are worse than a random order"),
+        ):
+            if side:
+                lines.append(f"- **{words}**, the weights of {', '.join(side)} {what}.")
+    missing = [name for name in results.get("planned", ()) if name not in results["rows"]]
+    if missing:
+        lines.append(f"- Not run yet: {', '.join(missing)}.")
+    fewest = min(len(row["runs"]) for row in results["rows"].values())
+    if fewest < 3:
+        lines.append(
+            f"- Some rows stand on {'one run' if fewest == 1 else f'{fewest} runs'}. The interval "
+            "of a single run is over texts alone: what another seed would do is not in it."
+        )
+    return "\n".join(lines)
+
+
+def chart(results):
+    """A line for each row: its weights, an order at random, leave-one-out on the same model."""
+    names = ranked(results)
+    left, width, step, top = 330, 360, 22, 30
+    bottom = top + step * len(names)
+
+    def x(share):
+        return left + width * min(max(share, 0), 1)
+
+    parts = []
+    for level in LEVELS:
+        parts.append(
+            f'<line x1="{x(level):.0f}" x2="{x(level):.0f}" y1="{top - 8}" y2="{bottom}" '
+            'stroke-opacity="0.2"/>'
+        )
+        parts.append(label(x(level), bottom + 16, f"{level:g}"))
+    spoken = []
+    for place, name in enumerate(names):
+        y = top + step * place
+        own, row = graded(results, name), results["rows"][name]
+        low, high = graded_interval(own)
+        random = row["summary"]["test_naopc_of_uniform"]["mean"]
+        effect = row["summary"]["test_naopc_of_leave_one_out"]["mean"]
+        parts += [
+            label(left - 12, y + 4, name, "end"),
+            f'<line x1="{x(low):.0f}" x2="{x(high):.0f}" y1="{y}" y2="{y}" stroke-width="2"/>',
+            f'<circle cx="{x(np.nanmean(own)):.0f}" cy="{y}" r="5"/>',
+            f'<line class="accent" x1="{x(random):.0f}" x2="{x(random):.0f}" y1="{y - 7}" '
+            f'y2="{y + 7}" stroke-width="3"/>',
+            f'<rect x="{x(effect) - 4:.0f}" y="{y - 4}" width="8" height="8"/>',
+        ]
+        spoken.append(f"{name} {np.nanmean(own):.2f}, random order {random:.2f}")
+    parts.append(label(left + width / 2, bottom + 36, "Normalized AOPC, 1 is the best order"))
+    return figure(
+        parts,
+        bottom + 46,
+        "Normalized AOPC of the attention weights: " + "; ".join(spoken),
+        "Round: attention, with its 95 % interval. Bar: an order at random on the same model. "
+        "Square: leave-one-out on the same model.",
+    )
+
+
+VIEWS = {"table": table, "chart": chart, "verdict": verdict, "rationales": rationales}
+
+
+def fill(markdown, folder):
+    """Replaces the markers of a page."""
+
+    def view(match):
+        path = folder / f"explanations_{match['file']}.json"
+        return VIEWS[match["view"]](json.loads(path.read_text(encoding="utf-8")))
+
+    return MARKER.sub(view, markdown)
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Fills every page."""
+    return fill(markdown, Path(config.config_file_path).parent / "benchmarks" / "results")

@@ -1,0 +1,92 @@
+"""What the page on attention makes of its results."""
+
+import base64
+import json
+import re
+
+import numpy as np
+import pytest
+from docs_hooks import RESULTS, drawn, hook
+
+pytestmark = pytest.mark.one_backend("pages, pictures and results files")
+
+explanations = hook("explanations")
+from benchmarks.reproduce.significance import graded, graded_interval  # noqa: E402
+
+
+def packed(values):
+    return base64.b64encode(np.asarray(values, "<f2").tobytes()).decode("ascii")
+
+
+def entry(attention, uniform, runs=1):
+    """A row whose texts all have these grades, but one that has none."""
+    grades = {"attention": attention, "uniform": uniform}
+    texts = {
+        name: packed([*np.linspace(x - 0.05, x + 0.05, 20), np.nan]) for name, x in grades.items()
+    }
+    summary = {
+        "accuracy": 0.5,
+        "naopc_of_uniform": uniform,
+        "naopc_of_leave_one_out": 0.9,
+        "auc": 0.7,
+    }
+    return {
+        "runs": [{"naopc_per_text": texts} for _ in range(runs)],
+        "summary": {f"test_{key}": {"mean": value} for key, value in summary.items()},
+    }
+
+
+EXAMPLE = {
+    "planned": ["A", "B", "C", "A, no encoder", "D"],
+    "rows": {
+        "A": entry(0.6, 0.5, runs=3),
+        "B": entry(0.5, 0.5),
+        "C": entry(0.4, 0.5),
+        "A, no encoder": entry(0.9, 0.5),
+    },
+}
+
+
+def test_interval_is_over_texts_and_runs():
+    own = graded(EXAMPLE, "A")
+    assert own.shape == (3, 21)
+    low, high = graded_interval(own)
+    error = np.nanstd(own[0]) / np.sqrt(20)
+    assert low == pytest.approx(0.6 - 1.96 * error, abs=error / 3)
+    assert high == pytest.approx(0.6 + 1.96 * error, abs=error / 3)
+    # Of the same texts the difference is the same everywhere.
+    np.testing.assert_allclose(graded_interval(own, graded(EXAMPLE, "B")), (0.1, 0.1), atol=1e-3)
+    apart = np.stack([own[0] - 0.1, own[0], own[0] + 0.1])
+    wide = graded_interval(apart)
+    assert wide[1] - wide[0] > 3 * (high - low)
+
+
+def test_verdict_and_table():
+    lines = explanations.verdict(EXAMPLE).split("\n")
+    assert lines[0].startswith(
+        "- **With the encoder**, the weights of `A` are better than a random"
+    )
+    assert "`B` are not told from" in lines[1] and "`C` are worse than" in lines[2]
+    assert lines[3].startswith("- **Without an encoder**, the weights of `A` are better")
+    assert lines[4] == "- Not run yet: D." and "stand on one run" in lines[5]
+    table = explanations.table(EXAMPLE).split("\n")[2:]
+    assert [line.split(" | ")[0] for line in table] == ["| A, no encoder", "| A", "| B", "| C"]
+    assert table[0].split(" | ")[3] == "–" and table[1].split(" | ")[3].startswith("0.30 (")
+    assert explanations.rationales(EXAMPLE).count("| 0.70 |") == 4
+
+
+def test_chart_and_marker(tmp_path):
+    assert len(drawn(explanations.chart(EXAMPLE)).findall("circle")) == 4
+    (tmp_path / "explanations_toys.json").write_text(json.dumps(EXAMPLE))
+    page = explanations.fill("a\n<!-- explanations: toys verdict -->\nb", tmp_path)
+    assert page.startswith("a\n- **With") and page.endswith("\nb")
+
+
+def test_the_page_is_of_what_was_measured():
+    results = json.loads((RESULTS / "explanations_reviews.json").read_text(encoding="utf-8"))
+    table = explanations.table(results)
+    for name, row in results["rows"].items():
+        own = np.nanmean(graded(results, name))
+        assert re.search(rf"^\| {re.escape(name)} \| \S+ \| {own:.2f} \(", table, re.M)
+        # The mean of the grades that are kept for the intervals is that of the summary.
+        assert own == pytest.approx(row["summary"]["test_naopc"]["mean"], abs=2e-3)
