@@ -73,7 +73,7 @@ def _per_text(weights: Any, mask: Any, measure: Any, owner: str) -> npt.NDArray[
 
 def _entropy(row: npt.NDArray[np.float64]) -> float:
     shares = row[row > 0] / row.sum()
-    found = -(shares * np.log(shares)).sum() / np.log(len(row))
+    found = (shares * np.log(1 / shares)).sum() / np.log(len(row))
     return float(np.clip(found, 0, 1))
 
 

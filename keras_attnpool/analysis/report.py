@@ -23,7 +23,7 @@ from keras_attnpool.analysis.occlusion import leave_one_out
 from keras_attnpool.analysis.reduction import LAYOUTS, reduce_scores
 from keras_attnpool.analysis.saliency import gradient_saliency
 from keras_attnpool.analysis.score_table import ScoreTable, mean_of
-from keras_attnpool.analysis.scores import attention_scores, wanted_layers
+from keras_attnpool.analysis.scores import attention_model, wanted_layers
 
 OWNER = "attention_report"
 
@@ -145,7 +145,8 @@ def attention_report(
     if tokens is not None:
         tokens = _checked_words(tokens, ids)
     at = _only_path(model, layer)
-    weights, predictions, layout = _attention(model, ids, at, layout, batch_size)
+    shown = attention_model(model, at)
+    weights, predictions, layout = _attention(shown, ids, layout, batch_size)
     effects = leave_one_out(model, ids, from_logits=from_logits, batch_size=batch_size)
     slopes = gradient_saliency(model, ids, from_logits=from_logits, batch_size=batch_size)
     grades = grade_attributions(
@@ -171,7 +172,7 @@ def attention_report(
     reweighted("uniform weights", mask / np.maximum(mask.sum(axis=1, keepdims=True), 1))
     reweighted("shuffled weights", _dealt_out(weights, mask, rng))
     for number, other in enumerate(others, 1):
-        theirs, answers, _ = _attention(other, ids, at, layout, batch_size)
+        theirs, answers, _ = _attention(attention_model(other, at), ids, layout, batch_size)
         reweighted(f"weights of other {number}", theirs)
         tests.add(f"other {number}", theirs, answers)
     pooling, encoder = weights_around(model, at, OWNER)
@@ -181,7 +182,7 @@ def attention_report(
         ("both", pooling + encoder),
     ):
         with shuffled(disordered, rng):
-            found, answers, _ = _attention(model, ids, at, layout, batch_size)
+            found, answers, _ = _attention(shown, ids, layout, batch_size)
         tests.add(f"random {name}", found, answers)
     table = ScoreTable(tests.rows, tests.per_text)
     if path is not None:
@@ -267,12 +268,16 @@ def _only_path(model: keras.Model, layer: Any) -> str:
 
 
 def _attention(
-    model: keras.Model, ids: npt.NDArray[Any], path: str, layout: str | None, batch_size: int
+    shown: keras.Model, ids: npt.NDArray[Any], layout: str | None, batch_size: int
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[Any], str]:
-    """The weights, one a token, the predictions and the layout of the scores."""
-    scores, predictions = attention_scores(
-        model, ids, path, batch_size=batch_size, return_predictions=True
-    )
+    """The weights, one a token, the predictions and the layout of the scores.
+
+    Args:
+        shown: What `attention_model` gives of the model.
+    """
+    predictions, found = shown.predict(ids, batch_size=batch_size, verbose=0)
+    (path,) = found
+    scores = found[path][0] if len(found[path]) == 1 else found[path]
     if not isinstance(scores, np.ndarray):
         raise ValueError(
             f"{OWNER} expects a layer with one array of scores, called once. Received: layer "

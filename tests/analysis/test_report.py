@@ -7,6 +7,7 @@ from backend_functions import numpy
 from keras import ops
 
 from keras_attnpool import analysis, layers
+from keras_attnpool.analysis._guided import guided_accuracy
 from keras_attnpool.analysis._randomizing import shuffled, weights_around
 from keras_attnpool.analysis._reweighting import Reweighting
 
@@ -139,6 +140,7 @@ def test_report(tmp_path, capsys):
     assert "http" not in page.replace("http-equiv", "")
 
 
+@pytest.mark.one_backend("it has run under every backend in test_report")
 def test_what_a_layer_cannot_say_is_left_open():
     model = model_of(layers.ConvAttentionPooling(2, 4, name="pooling"))
     report = analysis.attention_report(model, IDS, beam_size=0, verbose=0)
@@ -146,20 +148,20 @@ def test_what_a_layer_cannot_say_is_left_open():
     assert "accuracy" not in report.tests["random both"] and report.path is None
 
 
+@pytest.mark.one_backend("it has run under every backend in test_report")
 def test_weights_guide_another_model_where_they_know_more():
     # The class is that of the one word that the weights point at; the others say nothing.
     rng = np.random.default_rng(0)
     ids = rng.integers(1, 9, (200, 8))
     place = rng.integers(0, 8, 200)
     labels = (ids[np.arange(200), place] > 4).astype(int)
-    from keras_attnpool.analysis._guided import guided_accuracy
-
     pointed = guided_accuracy(ids, np.eye(8)[place], labels, 2)
     blind = guided_accuracy(ids, np.full(ids.shape, 1 / 8), labels, 2)
     assert pointed > 0.95 and blind < 0.85
     assert guided_accuracy(ids, np.eye(8)[place], labels, 2) == pytest.approx(pointed, abs=0.03)
 
 
+@pytest.mark.one_backend("it has run under every backend in test_report")
 class TestErrors:
     def test_which_layer(self):
         tokens = keras.Input((None,), dtype="int32")
