@@ -62,12 +62,51 @@ def chart(series, across, caption, spoken, *, log_x=False, log_y=False, ticks=No
             )
         _set_axes(axes, across, ticks)
         _write_names(figure, axes, {name: points[-1] for name, points in series.items()})
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+        return _framed(figure, caption, spoken)
+
+
+def intervals(rows, across, caption, spoken):
+    """Draws a line for each name, the first on top: a point with its interval, a bar and a square.
+
+    Args:
+        rows: Name to `(point, (low, high), bar, square)`, shares of 1.
+        across: What the x axis is.
+        caption: The words below.
+        spoken: The chart for those who cannot see it.
+    """
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": spoken, "axes.grid.axis": "x"}):
+        height = 1.4 * LINE * len(rows)
+        left, total = 8 * max(map(len, rows)), height + TOP + BOTTOM
+        width = left + RIGHT
+        figure = Figure(figsize=(width / 72, total / 72), dpi=72)
+        box = [left / width, BOTTOM / total, (RIGHT - TOP) / width, height / total]
+        axes = figure.add_axes(box, facecolor="none")
+        places = range(len(rows))
+        points, ends, bars, squares = zip(*rows.values(), strict=True)
+        axes.hlines(places, *zip(*ends, strict=True), color=INK)
+        for values, marker, fill, size in (
+            (points, "o", INK, 6),
+            (bars, "|", INK, 12),
+            (squares, "s", "none", 6),
+        ):
+            style = {"color": INK, "markerfacecolor": fill, "markersize": size}
+            axes.plot(values, places, linestyle="none", marker=marker, **style)
+        axes.set(xlim=(0, 1), ylim=(len(rows) - 0.5, -0.5))
+        axes.set_yticks(places, list(rows), parse_math=False)
+        axes.tick_params(axis="x", pad=10)
+        axes.set_xlabel(across, labelpad=6)
+        return _framed(figure, caption, spoken)
+
+
+def _framed(figure, caption, spoken):
+    """Writes the figure of HTML around a picture."""
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    width, height = figure.bbox.size
     return (
-        f'<figure class="drawn">\n<svg viewBox="0 0 {width} {total}" '
+        f'<figure class="drawn">\n<svg viewBox="0 0 {width:.6g} {height:.6g}" '
         # Phones show it a little smaller, and what is wider than the page can be moved.
-        f'style="max-width: {width}px; min-width: {round(0.85 * width)}px" '
+        f'style="max-width: {width:.6g}px; min-width: {round(0.85 * width)}px" '
         f'role="img" aria-label="{html.escape(spoken)}">\n'
         f"{_inside(buffer.getvalue())}\n</svg>\n"
         f"<figcaption>{html.escape(caption)}</figcaption>\n</figure>"

@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from charts import intervals
 
 from benchmarks.reproduce.significance import graded, graded_interval
-from docs.hooks.results import figure, label, percent
 
 MARKER = re.compile(r"^<!-- explanations: (?P<file>\w+) (?P<view>\w+) -->$", re.M)
 BARE = ", no encoder"
-LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def ranked(results):
@@ -50,7 +51,7 @@ def table(results):
         behind = np.nanmean(gap) - np.nanmean(own)
         cells = [
             name,
-            percent(row["summary"]["test_accuracy"]["mean"]),
+            f"{100 * row['summary']['test_accuracy']['mean']:.1f}",
             between(np.nanmean(own), graded_interval(own)),
             "–" if name == best else between(behind, graded_interval(gap, own)),
             *(value(row, f"naopc_of_{x}") for x in ("uniform", "leave_one_out", "gradient")),
@@ -105,43 +106,21 @@ def verdict(results):
 
 def chart(results):
     """A line for each row: its weights, an order at random, leave-one-out on the same model."""
-    names = ranked(results)
-    left, width, step, top = 330, 360, 22, 30
-    bottom = top + step * len(names)
-
-    def x(share):
-        return left + width * min(max(share, 0), 1)
-
-    parts = []
-    for level in LEVELS:
-        parts.append(
-            f'<line x1="{x(level):.0f}" x2="{x(level):.0f}" y1="{top - 8}" y2="{bottom}" '
-            'stroke-opacity="0.2"/>'
+    rows, spoken = {}, []
+    for name in ranked(results):
+        own, summary = graded(results, name), results["rows"][name]["summary"]
+        point = float(np.nanmean(own))
+        random, effect = (
+            summary[f"test_naopc_of_{other}"]["mean"] for other in ("uniform", "leave_one_out")
         )
-        parts.append(label(x(level), bottom + 16, f"{level:g}"))
-    spoken = []
-    for place, name in enumerate(names):
-        y = top + step * place
-        own, row = graded(results, name), results["rows"][name]
-        low, high = graded_interval(own)
-        random = row["summary"]["test_naopc_of_uniform"]["mean"]
-        effect = row["summary"]["test_naopc_of_leave_one_out"]["mean"]
-        parts += [
-            label(left - 12, y + 4, name, "end"),
-            f'<line x1="{x(low):.0f}" x2="{x(high):.0f}" y1="{y}" y2="{y}" stroke-width="2"/>',
-            f'<circle cx="{x(np.nanmean(own)):.0f}" cy="{y}" r="5"/>',
-            f'<line class="accent" x1="{x(random):.0f}" x2="{x(random):.0f}" y1="{y - 7}" '
-            f'y2="{y + 7}" stroke-width="3"/>',
-            f'<rect x="{x(effect) - 4:.0f}" y="{y - 4}" width="8" height="8"/>',
-        ]
-        spoken.append(f"{name} {np.nanmean(own):.2f}, random order {random:.2f}")
-    parts.append(label(left + width / 2, bottom + 36, "Normalized AOPC, 1 is the best order"))
-    return figure(
-        parts,
-        bottom + 46,
-        "Normalized AOPC of the attention weights: " + "; ".join(spoken),
+        rows[name] = point, graded_interval(own), random, effect
+        spoken.append(f"{name} {point:.2f}, random order {random:.2f}")
+    return intervals(
+        rows,
+        "Normalized AOPC (1: the best order)",
         "Round: attention, with its 95 % interval. Bar: an order at random on the same model. "
         "Square: leave-one-out on the same model.",
+        "Normalized AOPC of the attention weights: " + "; ".join(spoken),
     )
 
 
