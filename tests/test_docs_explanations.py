@@ -69,7 +69,7 @@ def test_verdict_and_table():
     assert "`B` are not told from" in lines[1] and "`C` are worse than" in lines[2]
     assert lines[3].startswith("- **Without an encoder**, the weights of `A` are better")
     assert lines[4] == "- Not run yet: D." and "stand on one run" in lines[5]
-    table = explanations.table(EXAMPLE).split("\n")[2:]
+    table = explanations.grades(EXAMPLE).split("\n")[2:]
     assert [line.split(" | ")[0] for line in table] == ["| A, no encoder", "| A", "| B", "| C"]
     assert table[0].split(" | ")[3] == "–" and table[1].split(" | ")[3].startswith("0.30 (")
     assert explanations.rationales(EXAMPLE).count("| 0.70 |") == 4
@@ -85,7 +85,7 @@ def test_chart_and_marker(tmp_path):
 
 def test_the_page_is_of_what_was_measured():
     results = json.loads((RESULTS / "explanations_reviews.json").read_text(encoding="utf-8"))
-    table = explanations.table(results)
+    table = explanations.grades(results)
     for name, row in results["rows"].items():
         own = np.nanmean(graded(results, name))
         assert re.search(rf"^\| {re.escape(name)} \| \S+ \| {own:.2f} \(", table, re.M)

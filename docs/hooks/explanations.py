@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from charts import intervals
+from tables import table
 
 from benchmarks.reproduce.significance import graded, graded_interval
 
@@ -39,40 +40,39 @@ def value(row, key):
     return "–" if found is None else f"{found['mean']:.2f}".replace("-", "−")
 
 
-def table(results):
-    """Every row: what its weights are worth, and what the same model's other attributions are."""
+def grades(results):
+    """What the weights of every row are worth, and the same model's other attributions."""
     best = ranked(results)[0]
     head = ["mechanism", "accuracy", "NAOPC (95 %)", "behind the first (95 %)", "random order"]
     head += ["leave-one-out", "gradient", "tau", "violations", "AUC", "Gini", "runs"]
-    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    lines = []
     for name in ranked(results):
         row, own = results["rows"][name], graded(results, name)
-        gap = graded(results, best)
-        behind = np.nanmean(gap) - np.nanmean(own)
-        cells = [
-            name,
-            f"{100 * row['summary']['test_accuracy']['mean']:.1f}",
-            between(np.nanmean(own), graded_interval(own)),
-            "–" if name == best else between(behind, graded_interval(gap, own)),
-            *(value(row, f"naopc_of_{x}") for x in ("uniform", "leave_one_out", "gradient")),
-            *(value(row, x) for x in ("tau_leave_one_out", "polarity_violations", "auc", "gini")),
-            str(len(row["runs"])),
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        first = graded(results, best)
+        behind = np.nanmean(first) - np.nanmean(own)
+        lines.append(
+            [
+                name,
+                f"{100 * row['summary']['test_accuracy']['mean']:.1f}",
+                between(np.nanmean(own), graded_interval(own)),
+                "–" if name == best else between(behind, graded_interval(first, own)),
+                *(value(row, f"naopc_of_{x}") for x in ("uniform", "leave_one_out", "gradient")),
+                *(value(row, x) for x in ("tau_leave_one_out", "polarity_violations")),
+                *(value(row, x) for x in ("auc", "gini")),
+                str(len(row["runs"])),
+            ]
+        )
+    return table(head, lines)
 
 
 def rationales(results):
     """How well the weights find the words that decide, beside weights that know nothing."""
     keys = {"AUC": "auc", "AUPRC": "auprc", "token F1": "token_f1", "IOU F1": "iou_f1"}
-    keys["mass"] = "mass"
-    lines = ["| mechanism | " + " | ".join(keys) + " | mass of uniform weights |"]
-    lines.append("|---" + "|--:" * (len(keys) + 1) + "|")
+    keys |= {"mass": "mass", "mass of uniform weights": "mass_of_uniform"}
     rows = results["rows"]
-    for name in sorted(rows, key=lambda name: -rows[name]["summary"]["test_auc"]["mean"]):
-        cells = [value(rows[name], key) for key in (*keys.values(), "mass_of_uniform")]
-        lines.append("| " + " | ".join([name, *cells]) + " |")
-    return "\n".join(lines)
+    names = sorted(rows, key=lambda name: -rows[name]["summary"]["test_auc"]["mean"])
+    lines = [[name, *(value(rows[name], key) for key in keys.values())] for name in names]
+    return table(["mechanism", *keys], lines)
 
 
 def verdict(results):
@@ -124,7 +124,7 @@ def chart(results):
     )
 
 
-VIEWS = {"table": table, "chart": chart, "verdict": verdict, "rationales": rationales}
+VIEWS = {"table": grades, "chart": chart, "verdict": verdict, "rationales": rationales}
 
 
 def fill(markdown, folder):
