@@ -29,6 +29,7 @@ def entry(attention, uniform, runs=1):
         "naopc_of_uniform": uniform,
         "naopc_of_leave_one_out": 0.9,
         "auc": 0.7,
+        "gini": attention,
     }
     return {
         "runs": [{"naopc_per_text": texts} for _ in range(runs)],
@@ -67,8 +68,9 @@ def test_verdict_and_table():
         "- **With the encoder**, the weights of `A` are better than a random"
     )
     assert "`B` are not told from" in lines[1] and "`C` are worse than" in lines[2]
-    assert lines[3].startswith("- **Without an encoder**, the weights of `A` are better")
-    assert lines[4] == "- Not run yet: D." and "stand on one run" in lines[5]
+    assert lines[3].endswith("the weights are, is 1.00 over 3 mechanisms.")
+    assert lines[4].startswith("- **Without an encoder**, the weights of `A` are better")
+    assert lines[5] == "- Not run yet: D." and "stand on one run" in lines[6]
     table = explanations.grades(EXAMPLE).split("\n")[2:]
     assert [line.split(" | ")[0] for line in table] == ["| A, no encoder", "| A", "| B", "| C"]
     assert table[0].split(" | ")[3] == "–" and table[1].split(" | ")[3].startswith("0.30 (")

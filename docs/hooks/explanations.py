@@ -7,6 +7,7 @@ A line `<!-- explanations: reviews table -->` becomes the table, the chart or th
 import json
 import re
 import sys
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,11 @@ def rationales(results):
     return table(["mechanism", *keys], lines)
 
 
+def gini(row):
+    """How sharp the weights of a row are."""
+    return row["summary"]["test_gini"]["mean"]
+
+
 def verdict(results):
     """Which weights rank words better than a random order does, and what was not run."""
     lines = []
@@ -92,6 +98,14 @@ def verdict(results):
         ):
             if side:
                 lines.append(f"- **{words}**, the weights of {', '.join(side)} {what}.")
+        if len(names) > 2:
+            rows = [(gini(results["rows"][n]), np.nanmean(graded(results, n))) for n in names]
+            signs = [np.sign((a - c) * (b - d)) for (a, b), (c, d) in combinations(rows, 2)]
+            tau = f"{np.mean(signs):.2f}".replace("-", "−")
+            lines.append(
+                f"- **{words}**, Kendall's tau between Normalized AOPC and the Gini index, which "
+                f"says how sharp the weights are, is {tau} over {len(rows)} mechanisms."
+            )
     missing = [name for name in results.get("planned", ()) if name not in results["rows"]]
     if missing:
         lines.append(f"- Not run yet: {', '.join(missing)}.")
