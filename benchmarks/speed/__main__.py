@@ -40,16 +40,26 @@ def main() -> None:
     parser.add_argument(
         "--launches", action="store_true", help="what a GPU is told to do, counted (any machine)"
     )
+    parser.add_argument(
+        "--compiled", action="store_true", help="every layer compiled; go on by the same command"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=8, help="when --compiled ends at the latest (default 8)"
+    )
     parser.add_argument("--memory", action="store_true", help="peak memory instead of time")
     arguments = parser.parse_args()
     chosen = "quick" if arguments.quick else "full" if arguments.full else "usual"
     if arguments.launches:
         _launches(arguments.only)
         return
-    kind = "memory" if arguments.memory else "targets" if arguments.targets else "speed"
+    kinds = ("memory", "targets", "compiled")
+    kind = next((kind for kind in kinds if getattr(arguments, kind)), "speed")
     path = RESULTS / f"{kind}_{keras.backend.backend()}{devices.suffix() or '_cpu'}.json"
     keep = not arguments.quick and not arguments.only
     data = json.loads(path.read_text()) if keep and path.exists() else _header()
+    if arguments.compiled:
+        _compiled(data, path if keep else None, arguments)
+        return
     if arguments.memory:
         _memory(data, path if keep else None, arguments.only)
         return
@@ -121,6 +131,23 @@ def _targets(data: dict[str, Any], path: Path | None, arguments: argparse.Namesp
             )
         if path is not None:
             _write(path, data)
+
+
+def _compiled(data: dict[str, Any], path: Path | None, arguments: argparse.Namespace) -> None:
+    """One layer after the other; `--quick` on a few words, without a file."""
+    from benchmarks.speed import compiled
+
+    small = {"time": 16, "dim": 16, "batch": 2} if arguments.quick else {}
+    seconds, chosen = 60 * arguments.minutes, compiled.settings(**small)
+    found = compiled.cases(data["cases"], chosen, arguments.rounds, seconds, arguments.only)
+    for case in found:
+        data["cases"].append(case)
+        ratios = {name: ratio[0] for name, ratio in case.get("ratios", {}).items()}
+        print(case["layer"], case["precision"], ratios, case["left_out"], flush=True)
+        if path is not None:
+            _write(path, data)
+    whole = len(compiled.PRECISIONS) * len(grid.LAYERS)
+    print(f"{len(data['cases'])} of {whole} cases; the same command goes on", flush=True)
 
 
 def _memory(data: dict[str, Any], path: Path | None, only: list[str] | None) -> None:

@@ -144,10 +144,10 @@ def measured(setting: Setting, rounds: int, only: list[str] | None = None) -> di
             if name in runs and variant.same and variant.of in runs
         },
         "products": products(setting),
-        "costs": {name: _spread(values) for name, values in costs.items()},
+        "costs": {name: spread(values) for name, values in costs.items()},
         "ratios": {
             layer: {
-                other: _spread(np.array(costs[other]) / np.array(costs[layer]))
+                other: spread(np.array(costs[other]) / np.array(costs[layer]))
                 for other in others
                 if other not in FORMS or FORMS[other].of == layer
             }
@@ -183,6 +183,6 @@ def _difference(runs: dict[str, measure.Run], name: str, variant: Variant) -> fl
     return float(np.abs(ours - theirs).max() / np.abs(ours).max())
 
 
-def _spread(values: Any) -> list[float]:
+def spread(values: Any) -> list[float]:
     found = [np.median(values), np.min(values), np.max(values)]
     return [float(f"{value:.4g}") for value in found]

@@ -238,6 +238,22 @@ def launches_table(data):
     return f"{data['setting']}, float32.\n\n" + table(head, lines)
 
 
+def compiled_table(data):
+    """Every layer as the backend's compiler makes it."""
+    head = ["layer", "precision", "of self-attention", "of a Transformer encoder", "eager takes"]
+    lines = ["| " + " | ".join(head) + " |", "|---|---" + "|--:" * 3 + "|"]
+    for case in data["cases"]:
+        cells = [case["layer"], case["precision"]]
+        if "ratios" in case:
+            eager = case["ratios"].get("eager")
+            cells += [share(case["ratios"].get(peer)) for peer in (ATTENTION, ENCODER)]
+            cells.append("–" if eager is None else f"{times(eager)} ×")
+        else:
+            cells += [case["left_out"][case["layer"]], "–", "–"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return f"{words_of(data['cases'][0])}.\n\n" + "\n".join(lines)
+
+
 def chart(data):
     """Cost of a word against the length of its text, both on logarithmic axes."""
     cases = series(data)
@@ -281,6 +297,7 @@ VIEWS = {
     "chart": ("speed", chart),
     "memory": ("memory", memory_table),
     "launches": ("launches", launches_table),
+    "compiled": ("compiled", compiled_table),
 }
 
 

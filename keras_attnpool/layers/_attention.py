@@ -9,8 +9,8 @@ from keras import ops
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs, MaskedPooling1D
 from keras_attnpool.ops._rows import of_any_rows
-from keras_attnpool.ops._vector_pooling import softmax_terms
-from keras_attnpool.ops.masking import at_least_float32, masked_softmax
+from keras_attnpool.ops._vector_pooling import divided, softmax_terms, weights_of
+from keras_attnpool.ops.masking import at_least_float32, masked_softmax, softmax_of_kept
 from keras_attnpool.ops.sparse import masked_entmax15, masked_sparsemax
 from keras_attnpool.regularizers import HeadRegularizer
 from keras_attnpool.types import Shape, Tensor
@@ -183,26 +183,40 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     normalizer = "softmax"
 
     def _normalize(
-        self, logits: Tensor, mask: Tensor | None, training: bool | None
+        self, logits: Tensor, mask: Tensor | None, training: bool | None, exact: bool = True
     ) -> tuple[Tensor, Tensor]:
-        """The weights of logits `(batch, heads, time)`, penalised, and what dropout leaves."""
+        """The weights of logits `(batch, heads, time)`, penalised, and what dropout leaves.
+
+        With `exact` or a penalty those of an empty row are 0, else they may be any.
+        """
         kept = None if mask is None else ops.expand_dims(mask, 1)
-        weights = NORMALIZERS[self.normalizer](logits, kept)
+        normalize = NORMALIZERS[self.normalizer]
+        if normalize is masked_softmax and not exact and self.attention_regularizer is None:
+            normalize = softmax_of_kept
+        weights = normalize(logits, kept)
         self._penalize(self.attention_regularizer, weights, mask)
         return weights, self._drop(weights, training)
 
     def _attend(
-        self, inputs: Tensor, logits: Tensor, mask: Tensor | None, training: bool | None
+        self,
+        inputs: Tensor,
+        logits: Tensor,
+        mask: Tensor | None,
+        training: bool | None,
+        with_scores: bool = True,
     ) -> tuple[Tensor, Tensor]:
         """Weights over time, dropout, weighted sum, penalties; all in float32 at least.
 
         The inputs are `(batch, time, dim)`, zero at padded steps, or `(batch, heads, time, dim)`
         where each head has values of its own. Returns the heads' vectors `(batch, heads, dim)`, and
-        the weights before dropout like the logits, `(batch, heads, time)`.
+        the weights before dropout like the logits, `(batch, heads, time)`; those of an empty row
+        may be any without `with_scores`.
         """
-        weights, used = self._normalize(logits, mask, training)
+        # Values that are zero at padded steps make an empty row's vector 0 by themselves.
+        shared = len(inputs.shape) == 3
+        weights, used = self._normalize(logits, mask, training, with_scores or not shared)
         # One batched matrix product; a loop over heads would write (batch, time, dim) each time.
-        if len(inputs.shape) == 3:
+        if shared:
             vectors = ops.matmul(used, at_least_float32(inputs))
         else:
             vectors = ops.matmul(ops.expand_dims(used, 2), at_least_float32(inputs))
@@ -229,16 +243,55 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         # The matrix products take nearly all the time, so that a loop costs nothing, and it holds
         # the logits of one head where one product would hold those of all.
         for logits in heads:
-            exps, total = softmax_terms(logits, mask)
+            exps, total = softmax_terms(logits, mask, exact=wanted)
             if wanted:
-                weights.append(exps / ops.expand_dims(total, 1))
+                weights.append(weights_of(exps, total))
             exps = self._drop(exps, training)
-            vectors.append(ops.sum(exps * values, axis=1) / total)
+            vectors.append(divided(ops.sum(exps * values, axis=1), total))
         stacked = ops.stack(weights, axis=1) if wanted else None
         self._penalize(self.attention_regularizer, stacked, mask)
         output = ops.stack(vectors, axis=1)
         self._penalize(self.embedding_regularizer, output, mask)
         return output, stacked
+
+    def _attend_features_together(
+        self,
+        inputs: Tensor,
+        hidden: Tensor,
+        kernel: Tensor,
+        mask: Tensor | None,
+        training: bool | None,
+        return_attention_scores: bool,
+    ) -> tuple[Tensor, Tensor | None]:
+        """`_attend_features` of all heads at once, whose logits are `hidden` times `kernel`.
+
+        Time comes last: over the last axis alone is PyTorch's softmax on a GPU parallel.
+
+        Args:
+            inputs: `(batch, time, dim)`, zero at padded steps.
+            hidden: `(batch, time, heads, units)`.
+            kernel: `(heads, units, dim)`.
+            mask: Boolean `(batch, time)` or `None`.
+            training: Whether dropout is on.
+            return_attention_scores: Whether the weights are wanted.
+
+        Returns:
+            As `_attend_features`.
+        """
+        batch, time = ops.shape(inputs)[:2]
+        heads, units, dim = kernel.shape
+        hidden = ops.reshape(ops.transpose(hidden, (2, 3, 0, 1)), (heads, units, -1))
+        logits = ops.matmul(ops.transpose(kernel, (0, 2, 1)), hidden)
+        logits = ops.reshape(logits, (heads, dim, batch, time))
+        wanted = return_attention_scores or self.attention_regularizer is not None
+        weights = (masked_softmax if wanted else softmax_of_kept)(logits, mask)
+        used = self._drop(weights, training)
+        weights = ops.transpose(weights, (2, 0, 3, 1)) if wanted else None
+        self._penalize(self.attention_regularizer, weights, mask)
+        values = at_least_float32(ops.transpose(inputs, (2, 0, 1)))
+        vectors = ops.transpose(ops.sum(used * values, axis=-1), (2, 0, 1))
+        self._penalize(self.embedding_regularizer, vectors, mask)
+        return vectors, weights
 
     def _penalize(self, regularizer: Any, heads: Tensor | None, mask: Tensor | None) -> None:
         if regularizer is None:

@@ -5,7 +5,7 @@ from typing import Any
 from keras import ops
 
 from keras_attnpool.layers._attention import SequenceAttentionBase
-from keras_attnpool.ops._additive_attention import additive_attention
+from keras_attnpool.ops._additive_attention import additive_attention, source_and_target
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.positions import Relation
 from keras_attnpool.types import Tensor
@@ -52,8 +52,9 @@ class DirectionalAttentionBase(SequenceAttentionBase):
     ) -> tuple[Tensor, Tensor | None]:
         """The attention `s`, 0 at padded steps, and its weights `(..., query, key, units)`."""
         dropped = self._drop(hidden, training)
-        source = self._product(dropped, self.source_kernel)
-        target = self._product(dropped, self.target_kernel)
+        source, target = source_and_target(
+            dropped, self.source_kernel, self.target_kernel, self._product
+        )
         if self.use_bias:
             target = target + at_least_float32(self.score_bias)
         output, scores = additive_attention(
@@ -63,7 +64,7 @@ class DirectionalAttentionBase(SequenceAttentionBase):
             hidden,
             lambda x: self.scale * ops.tanh(x),
             mask,
-            DIRECTIONS[self.direction].allowed(ops.shape(hidden)[1]),
+            DIRECTIONS[self.direction].tables(hidden)[0],
             return_attention_scores=return_attention_scores,
             bounded=self.scale <= 10,
         )

@@ -109,6 +109,9 @@ class AttentionPooling(AttentionPoolingBase):
         hidden = self.activation(inputs) if self.hidden_dim is None else self._hide(inputs)
         context = at_least_float32(ops.expand_dims(self.context, 1))
         logits = ops.transpose(ops.matmul(at_least_float32(hidden), context), (0, 2, 1))
-        vectors, weights = self._attend(inputs, logits, mask, training)
-        output = zero_masked_rows(self.output_activation(ops.squeeze(vectors, 1)), mask)
+        vectors, weights = self._attend(inputs, logits, mask, training, with_scores)
+        output = self.output_activation(ops.squeeze(vectors, 1))
+        if self.output_activation not in (keras.activations.linear, keras.activations.tanh):
+            # What the activation makes of an empty row's zeros.
+            output = zero_masked_rows(output, mask)
         return output, ops.squeeze(weights, 1)

@@ -8,7 +8,7 @@ from keras import ops
 from keras_attnpool.layers._directional import DirectionalAttentionBase
 from keras_attnpool.layers.directional_self_attention import DirectionalSelfAttention
 from keras_attnpool.ops._steps import take_steps
-from keras_attnpool.ops._vector_pooling import softmax_terms
+from keras_attnpool.ops._vector_pooling import divided, softmax_terms
 from keras_attnpool.ops.masking import at_least_float32, highest_along, zero_masked
 from keras_attnpool.types import (
     ActivationLike,
@@ -214,8 +214,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
         logits = self._product(self._drop(within, training), self.block_kernel)
         if self.use_bias:
             logits = logits + at_least_float32(self.block_bias)
-        exps, total = softmax_terms(logits, filled)
-        return ops.sum(exps * within, axis=1) / total
+        exps, total = softmax_terms(logits, filled, exact=False)
+        return divided(ops.sum(exps * within, axis=1), total)
 
     def _fuse(
         self, hidden: Tensor, within: Tensor, between: Tensor, training: bool | None
@@ -228,7 +228,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
             fusion = fusion + at_least_float32(self.fusion_bias)
             gate = gate + at_least_float32(self.gate_bias)
         gate = ops.sigmoid(gate)
-        return gate * self.activation(fusion) + (1 - gate) * hidden
+        return hidden + gate * (self.activation(fusion) - hidden)
 
 
 def _block_length_of_int(length: int) -> int:

@@ -129,7 +129,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
         keys = at_least_float32(split_heads(keys, self.num_heads))
         logits = ops.squeeze(ops.matmul(keys, target), -1)
         values = split_heads(values, self.num_heads)
-        vectors, weights = self._attend(values, logits, mask, training)
+        vectors, weights = self._attend(values, logits, mask, training, with_scores)
         output = ops.reshape(vectors, (-1, self.filters))
         return output, weights
 

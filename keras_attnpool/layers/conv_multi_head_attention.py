@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops._dot_product_attention import dot_product_weights, join_heads, split_heads
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
 from keras_attnpool.ops.normalization import layer_normalize
@@ -113,20 +114,35 @@ class ConvMultiHeadAttention(AttentionBase):
     def build(self, input_shape: Shape) -> None:
         """Creates three kernels, three more for the second attention, and the layer norm."""
         dim = self._feature_dim(input_shape)
-        self.projections = self._add_projections("", dim)
+        self.projections = [self._add_projections("", dim)]
         if self.parallel:
-            self.parallel_projections = self._add_projections("parallel_", dim)
+            self.projections.append(self._add_projections("parallel_", dim))
         if self.layer_norm:
             self.gamma = self.add_weight(name="gamma", shape=(self.filters,), initializer="ones")
             self.beta = self.add_weight(name="beta", shape=(self.filters,), initializer="zeros")
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        output, scores = self._multi_head(inputs, mask, training, self.projections, self.activation)
+        if mask is None:
+            pairs = None
+        elif with_scores:
+            pairs = ops.logical_and(mask[:, None, :, None], mask[:, None, None, :])
+        else:
+            # The outputs of padded queries become 0 in the end, whatever they attend to.
+            pairs = mask[:, None, None, :]
+        count = len(self.projections)
+        if heads_together(inputs, 3 * count, self.filters):
+            parts = self._project_together(inputs)
+            output, scores = self._multi_head(parts, pairs, training, with_scores)
+            outputs, all_scores = ops.split(output, count, axis=2), ops.split(scores, count, axis=1)
+        else:
+            found = [
+                self._multi_head(self._project(inputs, each), pairs, training, with_scores)
+                for each in range(count)
+            ]
+            outputs, all_scores = zip(*found, strict=True)
+        output, scores = outputs[0], all_scores[0]
         if self.parallel:
-            second, second_scores = self._multi_head(
-                inputs, mask, training, self.parallel_projections, self.parallel_activation
-            )
-            output, scores = output * second, (scores, second_scores)
+            output, scores = output * outputs[1], tuple(all_scores)
         if self.layer_norm:
             output = layer_normalize(output, self.gamma, self.beta)
         return zero_masked(output, mask), scores
@@ -149,24 +165,52 @@ class ConvMultiHeadAttention(AttentionBase):
             for part in PARTS
         ]
 
+    def _activations(self, attention: int) -> list[Any]:
+        """The activations of query, key and value of one attention."""
+        value = self.parallel_activation if attention else self.activation
+        return [self.activation, self.activation, value]
+
+    def _project(self, inputs: Tensor, attention: int) -> list[Tensor]:
+        """Step 1 of one attention: query, key and value `(batch, time, filters)`."""
+        return [
+            self._convolve(inputs, *weights, activation)
+            for weights, activation in zip(
+                self.projections[attention], self._activations(attention), strict=True
+            )
+        ]
+
+    def _project_together(self, inputs: Tensor) -> list[Tensor]:
+        """Step 1 by one convolution: queries, keys and values of all attentions side by side."""
+        # All queries, all keys, all values.
+        weights = [each[part] for part in range(3) for each in self.projections]
+        kernel = ops.concatenate([kernel for kernel, _ in weights], axis=2)
+        bias = ops.concatenate([bias for _, bias in weights]) if self.use_bias else None
+        found = self._convolve(inputs, kernel, bias, keras.activations.linear)
+        # The second attention's values stand last, and have an activation of their own.
+        alike = self.filters * (len(weights) - self.parallel)
+        first = self.activation(found[:, :, :alike])
+        size = self.filters * len(self.projections)
+        query, key, value = (
+            first[:, :, :size],
+            first[:, :, size : 2 * size],
+            first[:, :, 2 * size :],
+        )
+        if self.parallel:
+            last = self.parallel_activation(found[:, :, alike:])
+            value = ops.concatenate([value, last], axis=2)
+        return [query, key, value]
+
     def _multi_head(
         self,
-        inputs: Tensor,
-        mask: Tensor | None,
+        projected: list[Tensor],
+        pairs: Tensor | None,
         training: bool | None,
-        projections: list[tuple[Any, Any]],
-        value_activation: Any,
+        with_scores: bool,
     ) -> tuple[Tensor, Tensor]:
-        """Steps 1 and 2: `(batch, time, filters)` in float32 at least, and the weights."""
-        activations = (self.activation, self.activation, value_activation)
-        query, key, value = (
-            split_heads(self._convolve(inputs, *projection, activation), self.num_heads)
-            for projection, activation in zip(projections, activations, strict=True)
-        )
-        if mask is not None:
-            mask = ops.expand_dims(mask, 1)
-            mask = ops.logical_and(ops.expand_dims(mask, 3), ops.expand_dims(mask, 2))
-        scale = math.sqrt(self.filters / self.num_heads) if self.scale is None else self.scale
-        weights = dot_product_weights(query, key, scale, mask)
+        """Step 2: `(batch, time, filters)` in float32 at least, and the weights."""
+        size = self.filters // self.num_heads
+        query, key, value = (split_heads(x, x.shape[2] // size) for x in projected)
+        scale = math.sqrt(size) if self.scale is None else self.scale
+        weights = dot_product_weights(query, key, scale, pairs, with_scores)
         heads = ops.matmul(self._drop(weights, training), at_least_float32(value))
         return join_heads(heads), weights

@@ -83,15 +83,20 @@ class FeatureWiseAttention(AttentionBase):
         self._build_scores((None, dim), max(1, dim // self.reduction), dim, "relu")
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        logits = self._scores(masked_max(inputs, mask)) + self._scores(mean_of_zeroed(inputs, mask))
-        gate = ops.relu(ops.sigmoid(logits) - self.threshold)
-        gate = zero_masked_rows(gate, mask)
+        logits = self._scores(masked_max(inputs, mask), mean_of_zeroed(inputs, mask))
+        gate = ops.sigmoid(logits)
+        if self.threshold:
+            gate = ops.relu(gate - self.threshold)
+        if with_scores:
+            # The steps of an empty row are zero whatever weighs them.
+            gate = zero_masked_rows(gate, mask)
         output = inputs * ops.cast(ops.expand_dims(self._drop(gate, training), 1), inputs.dtype)
         return output, gate
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
         return (input_shape[0], input_shape[2])
 
-    def _scores(self, pooled: Tensor) -> Tensor:
-        """The shared network on `(batch, dim)`, in float32 at least."""
-        return self._scored(ops.cast(pooled, self.compute_dtype))
+    def _scores(self, *pooled: Tensor) -> Tensor:
+        """The sum of the shared network's outputs for each `(batch, dim)`, in float32 at least."""
+        both = ops.stack([ops.cast(x, self.compute_dtype) for x in pooled], axis=1)
+        return ops.sum(self._scored(both), axis=1)

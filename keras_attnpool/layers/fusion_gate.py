@@ -113,9 +113,12 @@ class FusionGate(FusionBase):
         if self.use_bias:
             for bias in (self.inputs_bias, self.attention_bias, self.output_bias):
                 logits = logits + at_least_float32(bias)
-        gate = zero_masked(ops.sigmoid(logits), mask)
-        # Both are 0 at padded steps, and so is what 1 - 0 lets pass there.
-        output = gate * at_least_float32(inputs) + (1 - gate) * at_least_float32(attention)
+        gate = ops.sigmoid(logits)
+        # Both are 0 at padded steps, and so is any mixture of them.
+        inputs, attention = at_least_float32(inputs), at_least_float32(attention)
+        output = attention + gate * (inputs - attention)
+        if return_attention_scores:
+            gate = zero_masked(gate, mask)
         return self._mixed(output, gate, mask, return_attention_scores)
 
     def compute_output_shape(  # type: ignore[override]

@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_attnpool._checks import Refused
 from keras_attnpool.layers._attention import MultiHeadPoolingBase
+from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.regularizers import HeadRegularizer
@@ -143,6 +144,8 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         if self.use_bias:
             stacks.append(self.hidden_bias)
         stacks = [ops.cast(stack, dtype) for stack in stacks]
+        width = max(self.hidden_dim, self.score_kernel.shape[2])
+        together = heads_together(inputs, self.num_heads, width)
         if self.chunk_size is not None and not with_scores:
             weights = None
             vectors = chunked_softmax_pooling(
@@ -155,9 +158,18 @@ class GeneralizedPooling(MultiHeadPoolingBase):
             )
             self._penalize(self.embedding_regularizer, vectors, mask)
         elif not self.per_feature:
-            logits = ops.concatenate(list(self._head_logits(inputs, *stacks)), axis=-1)
+            if together:
+                logits = ops.squeeze(self._logits(inputs, *stacks), -1)
+            else:
+                logits = ops.concatenate(list(self._head_logits(inputs, *stacks)), axis=-1)
             vectors, weights = self._attend(
-                inputs, ops.transpose(logits, (0, 2, 1)), mask, training
+                inputs, ops.transpose(logits, (0, 2, 1)), mask, training, with_scores
+            )
+        elif together:
+            hidden_kernel, score_kernel, *hidden_bias = stacks
+            hidden = self._hidden(inputs, hidden_kernel, *hidden_bias)
+            vectors, weights = self._attend_features_together(
+                inputs, hidden, score_kernel, mask, training, with_scores
             )
         else:
             vectors, weights = self._attend_features(
@@ -177,11 +189,15 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         self, inputs: Tensor, hidden_kernel: Tensor, score_kernel: Tensor, *hidden_bias: Tensor
     ) -> Tensor:
         """The logits `(batch, time, heads, dim or 1)` of the heads whose weights are given."""
-        hidden = ops.einsum("btd,hde->bthe", inputs, hidden_kernel)
-        for bias in hidden_bias:
+        hidden = self._hidden(inputs, hidden_kernel, *hidden_bias)
+        return at_least_float32(ops.einsum("bthe,hed->bthd", hidden, score_kernel))
+
+    def _hidden(self, inputs: Tensor, kernel: Tensor, *biases: Tensor) -> Tensor:
+        """The hidden layers `(batch, time, heads, hidden_dim)` of the heads given."""
+        hidden = ops.einsum("btd,hde->bthe", inputs, kernel)
+        for bias in biases:
             hidden = hidden + bias
-        logits = ops.einsum("bthe,hed->bthd", self.activation(hidden), score_kernel)
-        return at_least_float32(logits)
+        return self.activation(hidden)
 
     def _head_logits(self, inputs: Tensor, *stacks: Tensor) -> Iterator[Tensor]:
         """The logits `(batch, time, dim or 1)` of one head after the other."""

@@ -7,7 +7,7 @@ from keras import ops
 
 from keras_attnpool._checks import Kind, is_shape, refusal
 from keras_attnpool.layers._attention import MultiHeadPoolingBase
-from keras_attnpool.ops.masking import at_least_float32, masked_mean, zero_masked_rows
+from keras_attnpool.ops.masking import at_least_float32, mean_of_zeroed, zero_masked_rows
 from keras_attnpool.ops.normalization import l2_normalize
 from keras_attnpool.types import (
     ActivationLike,
@@ -165,7 +165,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         inputs, mask = self._read(inputs, inputs_mask if mask is None else mask)
         self._check_context(inputs.shape, context, mask)
         logits = ops.transpose(self._scores(inputs, context, mask), (0, 2, 1))
-        vectors, weights = self._attend(inputs, logits, mask, training)
+        vectors, weights = self._attend(inputs, logits, mask, training, return_attention_scores)
         return self._output(self._lay_out(vectors), weights, return_attention_scores)
 
     def compute_output_shape(
@@ -258,6 +258,6 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         if self.context == "learned":
             return ops.expand_dims(at_least_float32(self.context_vector), 0)
         if context is None:
-            return masked_mean(inputs, mask)
+            return mean_of_zeroed(inputs, mask)
         # What a caller computed for an empty row may be NaN, and would reach the gradients.
         return zero_masked_rows(at_least_float32(context), mask)

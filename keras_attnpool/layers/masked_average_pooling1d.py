@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers._masked import GlobalPoolingBase
-from keras_attnpool.ops.masking import at_least_float32, masked_mean
+from keras_attnpool.ops.masking import at_least_float32, mean_of_zeroed
 from keras_attnpool.types import Tensor
 
 
@@ -50,7 +50,7 @@ class MaskedAveragePooling1D(GlobalPoolingBase):
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         if not self.position_weighted:
-            return masked_mean(inputs, mask)
+            return mean_of_zeroed(inputs, mask)
         inputs = at_least_float32(inputs)
         kept = ops.ones_like(inputs[:, :, 0]) if mask is None else ops.cast(mask, inputs.dtype)
         places = ops.expand_dims(kept * ops.cumsum(kept, axis=1), 2)

@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers._attention import AttentionPoolingBase
+from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import (
     ActivationLike,
@@ -91,8 +92,15 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         hidden = at_least_float32(self.hidden(inputs))
-        logits = ops.matmul(hidden, at_least_float32(self.score_kernel))
-        vectors, weights = self._attend_features(inputs, [logits], mask, training, with_scores)
+        kernel = at_least_float32(self.score_kernel)
+        if heads_together(inputs, 1, inputs.shape[2]):
+            vectors, weights = self._attend_features_together(
+                inputs, ops.expand_dims(hidden, 2), kernel[None], mask, training, with_scores
+            )
+        else:
+            vectors, weights = self._attend_features(
+                inputs, [ops.matmul(hidden, kernel)], mask, training, with_scores
+            )
         output = ops.squeeze(vectors, 1)
         if self.use_bias:
             # Without a gradient, be it zero, Keras would warn that the weight is not trained.

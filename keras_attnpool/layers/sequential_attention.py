@@ -124,9 +124,14 @@ class SequentialAttention(AttentionBase):
         self._check_length(inputs.shape)
         output, scores = inputs, {}
         for name, part in zip(self.order, self.parts, strict=True):
-            output, scores[name] = part(
-                output, mask=mask, training=training, return_attention_scores=True
+            output = part(
+                output,
+                mask=mask,
+                training=training,
+                return_attention_scores=with_scores,
             )
+            if with_scores:
+                output, scores[name] = output
         return output, scores
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:

@@ -90,5 +90,5 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         logits = ops.transpose(self._scored(inputs), (0, 2, 1))
-        vectors, weights = self._attend(inputs, logits, mask, training)
+        vectors, weights = self._attend(inputs, logits, mask, training, with_scores)
         return self._lay_out(vectors), weights

@@ -7,7 +7,12 @@ from keras import ops
 
 from keras_attnpool._checks import refusal
 from keras_attnpool.layers._attention import AttentionBase
-from keras_attnpool.ops.masking import at_least_float32, highest_along, masked_softmax
+from keras_attnpool.ops.masking import (
+    at_least_float32,
+    highest_along,
+    masked_softmax,
+    softmax_of_kept,
+)
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 MODES = ("dense", "pointwise")
@@ -121,8 +126,9 @@ class TokenWiseAttention(AttentionBase):
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         self.check_length(inputs.shape, self)
         values = at_least_float32(inputs)
-        logits = self._scores(highest_along(values, 2)) + self._scores(ops.mean(values, axis=2))
-        weights = masked_softmax(logits, mask)
+        logits = self._scores(highest_along(values, 2), ops.mean(values, axis=2))
+        # The steps of an empty row are zero whatever weighs them.
+        weights = (masked_softmax if with_scores else softmax_of_kept)(logits, mask)
         used = self._drop(weights, training)
         if self.pooled:
             # One product: a sum would write the weighed steps first.
@@ -157,9 +163,9 @@ class TokenWiseAttention(AttentionBase):
                 f"shape {tuple(input_shape)}",
             )
 
-    def _scores(self, pooled: Tensor) -> Tensor:
-        """The shared network on `(batch, time)`, in float32 at least."""
-        pooled = ops.cast(pooled, self.compute_dtype)
+    def _scores(self, *pooled: Tensor) -> Tensor:
+        """The sum of the shared network's outputs for each `(batch, time)`, in float32 at least."""
+        both = ops.stack([ops.cast(x, self.compute_dtype) for x in pooled], axis=1)
         if self.mode == "dense":
-            return self._scored(pooled)
-        return ops.squeeze(self._scored(ops.expand_dims(pooled, 2)), 2)
+            return ops.sum(self._scored(both), axis=1)
+        return ops.squeeze(ops.sum(self._scored(ops.expand_dims(both, 3)), axis=1), 2)

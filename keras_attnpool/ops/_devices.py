@@ -4,6 +4,7 @@ No module of the package imports a backend; Keras has imported the one in use.
 """
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -31,6 +32,98 @@ def on_torch_cpu(x: Tensor) -> bool:
 def eager_on_torch_cpu(x: Tensor) -> bool:
     """Whether PyTorch computes with this tensor on a CPU, operation after operation."""
     return on_torch_cpu(x) and not sys.modules["torch"].compiler.is_compiling()
+
+
+# Numbers that the heads of a layer may hold together on an accelerator: a gigabyte of float32.
+TOGETHER = 2**28
+
+
+def heads_together(x: Tensor, num_heads: int, numbers: int) -> bool:
+    """Whether a layer computes its heads together, not one after the other.
+
+    An accelerator waits for launches, of which it is then told as many as for one head. A CPU does
+    not, and keeps the numbers of one head in its cache.
+
+    Args:
+        x: The inputs `(batch, time, dim)`.
+        num_heads: How many heads there are.
+        numbers: How many numbers the layer holds for each step and head.
+    """
+    # Of the sizes that are not known yet, take the best.
+    size = num_heads * numbers
+    for known in x.shape[:2]:
+        size *= known or 1
+    return not on_cpu(x) and size <= TOGETHER
+
+
+# Scores of all pairs of steps that cost an accelerator less than the launches of near ones alone.
+FEW_PAIRS = 2**22
+
+
+def pairs_together(x: Tensor, scores: int) -> bool:
+    """Whether an attention to near steps computes all pairs of steps, most of them for nothing.
+
+    So on an accelerator, for short texts: the near pairs alone take twice as many launches.
+
+    Args:
+        x: The inputs `(batch, time, dim)`.
+        scores: How many scores a pair has.
+    """
+    batch, time = x.shape[:2]
+    return not on_cpu(x) and bool(time) and (batch or 1) * time * time * scores <= FEW_PAIRS
+
+
+_CONSTANTS: dict[Any, Tensor] = {}
+# So many are kept at most, of at most so many numbers.
+MOST_CONSTANTS, LARGEST_CONSTANT = 256, 2**16
+
+
+def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
+    """`make()`, a small tensor that depends on nothing but its name and the dtype of `x`.
+
+    PyTorch keeps it: else an accelerator would be told to make it at every call, or be waited for
+    until a number is copied to it.
+
+    Args:
+        name: What the constant is, hashable.
+        x: A tensor that it meets.
+        make: Makes it.
+
+    Returns:
+        A tensor that nobody may change.
+    """
+    if keras.backend.backend() != "torch" or isinstance(x, keras.KerasTensor):
+        return make()
+    torch = sys.modules["torch"]
+    traced, key = torch_traces(), (name, x.dtype, x.device)
+    if not traced and key in _CONSTANTS:
+        return _CONSTANTS[key]
+    # A tensor of inference mode could take no part in a later training step.
+    with torch.inference_mode(False):
+        made = make()
+    # What a trace, a fake mode or a transformation has wrapped ends with it.
+    whole = type(made) is torch.Tensor and not traced and can_recompute()
+    if whole and made.numel() <= LARGEST_CONSTANT:
+        if len(_CONSTANTS) == MOST_CONSTANTS:
+            _CONSTANTS.clear()
+        _CONSTANTS[key] = made
+    return made
+
+
+def number(value: float, x: Tensor) -> Tensor:
+    """A number as a scalar tensor of the dtype of `x`; see `constant`."""
+    return constant(value, x, lambda: keras.ops.convert_to_tensor(value, dtype=x.dtype))
+
+
+def number_of_kept(mask: Tensor, dtype: str) -> Tensor:
+    """How many steps of each row `(batch, time)` a boolean mask keeps, as floats.
+
+    The sum of Keras counts in integers first, which on PyTorch is an operation more.
+    """
+    if keras.backend.backend() != "torch" or isinstance(mask, keras.KerasTensor):
+        return keras.ops.sum(keras.ops.cast(mask, dtype), axis=1)
+    torch = sys.modules["torch"]
+    return torch.sum(mask, 1, dtype=getattr(torch, dtype))
 
 
 def torch_traces() -> bool:

@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from keras_attnpool.ops.masking import at_least_float32, masked_softmax
+from keras_attnpool.ops.masking import at_least_float32, masked_softmax, softmax_of_kept
 from keras_attnpool.types import Tensor
 
 
@@ -35,7 +35,7 @@ def join_heads(x: Tensor) -> Tensor:
 
 
 def dot_product_weights(
-    query: Tensor, key: Tensor, scale: float, mask: Tensor | None = None
+    query: Tensor, key: Tensor, scale: float, mask: Tensor | None = None, exact: bool = True
 ) -> Tensor:
     """The weights `softmax over keys of (query . key / scale)`.
 
@@ -47,10 +47,12 @@ def dot_product_weights(
         scale: What the products are divided by, above 0.
         mask: Boolean tensor that broadcasts to `(batch, heads, queries, keys)`, True where a query
             may attend to a key, or `None`.
+        exact: Whether the weights of a query without a key are zeros; else they are even.
 
     Returns:
-        Weights `(batch, heads, queries, keys)`, at least float32; a query without a key has zeros.
+        Weights `(batch, heads, queries, keys)`, at least float32.
     """
     key = ops.transpose(at_least_float32(key), (0, 1, 3, 2))
     # Before the product, which has more entries.
-    return masked_softmax(ops.matmul(at_least_float32(query) / scale, key), mask)
+    logits = ops.matmul(at_least_float32(query) / scale, key)
+    return (masked_softmax if exact else softmax_of_kept)(logits, mask)

@@ -5,49 +5,63 @@ from collections.abc import Callable, Sequence
 import keras
 from keras import ops
 
-from keras_attnpool.ops._devices import can_recompute, on_torch_cpu
+from keras_attnpool.ops._devices import can_recompute, number
 from keras_attnpool.ops.masking import (
     _append_axes,
     _lowest,
-    _softmax,
     at_least_float32,
     highest_along,
+    masked_softmax,
+    softmax_of_kept,
+    zero_masked_rows,
 )
 from keras_attnpool.types import Tensor
 
 
-def softmax_terms(logits: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def softmax_terms(
+    logits: Tensor, mask: Tensor | None = None, exact: bool = True
+) -> tuple[Tensor, Tensor | None]:
     """The two halves of a softmax over time: the exponentials, up to a factor, and their sum.
 
     `exps / total` are the weights. Whoever needs their weighted sum alone divides once at the end,
-    `sum(exps * values) / total`, and saves a pass over time.
+    `divided(sum(exps * values), total)`, and saves a pass over time.
 
     Args:
         logits: Float tensor `(batch, time, ...)`.
-        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+        mask: Boolean tensor `(batch, time, ...)` without the last axes of `logits`, True = keep,
+            or `None`.
+        exact: Whether the weights are exactly 0 in rows without a kept step too.
 
     Returns:
         The exponentials, shifted by their row's maximum over the kept steps, like `logits`; and
-        their sums, which broadcast against `(batch, ...)`. Both at least float32. The quotient is
-        exactly 0 at padded steps, also in rows without a kept step, and its gradient finite.
+        their sums `(batch, ...)`, or `None` where the exponentials are the weights. At least
+        float32. The quotient is exactly 0 at padded steps, and its gradient finite.
     """
     logits = at_least_float32(logits)
     kept = None if mask is None else _append_axes(mask, logits)
+    if keras.backend.backend() == "torch":
+        # One operation instead of four. On other backends the gradient of `softmax` is the slower.
+        return (masked_softmax if exact else softmax_of_kept)(logits, kept, axis=1), None
     if kept is not None:
         logits = ops.where(kept, logits, _lowest(logits))
-    if on_torch_cpu(logits):
-        # One operation instead of four passes. On a GPU it goes through a text's steps one after
-        # the other, and on other backends the gradient of `softmax` is the slower.
-        exps = _softmax(logits, axis=1)
-        total = ops.ones_like(exps[:1, 0])
-        if mask is not None:
-            # What a row without a kept step got is divided away.
-            some = _append_axes(ops.any(mask, axis=1), total)
-            total = ops.where(some, total, float("inf") * total)
-        return exps, total
     exps = ops.exp(logits - ops.expand_dims(_shift(_highest(logits)), 1))
-    total = ops.sum(exps, axis=1)
-    return exps, ops.where(total > 0, total, ops.ones((), dtype=total.dtype))
+    # Where nothing is kept the sum is 0, and 1 instead.
+    return exps, ops.threshold(ops.sum(exps, axis=1), 0, 1)
+
+
+def weights_of(exps: Tensor, total: Tensor | None) -> Tensor:
+    """The weights of `softmax_terms`."""
+    return exps if total is None else exps / ops.expand_dims(total, 1)
+
+
+def divided(x: Tensor, total: Tensor | None, mask: Tensor | None = None) -> Tensor:
+    """The weighted sums of `softmax_terms`, divided by its `total`.
+
+    With a `mask`, sums of values that are not zero at padded steps: rows without a kept step are 0.
+    """
+    if total is None:
+        return zero_masked_rows(x, mask)
+    return x / total
 
 
 def chunked_softmax_pooling(
@@ -119,7 +133,7 @@ def chunked_softmax_pooling(
     zeros = ops.zeros((batch, *features), dtype=kept.dtype)
     vector = ops.zeros((batch, *features[:-1], dim), dtype=kept.dtype)
     _, total, vector = _repeat(count, advance, (zeros + _lowest(zeros), zeros, vector))
-    return vector / ops.where(total > 0, total, ops.ones((), dtype=total.dtype))
+    return vector / ops.threshold(total, 0, 1)
 
 
 def _highest(logits: Tensor) -> Tensor:
@@ -130,8 +144,7 @@ def _highest(logits: Tensor) -> Tensor:
 
 def _shift(highest: Tensor) -> Tensor:
     """The maximum, or 0 where all steps are padded: so far below it their exponentials are 0."""
-    zero = ops.zeros((), dtype=highest.dtype)
-    return ops.where(highest > _lowest(highest), highest, zero)
+    return ops.where(highest > _lowest(highest), highest, number(0, highest))
 
 
 def _pad_time(inputs: Tensor, mask: Tensor | None, missing: Tensor) -> tuple[Tensor, Tensor]:

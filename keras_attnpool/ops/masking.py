@@ -8,7 +8,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import is_shape
-from keras_attnpool.ops._devices import torch_traces, values_at_hand
+from keras_attnpool.ops._devices import number, number_of_kept, torch_traces, values_at_hand
 from keras_attnpool.ops._rows import of_any_rows
 from keras_attnpool.types import Shape, Tensor
 
@@ -231,7 +231,7 @@ def zero_masked(x: Tensor, mask: Tensor | None) -> Tensor:
     if mask is None:
         return ops.convert_to_tensor(x)
     x = ops.convert_to_tensor(x)
-    return ops.where(_append_axes(mask, x), x, ops.zeros((), dtype=x.dtype))
+    return ops.where(_append_axes(mask, x), x, number(0, x))
 
 
 def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
@@ -257,14 +257,22 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
     >>> [float(w) for w in weights[0]]
     [0.5, 0.5, 0.0]
     """
-    logits = at_least_float32(logits)
-    if mask is None:
-        return _softmax(logits, axis)
     mask = _as_bool(mask, "masked_softmax")
-    # Masked logits become the lowest number before the softmax, so that they have no part in its
-    # shift or its gradient, and zeros behind it, so that a row without a kept entry is all 0.
-    weights = _softmax(ops.where(mask, logits, _lowest(logits)), axis)
-    return ops.where(mask, weights, ops.zeros((), dtype=logits.dtype))
+    weights = softmax_of_kept(logits, mask, axis)
+    return weights if mask is None else ops.where(mask, weights, number(0, weights))
+
+
+def softmax_of_kept(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
+    """`masked_softmax`, but even weights where nothing is kept.
+
+    Enough in front of a sum of values that are zero where they are padded: a row without a kept
+    entry gives 0 then too, and its gradient is 0.
+    """
+    logits = at_least_float32(logits)
+    if mask is not None:
+        # The lowest number, so that masked logits have no part in the shift or the gradient.
+        logits = ops.where(mask, logits, _lowest(logits))
+    return _softmax(logits, axis)
 
 
 def masked_sum(x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -315,8 +323,8 @@ def mean_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
     total = ops.sum(at_least_float32(x), axis=1)
     if mask is None:
         return total / ops.cast(ops.maximum(ops.shape(x)[1], 1), total.dtype)
-    count = ops.sum(ops.cast(mask, total.dtype), axis=1)
-    return total / _append_axes(ops.maximum(count, 1), total)
+    count = number_of_kept(mask, keras.backend.standardize_dtype(total.dtype))
+    return total / _append_axes(ops.maximum(count, number(1, count)), total)
 
 
 def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -341,8 +349,7 @@ def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is None:
         return highest_along(x, 1)
     # Not the lowest finite number: the maximum of kept steps may be -inf.
-    lowest = ops.convert_to_tensor(-math.inf, dtype=x.dtype)
-    highest = highest_along(ops.where(_append_axes(mask, x), x, lowest), 1)
+    highest = highest_along(ops.where(_append_axes(mask, x), x, number(-math.inf, x)), 1)
     return zero_masked_rows(highest, mask)
 
 
@@ -381,7 +388,7 @@ def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:
         return ops.convert_to_tensor(x)
     x = ops.convert_to_tensor(x)
     kept = _append_axes(ops.any(mask, axis=1), x)
-    return ops.where(kept, x, ops.zeros((), dtype=x.dtype))
+    return ops.where(kept, x, number(0, x))
 
 
 def _softmax(logits: Tensor, axis: int) -> Tensor:
@@ -413,4 +420,4 @@ def _lowest(x: Tensor) -> Any:
     """The lowest finite number of the dtype of `x`, float32 or float64, as a scalar tensor."""
     dtype = keras.backend.standardize_dtype(x.dtype)
     lowest = {"float32": -3.4e38, "float64": -1.7e308}
-    return ops.convert_to_tensor(lowest[dtype], dtype=dtype)
+    return number(lowest[dtype], x)

@@ -31,8 +31,10 @@ def l2_normalize(x: Tensor, axis: int = -1) -> Tensor:
     """
     x = at_least_float32(x)
     squares = ops.sum(ops.square(x), axis=axis, keepdims=True)
-    scaled = x * ops.rsqrt(ops.maximum(squares, EPSILON))
-    return ops.where(squares > 0, scaled, ops.zeros((), dtype=x.dtype))
+    # `threshold` is their maximum with EPSILON, whose gradient is one operation, where that of
+    # `maximum` is five. A zero vector is scaled by 0, so that it has no gradient.
+    scale = ops.rsqrt(ops.threshold(squares, EPSILON, EPSILON))
+    return x * ops.multiply(scale, squares > 0)
 
 
 def layer_normalize(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import keras
 from keras import ops
 
 from keras_attnpool._checks import deprecate
 from keras_attnpool._docstrings import filled
+from keras_attnpool.ops._devices import constant
 from keras_attnpool.types import Tensor
 
 NAMES = ("faraway_m", "earlier", "later", "distance", "scaled_distance")
@@ -145,8 +147,18 @@ class Relation:
             for o in self.offsets or ()
         )
 
+    def tables(self, x: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        """`allowed` and `penalty` for the steps of `x`, `(batch, time, ...)`."""
+        time, dtype = ops.shape(x)[1], keras.backend.standardize_dtype(x.dtype)
+        return (
+            constant((self, "allowed", time), x, lambda: self.allowed(time)),
+            constant((self, "penalty", time), x, lambda: self.penalty(time, dtype)),
+        )
+
     def allowed(self, time: Tensor) -> Tensor | None:
         """Boolean tensor `(time, time)`, query by key, or `None` where all pairs are allowed."""
+        if self.itself and self.lowest is None and self.highest is None:
+            return None
         offset = _offsets(time)
         conditions = [] if self.itself else [offset != 0]
         if self.lowest is not None:

@@ -8,11 +8,14 @@ import keras
 import numpy as np
 import pytest
 from backend_functions import gradients, numpy
+from docs_hooks import hook
 
-from benchmarks.speed import grid, launches, measure, variants
+from benchmarks.speed import compiled, grid, launches, measure, variants
 
 pytestmark = pytest.mark.one_backend("forms of keras.ops alone; JAX would compile each operation")
 
+speed = hook("speed")
+FORMS_OF_LAMA = ("LAMA, head after head", "LAMA, its products alone")
 SAME = [name for name, form in variants.FORMS.items() if form.same]
 
 
@@ -92,6 +95,40 @@ def test_launches_are_what_computes():
     found = launches._torch(Twice(), keras.ops.ones((2, 3, 4)), None)
     # The sum, the ones that its gradient starts from, and their product.
     assert found == {"forward": 1, "training": 4, "sent": 1}
+
+
+def test_compiled_cases_go_on_where_the_time_ended(monkeypatch):
+    """Without a compiler, which takes half a minute a layer here; two layers of one sentence."""
+    eager = measure.runner
+    monkeypatch.setattr(measure, "runner", lambda *args: eager(*args[:3], "eager", args[4]))
+    monkeypatch.setattr(compiled, "PEERS", ("MultiHeadAttention, average",))
+    chosen = compiled.settings(time=4, dim=8, batch=2)
+    ticks = iter(range(0, 1000, 10))
+
+    def some(known, seconds):
+        only = ["MaskedAverage", "LowRank"]
+        return list(compiled.cases(known, chosen, 1, seconds, only, lambda: next(ticks)))
+
+    first = some([], 35)
+    assert [case["layer"] for case in first] == ["MaskedAveragePooling1D"]
+    rest = some(first, 900)
+    assert [case["precision"] for case in rest] == ["float32"] + ["mixed_bfloat16"] * 2
+    assert some(first + rest, 900) == []
+    lama = rest[0]
+    assert lama["layer"] == "LowRankAttentionPooling" and not lama["left_out"]
+    assert set(lama["ratios"]) == {*compiled.PEERS, "eager", *FORMS_OF_LAMA}
+    data = {"cases": first + rest}
+    assert speed.compiled_table(data).count("\n| ") == 5
+
+
+def test_what_a_compiler_refuses_is_told(monkeypatch):
+    def refuse(*arguments):
+        raise RuntimeError("no kernel\nfor this")
+
+    monkeypatch.setattr(measure, "runner", refuse)
+    (case,) = compiled.cases([], compiled.settings(batch=2)[:1], 1, 900, ["LowRank"])
+    assert case["left_out"] == {"LowRankAttentionPooling": "RuntimeError: no kernel"}
+    assert "no kernel" in speed.compiled_table({"cases": [case]})
 
 
 def test_kernels_of_a_compiled_program():

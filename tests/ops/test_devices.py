@@ -1,9 +1,9 @@
-"""Whether the values of a tensor can be read, on each backend and in each kind of trace."""
+"""Constants, counts, and whether values can be read, on each backend and in each kind of trace."""
 
 import keras
 import numpy as np
 import pytest
-from backend_functions import compiled
+from backend_functions import compiled, numpy
 
 from keras_attnpool.ops import _devices as devices
 from keras_attnpool.ops._devices import values_at_hand
@@ -75,3 +75,57 @@ def test_a_number_and_a_tensor_of_a_cpu_are_in_host_memory():
     assert devices._in_host_memory(X)
     with keras.device("cpu"):
         assert devices._in_host_memory(keras.ops.convert_to_tensor(X))
+
+
+def test_a_constant_is_made_once_on_pytorch():
+    x = keras.ops.zeros((2, 3))
+    made = []
+
+    def make():
+        made.append(1)
+        return keras.ops.ones((2, 2))
+
+    for _ in range(3):
+        assert numpy(devices.constant("of this test", x, make)).sum() == 4
+    assert len(made) == (1 if keras.backend.backend() == "torch" else 3)
+
+
+@pytest.mark.skipif(keras.backend.backend() != "torch", reason="constants of PyTorch")
+def test_a_constant_outlives_what_made_it():
+    import torch
+    from torch._subclasses import FakeTensorMode
+
+    def kept(value):
+        return (value, torch.float32, torch.device("cpu")) in devices._CONSTANTS
+
+    def times(x, value):
+        return (x * devices.number(value, x)).sum()
+
+    x = torch.ones(3)
+    with torch.inference_mode():
+        times(x, 41.0)
+    wanted = torch.ones(3, requires_grad=True)
+    times(wanted, 41.0).backward()
+    assert kept(41.0) and wanted.grad.tolist() == [41.0] * 3
+    torch.func.grad(times)(x, 42.0)
+    with FakeTensorMode():
+        times(torch.ones(3), 43.0)
+    assert not kept(42.0) and not kept(43.0)
+    assert float(times(x, 42.0)) == 126 and kept(42.0)
+
+
+def test_constants_are_not_kept_without_end(monkeypatch):
+    monkeypatch.setattr(devices, "_CONSTANTS", {})
+    x = keras.ops.zeros((2,))
+    for value in range(3 * devices.MOST_CONSTANTS):
+        assert float(numpy(devices.number(value, x))) == value
+    large = (devices.LARGEST_CONSTANT + 1,)
+    devices.constant("large", x, lambda: keras.ops.zeros(large))
+    assert len(devices._CONSTANTS) <= devices.MOST_CONSTANTS
+    assert "large" not in {name for name, *_ in devices._CONSTANTS}
+
+
+def test_kept_steps_are_counted():
+    mask = np.array([[True, False, True], [False, False, False]])
+    found = devices.number_of_kept(keras.ops.convert_to_tensor(mask), "float32")
+    assert numpy(found).dtype == "float32" and numpy(found).tolist() == [2, 0]

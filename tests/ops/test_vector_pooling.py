@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from backend_functions import gradients, numpy
 
-from keras_attnpool.ops import _vector_pooling as vector_pooling
-from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling, softmax_terms
+from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling, softmax_terms, weights_of
 from keras_attnpool.ops.masking import masked_softmax
 
 pytestmark = pytest.mark.every_backend
@@ -20,29 +19,18 @@ def example():
     return x, mask
 
 
-@pytest.fixture(params=["as it is", "as on a GPU"])
-def device(request, monkeypatch):
-    """Both ways on PyTorch, whatever the tests run on; elsewhere there is one."""
-    if request.param == "as on a GPU":
-        if keras.backend.backend() != "torch":
-            pytest.skip("only PyTorch has another way on its CPU")
-        monkeypatch.setattr(vector_pooling, "on_torch_cpu", lambda x: False)
-
-
-@pytest.mark.usefixtures("device")
 def test_the_terms_make_the_softmax():
     x, mask = example()
     for kept in (None, mask):
         exps, total = softmax_terms(x * 30, kept)
         axes = None if kept is None else kept[..., None]
         target = numpy(masked_softmax(x * 30, axes, axis=1))
-        weights = numpy(exps / keras.ops.expand_dims(total, 1))
+        weights = numpy(weights_of(exps, total))
         np.testing.assert_allclose(weights, target, atol=1e-6)
     # Also in the row that keeps nothing.
     np.testing.assert_array_equal(weights[~mask], 0)
 
 
-@pytest.mark.usefixtures("device")
 def test_the_gradient_of_the_terms_is_that_of_the_softmax():
     x, mask = example()
     layer = keras.layers.Identity()
@@ -50,7 +38,7 @@ def test_the_gradient_of_the_terms_is_that_of_the_softmax():
 
     def ours(t):
         exps, total = softmax_terms(t * 3, mask)
-        return keras.ops.sum(exps / keras.ops.expand_dims(total, 1) * probe)
+        return keras.ops.sum(weights_of(exps, total) * probe)
 
     def theirs(t):
         return keras.ops.sum(masked_softmax(t * 3, mask[..., None], axis=1) * probe)
@@ -65,9 +53,8 @@ def test_chunks_of_any_size_give_the_whole():
     x, mask = example()
     scale = keras.ops.convert_to_tensor(np.array([200.0, -200.0, 1.0, 0.0], "float32"))
     for kept in (None, mask):
-        exps, total = (numpy(t) for t in softmax_terms(x * numpy(scale), kept))
         values = x if kept is None else np.where(kept[..., None], x, 0)
-        target = (exps * values).sum(axis=1) / total
+        target = (numpy(weights_of(*softmax_terms(x * numpy(scale), kept))) * values).sum(axis=1)
         for chunk_size in (1, 4, 7, 9):
             found = chunked_softmax_pooling(
                 lambda chunk, scale: chunk * scale, [scale], values, kept, chunk_size, (4,)
