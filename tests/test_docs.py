@@ -76,6 +76,10 @@ def broken_links(page, text):
             continue
         path, _, anchor = target.partition("#")
         goal = (DOCS / page).parent / path if path else DOCS / page
+        if path.endswith(".ipynb"):  # they lie beside docs, and their pages within
+            if not (REPOSITORY / goal.resolve().relative_to(DOCS.resolve())).is_file():
+                broken.append(target)
+            continue
         if not goal.is_file() or not goal.resolve().is_relative_to(DOCS.resolve()):
             broken.append(target)
         elif anchor and anchor not in anchors(goal.resolve().relative_to(DOCS.resolve())):
@@ -107,6 +111,60 @@ def public(module):
 def test_every_page_is_in_the_navigation_once():
     listed = list(nav_pages(lists.navigation(CONFIG["nav"])))
     assert sorted(listed) == PAGES
+
+
+links = hook("links")
+
+
+def test_paper_tutorial_layer_and_reference_lead_to_each_other():
+    """Each of the five papers has a tutorial and layers; each of these leads to the rest."""
+    assert len(links.papers()) == len(list((DOCS / "papers").glob("*.md"))) == 5
+    lead = {}
+    for title, (page, notebook, own) in links.papers().items():
+        assert own, f"{title} has no layer"
+        for place in (page, notebook, *(layer.page for layer in own)):
+            lead[place] = {path for _, group in links.links_of(place) for _, path in group}
+        assert notebook in lead[page] and page in lead[notebook]
+        for layer in own:
+            assert layer.page in lead[page] and layer.page in lead[notebook]
+            assert {page, notebook} <= lead[layer.page]
+    # Every layer leads to a tutorial and to its reference, and the reference to the layer.
+    reference = source("api/layers.md")
+    for layer in LAYERS.values():
+        targets = {path for _, group in links.links_of(layer.page) for _, path in group}
+        assert any(path.startswith("notebooks/") for path in targets)
+        assert f"api/layers.md#keras_attnpool.layers.{layer.name}" in targets
+        assert f"(../{layer.page})" in reference
+    for targets in lead.values():
+        for path in targets:
+            folder = REPOSITORY if path.startswith("notebooks/") else DOCS
+            assert (folder / path.partition("#")[0]).is_file()
+
+
+def test_the_links_stand_below_the_title():
+    groups = [("Paper", [("A & B", "papers/x.md")]), ("Layers", [("C", "l.md"), ("D", "m.md")])]
+    line = links.written(groups, lambda text, path: f"[{text}](../{path})")
+    assert line == "Paper: [A & B](../papers/x.md) · Layers: [C](../l.md), [D](../m.md)"
+    assert links.links_of("guides/masking.md") == []
+
+
+def test_the_home_page_leads_to_every_tutorial():
+    for notebook in NOTEBOOKS:
+        assert f"(notebooks/{notebook.name})" in source("index.md")
+
+
+descriptions = hook("descriptions")
+
+
+def test_a_page_is_described_by_its_first_sentences():
+    assert (
+        descriptions.description("<h1>T</h1><p>One <b>bold</b>\n&amp; all.</p>")
+        == "One bold & all."
+    )
+    long = f"<p>{'Word ' * 20}ends. {'More ' * 30}</p>"
+    assert descriptions.description(long) == f"{'Word ' * 20}ends."
+    assert len(descriptions.description(f"<p>{'many ' * 99}</p>")) <= descriptions.LONGEST
+    assert descriptions.description("<h1>T</h1>") == ""
 
 
 def test_the_lists_of_layers_are_complete_and_fresh():
@@ -247,7 +305,9 @@ def test_links_lead_somewhere(page):
 
 def test_a_broken_link_is_seen():
     text = "[a](nowhere.md) [b](#nowhere) [c](#install) [d](models.md#san) [e](models.md#sun)"
-    assert broken_links("index.md", text) == ["nowhere.md", "#nowhere", "models.md#sun"]
+    text += " [f](notebooks/01_lama.ipynb) [g](notebooks/99.ipynb)"
+    broken = ["nowhere.md", "#nowhere", "models.md#sun", "notebooks/99.ipynb"]
+    assert broken_links("index.md", text) == broken
     assert broken_links("index.md", "[a](../README.md)") == ["../README.md"]
 
 
@@ -327,8 +387,17 @@ def test_a_typed_figure_is_seen():
     assert FIGURE.findall(sentences(text)) == [*found, "ten times"]
 
 
+KATEX = ["katex.min.css", "katex.min.js", "auto-render.min.js"]
+
+
 def test_what_the_site_loads_is_there():
     extra = CONFIG["extra_css"] + CONFIG["extra_javascript"] + CONFIG["extra"]["polyfills"]
+    # What pages and scripts load by themselves.
+    extra += [f"assets/katex/{name}" for name in KATEX]
+    extra += [f"assets/explorer/{path.name}" for path in (DOCS / "assets/explorer").iterdir()]
+    for page in PAGES:
+        for name in re.findall(r'(?:src|href)="([^":]+)"', prose(source(page))):
+            assert ((DOCS / page).parent / name).is_file(), f"{page} loads {name}"
     for name in extra:
         text = (DOCS / name).read_text(encoding="utf-8")
         for url in re.findall(r"url\(([^)]*)\)", text):

@@ -20,7 +20,13 @@ import yaml
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SECTION = "Layers"
-GROUPS = ("attention", "pooling", "sequence", "around")
+# What a layer does, as its page names it, and the title of that part of the navigation.
+GROUPS = {
+    "attention": "Attention pooling",
+    "pooling": "Pooling without attention",
+    "sequence": "From sequence to sequence",
+    "around": "Around them",
+}
 MARKER = re.compile(rf"^<!-- layers: (?P<which>api|{'|'.join(GROUPS)}) -->$", re.M)
 TABLE = re.compile(r"(?<=<!-- layers -->\n).*?(?=<!-- end of layers -->)", re.S)
 IMPORTS = re.compile(r"^from keras_attnpool\.layers\..*", re.M | re.S)
@@ -125,15 +131,22 @@ def fill(markdown: str, root: Path = REPOSITORY) -> str:
     def written(match: re.Match[str]) -> str:
         found = layers(root)
         if match["which"] == "api":
-            return "\n\n".join(f"::: keras_attnpool.layers.{layer.name}" for layer in found)
+            return "\n\n".join(
+                f"::: keras_attnpool.layers.{layer.name}\n\n"
+                f"Equations, picture, shapes and cost: [{layer.name}](../{layer.page})"
+                for layer in found
+            )
         return group_table([layer for layer in found if layer.group == match["which"]])
 
     return MARKER.sub(written, markdown)
 
 
 def navigation(entries: list, root: Path = REPOSITORY) -> list:
-    """The entries of the navigation, with the layers' pages below their section."""
-    pages = ["layers/index.md", *({layer.name: layer.page} for layer in layers(root))]
+    """The entries of the navigation, with the layers' pages below their section and group."""
+    found = layers(root)
+    pages: list = ["layers/index.md"]
+    for group, title in GROUPS.items():
+        pages.append({title: [{e.name: e.page} for e in found if e.group == group]})
     return [{SECTION: pages} if SECTION in entry else entry for entry in entries]
 
 

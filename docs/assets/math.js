@@ -1,27 +1,55 @@
-// Sets the formulas: Markdown pages mark them with class "arithmatex", notebooks with dollars.
+// Sets the formulas: Markdown pages mark them with class "arithmatex", notebooks with dollars. KaTeX
+// is loaded by the first page, or the first result of a search, that has one.
 const marked = [
   { left: "\\[", right: "\\]", display: true },
   { left: "\\(", right: "\\)", display: false },
 ];
+const dollars = [
+  { left: "$$", right: "$$", display: true },
+  { left: "$", right: "$", display: false },
+];
+const folder = new URL("katex/", document.currentScript.src);
+function add(tag, attributes) {
+  return new Promise(function (resolve) {
+    document.head.append(Object.assign(document.createElement(tag), attributes, { onload: resolve }));
+  });
+}
+let katex;
+function loadKatex() {
+  katex ??= Promise.all([
+    add("link", { rel: "stylesheet", href: new URL("katex.min.css", folder) }),
+    add("script", { src: new URL("katex.min.js", folder) }).then(function () {
+      return add("script", { src: new URL("auto-render.min.js", folder) });
+    }),
+  ]);
+  return katex;
+}
+function setAll(elements, options) {
+  return loadKatex().then(function () {
+    elements.forEach(function (element) { renderMathInElement(element, options); });
+  });
+}
+
+// Waits for nobody but the tests.
+globalThis.formulasSet = Promise.resolve();
 document$.subscribe(function (event) {
-  event.body.querySelectorAll(".arithmatex").forEach(function (element) {
-    renderMathInElement(element, { delimiters: marked });
+  const formulas = [...event.body.querySelectorAll(".arithmatex")];
+  const cells = [...event.body.querySelectorAll(".jp-RenderedMarkdown")].filter(function (cell) {
+    return cell.textContent.includes("$");
   });
-  event.body.querySelectorAll(".jp-RenderedMarkdown").forEach(function (element) {
-    renderMathInElement(element, {
-      delimiters: [
-        { left: "$$", right: "$$", display: true },
-        { left: "$", right: "$", display: false },
-      ],
-    });
-  });
+  if (formulas.length + cells.length === 0) return;
+  globalThis.formulasSet = Promise.all([
+    setAll(formulas, { delimiters: marked }), setAll(cells, { delimiters: dollars }),
+  ]);
 });
+
 // Results of the search are texts that the theme writes when it has found them.
 const results = document.querySelector("[data-md-component=search-result] .md-search-result__list");
 const written = new MutationObserver(setResults);
 function setResults() {
+  if (!/\\[([]/.test(results.textContent)) return;
   written.disconnect(); // formulas are changes too
-  renderMathInElement(results, { delimiters: marked, throwOnError: false });
-  written.observe(results, { childList: true });
+  setAll([results], { delimiters: marked, throwOnError: false }).then(watch);
 }
-setResults();
+function watch() { written.observe(results, { childList: true }); }
+watch();

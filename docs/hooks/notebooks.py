@@ -1,7 +1,7 @@
 """Puts the notebooks of the repository into the site, as they stand: they are not executed.
 
-The notebooks lie beside `docs/`. Each becomes a page under `notebooks/`, and the empty entry
-`Tutorials` of the navigation is filled with them, or dropped while there are none.
+The notebooks lie beside `docs/`. Each becomes a page under `notebooks/`, and they come first in the
+entry `Tutorials` of the navigation.
 """
 
 import re
@@ -25,6 +25,38 @@ HEADING_OR_PICTURE = re.compile(
     r'(?<=alt=")No description has been provided for this image(?=")',
     re.S,
 )
+
+# Code that a reader may skip says so in its first line; its output stays in sight.
+PLUMBING = re.compile(
+    r'<div class="highlight[^"]*">\s*<pre>(?:<span></span>)?'
+    r'<span class="c1"># Plumbing: (?P<what>[^<]*)</span>(?:(?!</pre>).)*</pre>\s*</div>',
+    re.S,
+)
+# A drawing of the site, which a notebook shows as the file that it is in the repository.
+DRAWING = re.compile(r'<img\b[^>]*\bsrc="\.\./docs/assets/pictures/(?P<name>\w+)\.svg"[^>]*>')
+CAPTION = re.compile(r'\balt="([^"]*)"')
+
+
+def folded(page):
+    """The page with its plumbing folded away."""
+    return PLUMBING.sub(
+        lambda code: (
+            f'<details class="plumbing"><summary>Code: {code["what"]}</summary>{code[0]}</details>'
+        ),
+        page,
+    )
+
+
+def drawn(page, pictures):
+    """The page with the site's drawings in it, in the colours of the page."""
+
+    def drawing(match):
+        svg = (pictures / f"{match['name']}.svg").read_text(encoding="utf-8")
+        caption = CAPTION.search(match[0])[1]
+        svg = svg.replace(' xmlns="http://www.w3.org/2000/svg"', "", 1)
+        return f'<figure class="drawn">{svg}<figcaption>{caption}</figcaption></figure>'
+
+    return DRAWING.sub(drawing, page)
 
 
 def described(page):
@@ -51,9 +83,7 @@ def on_config(config):
     """Lists the notebooks in the navigation."""
     pages = [f"notebooks/{path.name}" for path in notebooks(config)]
     config.nav = [
-        {SECTION: pages} if SECTION in entry else entry
-        for entry in config.nav
-        if pages or SECTION not in entry
+        {SECTION: pages + entry[SECTION]} if SECTION in entry else entry for entry in config.nav
     ]
     return config
 
@@ -69,9 +99,10 @@ def on_files(files, config):
 
 
 def on_page_content(html, page, config, files):
-    """Takes out what a page of a notebook would fetch from elsewhere; describes its pictures."""
+    """Takes out what a notebook would fetch from elsewhere; folds, draws and describes."""
     if not page.file.src_uri.endswith(".ipynb"):
         return html
     for left_out in (REMOTE_SCRIPT, REMOTE_MODULE, CHECK):
         html = left_out.sub("", html)
-    return described(html)
+    pictures = Path(config.config_file_path).parent / "docs" / "assets" / "pictures"
+    return described(drawn(folded(html), pictures))

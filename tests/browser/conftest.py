@@ -66,7 +66,8 @@ class Browser:
         self.driver.execute_async_script(
             "const done = arguments[arguments.length - 1];"
             "const decoded = [...document.images].map((image) => image.decode().catch(() => 0));"
-            "Promise.all([document.fonts.ready, ...decoded])"
+            "Promise.resolve(globalThis.formulasSet)"
+            ".then(() => Promise.all([document.fonts.ready, ...decoded]))"
             ".then(() => requestAnimationFrame(() => requestAnimationFrame(() => done())));"
         )
 

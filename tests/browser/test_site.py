@@ -1,6 +1,7 @@
 """The built site in a browser, every page, on a wide and a narrow window, light and dark."""
 
 import pathlib
+import re
 
 import pytest
 
@@ -58,6 +59,68 @@ def test_a_page_that_is_not_there(browser, served):
     assert missing == []
 
 
+def loaded(browser, served):
+    """The files of the site that the page asked for, with their sizes in bytes."""
+    urls, _ = browser.requests()
+    paths = {url.removeprefix(served).split("?")[0].strip("/") for url in urls}
+    return {path: (SITE / path).stat().st_size for path in paths if (SITE / path).is_file()}
+
+
+def test_a_first_visit_loads_little(browser, served):
+    """Files as they are, without the compression of a server."""
+    browser.open(f"{served}/index.html", WIDE, "light")
+    files = loaded(browser, served)
+    assert "index.html" in files and "assets/explorer/model.js" in files
+    assert sum(files.values()) < 600_000, files
+    assert not any("katex" in path or "search_index" in path for path in files)
+
+
+def test_the_code_of_formulas_and_the_index_of_the_search_come_when_needed(browser, served):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    browser.open(f"{served}/layers/low-rank-attention-pooling.html", WIDE, "light")
+    files = loaded(browser, served)
+    assert "assets/katex/katex.min.js" in files and "search/search_index.json" not in files
+    browser.driver.find_element(By.CSS_SELECTOR, "[data-md-component=search-query]").click()
+    found = set()
+
+    def indexed(driver):
+        found.update(loaded(browser, served))
+        return "search/search_index.json" in found
+
+    WebDriverWait(browser.driver, 10).until(indexed)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_header_can_be_read(browser, served, scheme):
+    browser.open(f"{served}/{KINDS[1]}", WIDE, scheme)
+    assert browser.faults(f"{served}/{KINDS[1]}", ".md-header") == []
+    assert browser.faults(f"{served}/{KINDS[1]}", ".md-tabs") == []
+
+
+PLAIN = """
+const words = [...document.querySelectorAll(arguments[0] + " :is(p, li, td) a:not(.headerlink)")];
+return words.filter((link) => link.textContent.trim()
+  && !getComputedStyle(link).textDecorationLine.includes("underline"))
+  .map((link) => link.outerHTML);
+"""
+
+
+@pytest.mark.parametrize("page", KINDS)
+def test_links_are_not_told_by_colour_alone(browser, served, page):
+    browser.open(f"{served}/{page}", WIDE, "light")
+    assert browser.run(PLAIN, CONTENT) == []
+
+
+def test_every_page_has_a_description_of_its_own():
+    """Pages of the same kind may begin alike; their titles do not."""
+    pattern = re.compile(r'<meta name="description" content="([^"]{30,})"')
+    texts = [(SITE / page).read_text(encoding="utf-8") for page in PAGES]
+    found = [match[1] for match in map(pattern.search, texts) if match]
+    assert len(found) == len(set(found)) == len(PAGES)
+
+
 def test_pages_with_formulas_show_formulas(browser, served):
     browser.open(f"{served}/layers/low-rank-attention-pooling.html", WIDE, "light")
     assert browser.run("return document.querySelectorAll('.katex-display').length") > 0
@@ -78,7 +141,8 @@ const next = element.nextElementSibling;
 const labels = element.type != "radio" ? [] : next.localName == "label" ? [next] : element.labels;
 const shown = [...labels].find((label) => label.getClientRects().length) || element;
 const style = getComputedStyle(shown), box = shown.getBoundingClientRect();
-const names = [element.getAttribute("aria-label"), shown.title, shown.textContent];
+const label = element.labels && element.labels.length ? element.labels[0].textContent : "";
+const names = [element.getAttribute("aria-label"), shown.title, shown.textContent, label];
 return {
   name: names.map((name) => (name || "").trim()).find((name) => name) || "",
   tag: element.localName, kind: element.className, part: element.dataset.mdComponent || "",

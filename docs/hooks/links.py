@@ -1,0 +1,100 @@
+"""Links a paper, its tutorial, its layers and their reference with each other, in every direction.
+
+A layer's page names its papers on its top, as `tools/layer_lists.py` reads it. The page and the
+notebook of a paper have its name: `papers/generalized-pooling.md` and
+`notebooks/04_generalized_pooling.ipynb`. The links stand below the title of each page.
+"""
+
+import html
+import importlib.util
+import re
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+TITLE = re.compile(r"^# .*\n", re.M)
+HEADING = re.compile(r"<h1\b.*?</h1>", re.S)
+
+
+def _layer_lists():
+    path = REPOSITORY / "tools" / "layer_lists.py"
+    spec = importlib.util.spec_from_file_location("layer_lists_of_links", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+lists = _layer_lists()
+
+
+def papers(root=REPOSITORY):
+    """The papers that have a page: their title, page, notebook and layers."""
+    found = {}
+    for page in sorted((root / "docs" / "papers").glob("*.md")):
+        title = TITLE.search(page.read_text(encoding="utf-8"))[0].strip("# \n")
+        stem = page.stem.replace("-", "_")
+        notebook = next((root / "notebooks").glob(f"[0-9]*_{stem}.ipynb"))
+        layers = [each for each in lists.layers(root) if title in each.paper.split("; ")]
+        found[title] = (f"papers/{page.name}", f"notebooks/{notebook.name}", layers)
+    return found
+
+
+def links_of(source, root=REPOSITORY):
+    """The groups of links of a page, `(word, [(text, path below docs), ...])`, none for others."""
+    groups = []
+    known = papers(root)
+    for layer in lists.layers(root):
+        if layer.page != source:
+            continue
+        groups.append(
+            ("Reference", [(layer.name, f"api/layers.md#keras_attnpool.layers.{layer.name}")])
+        )
+        own = {title: each for title, each in known.items() if layer in each[2]}
+        if own:
+            groups.append(("Paper", [(title, page) for title, (page, _, _) in own.items()]))
+            groups.append(("Tutorial", [(title, book) for title, (_, book, _) in own.items()]))
+        else:
+            groups.append(("Tutorial", [("Quickstart", "notebooks/00_quickstart.ipynb")]))
+    for title, (page, notebook, layers) in known.items():
+        if source == page:
+            groups.append(("Tutorial", [(title, notebook)]))
+        elif source == notebook:
+            groups.append(("Paper", [(title, page)]))
+        else:
+            continue
+        groups.append(("Layers", [(layer.name, layer.page) for layer in layers]))
+    return groups
+
+
+def written(groups, link):
+    """The line of links; `link` writes one from its text and path."""
+    return " · ".join(
+        f"{word}: {', '.join(link(text, path) for text, path in links)}" for word, links in groups
+    )
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Puts the links below the title of a page in Markdown."""
+    if page.file.src_uri.endswith(".ipynb") or not (groups := links_of(page.file.src_uri)):
+        return markdown
+    line = written(groups, lambda text, path: f"[{text}](../{path})")
+    return TITLE.sub(lambda title: f"{title[0]}\n{line}\n{{ .links }}\n", markdown, count=1)
+
+
+def on_page_content(content, page, config, files):
+    """Puts the links below the title of a notebook, and how to run it yourself."""
+    if not page.file.src_uri.endswith(".ipynb"):
+        return content
+
+    def link(text, path):
+        path = re.sub(r"\.(md|ipynb)(?=#|$)", ".html", path)
+        return f'<a href="../{path}">{html.escape(text)}</a>'
+
+    name = Path(page.file.src_uri).name
+    run = (
+        f'<a href="{name}" download>Download this notebook</a>, then: '
+        f'<code>pip install ".[jax,notebooks]"</code> in a copy of the repository, '
+        f"<code>jupyter lab {name}</code>"
+    )
+    line = written(links_of(page.file.src_uri), link)
+    lines = "".join(f'<p class="links">{each}</p>' for each in (line, run) if each)
+    return HEADING.sub(lambda heading: heading[0] + lines, content, count=1)
