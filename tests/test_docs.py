@@ -153,6 +153,20 @@ def test_the_home_page_leads_to_every_tutorial():
         assert f"(notebooks/{notebook.name})" in source("index.md")
 
 
+books = hook("notebooks")
+
+
+def test_plumbing_of_a_notebook_is_folded_and_its_drawings_are_drawn():
+    start = '<div class="highlight-ipynb hl-python"><pre><span></span><span class="c1">'
+    plumbing = f"{start}# Plumbing: a bar</span>\nx = 1\n</pre></div>"
+    plain = f"{start}# The mean</span>\nx = 1\n</pre></div>"
+    summary = '<details class="plumbing"><summary>Code: a bar</summary>'
+    assert books.folded(plain + plumbing) == f"{plain}{summary}{plumbing}</details>"
+    image = '<img alt="All of it." src="../docs/assets/pictures/lama_model.svg"/>'
+    figure = books.drawn(image, pictures.FOLDER)
+    assert drawn(figure).tag == "svg" and "<figcaption>All of it.</figcaption>" in figure
+
+
 descriptions = hook("descriptions")
 
 

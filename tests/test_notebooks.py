@@ -185,6 +185,47 @@ def test_measured_results_are_those_of_the_files(path, monkeypatch, capsys):
     assert capsys.readouterr().out == stored
 
 
+# Notebooks in three parts: the mechanism, trained and analysed, against the paper.
+IN_PARTS = [path for path in NOTEBOOKS if "# Part A. " in path.read_text(encoding="utf-8")]
+
+
+def part_a(notebook):
+    """The words and the lines of code in sight between the titles of parts A and B."""
+    titles = ["# Part A. ", "# Part B. ", "# Part C. "]
+    sources = [(cell["cell_type"], text_of(cell["source"])) for cell in notebook["cells"]]
+    starts = [
+        next(i for i, (kind, text) in enumerate(sources) if kind == "markdown" and title in text)
+        for title in titles
+    ]
+    assert starts == sorted(starts)
+    part = sources[starts[0] : starts[1]]
+    words = sum(len(text.split()) for kind, text in part if kind == "markdown")
+    shown = [t for kind, t in part if kind == "code" and not t.startswith("# Plumbing: ")]
+    lines = [line for text in shown for line in text.splitlines() if line and "NBVAL" not in line]
+    return words, len(lines)
+
+
+@pytest.mark.parametrize("path", IN_PARTS, ids=lambda path: path.stem)
+def test_the_mechanism_is_told_in_twenty_minutes(path):
+    words, lines = part_a(read(path))
+    assert words <= 1500 and lines <= 150
+
+
+@pytest.mark.parametrize("path", IN_PARTS, ids=lambda path: path.stem)
+def test_a_notebook_in_parts_has_a_drawing_a_quiz_and_exercises_that_check_themselves(path):
+    cells = [text_of(cell["source"]) for cell in read(path)["cells"]]
+    drawing = re.search(r"!\[[^\]]{20,}\]\((\.\./docs/assets/pictures/\w+\.svg)\)", cells[0])
+    assert (FOLDER / drawing[1]).is_file()
+    (quiz,) = [text for text in cells if text.startswith("## Quiz")]
+    questions = re.findall(r"^\*\*\d\. ", quiz, re.M)
+    answers = re.findall(r"<details><summary>Answer</summary>\n(.*?)</details>", quiz, re.S)
+    assert len(questions) == len(answers) >= 3
+    for answer in answers:  # the right letter, and why another one is wrong
+        assert len(set(re.findall(r"\(([abc])\)", answer))) >= 2
+    solutions = re.findall(r"```python\n(.*?)```", cells[-1], re.S)
+    assert solutions and all(re.search(r"^\s*assert ", code, re.M) for code in solutions)
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_code_is_python(path):
     for cell in code_cells(read(path)):
