@@ -80,7 +80,8 @@ def outcome(mutant: Mutant) -> int:
 
         assert Path(keras_attnpool.__file__).is_relative_to(folder), "the tests see another package"
         chosen = "not compiled" + (f" and ({mutant.only})" if mutant.only else "")
-        return int(pytest.main(["-x", "-p", "no:cacheprovider", *tests_of(mutant), "-k", chosen]))
+        plugins = ["-p", "pytest_timeout", "-p", "no:cacheprovider"]
+        return int(pytest.main(["-x", *plugins, *tests_of(mutant), "-k", chosen]))
 
 
 def main() -> int:
@@ -100,6 +101,8 @@ def main() -> int:
         print("\n".join(f"{m.file}: {m.why} ({m.original.strip()})" for m in chosen))
         return 0
     os.environ.setdefault("KERAS_BACKEND", "torch")
+    # To find and load all plugins takes longer than the tests of many a file.
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     sys.dont_write_bytecode = True
     # What all need is imported once; a process for each mutant starts from there.
     import keras
