@@ -1,6 +1,7 @@
 """The terminal session of the guide "Your texts, step by step", replayed."""
 
 import doctest
+import json
 import re
 import shlex
 from pathlib import Path
@@ -47,3 +48,13 @@ def test_replay(tmp_path, monkeypatch, capsys):
         received = capsys.readouterr().out
         assert alike(printed, received), f"{command}\n{received}"
     assert not alike("Accuracy 0.4", "Precision 0.4") and alike("a 1\n...\nb", "a -22\nx\ny\nb")
+
+
+def test_the_table_is_that_of_the_runs():
+    path = GUIDE.parents[2] / "benchmarks" / "results" / "command_line" / "own_files.json"
+    page = GUIDE.read_text(encoding="utf-8")
+    for run in json.loads(path.read_text(encoding="utf-8"))["runs"].values():
+        cells = [run["data"], run["options"]]
+        cells += [f"{row['accuracy']:.3f}" for row in run["results"].values()]
+        cells += [str(run["seconds"]), str(run["memory_mb"])]
+        assert f"| {' | '.join(cells)} |" in page
