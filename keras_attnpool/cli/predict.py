@@ -65,6 +65,8 @@ def _output(given: dict[str, Any]) -> Iterator[tuple[TextIO, str]]:
         yield sys.stdout, ".jsonl" if given.get("json") else ""
         return
     path = Path(given["output"])
+    if given.get("json"):
+        raise CommandError("--json is for lines on standard output: the ending of --output says it")
     if path.suffix.lower() not in TABLES or path.is_dir():
         raise CommandError(
             f"--output expects a name that ends in {', '.join(TABLES)}. Received: {path}"

@@ -77,6 +77,7 @@ def test_columns_by_position_and_json_lines(trained, tmp_path, capsys):
         ("id,text\n1,2\n3\n", [], "row 3: has 1 columns"),
         ("text\n1\n", ["a text"], "TEXT, --file and --input exclude each other"),
         ("text\n1\n", ["--output", "out.xlsx"], "--output expects a name that ends in .csv"),
+        ("text\n1\n", ["--output", "x.tsv", "--json"], "--json is for lines"),
         ("text\n1\n", ["--output", "no/out.csv"], "there is no folder no"),
         ("text\n1\n", ["--output", "{path}"], "is the file that the texts are read from"),
     ],
