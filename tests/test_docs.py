@@ -148,6 +148,13 @@ def test_the_links_stand_below_the_title():
     assert links.links_of("guides/masking.md") == []
 
 
+def test_every_pooling_is_on_the_cheat_sheet():
+    sheet = source("cheat-sheet.md")
+    for layer in LAYERS.values():
+        if layer.group in ("attention", "pooling"):
+            assert f"| [`{layer.name}`]({layer.page}) |" in sheet, layer.name
+
+
 def test_the_home_page_leads_to_every_tutorial():
     for notebook in NOTEBOOKS:
         assert f"(notebooks/{notebook.name})" in source("index.md")

@@ -92,7 +92,7 @@ def on_page_content(content, page, config, files):
     name = Path(page.file.src_uri).name
     run = (
         f'<a href="{name}" download>Download this notebook</a>, then: '
-        f'<code>pip install ".[jax,notebooks]"</code> in a copy of the repository, '
+        f'<code>pip install ".[jax,text,plots,notebooks]"</code> in a copy of the repository, '
         f"<code>jupyter lab {name}</code>"
     )
     line = written(links_of(page.file.src_uri), link)
