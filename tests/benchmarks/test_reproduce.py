@@ -49,7 +49,9 @@ def test_an_experiment_says_what_it_is(paper):
         header = paper.header(dataset)
         assert {"paper", "table", "dataset", "measure", "claims", "protocol"} <= set(header)
         rows = paper.rows(dataset)
-        assert floors.ROWS[0] in rows or "linear SVM" in rows
+        # Explanations are graded, not accuracies: their floor is the random order in each row.
+        if paper.name != "explanations":
+            assert floors.ROWS[0] in rows or "linear SVM" in rows
         for published in rows.values():
             assert published is None or 0 < published < 1
         for better, worse, words, _ in header["claims"]:
