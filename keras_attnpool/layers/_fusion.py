@@ -60,17 +60,9 @@ class FusionBase(AttentionBase):
         return output, ops.cast(scores, self.compute_dtype)
 
     def _mixed_spec(
-        self,
-        mixed: Tensor,
-        scores: Shape,
-        mask: Tensor | None = None,
-        training: bool | None = None,
-        return_attention_scores: bool = False,
-        *masks: Any,
-        **masks_by_name: Any,
+        self, mixed: Tensor, scores: Shape, mask: Tensor | None, return_attention_scores: bool
     ) -> Any:
         """The symbolic output of a call, like `mixed`, or the pair of output and scores."""
-        mask = self._mask(mask, *masks, *masks_by_name.values())
         self._check_mask(mixed, mask)
         output = keras.KerasTensor(mixed.shape, self.compute_dtype)
         output._keras_mask = mask

@@ -128,11 +128,18 @@ class FusionGate(FusionBase):
         return tuple(inputs_shape)
 
     def compute_output_spec(  # type: ignore[override]
-        self, inputs: Tensor, attention: Tensor, *args: Any, **kwargs: Any
+        self,
+        inputs: Tensor,
+        attention: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+        **masks: Any,
     ) -> Any:
         """Returns the symbolic output, or the pair of output and gate."""
         self._check(tuple(inputs.shape), tuple(attention.shape))
-        return self._mixed_spec(inputs, inputs.shape, *args, **kwargs)
+        mask = self._mask(mask, *masks.values())
+        return self._mixed_spec(inputs, inputs.shape, mask, return_attention_scores)
 
     def _check(self, inputs_shape: Shape, attention_shape: Shape) -> None:
         if len(inputs_shape) != 3 or not is_shape(attention_shape, inputs_shape):

@@ -145,13 +145,20 @@ class PositionFusion(FusionBase):
         return tuple(tokens_shape)
 
     def compute_output_spec(  # type: ignore[override]
-        self, attentions: Sequence[Tensor], tokens: Tensor, *args: Any, **kwargs: Any
+        self,
+        attentions: Sequence[Tensor],
+        tokens: Tensor,
+        mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+        **masks: Any,
     ) -> Any:
         """Returns the symbolic output, or the pair of output and scores."""
         self._check([tuple(a.shape) for a in attentions], tuple(tokens.shape))
         batch, time, dim = tokens.shape
         scores = (batch, time, len(attentions) + 1, dim)
-        return self._mixed_spec(tokens, scores, *args, **kwargs)
+        mask = self._mask(mask, *masks.values())
+        return self._mixed_spec(tokens, scores, mask, return_attention_scores)
 
     def _check(self, attentions_shape: Any, tokens_shape: Any) -> None:
         # A single tensor instead of a list comes as its shape.

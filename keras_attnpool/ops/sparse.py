@@ -83,7 +83,9 @@ def _sparse(logits: Tensor, mask: Tensor | None, axis: int, power: int) -> Tenso
         left = 1 - ops.sum(support * ops.square(z - mean), axis=-1, keepdims=True)
         # At least `1 / count` but for rounding.
         height = ops.sqrt(ops.where(left * count < 1, 1 / count, left) / count)
-    weights = support * ops.relu(z - mean + height) ** power
+    above = ops.relu(z - mean + height)
+    # Not `** power`: TensorFlow's second derivative of `x ** 1` is NaN at 0.
+    weights = support * (above if power == 1 else ops.square(above))
     return ops.swapaxes(ops.where(kept, weights, ops.zeros((), dtype=z.dtype)), axis, -1)
 
 

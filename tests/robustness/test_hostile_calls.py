@@ -106,7 +106,7 @@ def test_what_one_text_holds_stays_in_that_text(layer, poison):
     dirty[0, 2, 1] = poison
     clean, found = numpy(layer(STEPS, mask=MASK)), numpy(layer(dirty, mask=MASK))
     np.testing.assert_allclose(found[1:], clean[1:], atol=1e-6)
-    if np.isnan(poison) and not isinstance(layer, layers.LastPooling1D):
+    if np.isnan(poison) and not isinstance(layer, layers.FirstPooling1D | layers.LastPooling1D):
         assert np.isnan(found[0]).any()
 
 
