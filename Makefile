@@ -161,11 +161,14 @@ XLA_HURRY := --xla_cpu_use_fusion_emitters=false
 test-tensorflow test-jax every-tensorflow every-jax examples-tensorflow examples-jax test-browser: export XLA_FLAGS := $(XLA_FLAGS) $(XLA_HURRY) --xla_backend_optimization_level=0
 notebooks-jax quickstart-jax: export XLA_FLAGS := $(XLA_FLAGS) $(XLA_HURRY) --xla_backend_optimization_level=1
 
+# Where the time goes stands at the end of each.
+SLOWEST := --durations=40 --durations-min=1
+
 test-tensorflow test-torch test-jax: test-%: $(TEST_ENV)  ## unit tests and examples under one backend (ARGS="-k lama" ...)
-	KERAS_BACKEND=$* $(PY) -m pytest $(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
+	KERAS_BACKEND=$* $(PY) -m pytest $(SLOWEST) $(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
 
 every-tensorflow every-torch every-jax: every-%: $(TEST_ENV)  ## ... but those that one backend suffices for
-	KERAS_BACKEND=$* $(PY) -m pytest -m "not one_backend and not slow and not browser" \
+	KERAS_BACKEND=$* $(PY) -m pytest $(SLOWEST) -m "not one_backend and not slow and not browser" \
 		$(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
 
 test-slow: $(BACKENDS:%=test-slow-%)  ## the tests marked slow, under all three backends; no part of make test
