@@ -158,6 +158,25 @@ def test_examples_import_the_modules_they_name():
         assert not modules_not_imported(page.blocks), page.where
 
 
+@pytest.mark.one_backend("the notebook on bags runs the same code under each")
+def test_the_example_for_keras_io_runs(monkeypatch, capsys):
+    path = REPOSITORY / "docs/support/keras-io-bags.py"
+    code = path.read_text(encoding="utf-8")
+    head = code.split('"""')[1].strip().splitlines()
+    fields = {line.partition(": ")[0] for line in head}
+    assert {"Title", "Author", "Date created", "Last modified", "Description"} <= fields
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    names = {"__name__": "__main__"}
+    exec(compile(code, str(path), "exec"), names)
+    printed = capsys.readouterr().out
+    for claim in ("Shuffled", "More padding", "By hand"):
+        assert f"{claim}: True" in printed
+    floor, share = re.findall(r": ([.\d]+) of the weight on positive instances", printed)
+    assert float(share) > 2 * float(floor)
+    accuracy = re.search(r"Accuracy on the validation bags: ([.\d]+)", printed)
+    assert float(accuracy[1]) > 0.8
+
+
 def test_readme_has_examples():
     assert next(pages()).blocks
 
