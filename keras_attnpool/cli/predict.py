@@ -4,14 +4,15 @@ import codecs
 import csv
 import functools
 import gzip
+import itertools
 import json
 import os
 import re
 import sys
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -21,6 +22,15 @@ from keras_attnpool.cli.errors import CommandError
 from keras_attnpool.cli.trained import Run
 
 BATCH = 64  # texts that are answered at once
+# What a file of texts that is none makes its readers raise.
+ERRORS = (
+    UnicodeError,
+    EOFError,
+    gzip.BadGzipFile,
+    zlib.error,
+    json.JSONDecodeError,
+    RecursionError,
+)
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 
 
@@ -44,7 +54,7 @@ def predict(given: dict[str, Any]) -> int:
         size = 1 if reads_stdin(given) and sys.stdin.isatty() else BATCH
         start, done, shown = time.monotonic(), 0, 0.0
         writer = WRITERS[kind](stream, run.label_names)
-        while batch := list(islice(texts, size)):
+        while batch := list(itertools.islice(texts, size)):
             for content, row in zip(batch, run.probabilities(batch).tolist(), strict=True):
                 writer(content, dict(zip(run.label_names, row, strict=True)))
             stream.flush()
@@ -173,42 +183,49 @@ def column(path: str, wanted: str | int | None) -> Iterator[str]:
 
 
 def _column(stream: Any, path: str, ending: str, wanted: str | int | None) -> Iterator[str]:
+    wanted, where = "text" if wanted is None else wanted, path
     with stream:
         try:
             if ending == ".jsonl":
                 for number, line in enumerate(stream, 1):
+                    where = f"{path}, line {number}"
+                    if not line.strip():
+                        continue
                     row = json.loads(line)
-                    if not isinstance(row, dict) or not isinstance(row.get(wanted or "text"), str):
+                    if not isinstance(row, dict) or not isinstance(row.get(str(wanted)), str):
                         raise CommandError(
-                            f"{path}, line {number}: expects an object with a string as "
-                            f"{wanted or 'text'!r} (--text-column)"
+                            f"{where}: expects an object with a string as {str(wanted)!r} "
+                            "(--text-column)"
                         )
-                    yield row[wanted or "text"]
+                    yield row[str(wanted)]
                 return
-            rows = csv.reader(stream)
+            csv.field_size_limit(2**31 - 1)  # as in `train`, a text may be long
+            rows = csv.reader(stream, strict=True)
             if ending == ".tsv":
                 rows = csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
-            place = wanted
-            for number, cells in enumerate(rows, 1):
-                if number == 1 and not isinstance(wanted, int):
-                    place = _place(path, cells, wanted or "text")
-                    continue
-                if not cells:
-                    continue
-                if len(cells) <= int(place or 0):
+            first = next(rows, [])
+            place = _place(path, first, wanted)
+            for cells in itertools.chain([first] if isinstance(wanted, int) else [], rows):
+                if cells and len(cells) != len(first):
                     raise CommandError(
-                        f"{path}, row {number}: has {len(cells)} columns, --text-column is number "
-                        f"{place}, counted from 0"
+                        f"{path}, line {rows.line_num}: has {len(cells)} columns, the first line "
+                        f"{len(first)}"
                     )
-                yield cells[int(place or 0)]
-        except (UnicodeError, csv.Error, EOFError, gzip.BadGzipFile, json.JSONDecodeError) as error:
-            raise CommandError(f"{path} cannot be read: {error}") from error
+                if cells:
+                    yield cells[place]
+        except csv.Error as error:
+            raise CommandError(f"{path}, line {rows.line_num}: {error}") from error
+        except ERRORS as error:
+            raise CommandError(f"{where} cannot be read: {error}") from error
 
 
-def _place(path: str, names: list[str], wanted: str) -> int:
-    if names.count(wanted) != 1:
+def _place(path: str, names: list[str], wanted: str | int) -> int:
+    names = [name.strip() for name in names]
+    if isinstance(wanted, int) and wanted < len(names):
+        return wanted
+    if isinstance(wanted, int) or names.count(wanted) != 1:
         raise CommandError(
-            f"{path}: --text-column expects one of the columns {', '.join(names)[:300]}, or a "
+            f"{path}: --text-column expects one of the columns {', '.join(names)[:300]} or a "
             f"position from 0. Received: {wanted!r}"
         )
     return names.index(wanted)
@@ -241,8 +258,11 @@ def _lines_of(path: str) -> Iterator[str]:
 
 
 def _encoding(path: str) -> str:
-    with (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as file:
-        start = file.read(2)
+    try:
+        with (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as file:
+            start = file.read(2)
+    except ERRORS as error:
+        raise CommandError(f"{path} cannot be read: {error}") from error
     return "utf-16" if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
 
 
