@@ -15,6 +15,7 @@ from keras_attnpool.cli import networks
 from keras_attnpool.cli.errors import CommandError, reported
 from keras_attnpool.cli.options import Options
 from keras_attnpool.datasets import LabeledTexts, cache_folder
+from keras_attnpool.text.bucketing import OrderedBatches
 
 VOCABULARY = "vocabulary.json"
 # Each length that batches are padded to is compiled: few of them, though there is more padding.
@@ -373,10 +374,11 @@ class Tokens(Features):
         return {
             name: _TokenBatches(
                 self.language_model.encode(part.texts, trim=True),
+                len(part),
                 part.labels,
                 options.batch_size,
-                shuffle=name == "train",
-                seed=options.seed,
+                name == "train",
+                options.seed,
             )
             for name, part in parts.items()
         }
@@ -387,40 +389,15 @@ class Tokens(Features):
         return {name: np.pad(array, ((0, 0), (0, width))) for name, array in inputs.items()}
 
 
-class _TokenBatches(keras.utils.PyDataset):  # type: ignore[misc]
-    """Batches of a dictionary of arrays, in an order that the epoch's number decides."""
+class _TokenBatches(OrderedBatches):
+    """Batches of a dictionary of arrays."""
 
-    def __init__(
-        self,
-        inputs: dict[str, npt.NDArray[Any]],
-        labels: npt.NDArray[Any],
-        batch_size: int,
-        shuffle: bool,
-        seed: int,
-    ) -> None:
-        super().__init__()
-        self._inputs, self._labels, self._size = inputs, labels, batch_size
-        self._random = np.random.default_rng(seed) if shuffle else None
-        self._places = np.arange(len(labels))
-        self.on_epoch_end()
+    def __init__(self, inputs: dict[str, npt.NDArray[Any]], *rest: Any) -> None:
+        self._inputs = inputs
+        super().__init__(*rest)
 
-    def __len__(self) -> int:
-        return -(-len(self._labels) // self._size)
-
-    def __getitem__(self, index: int) -> Any:
-        rows = self._places[index * self._size : (index + 1) * self._size]
-        return {name: array[rows] for name, array in self._inputs.items()}, self._labels[rows]
-
-    def on_epoch_end(self) -> None:
-        """Draws the order of the next epoch."""
-        if self._random is not None:
-            self._places = self._random.permutation(len(self._labels))
-
-    def restore(self, predictions: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """What `predict` returned, in the order of the texts."""
-        restored = np.empty_like(predictions)
-        restored[self._places] = predictions
-        return restored
+    def _inputs_of(self, chosen: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
+        return {name: array[chosen] for name, array in self._inputs.items()}
 
 
 Reader = Words | Features

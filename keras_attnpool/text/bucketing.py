@@ -78,8 +78,9 @@ def least_padding(
 class OrderedBatches(keras.utils.PyDataset):  # type: ignore[misc]
     """Batches of texts, in an order that may be drawn anew for every epoch.
 
-    What a batch holds is up to the subclass, which gives `_arranged` and `_inputs_of`. Its public
-    arguments are explained there; here comes first `size`, the number of texts.
+    What a batch holds is up to the subclass, which gives `_inputs_of`, and `_arranged` unless any
+    texts may share a batch. Its public arguments are explained there; here comes first `size`, the
+    number of texts.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class OrderedBatches(keras.utils.PyDataset):  # type: ignore[misc]
         self._sample_weight = checked_targets(owner, "sample_weight", sample_weight, size)
         self._size, self._batch_size = size, batch_size
         self._shuffle, self._seed, self._epoch = bool(shuffle), seed, 0
+        self._random = np.random.default_rng(seed)
         self._batches = self._arranged()
 
     @property
@@ -165,7 +167,8 @@ class OrderedBatches(keras.utils.PyDataset):  # type: ignore[misc]
 
     def _arranged(self) -> list[npt.NDArray[np.int64]]:
         """Settles the batches of the current epoch: the indices of the texts in each."""
-        raise NotImplementedError
+        places = np.arange(self._size)
+        return self._cut(self._random.permutation(places) if self._shuffle else places)
 
     def _cut(self, order: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
         """Cuts indices into batches."""

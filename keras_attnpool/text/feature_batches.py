@@ -76,14 +76,7 @@ class FeatureBatches(OrderedBatches):
         targets = checked_targets(owner, "labels", labels, shape[0])
         served = None if targets is None else targets[self._rows]
         self._scale = np.float32(scale)
-        self._random: np.random.Generator | None = None
         super().__init__(len(self._rows), served, batch_size, shuffle, seed, **kwargs)
-
-    def _arranged(self) -> list[npt.NDArray[np.int64]]:
-        if not self._shuffle:
-            return self._cut(np.arange(self._size))
-        self._random = self._random or np.random.default_rng(self._seed)
-        return self._cut(self._random.permutation(self._size))
 
     def _inputs_of(self, chosen: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
         rows = self._rows[chosen]
