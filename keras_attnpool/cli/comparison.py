@@ -15,13 +15,18 @@ STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 RESAMPLES = 10_000
 
 
-def linear(data: Data) -> npt.NDArray[np.int64] | None:
+def linear(data: Data, class_weights: bool = False) -> npt.NDArray[np.int64] | None:
     """The classes that a linear classifier on TF-IDF of words and pairs of words predicts.
 
     Its strength is the one that does best on the validation part, as the epoch of a network is.
+    Where there is nothing to learn from, it is `largest`.
+
+    Args:
+        data: The texts.
+        class_weights: Whether rare classes count as much as frequent ones.
 
     Returns:
-        Integer array `(test texts,)`; `None` without scikit-learn, or where no text has a word.
+        Integer array `(test texts,)`; `None` without scikit-learn.
     """
     try:
         from sklearn.feature_extraction.text import TfidfVectorizer
@@ -29,15 +34,16 @@ def linear(data: Data) -> npt.NDArray[np.int64] | None:
     except ImportError:
         return None
     vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\b\w+\b")
-    labels = data.train.labels
-    if len(np.unique(labels)) == 1:
-        return np.full(len(data.test), labels[0])
+    weight = "balanced" if class_weights else None
     try:
         train = vectorizer.fit_transform(data.train.texts)
-    except ValueError:  # no text has a word
-        return None
+        models = [
+            LinearSVC(C=strength, class_weight=weight, random_state=0).fit(train, data.train.labels)
+            for strength in STRENGTHS
+        ]
+    except ValueError:  # no text has a word, or all have one class
+        return largest(data)
     validation, test = (vectorizer.transform(part.texts) for part in data[1:])
-    models = [LinearSVC(C=strength, random_state=0).fit(train, labels) for strength in STRENGTHS]
     best = max(
         models, key=lambda model: np.mean(model.predict(validation) == data.validation.labels)
     )
