@@ -54,8 +54,8 @@ PENALTIES = {
     "embedding": ("embedding_regularizer", regularizers.CosineDisagreement),
 }
 WANTED = (
-    f"--encoder expects {', '.join(ENCODERS)}, {HIERARCHICAL}, {LANGUAGE_MODEL} or a preset of "
-    "KerasHub, or several joined by +"
+    f"--encoder expects {', '.join(ENCODERS)}; or, first of several joined by + or alone, "
+    f"{HIERARCHICAL}, {LANGUAGE_MODEL} or a preset of KerasHub"
 )
 HIDDEN_UNITS = 100  # of the general model, as in the comparison that chose the default
 # Options by what the texts are read as.

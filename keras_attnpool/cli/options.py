@@ -127,10 +127,11 @@ def check(given: dict[str, Any], options: Options) -> None:
     for name in ("train_size", "test_size"):
         if name in given and (options.file or options.dataset):
             raise CommandError(f"{flag(name)} is for the generated reviews only")
-    if options.compare and (options.model or "pooling" in given or not options.baseline):
+    others = options.model or "pooling" in given or options.penalty != "none"
+    if options.compare and (others or not options.baseline):
         raise CommandError(
             "--compare trains several poolings behind one --encoder: it stands beside none of "
-            "--model, --pooling and --no-baseline"
+            "--model, --pooling, --penalty and --no-baseline"
         )
     if "penalty_factor" in given and options.penalty == "none":
         raise CommandError("--penalty-factor needs a --penalty")

@@ -111,7 +111,7 @@ confusion matrix, and whether its probabilities are right as often as they say.
 
 EXPORT_DESCRIPTION = """\
 Writes the model in a format that runs without Keras, with its tokenizer and an example that uses
-both. Runs that read words, as all without a language model and sentences do.
+both. A run with a language model, or one that reads by sentences, is refused.
 """
 
 
@@ -124,8 +124,9 @@ def parsed(argv: Sequence[str] | None) -> dict[str, Any]:
     known, rest = parser().parse_known_args(argv)
     given = vars(known)
     # argparse itself gives up texts that stand behind an option.
+    takes_texts = given["command"] in ("predict", "explain")
     behind_dashes = rest[:1] == ["--"]
-    if "run" in given and (behind_dashes or not any(each.startswith("-") for each in rest)):
+    if takes_texts and (behind_dashes or not any(each.startswith("-") for each in rest)):
         given["texts"] = [*given.get("texts", ()), *rest[behind_dashes:]]
     elif rest:
         parser().error(f"unrecognized arguments: {' '.join(rest)}")
@@ -346,8 +347,10 @@ def _add_texts(command: Any, verb: str) -> None:
 
 def _number(least: int) -> dict[str, Any]:
     def number(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"expects an integer >= {least}. Received: {text!r}")
+        if not text.isdecimal() or not least <= int(text) < 2**31:
+            raise argparse.ArgumentTypeError(
+                f"expects an integer >= {least} and below 2**31. Received: {text!r}"
+            )
         return int(text)
 
     return {"metavar": "N", "type": number}

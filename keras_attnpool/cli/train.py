@@ -48,6 +48,7 @@ def train(given: dict[str, Any]) -> int:
             return _Training(run, options).finish()
         config = runs.read_config(run)
         options = Options.of_run(run / runs.CONFIG, config)
+        networks.check({}, options)
         typed.check_resumed(given, options)
         if (run / runs.RESUME).is_dir():
             return _Training(run, options, config["data"]["digest"]).finish()
@@ -99,7 +100,7 @@ class _Training:
             name: Checkpoint(
                 run,
                 files,
-                _best(run, files),
+                _best(run, files, resume),
                 options,
                 resume,
                 self._begin if files == "model" else None,
@@ -140,6 +141,8 @@ class _Training:
         reader, weights = self.reader, {}
         with reported():
             batches = reader.batches(data._asdict(), options)
+        # A language model that is trained too draws the seeds of its dropout when it is loaded.
+        keras.utils.set_random_seed(options.seed)
         model = networks.build(
             options, reader.arguments, data.train.num_classes, self.vectors, self.rows[name]
         )
@@ -180,15 +183,14 @@ class _Training:
 
     def _write_results(self) -> None:
         name, test, metrics = self._chosen(), self.data.test, self.metrics
-        others = {comparison.LINEAR: comparison.linear(self.data)}
+        others = {comparison.LINEAR: comparison.linear(self.data, self.options.class_weights)}
         others[comparison.MAJORITY] = comparison.largest(self.data)
         predicted = {name: self.predicted[name]} | self.predicted
         predicted |= {key: each for key, each in others.items() if each is not None}
         for key, each in predicted.items():
-            result = metrics["results"].setdefault(key, {}) | comparison.scores(test, each)
+            result = metrics["results"].setdefault(key, comparison.scores(test, each))
             if key != name:
                 result["difference"] = comparison.difference(test.labels, predicted[name], each)
-            metrics["results"][key] = result
         metrics["interrupted"] = False
         mean = networks.baseline_of(self.options)
         simpler = [comparison.MAJORITY, comparison.LINEAR, *([mean] if mean else [])]
@@ -222,10 +224,8 @@ class _Training:
         name = max(ranks, key=ranks.__getitem__)
         self.options.pooling = self.rows[name]
         # The first row's model stays at hand for a run that is resumed from here.
-        first, kept = (
-            next(iter(self.checkpoints.values())).best,
-            self.run / runs.RESUME / runs.MODEL,
-        )
+        first = next(iter(self.checkpoints.values())).best
+        kept = self.run / runs.RESUME / runs.MODEL
         if first != kept:
             with whole_file(kept) as temporary:
                 shutil.copyfile(first, temporary)
@@ -250,10 +250,11 @@ class _Training:
         return vectors
 
 
-def _best(run: Path, files: str) -> Path:
+def _best(run: Path, files: str, resume: bool) -> Path:
     """Where the best model of a row is kept."""
     kept = run / runs.RESUME / f"{files}.keras"
-    return run / runs.MODEL if files == "model" and not kept.is_file() else kept
+    is_moved = resume and kept.is_file()  # by `_chosen`
+    return run / runs.MODEL if files == "model" and not is_moved else kept
 
 
 def _rows(options: Options) -> dict[str, str | None]:

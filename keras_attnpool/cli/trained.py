@@ -42,7 +42,7 @@ class Run:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Self:
-        """Reads a run that at least one epoch of training was finished of.
+        """Reads a run of which at least one epoch was trained.
 
         Raises:
             CommandError: A ValueError: there is no such run, or a file of it is damaged.
