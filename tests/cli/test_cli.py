@@ -123,7 +123,13 @@ def test_texts_behind_options(trained, capsys):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["predict", "run", "--json", "--quick"], ["train", "--out", "run", "a", "b"]]
+    "arguments",
+    [
+        ["predict", "run", "--json", "--quick"],
+        ["train", "--out", "run", "a", "b"],
+        ["evaluate", "run", "a.tsv", "b.tsv"],
+        ["export", "run", "--out", "x", "y"],
+    ],
 )
 def test_unknown_arguments_are_refused(arguments, capsys):
     status, out, err = run_main(capsys, *arguments)
@@ -285,6 +291,16 @@ def test_resume_refuses(cut, tmp_path, capsys):
     assert status == 2 and "not those that this run was started with" in err
 
 
+@pytest.mark.parametrize("options", [{"pooling": "maxx"}, {"encoder": "gru+gruu"}])
+def test_resume_refuses_names_that_nothing_has(cut, tmp_path, capsys, options):
+    run = shutil.copytree(cut, tmp_path / "run")
+    config = read(run / "config.json")
+    config["options"] |= {"model": None, **options}
+    (run / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    status, _, err = run_main(capsys, "train", "--resume", "--out", run)
+    assert status == 2 and "expects" in err and err.count("\n") == 1
+
+
 def test_resume_in_the_baseline(cut_in_baseline, trained):
     interrupted = read(cut_in_baseline / "metrics.json")["results"]
     assert list(interrupted) == ["lama-encoder"]
@@ -373,11 +389,14 @@ def test_divergence_is_reported(tmp_path, capsys, monkeypatch):
         (["--pooling", "maximum"], "--pooling expects one of mean, max, "),
         (["--pooling", "mean", "--penalty", "attention"], "does not take --penalty attention"),
         (["--compare", "--model", "san"], "it stands beside none of"),
+        (["--compare", "--penalty", "attention"], "it stands beside none of"),
+        (["--encoder", "gru+minilm"], "first of several joined by +"),
         (["--model", "bigru", "--learn-scale"], "bigru does not take --learn-scale"),
         (["--model", "san", "--penalty", "embedding"], "does not take --penalty embedding"),
         (["--penalty-factor", "2"], "needs a --penalty"),
         (["--model", "lamb"], "invalid choice: 'lamb'"),
-        (["--heads", "0"], "expects an integer >= 1. Received: '0'"),
+        (["--heads", "0"], "expects an integer >= 1 and below 2**31. Received: '0'"),
+        (["--seed", "4294967296"], "below 2**31. Received: '4294967296'"),
         (["--dropout", "1"], "expects a number in [0, 1). Received: '1'"),
         (["--learning-rate", "fast"], "expects a number above 0. Received: 'fast'"),
         (["--test", "x.tsv"], "--test needs a FILE"),

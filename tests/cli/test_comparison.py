@@ -1,6 +1,8 @@
 """The figures of a run and what its last line makes of them."""
 
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,9 +66,18 @@ def test_linear_classifier():
     predicted = comparison.linear(data.Data(part, part, part))
     assert (predicted == part.labels).all()
     empty = LabeledTexts(("", ""), np.array([0, 1]), ("a", "b"))
-    assert comparison.linear(data.Data(empty, empty, empty)) is None
+    assert comparison.linear(data.Data(empty, empty, empty)).tolist() == [0, 0]
     one = part.subset(np.arange(0, 80, 2))
     assert not comparison.linear(data.Data(one, part, part)).any()
+
+
+def test_linear_classifier_with_class_weights():
+    """A word counts for the rare class where a third of the texts that have it are rare."""
+    texts = ("film",) * 35 + ("film seldom",) * 15
+    part = LabeledTexts(texts, np.array([0] * 45 + [1] * 5), ("often", "rare"))
+    parts = data.Data(part, part, part)
+    assert not comparison.linear(parts).any()
+    assert comparison.linear(parts, class_weights=True).tolist() == [0] * 35 + [1] * 15
 
 
 def test_without_scikit_learn(monkeypatch):
@@ -107,6 +118,12 @@ def test_every_model_has_the_mean_of_its_encoder(name):
         inputs = {"vocabulary_size": None, "backbone": 4, "sequence_length": 7}
     mean = networks.build(chosen, inputs, 3, None, "mean")
     assert mean.output_shape == (None, 3)
+
+
+def test_the_page_has_every_encoder_and_pooling():
+    page = Path(__file__).parents[2] / "docs" / "guides" / "command-line.md"
+    listed = set(re.findall(r"`([\w-]+)`", page.read_text(encoding="utf-8")))
+    assert {*networks.ENCODERS, *networks.POOLINGS, *networks.MODELS} <= listed
 
 
 def test_names_are_those_of_the_builders():

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import random
 import subprocess
 import sys
 
@@ -60,12 +61,13 @@ def test_tables(trained, tmp_path, capsys, name, ending):
 
 def test_columns_by_position_and_json_lines(trained, tmp_path, capsys):
     (tmp_path / "x.tsv").write_text("a\tgood food\nb\tbad food\n", encoding="utf-8")
-    (tmp_path / "x.jsonl").write_text('{"t": "good food"}\n{"t": "bad food"}\n', encoding="utf-8")
-    for name, column in (("x.tsv", 1), ("x.jsonl", "t")):
+    (tmp_path / "x.jsonl").write_text('{"t": "good food"}\n\n{"t": "bad food"}\n', "utf-8")
+    (tmp_path / "x.csv").write_text(f"id, t\n1,good food\n\n2,{'bad' * 50_000}\n", "utf-8")
+    for name, column in (("x.tsv", 1), ("x.jsonl", "t"), ("x.csv", "t")):
         arguments = ["--input", tmp_path / name, "--text-column", column]
         status, out, _ = run_main(capsys, "predict", trained, *arguments)
         texts = [line.split("\t")[2] for line in out.splitlines()]
-        assert status == 0 and texts == ["good food", "bad food"]
+        assert status == 0 and texts[0] == "good food" and texts[1].startswith("bad")
 
 
 @pytest.mark.parametrize(
@@ -73,8 +75,12 @@ def test_columns_by_position_and_json_lines(trained, tmp_path, capsys):
     [
         ("a,b\n1,2\n", [], "--text-column expects one of the columns a, b"),
         ("text,text\n1,2\n", [], "--text-column expects one of"),
-        ("text\n1\n", ["--text-column", "3"], "row 1: has 1 columns, --text-column is number 3"),
-        ("id,text\n1,2\n3\n", [], "row 3: has 1 columns"),
+        ("text\n1\n", ["--text-column", "3"], "--text-column expects one of the columns text"),
+        ("id,text\n1,2\n3\n", [], "line 3: has 1 columns, the first line 2"),
+        # Otherwise half of the text would be lost, and here all lines behind the open quote.
+        ("id,text\n1,good, not bad\n", [], "line 2: has 3 columns, the first line 2"),
+        ('id,text\n1,"good\n2,bad\n', [], "x.csv, line 3: unexpected end of data"),
+        ("", [], "--text-column expects one of the columns"),
         ("text\n1\n", ["a text"], "TEXT, --file and --input exclude each other"),
         ("text\n1\n", ["--output", "out.xlsx"], "--output expects a name that ends in .csv"),
         ("text\n1\n", ["--output", "x.tsv", "--json"], "--json is for lines"),
@@ -99,7 +105,10 @@ def test_tables_that_are_refused(trained, tmp_path, capsys, content, arguments, 
         ("x.csv", b"text\ncaf\xe9\n", "cannot be read"),
         ("x.jsonl", b'{"text": 1}\n', "line 1: expects an object with a string as 'text'"),
         ("x.jsonl", b"{\n", "cannot be read"),
+        ("x.jsonl", b'{"text": "a"}\n{\n', "x.jsonl, line 2 cannot be read"),
         ("x.csv.gz", b"text\n1\n", "Not a gzipped file"),
+        ("x.csv.gz", b"\x1f\x8b\x08\x00", "Compressed file ended"),
+        ("x.csv.gz", gzip.compress(b"text\n" * 9)[:10] + b"\xff" * 30, "Error -3"),
     ],
 )
 def test_files_that_are_no_tables(trained, tmp_path, capsys, name, content, message):
@@ -210,6 +219,24 @@ def test_a_language_model(language_model, tmp_path, capsys, how):
     assert "reads features" in run_main(capsys, "export", run, "--out", tmp_path / "x")[2] or how
 
 
+def test_a_language_model_draws_the_seeds_of_its_dropout_again(language_model, tmp_path, capsys):
+    """Those of each network follow from --seed, or a resumed run would go another way."""
+    load, drawn = text.LanguageModel.from_preset, []
+
+    def from_preset(*arguments):
+        drawn.append(random.random())
+        return load(*arguments)
+
+    text.LanguageModel.from_preset = from_preset
+    arguments = ["--encoder", "tiny", "--fine-tune", "--epochs", "1", "--no-report"]
+    arguments += ["--max-tokens", "24"]
+    status, _, err = run_main(
+        capsys, "train", language_model, *arguments, "--out", tmp_path / "run"
+    )
+    assert status == 0, err
+    assert drawn[-2] == drawn[-1]
+
+
 def test_an_unknown_language_model(language_model, tmp_path, capsys):
     arguments = ["--encoder", "tinny", "--out", tmp_path / "run"]
     status, _, err = run_main(capsys, "train", language_model, *arguments)
@@ -236,6 +263,25 @@ def test_compare(tmp_path, capsys, monkeypatch):
     assert f"none + {trained.config['options']['pooling']}" == chosen
     assert trained.model.count_params() == results[chosen]["parameters"]
     assert not (run / "resume").exists() and (run / "report.html").is_file()
+
+
+def test_a_compared_run_that_is_replaced(tmp_path, capsys, monkeypatch):
+    """What was kept to resume it is not taken for what the new run is to keep."""
+    monkeypatch.setattr("keras_attnpool.cli.options.COMPARED", ("attention", "max"))
+    small = ["--encoder", "none", "--embedding-dim", "4", "--hidden-units", "0", "--epochs", "1"]
+    small += ["--train-size", "40", "--test-size", "10", "--out", tmp_path / "run"]
+    with monkeypatch.context() as patch:
+
+        def write(*arguments):
+            raise KeyboardInterrupt
+
+        patch.setattr("keras_attnpool.cli.report.write", write)
+        assert run_main(capsys, "train", *small, "--compare")[0] == 130
+    assert (tmp_path / "run" / "resume" / "model.keras").is_file()
+    rest = ["--pooling", "max", "--no-baseline", "--no-report", "--overwrite"]
+    status, _, err = run_main(capsys, "train", *small, *rest)
+    assert status == 0, err
+    assert load_run(tmp_path / "run").predict(["good food"])
 
 
 def test_push_to_a_folder(trained, tmp_path):
