@@ -35,7 +35,7 @@ ROOMS = {
     "datasets": {"corpora", "_files"},
     "corpora": {"datasets"},
     "text": {"_files"},
-    "analysis": {"layers"},
+    "analysis": {"layers", "_docstrings"},
     "__init__": {"layers", "regularizers", "models", "ops", "cli"},
 }
 TOP_ROOMS = {"__main__", "cli"}

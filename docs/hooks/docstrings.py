@@ -11,12 +11,12 @@ import textwrap
 
 import griffe
 
-from keras_attnpool import layers, models, ops
+from keras_attnpool import analysis, layers, models, ops
 
 TITLES = ("Call arguments", "Input shape", "Output shape", "Example", "Reference")
 SECTION = re.compile(rf"^(?P<title>{'|'.join(TITLES)}):\n(?P<body>(?:(?: +.*)?(?:\n|\Z))*)", re.M)
 # What the docstrings of these have in common is filled in when Python makes class or function.
-ROOMS = {room.__name__: room for room in (layers, models, ops)}
+ROOMS = {room.__name__: room for room in (analysis, layers, models, ops)}
 ENTRY = re.compile(r"^(\w+): ", re.M)
 
 

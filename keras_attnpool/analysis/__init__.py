@@ -4,27 +4,17 @@ Works on any layer whose call takes `return_attention_scores`. NumPy in, NumPy o
 extra `plots`.
 """
 
-from keras_attnpool.analysis.accuracy_against_parameters import (
-    plot_accuracy_against_parameters as plot_accuracy_against_parameters,
-)
-from keras_attnpool.analysis.agreement import kendall_tau as kendall_tau
-from keras_attnpool.analysis.attended_words import top_attended_words as top_attended_words
 from keras_attnpool.analysis.bounds import NormalizedAOPC as NormalizedAOPC
 from keras_attnpool.analysis.bounds import normalized_aopc as normalized_aopc
-from keras_attnpool.analysis.concentration import weight_entropy as weight_entropy
-from keras_attnpool.analysis.concentration import weight_gini as weight_gini
 from keras_attnpool.analysis.deletion import DeletionCurve as DeletionCurve
 from keras_attnpool.analysis.deletion import deletion_curve as deletion_curve
 from keras_attnpool.analysis.deletion import plot_deletion_curve as plot_deletion_curve
-from keras_attnpool.analysis.distributions import (
-    plot_weight_distribution as plot_weight_distribution,
-)
-from keras_attnpool.analysis.distributions import weight_distribution as weight_distribution
 from keras_attnpool.analysis.eraser import EraserTexts as EraserTexts
 from keras_attnpool.analysis.eraser import from_eraser as from_eraser
 from keras_attnpool.analysis.eraser import to_eraser as to_eraser
 from keras_attnpool.analysis.erasure import Faithfulness as Faithfulness
 from keras_attnpool.analysis.erasure import faithfulness as faithfulness
+from keras_attnpool.analysis.erasure import leave_one_out as leave_one_out
 from keras_attnpool.analysis.grading import grade_attributions as grade_attributions
 from keras_attnpool.analysis.heads import head_redundancy as head_redundancy
 from keras_attnpool.analysis.heads import head_similarity as head_similarity
@@ -33,8 +23,6 @@ from keras_attnpool.analysis.html_heatmaps import heatmap_html as heatmap_html
 from keras_attnpool.analysis.html_heatmaps import heatmap_page as heatmap_page
 from keras_attnpool.analysis.leaks import MaskLeak as MaskLeak
 from keras_attnpool.analysis.leaks import mask_leaks as mask_leaks
-from keras_attnpool.analysis.learning_curves import plot_learning_curves as plot_learning_curves
-from keras_attnpool.analysis.occlusion import leave_one_out as leave_one_out
 from keras_attnpool.analysis.plotted_heatmaps import plot_heatmap as plot_heatmap
 from keras_attnpool.analysis.rationale_scores import RationaleScore as RationaleScore
 from keras_attnpool.analysis.rationale_scores import rationale_auc as rationale_auc
@@ -50,3 +38,15 @@ from keras_attnpool.analysis.saliency import integrated_gradients as integrated_
 from keras_attnpool.analysis.score_table import ScoreTable as ScoreTable
 from keras_attnpool.analysis.scores import attention_model as attention_model
 from keras_attnpool.analysis.scores import attention_scores as attention_scores
+from keras_attnpool.analysis.training_plots import (
+    plot_accuracy_against_parameters as plot_accuracy_against_parameters,
+)
+from keras_attnpool.analysis.training_plots import plot_learning_curves as plot_learning_curves
+from keras_attnpool.analysis.weight_measures import kendall_tau as kendall_tau
+from keras_attnpool.analysis.weight_measures import weight_entropy as weight_entropy
+from keras_attnpool.analysis.weight_measures import weight_gini as weight_gini
+from keras_attnpool.analysis.word_statistics import (
+    plot_weight_distribution as plot_weight_distribution,
+)
+from keras_attnpool.analysis.word_statistics import top_attended_words as top_attended_words
+from keras_attnpool.analysis.word_statistics import weight_distribution as weight_distribution

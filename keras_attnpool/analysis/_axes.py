@@ -24,8 +24,10 @@ def axes_or_new(ax: Any, owner: str, size: tuple[float, float]) -> Any:
     return ax
 
 
-def plain_grid(ax: Any, axis: str = "both") -> None:
-    """A light grid behind the data, and no frame at the top and on the right."""
+def plain_grid(ax: Any, title: str | None = None, axis: str = "both") -> None:
+    """A title, a light grid behind the data, and no frame at the top and on the right."""
+    if title is not None:
+        ax.set_title(title, parse_math=False)  # a $ is a dollar, and no formula
     ax.grid(True, axis=axis, color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)

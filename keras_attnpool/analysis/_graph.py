@@ -55,6 +55,13 @@ def layers_by_path(model: Any, owner: str) -> dict[str, Any]:
     return found
 
 
+def paths_of(layers: dict[str, Any], layer: Any) -> list[str]:
+    """The paths that a path, else a name, or a layer itself stands for."""
+    if not isinstance(layer, str):
+        return [path for path, each in layers.items() if each is layer]
+    return [layer] if layer in layers else [p for p in layers if p.rsplit("/", 1)[-1] == layer]
+
+
 def _collect(model: Any, prefix: str, found: dict[str, Any]) -> None:
     for layer in model.layers:
         found[prefix + layer.name] = layer

@@ -9,19 +9,10 @@ import numpy.typing as npt
 def class_probabilities(
     outputs: Any, from_logits: bool, owner: str
 ) -> npt.NDArray[np.floating[Any]]:
-    """Probabilities `(batch, classes)` from a model's outputs.
+    """Probabilities `(batch, classes)` in float64 from a model's outputs.
 
-    Args:
-        outputs: `(batch, classes)`, or `(batch, 1)` for two classes (the second one's).
-        from_logits: Whether the outputs are logits.
-        owner: The public function, for the error text.
-
-    Returns:
-        float64 array `(batch, classes)`, with two classes for a single output.
-
-    Raises:
-        ValueError: If the outputs are no class scores, not finite, or no probabilities though they
-            should be.
+    A single output, `(batch, 1)`, is that of the second of two classes. Outputs that are not finite
+    are refused, and those that are no probabilities though they should be.
     """
     if not hasattr(outputs, "shape") or len(outputs.shape) != 2:
         raise ValueError(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool.analysis._probabilities import class_probabilities
-from keras_attnpool.analysis._token_rows import aligned_rows
+from keras_attnpool.analysis._token_rows import aligned_rows, checked_classes
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -19,14 +19,7 @@ _BATCHES = 256
 class Removal:
     """Texts, the probability of a class for each, and what is left of it without some tokens.
 
-    Args:
-        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(texts, time)`, 0 = padding.
-        owner: The public function, for the error text.
-        classes: Integer array `(texts,)`; `None` is the predicted class of each text.
-        replacement: `None` takes tokens out and closes the gap; an id is put in their place.
-        from_logits: Whether the model returns logits and not probabilities.
-        batch_size: Number of texts in one step.
+    It checks its arguments, those of the public functions. `owner` is the one that was called.
 
     Attributes:
         used: Boolean array `(texts,)`, the texts that have a token. All others are left out of:
@@ -42,26 +35,21 @@ class Removal:
         model: keras.Model,
         ids: Any,
         owner: str,
-        *,
-        classes: Any = None,
-        replacement: int | None = None,
-        from_logits: bool = False,
-        batch_size: int = 32,
+        classes: Any,
+        replacement: int | None,
+        from_logits: bool,
+        batch_size: int,
     ) -> None:
-        self.owner = owner
-        self.model = model
-        self.replacement = replacement
-        self.from_logits = from_logits
-        self.batch_size = batch_size
-        ids = np.asarray(ids)
-        if ids.ndim != 2 or not np.issubdtype(ids.dtype, np.integer):
+        self.model, self.owner, self.replacement = model, owner, replacement
+        self.from_logits, self.batch_size = from_logits, batch_size
+        ids = checked_ids(ids, batch_size, owner)
+        if ids.ndim != 2:
+            raise ValueError(f"{owner} expects `ids` (batch, time). Received: shape {ids.shape}")
+        if replacement is not None and not (
+            np.issubdtype(type(replacement), np.integer) and replacement >= 0
+        ):
             raise ValueError(
-                f"{owner} expects `ids` as integer array (batch, time). Received: shape "
-                f"{ids.shape}, dtype {ids.dtype}"
-            )
-        if not batch_size >= 1:
-            raise ValueError(
-                f"{owner} expects `batch_size` >= 1. Received: batch_size={batch_size}"
+                f"{owner} expects `replacement` to be None or an id. Received: {replacement!r}"
             )
         self.used: Flags = (ids != 0).any(axis=1)
         if not self.used.any():
@@ -96,16 +84,13 @@ class Removal:
         """The first tokens of each text by their places: `ceil(share * number)` of them."""
         # A share such as 0.3 of 10 must not become 4 by rounding error.
         number = np.ceil(share * self.sizes - 1e-9)
-        top: Flags = self.tokens & (places < number[:, None])
-        return top
+        return np.asarray(self.tokens & (places < number[:, None]))
 
     def probability(self, gone: Flags, rows: npt.NDArray[Any] | None = None) -> Floats:
-        """The probability of the class without the tokens `gone`.
+        """The probability of the class without the tokens `gone`, `(rows, time)`.
 
-        Args:
-            gone: Boolean array `(rows, time)`.
-            rows: The text that each row changes; all texts in order by default. Calls with other
-                numbers of rows then compile nothing anew: batches are filled up.
+        Each row changes the text of that number in `rows`, by default all texts in order. Batches
+        of given rows are filled up: calls with other numbers of them compile nothing anew.
         """
         texts = np.arange(len(self.ids)) if rows is None else rows
         found = []
@@ -130,43 +115,34 @@ class Removal:
         return spread
 
     def _without(self, texts: npt.NDArray[Any], gone: Flags) -> npt.NDArray[Any]:
-        ids, kept = self.ids[texts], self.tokens[texts] & ~gone
+        ids, removed = self.ids[texts], self.tokens[texts] & gone
         if self.replacement is not None:
-            return np.where(self.tokens[texts] & gone, self.replacement, ids)
-        closed = np.argsort(~kept, axis=1, kind="stable")
-        return np.take_along_axis(np.where(kept, ids, 0), closed, axis=1)
+            return np.where(removed, self.replacement, ids)
+        # The places that become free join the padding, on whichever side it is.
+        in_front = bool((~self.tokens[:, 0]).any())
+        closed = np.argsort(removed != in_front, axis=1, kind="stable")
+        return np.take_along_axis(np.where(removed, 0, ids), closed, axis=1)
 
     def _probabilities(self, texts: npt.NDArray[Any]) -> npt.NDArray[np.floating[Any]]:
         outputs = self.model.predict(texts, batch_size=self.batch_size, verbose=0)
         return class_probabilities(outputs, self.from_logits, self.owner)
 
 
-def checked_classes(classes: Any, rows: int, number: int, owner: str) -> npt.NDArray[np.int32]:
-    """Class indices `(rows,)`.
-
-    Raises:
-        ValueError: If they are no integers in [0, number), one a text.
-    """
-    classes = np.asarray(classes)
-    if classes.shape != (rows,) or not np.issubdtype(classes.dtype, np.integer):
+def checked_ids(ids: Any, batch_size: int, owner: str) -> npt.NDArray[Any]:
+    """Integer ids `(batch, time, ...)` that are not empty, for batches of that size."""
+    ids = np.asarray(ids)
+    if ids.ndim < 2 or not ids.size or not np.issubdtype(ids.dtype, np.integer):
         raise ValueError(
-            f"{owner} expects `classes` as integer array ({rows},). Received: shape "
-            f"{classes.shape}, dtype {classes.dtype}"
+            f"{owner} expects `ids` as integer array (batch, time), not empty. Received: shape "
+            f"{ids.shape}, dtype {ids.dtype}"
         )
-    if classes.min() < 0 or classes.max() >= number:
-        raise ValueError(
-            f"{owner} expects `classes` in [0, {number}). Received: from {classes.min()} to "
-            f"{classes.max()}"
-        )
-    return np.asarray(classes, np.int32)
+    if not batch_size >= 1:
+        raise ValueError(f"{owner} expects `batch_size` >= 1. Received: batch_size={batch_size}")
+    return ids
 
 
 def checked_shares(shares: Sequence[float], owner: str, name: str, least: int) -> Floats:
-    """Increasing shares in [0, 1], at least `least` of them.
-
-    Raises:
-        ValueError: If they are not.
-    """
+    """Increasing shares in [0, 1], at least `least` of them."""
     values = np.asarray(shares, np.float64)
     within = values.ndim == 1 and len(values) >= least and values[0] >= 0 and values[-1] <= 1
     if not within or not (np.diff(values) > 0).all():

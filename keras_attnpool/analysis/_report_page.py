@@ -73,7 +73,7 @@ def _pictures(
     ax.boxplot(taus)
     ax.set_xticks(range(1, len(taus) + 1), list(ordered), rotation=30, ha="right")
     ax.set(ylabel="Kendall's tau with the attention as it is", ylim=(-1.05, 1.05))
-    plain_grid(ax, "y")
+    plain_grid(ax, axis="y")
     ax = figures[1].subplots()
     names, values = zip(*attributions.items(), strict=True)
     ax.plot(*(each[ids != 0] for each in values), ".", markersize=4, alpha=0.4)

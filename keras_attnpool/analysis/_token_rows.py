@@ -10,20 +10,10 @@ import numpy.typing as npt
 def aligned_rows(
     weights: Any, lengths: Sequence[int], owner: str, name: str = "weights"
 ) -> list[npt.NDArray[np.float64]]:
-    """The weights of each text's tokens, without the padding.
+    """The weights of each text's tokens, float64 row i of shape `(lengths[i],)`.
 
-    Args:
-        weights: One array `(time,)` per text, or one array `(batch, time)`; a row may be longer
-            than its text if what is beyond it is exactly 0 (padding).
-        lengths: Number of tokens of each text.
-        owner: The public function, for the error text.
-        name: The argument's name, for the error text.
-
-    Returns:
-        float64 arrays, row i of shape `(lengths[i],)`.
-
-    Raises:
-        ValueError: If rows and texts do not fit together, or a weight is not finite.
+    A row may be longer than its text if what is beyond it is exactly 0 (padding). Errors name the
+    public function and its argument.
     """
     if len(weights) != len(lengths):
         raise ValueError(
@@ -54,35 +44,43 @@ def aligned_rows(
 def kept_rows(
     weights: Any, mask: Any, owner: str, name: str = "weights"
 ) -> list[npt.NDArray[np.float64]]:
-    """The weights of each text's kept tokens; all of them without a mask.
-
-    Args:
-        weights: One array `(time,)` per text, or one array `(texts, time)`.
-        mask: `None`, or a boolean or 0/1 array of the same layout.
-        owner: The public function, for the error text.
-        name: The argument's name, for the error text.
-
-    Raises:
-        ValueError: If the two do not fit together, or a weight is not finite.
-    """
+    """The weights of each text's kept tokens; all of them without a mask."""
     rows = aligned_rows(weights, [np.size(row) for row in weights], owner, name)
     if mask is None:
         return rows
-    keep = [np.asarray(row) for row in mask]
+    keep = flag_rows(mask, owner, "mask")
     if [row.shape for row in keep] != [row.shape for row in rows]:
         raise ValueError(
             f"{owner} expects `mask` in the layout of `{name}`. Received: {len(keep)} rows for "
             f"{len(rows)}, or rows of other lengths"
         )
-    return [row[flags.astype(bool)] for row, flags in zip(rows, keep, strict=True)]
+    return [row[flags] for row, flags in zip(rows, keep, strict=True)]
+
+
+def flag_rows(values: Any, owner: str, name: str) -> list[npt.NDArray[np.bool_]]:
+    """One boolean row a text, from booleans or 0 and 1."""
+    rows = [np.asarray(row) for row in values]
+    for index, row in enumerate(rows):
+        if row.ndim != 1 or not np.isin(row, (0, 1)).all():
+            raise ValueError(
+                f"{owner} expects `{name}` as boolean or 0/1 arrays (num_tokens,). Received: row "
+                f"{index} of shape {row.shape}, dtype {row.dtype}"
+            )
+    return [row.astype(bool) for row in rows]
+
+
+def checked_mask(mask: Any, shape: tuple[int, int], owner: str) -> npt.NDArray[np.bool_]:
+    """A mask of that shape, `(batch, time)`."""
+    keep: npt.NDArray[np.bool_] = np.asarray(mask).astype(bool)
+    if keep.shape != shape:
+        raise ValueError(
+            f"{owner} expects `mask` of shape (batch, time) = {shape}. Received: {keep.shape}"
+        )
+    return keep
 
 
 def checked_tokens(tokens: Any, owner: str) -> list[list[str]]:
-    """The tokens of every text as lists of strings.
-
-    Raises:
-        ValueError: If `tokens` is not a sequence of sequences of strings.
-    """
+    """The tokens of every text as lists of strings."""
     if isinstance(tokens, str) or any(isinstance(row, str) for row in tokens):
         raise ValueError(
             f"{owner} expects `tokens` as one list of strings per text. Received: a string where "
@@ -101,22 +99,25 @@ def checked_tokens(tokens: Any, owner: str) -> list[list[str]]:
 def checked_labels(
     labels: Any, rows: int, label_names: Sequence[str], owner: str
 ) -> npt.NDArray[np.int64]:
-    """Class indices `(rows,)` into `label_names`.
-
-    Raises:
-        ValueError: If the labels are no such indices, or names appear twice.
-    """
-    labels = np.asarray(labels)
-    if labels.shape != (rows,) or (rows and not np.issubdtype(labels.dtype, np.integer)):
-        raise ValueError(
-            f"{owner} expects `labels` as integer array ({rows},), one per text. Received: shape "
-            f"{labels.shape}, dtype {labels.dtype}"
-        )
+    """Class indices `(rows,)` into `label_names`."""
     if len(set(label_names)) != len(label_names):
         raise ValueError(f"{owner} expects distinct `label_names`. Received: {label_names}")
-    if rows and (labels.min() < 0 or labels.max() >= len(label_names)):
+    return checked_classes(labels, rows, len(label_names), owner, "labels")
+
+
+def checked_classes(
+    classes: Any, rows: int, number: int, owner: str, name: str = "classes"
+) -> npt.NDArray[np.int64]:
+    """Class indices `(rows,)` below `number`."""
+    classes = np.asarray(classes)
+    if classes.shape != (rows,) or (rows and not np.issubdtype(classes.dtype, np.integer)):
         raise ValueError(
-            f"{owner} expects labels in [0, {len(label_names)}), one per entry of `label_names`. "
-            f"Received: labels from {labels.min()} to {labels.max()}"
+            f"{owner} expects `{name}` as integer array ({rows},), one per text. Received: shape "
+            f"{classes.shape}, dtype {classes.dtype}"
         )
-    return np.asarray(labels, np.int64)
+    if rows and (classes.min() < 0 or classes.max() >= number):
+        raise ValueError(
+            f"{owner} expects `{name}` in [0, {number}). Received: from {classes.min()} to "
+            f"{classes.max()}"
+        )
+    return np.asarray(classes, np.int64)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool.analysis._axes import axes_or_new, plain_grid
+from keras_attnpool.analysis._documented import CLASSIFIER, PLOT, documented
 from keras_attnpool.analysis._removal import Removal, checked_shares
 
 FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
@@ -44,6 +45,7 @@ class DeletionCurve(NamedTuple):
     num_texts: int
 
 
+@documented(CLASSIFIER)
 def deletion_curve(
     model: keras.Model,
     ids: Any,
@@ -63,54 +65,21 @@ def deletion_curve(
     are the control: a curve below it says that the weights point at tokens that matter.
 
     Args:
-        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(batch, time)`, 0 = padding.
-        weights: One row `(time,)` per text or `(batch, time)`, of any sign, one number for each
-            place of `ids` (those at padding are not read): see `reduce_scores`.
         fractions: Increasing shares in [0, 1], at least two.
-        replacement: `None` takes the token out and closes the gap; an id is put in its place, that
-            of an unknown token say (0 leaves a masked hole).
         num_random: Number of random orders that the control is averaged over.
         seed: Seed of the random orders.
-        from_logits: Whether the model returns logits and not probabilities.
-        batch_size: Number of texts in one step.
 
     Returns:
         `DeletionCurve`. Texts without any token are left out.
 
-    Raises:
-        ValueError: If shapes do not fit, the fractions do not increase within [0, 1], the model
-            returns no probabilities, or no text has a token.
-
-    Example:
-
-    ```python
-    import numpy as np
-    from keras_attnpool import analysis, models
-
-    model = models.LAMAEncoder(100, 2, num_heads=3)
-    ids = np.array([[4, 8, 15, 16], [23, 42, 0, 0]])
-    weights = analysis.reduce_scores(analysis.attention_scores(model, ids))
-    curve = analysis.deletion_curve(model, ids, weights, [0, 0.25, 0.5])
-    assert curve.attended.shape == (3,) and curve.num_texts == 2
-    ```
-
     Reference:
         - Samek et al., 2017, Evaluating the Visualization of What a Deep Neural Network Has Learned
     """
-    shares = checked_shares(fractions, "deletion_curve", "fractions", least=2)
+    owner = "deletion_curve"
+    shares = checked_shares(fractions, owner, "fractions", least=2)
     if num_random < 1:
-        raise ValueError(
-            f"deletion_curve expects `num_random` >= 1. Received: num_random={num_random}"
-        )
-    removal = Removal(
-        model,
-        ids,
-        "deletion_curve",
-        replacement=replacement,
-        from_logits=from_logits,
-        batch_size=batch_size,
-    )
+        raise ValueError(f"{owner} expects `num_random` >= 1. Received: num_random={num_random}")
+    removal = Removal(model, ids, owner, None, replacement, from_logits, batch_size)
     scores = removal.scores(weights)
     rng = np.random.default_rng(seed)
 
@@ -128,6 +97,7 @@ def deletion_curve(
     return DeletionCurve(shares, attended, random, *areas, len(scores))
 
 
+@documented(PLOT)
 def plot_deletion_curve(
     curve: DeletionCurve,
     ax: Any = None,
@@ -140,16 +110,8 @@ def plot_deletion_curve(
 
     Args:
         curve: The result of `deletion_curve`.
-        ax: The Axes to draw on; a new figure's by default. Several curves can share one.
         name: What the curve removes, for the legend.
-        control: Whether the random control is drawn; once is enough on shared Axes.
-        title: The title.
-
-    Returns:
-        The Axes.
-
-    Raises:
-        ImportError: If matplotlib is not installed.
+        control: Whether the random control is drawn; once is enough on Axes of several curves.
 
     Example:
 
@@ -173,9 +135,7 @@ def plot_deletion_curve(
         ax.fill_between(percent, curve.attended, curve.random, color=line.get_color(), alpha=0.12)
     ax.set(xlabel="tokens removed (%)", ylabel="probability of the predicted class")
     ax.set_ylim(0, 1)
-    if title is not None:
-        ax.set_title(title, parse_math=False)
-    plain_grid(ax)
+    plain_grid(ax, title)
     ax.legend(frameon=False)
     return ax
 

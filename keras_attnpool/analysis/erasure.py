@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
+from keras_attnpool.analysis._documented import CLASSIFIER, documented
 from keras_attnpool.analysis._removal import Floats, Removal, checked_shares
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
@@ -43,6 +44,7 @@ class Faithfulness(NamedTuple):
     aopc_sufficiency: float
 
 
+@documented(CLASSIFIER)
 def faithfulness(
     model: keras.Model,
     ids: Any,
@@ -64,51 +66,15 @@ def faithfulness(
     What a model can reach depends on the model: to compare attributions of two models, take
     `normalized_aopc`.
 
-    Args:
-        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(texts, time)`, 0 = padding.
-        weights: One row `(time,)` per text or `(texts, time)`, of any sign, one number for each
-            place of `ids`: see `reduce_scores`. Any array will do, also one of another library.
-        shares: Increasing shares in [0, 1].
-        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
-        replacement: `None` takes tokens out and closes the gap; an id is put in their place.
-        seed: Seed of the order of equal weights.
-        from_logits: Whether the model returns logits and not probabilities.
-        batch_size: Number of texts in one step.
-
     Returns:
         `Faithfulness`. The model runs once on the texts and twice for each share.
-
-    Raises:
-        ValueError: If shapes do not fit, the shares do not increase within [0, 1], the model
-            returns no finite probabilities, or no text has a token.
-
-    Example:
-
-    ```python
-    import numpy as np
-    from keras_attnpool import analysis, models
-
-    model = models.LAMAEncoder(100, 2, num_heads=3)
-    ids = np.array([[4, 8, 15, 16], [23, 42, 0, 0]])
-    weights = analysis.reduce_scores(analysis.attention_scores(model, ids))
-    found = analysis.faithfulness(model, ids, weights)
-    assert found.comprehensiveness.shape == found.sufficiency.shape == (2, 5)
-    ```
 
     Reference:
         - DeYoung et al., 2020, ERASER: A Benchmark to Evaluate Rationalized NLP Models, section 4.3
     """
-    values = checked_shares(shares, "faithfulness", "shares", least=1)
-    removal = Removal(
-        model,
-        ids,
-        "faithfulness",
-        classes=classes,
-        replacement=replacement,
-        from_logits=from_logits,
-        batch_size=batch_size,
-    )
+    owner = "faithfulness"
+    values = checked_shares(shares, owner, "shares", least=1)
+    removal = Removal(model, ids, owner, classes, replacement, from_logits, batch_size)
     places = removal.places(removal.scores(weights), np.random.default_rng(seed))
     texts = np.arange(len(places))
     without, alone = (removal.everywhere(x) for x in drops_at(removal, places, values, texts))
@@ -128,3 +94,60 @@ def drops_at(
         for each in (tops, others)
     )
     return without, alone
+
+
+@documented(CLASSIFIER)
+def leave_one_out(
+    model: keras.Model,
+    ids: Any,
+    classes: Any = None,
+    *,
+    replacement: int | None = None,
+    from_logits: bool = False,
+    batch_size: int = 32,
+    verbose: int = 0,
+) -> npt.NDArray[np.float32]:
+    """Computes for each token what a class's probability loses when that token alone is removed.
+
+    For token t: `p(class | text) - p(class | text without t)`. It is signed: a token with a
+    positive value speaks for the class. It needs no gradient and sees the model from outside, so
+    that it is the witness that attention is mostly held against.
+
+    Returns:
+        float32 array of the shape of `ids`; 0 on padding. The model predicts once for each token.
+
+    Example:
+
+    ```python
+    import numpy as np
+    import keras_attnpool
+
+    model = keras_attnpool.models.LAMAEncoder(100, 2, num_heads=3)
+    ids = np.array([[4, 8, 15, 0]])
+    effects = keras_attnpool.analysis.leave_one_out(model, ids)
+    assert effects.shape == (1, 4) and effects[0, 3] == 0
+    ```
+
+    Reference:
+        - Li, Monroe and Jurafsky, 2016, Understanding Neural Networks through Representation
+          Erasure
+    """
+    owner = "leave_one_out"
+    removal = Removal(model, ids, owner, classes, replacement, from_logits, batch_size)
+    bar = keras.utils.Progbar(len(removal.ids), verbose=verbose, unit_name="text")
+    found = []
+    for texts in removal.parts(batch_size):
+        found.append(token_effects(removal, texts))
+        bar.add(len(texts))
+    effects = removal.everywhere(np.concatenate(found))
+    return np.nan_to_num(effects).astype(np.float32)
+
+
+def token_effects(removal: Removal, texts: npt.NDArray[Any]) -> Floats:
+    """What the class of some of the texts loses without each token, `(texts, time)`."""
+    rows, places = np.nonzero(removal.tokens[texts])
+    gone = np.zeros((len(rows), removal.tokens.shape[1]), bool)
+    gone[np.arange(len(rows)), places] = True
+    effects = np.zeros(removal.tokens[texts].shape)
+    effects[rows, places] = removal.full[texts[rows]] - removal.probability(gone, texts[rows])
+    return effects

@@ -7,18 +7,13 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
+from keras_attnpool.analysis._documented import CLASSIFIER, documented
 from keras_attnpool.analysis._removal import Flags, Floats, Removal, checked_shares
-from keras_attnpool.analysis.agreement import kendall_tau
-from keras_attnpool.analysis.bounds import (
-    aopc_bounds,
-    check_beam,
-    normalized,
-    texts_at_once,
-)
-from keras_attnpool.analysis.concentration import weight_entropy, weight_gini
-from keras_attnpool.analysis.erasure import SHARES, drops_at
-from keras_attnpool.analysis.occlusion import token_effects
+from keras_attnpool.analysis._token_rows import flag_rows
+from keras_attnpool.analysis.bounds import aopc_bounds, check_beam, normalized, texts_at_once
+from keras_attnpool.analysis.erasure import SHARES, drops_at, token_effects
 from keras_attnpool.analysis.rationale_scores import (
+    RationaleScore,
     rationale_auc,
     rationale_auprc,
     rationale_iou_f1,
@@ -26,6 +21,7 @@ from keras_attnpool.analysis.rationale_scores import (
 )
 from keras_attnpool.analysis.saliency import gradient_saliency
 from keras_attnpool.analysis.score_table import ScoreTable, mean_of
+from keras_attnpool.analysis.weight_measures import kendall_tau, weight_entropy, weight_gini
 
 RATIONALE_SCORES = {
     "AUC": rationale_auc,
@@ -35,6 +31,7 @@ RATIONALE_SCORES = {
 }
 
 
+@documented(CLASSIFIER)
 def grade_attributions(
     model: keras.Model,
     ids: Any,
@@ -74,24 +71,14 @@ def grade_attributions(
     are searched once for all attributions; `beam_size=0` leaves them out.
 
     Args:
-        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(texts, time)`, 0 = padding.
         attributions: A dict from names to arrays, or one array: a row `(time,)` per text or
             `(texts, time)`, of any sign, one number for each place of `ids`. Attention comes from
             `reduce_scores`; arrays of other libraries will do.
-        rationales: `None`, or one boolean or 0/1 array per text, True = the token decides; as long
-            as the text or padded.
-        shares: Increasing shares in [0, 1].
         beam_size: Number of sets that the search of bounds goes on with; `None` for all, 0 for no
             bounds.
         gradients: Whether the agreement with `gradient_saliency` is measured.
         layer: The embedding layer, for `gradient_saliency`.
-        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
-        replacement: `None` takes tokens out and closes the gap; an id is put in their place.
-        seed: Seed of the order of equal weights.
-        from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. 256 is quicker than 32.
-        verbose: 0 or 1, whether there is a progress bar over the texts.
 
     Returns:
         `ScoreTable`: `{attribution: {column: mean over texts}}`. Its attribute `per_text` has the
@@ -99,7 +86,8 @@ def grade_attributions(
 
     Raises:
         ValueError: If shapes do not fit, an option is out of range, the model returns no finite
-            probabilities, no text has a token, or, with gradients, the model has no graph.
+            probabilities, no text has a token, a rationale lies on padding, or, with gradients, the
+            model has no graph.
 
     Example:
 
@@ -125,19 +113,13 @@ def grade_attributions(
     values = checked_shares(shares, owner, "shares", least=1)
     if beam_size != 0:
         check_beam(beam_size, owner)
-    removal = Removal(
-        model,
-        ids,
-        owner,
-        classes=classes,
-        replacement=replacement,
-        from_logits=from_logits,
-        batch_size=batch_size,
-    )
+    removal = Removal(model, ids, owner, classes, replacement, from_logits, batch_size)
     if not isinstance(attributions, Mapping):
         attributions = {"attribution": attributions}
     scores = {name: removal.scores(given, str(name)) for name, given in attributions.items()}
     scores.setdefault("uniform", removal.tokens / removal.sizes[:, None])
+    # First, so that rationales that do not fit are told before the long search.
+    found = {} if rationales is None else _by_rationale(scores, rationales, removal)
     rng = np.random.default_rng(seed)
     places = {name: removal.places(each, rng) for name, each in scores.items()}
     slopes = None
@@ -157,59 +139,59 @@ def grade_attributions(
         bounds = None if beam_size == 0 else aopc_bounds(removal, texts, beam_size)
         effects.append(token_effects(removal, texts))
         for name, order in places.items():
-            parts[name].append(_by_removal(removal, texts, order, values, bounds))
+            without, alone = drops_at(removal, order, values, texts)
+            part = {"comprehensiveness": without.mean(axis=1), "sufficiency": alone.mean(axis=1)}
+            if bounds is not None:
+                between = normalized(removal, texts, order, bounds)
+                part |= dict(zip(("NAOPC", "NAOPC sufficiency"), between, strict=True))
+            parts[name].append(part)
         bar.add(len(texts))
-    witnesses = {"tau leave-one-out": np.concatenate(effects), "tau gradient": slopes}
-    per_text = {}
+    lost, tokens = np.concatenate(effects), removal.tokens
+    rows, per_text = {}, {}
     for name, each in scores.items():
         columns = {c: np.concatenate([part[c] for part in parts[name]]) for c in parts[name][0]}
-        columns |= _by_weight(each, witnesses, removal.tokens, places[name])
+        columns["tau leave-one-out"] = kendall_tau(each, lost, tokens)
+        if slopes is not None:
+            columns["tau gradient"] = kendall_tau(each, slopes, tokens)
+        columns["polarity violations"] = polarity_violations(each, lost, tokens, places[name])
+        columns["entropy"] = weight_entropy(each, tokens)
+        columns["gini"] = weight_gini(each, tokens)
+        measured = found.get(name, {})
+        columns |= {column: score.per_text for column, score in measured.items()}
+        rows[name] = {column: mean_of(values) for column, values in columns.items()}
+        rows[name] |= {column: score.mean for column, score in measured.items()}
         per_text[name] = {column: removal.everywhere(x) for column, x in columns.items()}
-    rows = {n: {column: mean_of(x) for column, x in c.items()} for n, c in per_text.items()}
-    if rationales is not None:
-        golds = _golds(rationales, removal)
-        for name, each in scores.items():
-            cut = [row[: len(gold)] for row, gold in zip(each, golds, strict=True)]
-            keep = [row[: len(gold)] for row, gold in zip(removal.tokens, golds, strict=True)]
-            for column, measure in RATIONALE_SCORES.items():
-                found = measure(cut, golds, keep)
-                rows[name][column] = found.mean
-                per_text[name][column] = removal.everywhere(found.per_text)
     return ScoreTable(rows, per_text)
 
 
-def _by_removal(
-    removal: Removal,
-    texts: npt.NDArray[Any],
-    places: npt.NDArray[Any],
-    shares: Floats,
-    bounds: Any,
-) -> dict[str, Floats]:
-    without, alone = drops_at(removal, places, shares, texts)
-    found = {"comprehensiveness": without.mean(axis=1), "sufficiency": alone.mean(axis=1)}
-    if bounds is not None:
-        between = normalized(removal, texts, places, bounds)
-        found |= dict(zip(("NAOPC", "NAOPC sufficiency"), between, strict=True))
-    return found
-
-
-def _by_weight(
-    scores: Floats,
-    witnesses: dict[str, Any],
-    tokens: Flags,
-    places: npt.NDArray[Any],
-) -> dict[str, Floats]:
-    found = {
-        column: kendall_tau(scores, other, tokens)
-        for column, other in witnesses.items()
-        if other is not None
+def _by_rationale(
+    scores: Mapping[str, Floats], rationales: Sequence[Any], removal: Removal
+) -> dict[str, dict[str, RationaleScore]]:
+    """The scores on rationales of the used texts, by attribution and column."""
+    if len(rationales) != len(removal.used):
+        raise ValueError(
+            f"{removal.owner} expects `rationales` with one row per text, {len(removal.used)} in "
+            f"all. Received: {len(rationales)} rows"
+        )
+    golds = np.zeros(removal.tokens.shape, bool)
+    flags = flag_rows(rationales, removal.owner, "rationales")
+    used = [row for row, use in zip(flags, removal.used, strict=True) if use]
+    for gold, tokens, row in zip(golds, removal.tokens, used, strict=True):
+        if len(row) > len(gold):
+            raise ValueError(
+                f"{removal.owner} expects `rationales` no longer than `ids`, {len(gold)}. "
+                f"Received: a row of {len(row)}: cut it as the text was cut"
+            )
+        gold[: len(row)] = row
+        if (gold & ~tokens).any():
+            raise ValueError(
+                f"{removal.owner} expects `rationales` in the places of `ids`. Received: a row "
+                f"with {np.count_nonzero(gold & ~tokens)} of its tokens on padding"
+            )
+    return {
+        name: {c: score(each, golds, removal.tokens) for c, score in RATIONALE_SCORES.items()}
+        for name, each in scores.items()
     }
-    found["polarity violations"] = polarity_violations(
-        scores, witnesses["tau leave-one-out"], tokens, places
-    )
-    found["entropy"] = weight_entropy(scores, tokens)
-    found["gini"] = weight_gini(scores, tokens)
-    return found
 
 
 def polarity_violations(
@@ -217,31 +199,10 @@ def polarity_violations(
 ) -> Floats:
     """1 where the effect of the token of largest absolute weight has the other sign, else 0.
 
-    Args:
-        scores: `(texts, time)`. Weights without any sign, those of zero too, say "for the class".
-        effects: What the class loses without each token, `(texts, time)`.
-        tokens: Boolean array `(texts, time)`.
-        places: The order of equal weights, `(texts, time)`.
+    Weights without any sign, those of zero too, say "for the class". Of equal ones the first by
+    their places counts.
     """
     sizes = np.where(tokens, np.abs(scores), -1)
     top = np.lexsort((places, -sizes), axis=1)[:, :1]
     sign = np.where(np.take_along_axis(scores, top, 1) < 0, -1, 1)
     return (sign * np.take_along_axis(effects, top, 1) < 0)[:, 0].astype(np.float64)
-
-
-def _golds(rationales: Sequence[Any], removal: Removal) -> list[npt.NDArray[Any]]:
-    """The rationales of the used texts, without what is behind the last place of `ids`."""
-    if len(rationales) != len(removal.used):
-        raise ValueError(
-            f"{removal.owner} expects `rationales` with one row per text, {len(removal.used)} in "
-            f"all. Received: {len(rationales)} rows"
-        )
-    used = [np.asarray(row) for row, use in zip(rationales, removal.used, strict=True) if use]
-    time = removal.ids.shape[1]
-    for row in used:
-        if len(row) > time:
-            raise ValueError(
-                f"{removal.owner} expects `rationales` no longer than `ids`, {time}. Received: a "
-                f"row of {len(row)}: cut it as the text was cut"
-            )
-    return [np.pad(row, (0, time - len(row))) for row in used]

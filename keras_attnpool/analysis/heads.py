@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool.analysis._axes import axes_or_new
+from keras_attnpool.analysis._documented import PLOT, documented
+from keras_attnpool.analysis._token_rows import checked_mask
 
 MEASURES = ("cosine", "overlap")
 
@@ -55,12 +57,7 @@ def head_similarity(
             f"measure={measure!r}"
         )
     if mask is not None:
-        keep = np.asarray(mask).astype(bool)
-        if keep.shape != (values.shape[0], values.shape[2]):
-            raise ValueError(
-                "head_similarity expects `mask` of shape (batch, time) = "
-                f"{(values.shape[0], values.shape[2])}. Received: {keep.shape}"
-            )
+        keep = checked_mask(mask, (values.shape[0], values.shape[2]), "head_similarity")
         values = values * keep[:, None]
     values = values[(values.sum(axis=2) > 0).all(axis=1)]
     if not values.size:
@@ -102,20 +99,16 @@ def head_redundancy(similarity: Any) -> float:
     return float(matrix[~np.eye(heads, dtype=bool)].mean())
 
 
+@documented(PLOT)
 def plot_head_similarity(similarity: Any, ax: Any = None, *, title: str | None = None) -> Any:
     """Draws the similarity of heads as a matrix.
 
     Args:
         similarity: Array `(heads, heads)` from `head_similarity`.
-        ax: The Axes to draw on; a new figure's by default.
         title: The title; the mean off the diagonal by default.
 
     Returns:
         The Axes, with a colour bar from 0 to 1.
-
-    Raises:
-        ImportError: If matplotlib is not installed.
-        ValueError: If the matrix is not square.
 
     Example:
 

@@ -180,11 +180,7 @@ def _caption(title: str | None, label: str | None) -> str:
 
 
 def _row(
-    words: list[str],
-    row: npt.NDArray[Any],
-    vmax: float,
-    lengths: Sequence[int] | None,
-    name: str,
+    words: list[str], row: npt.NDArray[Any], vmax: float, lengths: Sequence[int] | None, name: str
 ) -> str:
     cells = [
         f'<i{" class=n" if weight < 0 else ""} style="--w:{min(abs(weight) / vmax, 1):.3g}" '

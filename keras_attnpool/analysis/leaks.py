@@ -67,12 +67,10 @@ class MaskLeak(NamedTuple):
     lost_at: str
 
     def __str__(self) -> str:
-        weight = "padding counts" if np.isnan(self.share) else f"{self.share:.1%} of its weight"
-        on = "" if np.isnan(self.share) else " on padding"
-        return (
-            f"{self.layer} ({self.kind}): {weight.replace('%', ' %')}{on}; "
-            f"mask lost at {self.lost_at}"
-        )
+        told = f"{100 * self.share:.1f} % of its weight on padding"
+        if np.isnan(self.share):
+            told = "padding counts"
+        return f"{self.layer} ({self.kind}): {told}; mask lost at {self.lost_at}"
 
 
 def mask_leaks(model: keras.Model, inputs: Any) -> list[MaskLeak]:
@@ -142,6 +140,10 @@ class _Mask(NamedTuple):
     lost_at: str | None
 
 
+# By the batch and the length of what they mask.
+_Latest = dict[tuple[int, ...], _Mask]
+
+
 class _Observer:
     """What the calls of one pass tell of masks, and of the layers that should have one."""
 
@@ -149,7 +151,7 @@ class _Observer:
         # By the ids of tensors; these are held, so that no other tensor gets the id of one.
         self._masks: dict[int, _Mask | None] = {}
         self._held: list[Any] = []
-        self._latest: dict[tuple[int, ...], _Mask] = {}
+        self._latest: _Latest = {}
         self._names: list[str] = []
         self.looks: list[Callable[[], MaskLeak | None]] = []
         # Whether masks were met, and whether one of them kept a step out.
@@ -187,13 +189,7 @@ class _Observer:
         return outputs
 
     def _look(
-        self,
-        layer: Any,
-        mask: _Mask,
-        share: float | None,
-        given: Keep | None,
-        args: Any,
-        kwargs: Any,
+        self, layer: Any, mask: _Mask, share: float | None, given: Any, args: Any, kwargs: Any
     ) -> None:
         path = self._path()
         why = "which takes none" if given is None else "whose `mask=` keeps padding"
@@ -208,12 +204,7 @@ class _Observer:
         self.looks.append(look)
 
     def _hand_on(
-        self,
-        layer: Any,
-        read: list[_Mask | None],
-        given: Keep | None,
-        outputs: Any,
-        before: dict[tuple[int, ...], _Mask],
+        self, layer: Any, read: list[_Mask | None], given: Any, outputs: Any, before: _Latest
     ) -> None:
         """Notes the masks of what an operation returned, those that were lost too."""
         for tensor in _sequences(outputs):
@@ -242,9 +233,7 @@ class _Observer:
         place = mask.lost_at or f"'{self._path()}' ({type(layer).__name__})"
         return _Mask(_stretched(mask.keep, tensor.shape[1]), mask.last, place)
 
-    def _lost_inside(
-        self, layer: Any, tensor: Any, before: dict[tuple[int, ...], _Mask]
-    ) -> _Mask | None:
+    def _lost_inside(self, layer: Any, tensor: Any, before: _Latest) -> _Mask | None:
         """Returns the mask of these steps that a layer without masks has made and lost."""
         if not isinstance(layer, keras.Layer) or getattr(layer, "supports_masking", False):
             return None

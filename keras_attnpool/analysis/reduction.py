@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keras_attnpool.analysis._token_rows import checked_mask
+
 LAYOUTS = {2: "bt", 3: "bht"}
 REDUCTIONS = ("mean", "max", "norm")
 
@@ -90,12 +92,8 @@ def _checked_layout(values: npt.NDArray[Any], layout: str | None) -> str:
 def _checked_mask(mask: Any, values: npt.NDArray[Any], layout: str) -> npt.NDArray[Any] | None:
     if mask is None:
         return None
-    keep: npt.NDArray[np.bool_] = np.asarray(mask).astype(bool)
     shape = (values.shape[0], values.shape[layout.index("t")])
-    if keep.shape != shape:
-        raise ValueError(
-            f"reduce_scores expects `mask` of shape (batch, time) = {shape}. Received: {keep.shape}"
-        )
+    keep = checked_mask(mask, shape, "reduce_scores")
     if "q" in layout and values.shape[layout.index("q")] != shape[1]:
         raise ValueError(
             "reduce_scores can use `mask` for the queries only where queries and tokens are the "

@@ -9,21 +9,22 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
+from keras_attnpool.analysis._documented import CLASSIFIER, documented
 from keras_attnpool.analysis._graph import layers_by_path
 from keras_attnpool.analysis._guided import guided_accuracy
 from keras_attnpool.analysis._probabilities import class_probabilities
 from keras_attnpool.analysis._randomizing import shuffled, weights_around
-from keras_attnpool.analysis._removal import Floats
+from keras_attnpool.analysis._removal import Floats, checked_ids
 from keras_attnpool.analysis._report_page import write_report
 from keras_attnpool.analysis._reweighting import Reweighting
-from keras_attnpool.analysis._token_rows import checked_tokens
-from keras_attnpool.analysis.agreement import kendall_tau
+from keras_attnpool.analysis._token_rows import checked_classes, checked_tokens
+from keras_attnpool.analysis.erasure import leave_one_out
 from keras_attnpool.analysis.grading import grade_attributions
-from keras_attnpool.analysis.occlusion import leave_one_out
 from keras_attnpool.analysis.reduction import LAYOUTS, reduce_scores
 from keras_attnpool.analysis.saliency import gradient_saliency
 from keras_attnpool.analysis.score_table import ScoreTable, mean_of
 from keras_attnpool.analysis.scores import attention_model, wanted_layers
+from keras_attnpool.analysis.weight_measures import kendall_tau
 
 OWNER = "attention_report"
 
@@ -52,6 +53,7 @@ class AttentionReport(NamedTuple):
     path: Path | None
 
 
+@documented(CLASSIFIER)
 def attention_report(
     model: keras.Model,
     ids: Any,
@@ -99,7 +101,6 @@ def attention_report(
 
     Args:
         model: A functional or built Sequential classifier with one input of ids.
-        ids: Integer array `(texts, time)`, 0 = padding.
         labels: `None`, or integer array `(texts,)`. Texts that the model was not trained on.
         layer: The attention layer, its name or path, see `attention_scores`. Needed if the model
             has several.
@@ -107,15 +108,11 @@ def attention_report(
             query.
         others: Models of the same kind from other seeds, with a layer of the same path.
         tokens: `None`, or one list of strings per text, for the heat maps of the page.
-        rationales: `None`, or one boolean or 0/1 array per text, True = the token decides.
         beam_size: Of the search of bounds, see `grade_attributions`; 0 leaves the bounds out.
         path: Where to write an HTML page of tables, heat maps and, with the extra `plots`,
             pictures. It loads nothing.
         title: The page's title.
         seed: Seed of what is shuffled, and of the order of equal weights.
-        from_logits: Whether the model returns logits and not probabilities.
-        batch_size: Number of texts in one step.
-        verbose: 0 or 1, whether there is a progress bar over the texts.
 
     Returns:
         `AttentionReport`. The model comes out as it went in.
@@ -141,12 +138,15 @@ def attention_report(
         - Wiegreffe and Pinter, 2019, Attention is not not Explanation
         - Adebayo et al., 2018, Sanity Checks for Saliency Maps
     """
-    ids = np.asarray(ids)
+    ids = checked_ids(ids, batch_size, OWNER)
+    if path is not None and not Path(path).parent.is_dir():
+        raise ValueError(f"{OWNER} expects `path` in a folder that exists. Received: {path}")
     if tokens is not None:
         tokens = _checked_words(tokens, ids)
     at = _only_path(model, layer)
     shown = attention_model(model, at)
     weights, predictions, layout = _attention(shown, ids, layout, batch_size)
+    tests = _Tests(ids, weights, predictions, labels, from_logits)
     effects = leave_one_out(model, ids, from_logits=from_logits, batch_size=batch_size)
     slopes = gradient_saliency(model, ids, from_logits=from_logits, batch_size=batch_size)
     grades = grade_attributions(
@@ -160,7 +160,6 @@ def attention_report(
         batch_size=batch_size,
         verbose=verbose,
     )
-    tests = _Tests(ids, weights, predictions, labels, from_logits)
     tests.add("as it is", weights, predictions)
     rng = np.random.default_rng(seed)
     swap = Reweighting(model, at, layout, ids, batch_size)
@@ -176,25 +175,15 @@ def attention_report(
         reweighted(f"weights of other {number}", theirs)
         tests.add(f"other {number}", theirs, answers)
     pooling, encoder = weights_around(model, at, OWNER)
-    for name, disordered in (
-        ("pooling", pooling),
-        ("encoder", encoder),
-        ("both", pooling + encoder),
-    ):
+    both = pooling + encoder
+    for name, disordered in (("pooling", pooling), ("encoder", encoder), ("both", both)):
         with shuffled(disordered, rng):
             found, answers, _ = _attention(shown, ids, layout, batch_size)
         tests.add(f"random {name}", found, answers)
     table = ScoreTable(tests.rows, tests.per_text)
     if path is not None:
-        path = write_report(
-            path,
-            title,
-            grades,
-            table,
-            tokens,
-            {"attention": weights, "leave-one-out": effects},
-            ids,
-        )
+        drawn = {"attention": weights, "leave-one-out": effects}
+        path = write_report(path, title, grades, table, tokens, drawn, ids)
     return AttentionReport(grades, table, weights, path)
 
 
@@ -211,13 +200,11 @@ class _Tests:
     ) -> None:
         self.ids, self.weights, self.from_logits = ids, weights, from_logits
         self.mask = ids != 0
-        self.labels = None if labels is None else np.asarray(labels)
         self.before = class_probabilities(predictions, from_logits, OWNER)
-        if self.labels is not None and self.labels.shape != (len(ids),):
-            raise ValueError(
-                f"{OWNER} expects `labels` of shape ({len(ids)},), one a text. Received: "
-                f"{self.labels.shape}"
-            )
+        self.labels = labels
+        if labels is not None:
+            classes = self.before.shape[1]
+            self.labels = checked_classes(labels, len(ids), classes, OWNER, "labels")
         self.rows: dict[str, dict[str, float]] = {}
         self.per_text: dict[str, dict[str, Floats]] = {}
 
@@ -233,6 +220,9 @@ class _Tests:
             found["change"] = np.abs(after - self.before).sum(axis=1) / 2
             if self.labels is not None:
                 found["accuracy"] = (classes == self.labels).astype(np.float64)
+        # A text without a token says nothing of attention, as in the grades.
+        used = self.mask.any(axis=1)
+        found = {column: np.where(used, values, np.nan) for column, values in found.items()}
         self.per_text[name] = found
         self.rows[name] = {column: mean_of(values) for column, values in found.items()}
         if self.labels is not None:
@@ -270,11 +260,7 @@ def _only_path(model: keras.Model, layer: Any) -> str:
 def _attention(
     shown: keras.Model, ids: npt.NDArray[Any], layout: str | None, batch_size: int
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[Any], str]:
-    """The weights, one a token, the predictions and the layout of the scores.
-
-    Args:
-        shown: What `attention_model` gives of the model.
-    """
+    """The weights, one a token, the predictions and the layout of the scores."""
     predictions, found = shown.predict(ids, batch_size=batch_size, verbose=0)
     (path,) = found
     scores = found[path][0] if len(found[path]) == 1 else found[path]

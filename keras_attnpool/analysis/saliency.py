@@ -7,11 +7,14 @@ import numpy as np
 import numpy.typing as npt
 from keras import ops
 
-from keras_attnpool.analysis._graph import layers_by_path, rewire
+from keras_attnpool.analysis._documented import CLASSIFIER, documented
+from keras_attnpool.analysis._graph import layers_by_path, paths_of, rewire
 from keras_attnpool.analysis._probabilities import class_probabilities
-from keras_attnpool.analysis._removal import checked_classes
+from keras_attnpool.analysis._removal import checked_ids
+from keras_attnpool.analysis._token_rows import checked_classes
 
 
+@documented(CLASSIFIER)
 def gradient_saliency(
     model: keras.Model,
     ids: Any,
@@ -39,12 +42,8 @@ def gradient_saliency(
             `(batch, classes)`, or `(batch, 1)` for two classes.
         ids: Integer array `(batch, time)`, or any shape that the embedding layer turns into
             `(*ids.shape, dim)`.
-        classes: Integer array `(batch,)`, the class of each row to explain. Defaults to the
-            predicted one.
         layer: The layer whose output is gated, by itself, by name or by path
             (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
-        from_logits: Whether the model returns logits and not probabilities.
-        batch_size: Number of texts in one step.
 
     Returns:
         float32 array of the shape of `ids`; 0 at steps that the model masks.
@@ -69,12 +68,11 @@ def gradient_saliency(
         - Denil, Demiraj and de Freitas, 2014, Extraction of Salient Sentences from Labelled
           Documents
     """
-    points = np.ones(1), np.ones(1)
-    return _gate_gradients(
-        model, ids, classes, layer, from_logits, batch_size, points, "gradient_saliency"
-    )
+    points, owner = (np.ones(1), np.ones(1)), "gradient_saliency"
+    return _gate_gradients(model, ids, classes, layer, from_logits, batch_size, points, owner)
 
 
+@documented((gradient_saliency.__doc__ or "").replace("gradient_saliency", "FUNCTION"), CLASSIFIER)
 def integrated_gradients(
     model: keras.Model,
     ids: Any,
@@ -95,46 +93,20 @@ def integrated_gradients(
     It works as `gradient_saliency` does, with one gradient for each step.
 
     Args:
-        model: A functional or built Sequential classifier with one input of ids. Its output is
-            `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(batch, time)`, or any shape that the embedding layer turns into
-            `(*ids.shape, dim)`.
-        classes: Integer array `(batch,)`, the class of each row to explain. Defaults to the
-            predicted one.
         steps: Number of points of the Gauss-Legendre quadrature.
-        layer: The layer whose output is scaled, by itself, by name or by path
-            (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
-        from_logits: Whether the model returns logits and not probabilities.
-        batch_size: Number of texts in one step.
-
-    Returns:
-        float32 array of the shape of `ids`; 0 at steps that the model masks.
 
     Raises:
         ValueError: If `steps` is less than 1, and where `gradient_saliency` raises one.
 
-    Example:
-
-    ```python
-    import numpy as np
-    import keras_attnpool
-
-    model = keras_attnpool.models.LAMAEncoder(100, 2, num_heads=3)
-    ids = np.array([[4, 8, 15, 0]])
-    found = keras_attnpool.analysis.integrated_gradients(model, ids)
-    assert found.shape == (1, 4) and found[0, 3] == 0
-    ```
-
     Reference:
         - Sundararajan, Taly and Yan, 2017, Axiomatic Attribution for Deep Networks
     """
+    owner = "integrated_gradients"
     if not steps >= 1:
-        raise ValueError(f"integrated_gradients expects `steps` >= 1. Received: steps={steps}")
+        raise ValueError(f"{owner} expects `steps` >= 1. Received: steps={steps}")
     places, weights = np.polynomial.legendre.leggauss(steps)
     points = (places + 1) / 2, weights / 2
-    return _gate_gradients(
-        model, ids, classes, layer, from_logits, batch_size, points, "integrated_gradients"
-    )
+    return _gate_gradients(model, ids, classes, layer, from_logits, batch_size, points, owner)
 
 
 def _gate_gradients(
@@ -148,7 +120,7 @@ def _gate_gradients(
     owner: str,
 ) -> npt.NDArray[np.float32]:
     """The weighted sum of the gradients by each token's gate, at factors and with weights."""
-    ids = _checked_ids(ids, batch_size, owner)
+    ids = checked_ids(ids, batch_size, owner)
     path = _embedding_path(model, layer, owner)
     size = min(batch_size, len(ids))
     gate = _Gate((size, *ids.shape[1:]))
@@ -263,12 +235,9 @@ def _gating(path: str, gate: _Gate, owner: str) -> Any:
 
 def _embedding_path(model: Any, layer: Any, owner: str) -> str:
     layers = layers_by_path(model, owner)
+    hits = paths_of(layers, layer)
     if layer is None:
         hits = [p for p, each in layers.items() if isinstance(each, keras.layers.Embedding)]
-    elif isinstance(layer, str):
-        hits = [layer] if layer in layers else []
-    else:
-        hits = [p for p, each in layers.items() if each is layer]
     if len(hits) != 1:
         wanted = "exactly one keras.layers.Embedding, or `layer`" if layer is None else "the layer"
         raise ValueError(
@@ -276,15 +245,3 @@ def _embedding_path(model: Any, layer: Any, owner: str) -> str:
             f"Received: layer={layer!r}, layers {list(layers)}"
         )
     return hits[0]
-
-
-def _checked_ids(values: Any, batch_size: int, owner: str) -> npt.NDArray[Any]:
-    ids: npt.NDArray[Any] = np.asarray(values)
-    if ids.ndim < 2 or not ids.size or not np.issubdtype(ids.dtype, np.integer):
-        raise ValueError(
-            f"{owner} expects `ids` as integer array (batch, time), not empty. Received: shape "
-            f"{ids.shape}, dtype {ids.dtype}"
-        )
-    if not batch_size >= 1:
-        raise ValueError(f"{owner} expects `batch_size` >= 1. Received: batch_size={batch_size}")
-    return ids

@@ -81,6 +81,11 @@ def test_replacement_keeps_the_places():
     seen.clear()
     deletion_curve(Spy(), ids, weights, [0, 0.3], num_random=1, replacement=9)
     assert seen[1].tolist() == [[5, 9, 7, 0]]
+    # Padding in front stays in front, and what becomes free joins it; a hole stays a hole.
+    for before, after in (([0, 5, 6, 7], [0, 0, 5, 7]), ([5, 0, 6, 7], [5, 0, 7, 0])):
+        seen.clear()
+        deletion_curve(Spy(), [before], [[0.0, 0.1, 0.7, 0.2]], [0, 0.3], num_random=1)
+        assert seen[1].tolist() == [after]
 
 
 def test_a_share_is_not_rounded_up_by_float_error():

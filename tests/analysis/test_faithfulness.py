@@ -177,6 +177,16 @@ def test_any_sign_counts_for_the_polarity():
 
 
 @NUMPY
+def test_rationales_that_do_not_fit_are_told_before_the_search():
+    model = OfTokens(interacting)
+    with pytest.raises(ValueError, match="rationale_auc needs a text"):
+        analysis.grade_attributions(
+            model, np.array([[1, 2, 3]]), [[1, 2, 3]], [[0, 0, 0]], gradients=False, verbose=0
+        )
+    assert model.calls == 1
+
+
+@NUMPY
 def test_progress(capsys):
     given = OfTokens(interacting), np.array([[1, 2]] * 3), np.ones((3, 2))
     analysis.normalized_aopc(*given, verbose=1)
@@ -198,6 +208,9 @@ def test_progress(capsys):
         ("grade_attributions", {"attributions": {"ig": [[1]]}}, "as many `ig`"),
         ("grade_attributions", {"rationales": []}, "one row per text, 1 in all"),
         ("grade_attributions", {"rationales": [[1, 0, 0, 0]]}, "no longer than `ids`, 3"),
+        ("grade_attributions", {"rationales": [[1]], "ids": np.array([[0, 1, 2]])}, "on padding"),
+        ("leave_one_out", {"replacement": 0.5}, "None or an id"),
+        ("leave_one_out", {"replacement": -1}, "None or an id"),
         ("leave_one_out", {"ids": np.zeros((1, 3), int)}, "a text with a token"),
         ("leave_one_out", {"model": OfTokens(lambda left: np.nan)}, "finite"),
     ],

@@ -71,7 +71,9 @@ def test_a_text_without_weight_has_no_mass_but_an_auc():
         (([[0.2, 0.3, 0.5]], [[0, 1]]), "not 0"),
         (([[0.5, 0.5]], [[0, 2]]), "0/1"),
         (([[0.5, 0.5]], [[0, 1], [0, 1]]), "2 in all"),
-        (([[0.5, 0.5]], [[0, 1]], [[1]]), "same tokens"),
+        (([[0.5, 0.5]], [[0, 1]], [[1]]), "as many `mask`"),
+        (([[0.5, 0.5]], [[0, 1]], [[1, 1, 1]]), "as many `mask`"),
+        (([[0.5, 0.5]], [[0, 1]], [[1, 0.5]]), "0/1"),
         (([[0.5, 0.5]], [[0, 1]], []), "one row per text"),
         (([[0.5, 0.5]], [[0, 0]]), "none of them such"),
         (([[np.inf, 0.5]], [[0, 1]]), "finite"),
@@ -158,3 +160,11 @@ def test_share_must_be_one(function):
     with pytest.raises(ValueError, match=r"`share` in \(0, 1\]"):
         function([[0.5, 0.5]], [[0, 1]], share=0)
     assert function(WEIGHTS, GOLD).num_left_out == 3
+    # However small it is, a token is taken.
+    assert function([[0.1, 0.9]], [[0, 1]], share=1e-12).mean == 1
+
+
+@pytest.mark.parametrize("threshold", [0, 1.1, np.nan])
+def test_spans_match_from_a_threshold_on(threshold):
+    with pytest.raises(ValueError, match=r"`threshold` in \(0, 1\]"):
+        rationale_iou_f1(WEIGHTS, GOLD, threshold=threshold)

@@ -143,7 +143,13 @@ def test_report(tmp_path, capsys):
 @pytest.mark.one_backend("it has run under every backend in test_report")
 def test_what_a_layer_cannot_say_is_left_open():
     model = model_of(layers.ConvAttentionPooling(2, 4, name="pooling"))
-    report = analysis.attention_report(model, IDS, beam_size=0, verbose=0)
+    ids = np.concatenate([IDS, 0 * IDS[:1]])  # the empty text counts nowhere
+    report = analysis.attention_report(model, ids, beam_size=0, verbose=0)
+    assert report.tests["as it is"]["overlap"] == pytest.approx(1)
+    assert np.isnan(report.tests.per_text["random both"]["same class"]).tolist() == [
+        *[False] * 12,
+        True,
+    ]
     assert set(report.tests["uniform weights"]) == {"tau", "overlap"}
     assert "accuracy" not in report.tests["random both"] and report.path is None
 
@@ -178,7 +184,12 @@ class TestErrors:
 
     @pytest.mark.parametrize(
         ("change", "message"),
-        [({"labels": [0]}, r"`labels` of shape \(12,\)"), ({"tokens": [["a"]] * 12}, "`tokens`")],
+        [
+            ({"labels": [0]}, r"`labels` as integer array \(12,\)"),
+            ({"labels": [2] * 12}, r"`labels` in \[0, 2\)"),
+            ({"tokens": [["a"]] * 12}, "`tokens`"),
+            ({"path": "no/such/folder/page.html"}, "a folder that exists"),
+        ],
     )
     def test_shapes(self, change, message):
         with pytest.raises(ValueError, match=message):

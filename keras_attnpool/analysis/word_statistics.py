@@ -1,17 +1,80 @@
-"""How the attention on a word spreads, class by class (LAMA, figure 4)."""
+"""The words that are attended to, class by class (LAMA, table 6 and figure 4)."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool.analysis._axes import axes_or_new, plain_grid
+from keras_attnpool.analysis._documented import PLOT, TOKENS, documented
 from keras_attnpool.analysis._token_rows import aligned_rows, checked_labels, checked_tokens
 
+SCORES = ("relative", "mean", "sum")
 MIN_FOR_CURVE = 5
 
 
+@documented(TOKENS)
+def top_attended_words(
+    tokens: Sequence[Sequence[str]],
+    weights: Any,
+    labels: Any,
+    label_names: Sequence[str],
+    k: int = 20,
+    *,
+    min_count: int = 5,
+    score: str = "relative",
+) -> dict[str, list[tuple[str, float, int]]]:
+    """Lists the words with the most attention in the texts of each class.
+
+    Args:
+        labels: Integer array `(batch,)`, the true or the predicted class of each text.
+        k: Number of words per class, at least 1.
+        min_count: Words with fewer occurrences in the texts of a class are left out.
+        score: `"relative"`: the mean over the word's occurrences of weight x number of tokens of
+            the text, so that 1 is uniform attention and text length does not matter; `"mean"`: the
+            mean weight; `"sum"`: the summed weight, which favours frequent words.
+
+    Returns:
+        For each class its list of `(word, score, count)`, best first; equal scores by count, then
+        by alphabet. A class without such words has an empty list.
+
+    Example:
+
+    >>> from keras_attnpool.analysis import top_attended_words
+    >>> texts = [["so", "good"], ["so", "bad"]]
+    >>> weights = [[0.1, 0.9], [0.4, 0.6]]
+    >>> words = top_attended_words(texts, weights, [1, 0], ["neg", "pos"], k=1, min_count=1)
+    >>> words
+    {'neg': [('bad', 1.2, 1)], 'pos': [('good', 1.8, 1)]}
+    """
+    owner = "top_attended_words"
+    if score not in SCORES:
+        raise ValueError(
+            f"{owner} expects `score` to be one of {SCORES}. Received: score={score!r}"
+        )
+    for name, value in (("k", k), ("min_count", min_count)):
+        if value < 1:
+            raise ValueError(f"{owner} expects `{name}` >= 1. Received: {name}={value}")
+    sums: list[dict[str, float]] = [defaultdict(float) for _ in label_names]
+    counts: list[dict[str, int]] = [defaultdict(int) for _ in label_names]
+    relative = score == "relative"
+    for word, label, weight in _words(tokens, weights, labels, label_names, relative, owner):
+        sums[label][word] += weight
+        counts[label][word] += 1
+    result = {}
+    for name, total, count in zip(label_names, sums, counts, strict=True):
+        found = [
+            (word, total[word] if score == "sum" else total[word] / count[word], count[word])
+            for word in total
+            if count[word] >= min_count
+        ]
+        result[name] = sorted(found, key=lambda entry: (-entry[1], -entry[2], entry[0]))[:k]
+    return result
+
+
+@documented(TOKENS)
 def weight_distribution(
     tokens: Sequence[Sequence[str]],
     weights: Any,
@@ -24,21 +87,13 @@ def weight_distribution(
     """Collects the attention weights of chosen words, by the class of their text.
 
     Args:
-        tokens: The tokens of every text.
-        weights: One row `(time,)` per text, or `(batch, time)`; padding behind the tokens must be
-            0. One number per token: see `reduce_scores`.
         words: The words to look at.
-        labels: Integer array `(batch,)`, the class of each text.
-        label_names: The name of each class.
         relative: Whether a weight is multiplied by its text's number of tokens: 1 is uniform, and
             texts of different lengths can be compared. `False` keeps the weights.
 
     Returns:
         For each word and class the float64 array of the weights of all occurrences, in the order of
         the texts, possibly empty.
-
-    Raises:
-        ValueError: If texts, weights and labels do not fit together.
 
     Example:
 
@@ -48,25 +103,20 @@ def weight_distribution(
     >>> {name: weights.tolist() for name, weights in found["good"].items()}
     {'no': [1.6], 'yes': [1.0]}
     """
-    texts = checked_tokens(tokens, "weight_distribution")
-    rows = aligned_rows(weights, [len(text) for text in texts], "weight_distribution")
-    labels = checked_labels(labels, len(texts), label_names, "weight_distribution")
+    owner = "weight_distribution"
     if isinstance(words, str):
-        raise ValueError(
-            f"weight_distribution expects `words` as a list. Received: words={words!r}"
-        )
+        raise ValueError(f"{owner} expects `words` as a list. Received: words={words!r}")
     found: dict[str, list[list[float]]] = {word: [[] for _ in label_names] for word in words}
-    for text, row, label in zip(texts, rows, labels, strict=True):
-        factor = len(text) if relative else 1
-        for word, weight in zip(text, row.tolist(), strict=True):
-            if word in found:
-                found[word][label].append(weight * factor)
+    for word, label, weight in _words(tokens, weights, labels, label_names, relative, owner):
+        if word in found:
+            found[word][label].append(weight)
     return {
         word: {name: np.array(values) for name, values in zip(label_names, by_class, strict=True)}
         for word, by_class in found.items()
     }
 
 
+@documented(PLOT)
 def plot_weight_distribution(
     by_class: Mapping[str, npt.NDArray[Any]],
     ax: Any = None,
@@ -81,16 +131,8 @@ def plot_weight_distribution(
 
     Args:
         by_class: One word's entry of `weight_distribution`: class name to weights `(n,)`.
-        ax: The Axes to draw on; a new figure's by default.
         title: The title, the word say.
         xlabel: Label of the horizontal axis; change it for weights that are not relative.
-
-    Returns:
-        The Axes.
-
-    Raises:
-        ImportError: If matplotlib is not installed.
-        ValueError: If there is no weight at all.
 
     Example:
 
@@ -121,27 +163,18 @@ def plot_weight_distribution(
     colors = colormaps["viridis"](np.linspace(0, 0.88, len(values)))
     for row, ((name, weights), color) in enumerate(zip(values.items(), colors, strict=True)):
         label: str | None = f"{name} (n = {len(weights)})"
-        ticks = {"marker": "|", "linestyle": "none", "markersize": 6}
+        ticks: dict[str, Any] = {"marker": "|", "linestyle": "none", "markersize": 6}
         if len(weights) >= MIN_FOR_CURVE:
             ax.plot(grid, _density(weights, grid, 0.02 * spread), color=color, label=label)
             label = None
         height = -0.04 * (row + 1)
-        ax.plot(
-            weights,
-            np.full(len(weights), height),
-            color=color,
-            label=label,
-            transform=ax.get_xaxis_transform(),
-            clip_on=False,
-            **ticks,
-        )
+        ticks |= {"color": color, "label": label, "transform": ax.get_xaxis_transform()}
+        ax.plot(weights, np.full(len(weights), height), clip_on=False, **ticks)
     ax.set_ylim(bottom=0)
     ax.set_xlim(grid[0], grid[-1])
     ax.tick_params(axis="x", pad=6 + 8 * len(values))
     ax.set(xlabel=xlabel, ylabel="density")
-    if title is not None:
-        ax.set_title(title, parse_math=False)
-    plain_grid(ax)
+    plain_grid(ax, title)
     ax.legend(frameon=False, fontsize="small")
     return ax
 
@@ -150,7 +183,19 @@ def _density(
     weights: npt.NDArray[Any], grid: npt.NDArray[Any], narrowest: float
 ) -> npt.NDArray[Any]:
     """Gaussian kernel density; equal weights get a narrow peak instead of none."""
-    width = 0.9 * weights.std() * len(weights) ** -0.2
-    width = max(width, narrowest)
+    width = max(0.9 * weights.std() * len(weights) ** -0.2, narrowest)
     z = (grid[:, None] - weights) / width
     return np.asarray(np.exp(-0.5 * z**2).mean(axis=1) / (width * np.sqrt(2 * np.pi)))
+
+
+def _words(
+    tokens: Any, weights: Any, labels: Any, names: Sequence[str], relative: bool, owner: str
+) -> Iterator[tuple[str, int, float]]:
+    """Each word of each text with the text's class and its weight, times the text's length."""
+    texts = checked_tokens(tokens, owner)
+    rows = aligned_rows(weights, [len(text) for text in texts], owner)
+    classes = checked_labels(labels, len(texts), names, owner)
+    for text, row, label in zip(texts, rows, classes.tolist(), strict=True):
+        factor = len(text) if relative else 1
+        for word, weight in zip(text, row.tolist(), strict=True):
+            yield word, label, weight * factor

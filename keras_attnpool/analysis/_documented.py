@@ -1,0 +1,115 @@
+"""What the docstrings of this room have in common, filled in when a function is made."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from keras_attnpool._docstrings import filled
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Of a classifier of ids that is asked about its texts.
+CLASSIFIER = """
+
+Args:
+    model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
+    ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
+    weights: One row `(time,)` per text or `(texts, time)`, of any sign, one number for each place
+        of `ids`: see `reduce_scores`. Any array will do, also one of another library.
+    rationales: `None`, or one boolean or 0/1 array per text, True = the token decides; as long as
+        the text or padded.
+    shares: Increasing shares in [0, 1].
+    classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
+    replacement: `None` takes tokens out and closes the gap; an id is put in their place, that of
+        an unknown token say (0 leaves masked holes).
+    seed: Seed of the order of equal weights.
+    from_logits: Whether the model returns logits and not probabilities.
+    batch_size: Number of texts in one step.
+    verbose: 0 or 1, whether there is a progress bar over the texts.
+
+Raises:
+    ValueError: If shapes do not fit, an option is out of range, the model returns no finite
+        probabilities, or no text has a token.
+
+Example:
+
+```python
+import numpy as np
+from keras_attnpool import analysis, models
+
+model = models.LAMAEncoder(100, 2, num_heads=3)
+ids = np.array([[4, 8, 15, 16], [23, 42, 0, 0]])
+weights = analysis.reduce_scores(analysis.attention_scores(model, ids))
+found = analysis.FUNCTION(model, ids, weights)
+print(found)
+```
+"""
+# Of rows of weights beside the tokens of their texts.
+TOKENS = """
+
+Args:
+    tokens: The tokens of every text.
+    weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the tokens
+        must be 0. One number per token: see `reduce_scores`.
+    rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
+    mask: `None`, or the same layout, True = the token counts.
+    share: The share of each text that is taken. Defaults to the mean share of rationale tokens
+        over the texts that are scored, as in ERASER.
+    labels: Integer array `(batch,)`, the class of each text.
+    label_names: The name of each class.
+
+Returns:
+    `RationaleScore`.
+
+Raises:
+    ValueError: If texts and what is given of them do not fit together, or an option is invalid.
+"""
+# Of one number for each token of each text, compared text by text.
+ROWS = """
+
+Args:
+    weights: One row `(time,)` per text, or `(texts, time)`. Signs do not count.
+    mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. `None` counts every number
+        given, so give it for padded texts.
+
+Returns:
+    float64 array `(texts,)` in [0, 1]; NaN for texts of fewer than two tokens or without weight.
+
+Raises:
+    ValueError: If shapes do not fit together, or a number is not finite.
+"""
+# Of a graph whose layers are looked up.
+GRAPH = """
+
+Args:
+    model: A functional or built Sequential model.
+    layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model). `None`
+        takes all layers that have weights.
+    batch_size: Number of examples in one step.
+"""
+# Of a picture in matplotlib.
+PLOT = """
+
+Args:
+    ax: The Axes to draw on; a new figure's by default.
+    title: The title.
+
+Returns:
+    The Axes.
+
+Raises:
+    ImportError: If matplotlib is not installed.
+    ValueError: If there is nothing to draw, what is given does not fit or is not finite, or `ax`
+        is no Axes.
+"""
+
+
+def documented(*common: str) -> Callable[[F], F]:
+    """Fills the docstring of a function with what it leaves out, the nearest first."""
+
+    def decorate(function: F) -> F:
+        if function.__doc__:  # Python leaves it out with -OO
+            rest = [text.replace("FUNCTION", function.__name__) for text in common]
+            function.__doc__ = filled(function.__doc__, rest, Args=function)
+        return function
+
+    return decorate

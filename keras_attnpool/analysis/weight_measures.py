@@ -1,0 +1,109 @@
+"""Rows of weights, text by text: on how few tokens they lie, and whether two rank alike."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keras_attnpool.analysis._documented import ROWS, documented
+from keras_attnpool.analysis._token_rows import kept_rows
+
+
+@documented(ROWS)
+def weight_entropy(weights: Any, mask: Any = None) -> npt.NDArray[np.float64]:
+    """Computes the entropy of each text's weights, relative to that of uniform weights.
+
+    `- sum_t p_t log p_t / log n` with `p_t = |w_t| / sum |w|` over the n tokens of a text: 1 for
+    uniform weights, 0 where one token has all the weight.
+
+    Example:
+
+    >>> from keras_attnpool.analysis import weight_entropy
+    >>> weight_entropy([[0.25, 0.25, 0.25, 0.25], [1, 0, 0, 0]]).tolist()
+    [1.0, 0.0]
+    """
+    return _per_text(weights, mask, _entropy, "weight_entropy")
+
+
+@documented(ROWS)
+def weight_gini(weights: Any, mask: Any = None) -> npt.NDArray[np.float64]:
+    """Computes the Gini index of each text's weights.
+
+    `sum_i (2 i - n - 1) |w|_i / (n sum |w|)` with the n weights in rising order: 0 for uniform
+    weights, `1 - 1 / n` where one token has all the weight.
+
+    Returns:
+        float64 array `(texts,)` in [0, 1); NaN for texts of fewer than two tokens or without
+        weight.
+
+    Example:
+
+    >>> from keras_attnpool.analysis import weight_gini
+    >>> weight_gini([[0.25, 0.25, 0.25, 0.25], [1, 0, 0, 0]]).tolist()
+    [0.0, 0.75]
+
+    Reference:
+        - Hurley and Rickard, 2009, Comparing Measures of Sparsity
+        - Chalasani et al., 2020, Concise Explanations of Neural Networks using Adversarial Training
+    """
+    return _per_text(weights, mask, _gini, "weight_gini")
+
+
+def _per_text(weights: Any, mask: Any, measure: Any, owner: str) -> npt.NDArray[np.float64]:
+    rows = [np.abs(row) for row in kept_rows(weights, mask, owner)]
+    return np.array([measure(row) if len(row) > 1 and row.any() else np.nan for row in rows])
+
+
+def _entropy(row: npt.NDArray[np.float64]) -> float:
+    shares = row[row > 0] / row.sum()
+    found = (shares * np.log(1 / shares)).sum() / np.log(len(row))
+    return float(np.clip(found, 0, 1))
+
+
+def _gini(row: npt.NDArray[np.float64]) -> float:
+    ranks = 2 * np.arange(1, len(row) + 1) - len(row) - 1
+    return float(max(0.0, (ranks * np.sort(row)).sum() / (len(row) * row.sum())))
+
+
+@documented(ROWS)
+def kendall_tau(weights: Any, others: Any, mask: Any = None) -> npt.NDArray[np.float64]:
+    """Computes Kendall's tau-b between two attributions of each text.
+
+    Of all pairs of tokens: those that both rank alike minus those that they rank the other way
+    round. A pair that one of them holds equal is neither; tau-b divides by
+    `sqrt(pairs untied in the first * pairs untied in the second)`, so that 1 and -1 can be reached
+    with ties too. 0 is what orders without relation have on average.
+
+    Args:
+        weights: One row `(time,)` per text, or `(texts, time)`, of any sign.
+        others: The other attribution, in the same layout: of `leave_one_out`,
+            `gradient_saliency` or another model, say.
+
+    Returns:
+        float64 array `(texts,)` in [-1, 1]; NaN where one of the two holds all tokens equal, and
+        for texts of fewer than two tokens. The cost of a text grows as the square of its length.
+
+    Example:
+
+    >>> from keras_attnpool.analysis import kendall_tau
+    >>> kendall_tau([[0.1, 0.2, 0.7], [0.2, 0.3, 0.5]], [[1, 2, 3], [3, 2, 1]]).tolist()
+    [1.0, -1.0]
+
+    Reference:
+        - Kendall, 1945, The Treatment of Ties in Ranking Problems
+        - Jain and Wallace, 2019, Attention is not Explanation
+    """
+    first = kept_rows(weights, mask, "kendall_tau")
+    second = kept_rows(others, mask, "kendall_tau", "others")
+    if [len(row) for row in first] != [len(row) for row in second]:
+        raise ValueError(
+            "kendall_tau expects `weights` and `others` of the same texts. Received: "
+            f"{len(first)} and {len(second)} rows, of other lengths"
+        )
+    return np.array([_tau(*rows) for rows in zip(first, second, strict=True)])
+
+
+def _tau(first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> float:
+    a, b = (np.sign(row[:, None] - row[None]) for row in (first, second))
+    untied = float((a != 0).sum()) * float((b != 0).sum())
+    return float((a * b).sum() / np.sqrt(untied)) if untied else float("nan")
