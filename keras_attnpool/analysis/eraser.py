@@ -9,8 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from keras_attnpool.analysis._token_rows import aligned_rows, checked_labels, checked_tokens
-from keras_attnpool.analysis.rationale_scores import token_spans
+from keras_attnpool.analysis._token_rows import (
+    aligned_rows,
+    checked_labels,
+    checked_tokens,
+    flag_rows,
+)
+from keras_attnpool.analysis.rationale_scores import checked_share, number_of, token_spans
 
 # Of a data set: docs.jsonl, and annotations in <split>.jsonl. Of a model: results.jsonl.
 DOCUMENTS, RESULTS = "docs.jsonl", "results.jsonl"
@@ -62,10 +67,11 @@ def to_eraser(
     `docs.jsonl` has the texts, `<split>.jsonl` the annotations with their rationales as spans, and
     `results.jsonl` a model's side: each attribution as `soft_rationale_predictions`, its
     `ceil(share * n)` largest tokens as `hard_rationale_predictions`, and with `probabilities` the
-    `classification` and its scores. Each text is one document.
+    `classification` and its scores. Each text is one document, `"test-0"` say. The splits of a set
+    go to one folder, one after the other.
 
     Args:
-        folder: Where to write; it is made if need be, and files of these names are replaced.
+        folder: Where to write; it is made if need be. What it holds of this split is replaced.
         tokens: One list of strings per text. ERASER joins them by spaces: none may hold white space
             or be empty.
         labels: Integer array `(texts,)`, the true classes.
@@ -73,7 +79,8 @@ def to_eraser(
         rationales: `None`, or one boolean or 0/1 array `(tokens,)` per text.
         attributions: `None`, or one row of numbers per text, or `(texts, time)` with 0 behind the
             tokens.
-        probabilities: `None`, or float array `(texts, classes)`, what the model predicts.
+        probabilities: `None`, or float array `(texts, classes)`, what the model predicts; beside
+            `attributions`.
         share: The share of each text that is the hard rationale.
         split: The name of the annotations' file.
 
@@ -107,22 +114,32 @@ def to_eraser(
                 )
     sizes = [len(row) for row in words]
     classes = checked_labels(labels, len(words), label_names, "to_eraser")
-    if not 0 < share <= 1:
-        raise ValueError(f"to_eraser expects `share` in (0, 1]. Received: share={share}")
+    checked_share(share, "to_eraser")
     if rationales is None:
         rationales = [[0] * size for size in sizes]
     golds = aligned_rows(rationales, sizes, "to_eraser", "rationales")
-    weights = None
+    golds = flag_rows(golds, "to_eraser", "rationales")
+    names = [f"{split}-{index}" for index in range(len(words))]
+    results: list[dict[str, Any]] = []
     if attributions is not None:
         weights = aligned_rows(attributions, sizes, "to_eraser", "attributions")
-    scores = _probabilities(probabilities, len(words), label_names)
+        scores = _probabilities(probabilities, len(words), label_names)
+        results = [
+            _result(name, row, share, label_names, found)
+            for name, row, found in zip(names, weights, scores, strict=True)
+        ]
+    elif probabilities is not None:
+        raise ValueError(
+            "to_eraser expects `probabilities` beside `attributions`: ERASER's results have both. "
+            "Received: `probabilities` alone"
+        )
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    names = [str(index) for index in range(len(words))]
     documents = [
         {"docid": name, "document": " ".join(row)} for name, row in zip(names, words, strict=True)
     ]
-    _write(folder / DOCUMENTS, documents)
+    _replace(folder / DOCUMENTS, "docid", split, documents)
+    _replace(folder / RESULTS, "annotation_id", split, results)
     annotations = [
         {
             "annotation_id": name,
@@ -135,14 +152,6 @@ def to_eraser(
         for name, row, label, gold in zip(names, words, classes, golds, strict=True)
     ]
     _write(folder / f"{split}.jsonl", annotations)
-    if weights is not None:
-        _write(
-            folder / RESULTS,
-            (
-                _result(name, row, share, label_names, found)
-                for name, row, found in zip(names, weights, scores, strict=True)
-            ),
-        )
     return folder
 
 
@@ -177,16 +186,18 @@ def from_eraser(folder: str | os.PathLike[str], split: str = "test") -> EraserTe
     """
     folder = Path(folder)
     documents = _documents(folder)
-    given = _read(folder / RESULTS) if (folder / RESULTS).exists() else ()
+    exists = (folder / RESULTS).exists()
+    given = _read(folder / RESULTS, "annotation_id", "rationales") if exists else ()
     results = {each["annotation_id"]: each for each in given}
     tokens, golds, classes, names, weights = [], [], [], [], []
-    for annotation in _read(folder / f"{split}.jsonl"):
+    keys = "annotation_id", "evidences", "classification"
+    for annotation in _read(folder / f"{split}.jsonl", *keys):
         name = annotation["annotation_id"]
         evidence = [each for group in annotation["evidences"] for each in group]
-        listed = annotation.get("docids") or [each["docid"] for each in evidence] or [name]
+        listed = [*(annotation.get("docids") or ()), *(each["docid"] for each in evidence)]
         starts: dict[str, int] = {}
         words: list[str] = []
-        for document in dict.fromkeys(listed):
+        for document in dict.fromkeys(listed or [name]):
             if document not in documents:
                 raise ValueError(f"{folder}: annotation {name!r} is of no document, {document!r}")
             starts[document] = len(words)
@@ -213,10 +224,8 @@ def from_eraser(folder: str | os.PathLike[str], split: str = "test") -> EraserTe
     return EraserTexts(tokens, golds, labels, label_names, names, weights or None)
 
 
-def _evidence(
-    name: str, words: list[str], gold: npt.NDArray[np.float64]
-) -> Iterator[dict[str, Any]]:
-    for start, end in token_spans(gold != 0):
+def _evidence(name: str, words: list[str], gold: npt.NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
+    for start, end in token_spans(gold):
         yield {
             "docid": name,
             "start_token": start,
@@ -231,10 +240,10 @@ def _probabilities(values: Any, texts: int, names: Sequence[str]) -> Sequence[An
     if values is None:
         return [None] * texts
     scores = np.asarray(values, np.float64)
-    if scores.shape != (texts, len(names)):
+    if scores.shape != (texts, len(names)) or not np.isfinite(scores).all():
         raise ValueError(
-            f"to_eraser expects `probabilities` of shape ({texts}, {len(names)}). Received: "
-            f"{scores.shape}"
+            f"to_eraser expects finite `probabilities` of shape ({texts}, {len(names)}). Received: "
+            f"shape {scores.shape}, {np.count_nonzero(~np.isfinite(scores))} numbers not finite"
         )
     return list(scores)
 
@@ -243,7 +252,7 @@ def _result(
     name: str, row: npt.NDArray[np.float64], share: float, names: Sequence[str], scores: Any
 ) -> dict[str, Any]:
     top = np.zeros(len(row), bool)
-    top[np.argsort(-row, kind="stable")[: int(np.ceil(share * len(row) - 1e-9))]] = True
+    top[np.argsort(-row, kind="stable")[: number_of(row, share)]] = True
     spans = [{"start_token": start, "end_token": end} for start, end in token_spans(top)]
     rationale = {
         "docid": name,
@@ -276,11 +285,22 @@ def _weights(
 def _documents(folder: Path) -> dict[str, list[str]]:
     """The tokens of each document; sentences are lines, tokens are parted by spaces."""
     if (folder / DOCUMENTS).exists():
-        return {each["docid"]: each["document"].split() for each in _read(folder / DOCUMENTS)}
+        given = _read(folder / DOCUMENTS, "docid", "document")
+        return {each["docid"]: each["document"].split() for each in given}
     return {
         path.name: path.read_text(encoding="utf-8").split()
         for path in sorted((folder / "docs").iterdir())
     }
+
+
+def _replace(path: Path, key: str, split: str, entries: list[dict[str, Any]]) -> None:
+    """Writes entries in the place of the earlier ones of their split."""
+    others = _read(path, key) if path.exists() else ()
+    kept = [each for each in others if str(each[key]).rpartition("-")[0] != split]
+    if kept or entries:
+        _write(path, [*kept, *entries])
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _write(path: Path, entries: Iterable[dict[str, Any]]) -> None:
@@ -288,9 +308,18 @@ def _write(path: Path, entries: Iterable[dict[str, Any]]) -> None:
     path.write_text("".join(lines), encoding="utf-8", newline="\n")
 
 
-def _read(path: Path) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        try:
-            yield dict(json.loads(line))
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{path}: line {number} is no JSON object") from error
+def _read(path: Path, *keys: str) -> list[dict[str, Any]]:
+    """The entries of a file, one a line, each with these keys."""
+    entries = []
+    # Not `splitlines`: a line of JSON may hold what Python takes for a line's end.
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                entry = json.loads(line)
+                _ = [entry[key] for key in keys]
+            except (ValueError, TypeError, KeyError) as error:
+                raise ValueError(
+                    f"{path}: line {number} is no JSON object with {', '.join(keys)}"
+                ) from error
+            entries.append(entry)
+    return entries

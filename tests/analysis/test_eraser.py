@@ -25,7 +25,7 @@ def test_there_and_back(tmp_path):
     )
     texts = analysis.from_eraser(folder)
     assert texts.tokens == TOKENS and texts.label_names == NAMES
-    assert texts.labels.tolist() == [0, 1, 0] and texts.names == ["0", "1", "2"]
+    assert texts.labels.tolist() == [0, 1, 0] and texts.names == [f"test-{i}" for i in range(3)]
     assert [row.tolist() for row in texts.rationales] == [[bool(x) for x in row] for row in GOLD]
     for row, weights, size in zip(texts.attributions, WEIGHTS, (5, 2, 0), strict=True):
         np.testing.assert_array_equal(row, weights[:size])
@@ -49,9 +49,9 @@ def test_the_files_are_as_its_tools_want_them(tmp_path):
         share=0.4,
         split="val",
     )
-    assert lines(tmp_path / "docs.jsonl")[0] == {"docid": "0", "document": "a very bad film ."}
+    assert lines(tmp_path / "docs.jsonl")[0] == {"docid": "val-0", "document": "a very bad film ."}
     annotation = lines(tmp_path / "val.jsonl")[0]
-    assert annotation["classification"] == "NEG" and annotation["docids"] == ["0"]
+    assert annotation["classification"] == "NEG" and annotation["docids"] == ["val-0"]
     evidence = [each for group in annotation["evidences"] for each in group]
     spans = [(each["start_token"], each["end_token"], each["text"]) for each in evidence]
     assert spans == [(1, 3, "very bad"), (4, 5, ".")]
@@ -129,15 +129,44 @@ def test_several_documents_and_a_folder_of_them(tmp_path):
     assert texts.rationales[0].tolist() == [False] * 5 + [True] and texts.attributions is None
 
 
+def test_splits_share_a_folder(tmp_path):
+    """As ERASER's tools read them: one file of documents and results, three of annotations."""
+    for split, texts in (("train", TOKENS[:2]), ("test", [["other", "text"]])):
+        weights = [np.arange(len(row)) for row in texts]
+        labels = [0] * len(texts)
+        analysis.to_eraser(tmp_path, texts, labels, NAMES, attributions=weights, split=split)
+    assert analysis.from_eraser(tmp_path, "train").tokens == TOKENS[:2]
+    # Written again, without attributions: no result of the earlier texts is taken for theirs.
+    analysis.to_eraser(tmp_path, [["a", "new"]], [0], NAMES)
+    texts = analysis.from_eraser(tmp_path)
+    assert texts.tokens == [["a", "new"]] and texts.attributions is None
+    assert len(analysis.from_eraser(tmp_path, "train").attributions) == 2
+
+
+def test_evidence_of_a_document_that_is_not_listed_and_odd_line_ends(tmp_path):
+    documents = [{"docid": "a", "document": "one\u2028two"}, {"docid": "b", "document": "three"}]
+    written = "\n".join(json.dumps(each, ensure_ascii=False) for each in documents)
+    (tmp_path / "docs.jsonl").write_text(written, encoding="utf-8")
+    evidence = {"docid": "b", "start_token": 0, "end_token": 1}
+    annotation = {"annotation_id": "x", "classification": "yes", "evidences": [[evidence]]}
+    (tmp_path / "test.jsonl").write_text(json.dumps({**annotation, "docids": ["a"]}))
+    texts = analysis.from_eraser(tmp_path)
+    assert texts.tokens == [["one", "two", "three"]]
+    assert texts.rationales[0].tolist() == [False, False, True]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"tokens": [["a b"], ["c"]]}, "white space"),
         ({"tokens": [[""], ["c"]]}, "'' in text 0"),
-        ({"labels": [0, 2]}, r"labels in \[0, 2\)"),
+        ({"labels": [0, 2]}, r"`labels` in \[0, 2\)"),
         ({"attributions": [[1.0], [1.0, 2.0]]}, "as many `attributions`"),
         ({"rationales": [[1]]}, "2 in all"),
+        ({"rationales": [[1], [0.5]]}, "0/1 arrays"),
         ({"probabilities": [[1, 0]], "attributions": [[1], [1]]}, r"shape \(2, 2\)"),
+        ({"probabilities": [[np.nan, 1]] * 2, "attributions": [[1], [1]]}, "2 numbers not finite"),
+        ({"probabilities": [[1, 0]] * 2}, "beside `attributions`"),
         ({"share": 0}, r"`share` in \(0, 1\]"),
     ],
 )
@@ -152,9 +181,14 @@ def test_what_cannot_be_written(tmp_path, change, message):
     ("file", "content", "message"),
     [
         ("docs.jsonl", "[1]\n{", "line 1 is no JSON object"),
-        ("docs.jsonl", '{"docid": "other", "document": "x"}', "of no document, '0'"),
-        ("docs.jsonl", '{"docid": "0", "document": "x"}', "from 1 to 3 of document '0'"),
-        ("results.jsonl", '{"annotation_id": "0", "rationales": [{"docid": "0"}]}', "each token"),
+        ("docs.jsonl", '{"docid": "x"}', "line 1 is no JSON object with docid, document"),
+        ("docs.jsonl", '{"docid": "other", "document": "x"}', "of no document, 'test-0'"),
+        ("docs.jsonl", '{"docid": "test-0", "document": "x"}', "from 1 to 3 of document 'test-0'"),
+        (
+            "results.jsonl",
+            '{"annotation_id": "test-0", "rationales": [{"docid": "test-0"}]}',
+            "each token",
+        ),
     ],
 )
 def test_what_cannot_be_read(tmp_path, file, content, message):
