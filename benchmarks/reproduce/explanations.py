@@ -6,6 +6,7 @@ words: by measures that have each text's own bounds, so that models can be compa
 stand what leave-one-out and gradient x input reach on the same model, and an order at random.
 """
 
+import re
 from typing import Any
 
 import keras
@@ -26,21 +27,11 @@ ROWS = [*(name + kind for name in POOLED for kind in ("", BARE)), *GRADED[len(PO
 LONGEST = 24
 TEXTS = 40
 BEAM = 5
-SAID = {
-    "NAOPC": "naopc",
-    "NAOPC sufficiency": "naopc_sufficiency",
-    "comprehensiveness": "comprehensiveness",
-    "sufficiency": "sufficiency",
-    "tau leave-one-out": "tau_leave_one_out",
-    "tau gradient": "tau_gradient",
-    "polarity violations": "polarity_violations",
-    "entropy": "entropy",
-    "gini": "gini",
-    "AUC": "auc",
-    "AUPRC": "auprc",
-    "token F1": "token_f1",
-    "IOU F1": "iou_f1",
-}
+
+
+def said(column: str) -> str:
+    """What a column of the table is called in a file of results."""
+    return re.sub("[ -]", "_", column).lower()
 
 
 def grades(model: keras.Model, data: Data, name: str, texts: int) -> dict[str, Any]:
@@ -61,7 +52,7 @@ def grades(model: keras.Model, data: Data, name: str, texts: int) -> dict[str, A
         batch_size=256,
         verbose=0,
     )
-    found = {f"test_{said}": table["attention"][column] for column, said in SAID.items()}
+    found = {f"test_{said(column)}": value for column, value in table["attention"].items()}
     found |= {"test_mass": mass.mean, "test_mass_of_uniform": mass.uniform}
     for other in (*others, "uniform"):
         found[f"test_naopc_of_{other}"] = table[other]["NAOPC"]
