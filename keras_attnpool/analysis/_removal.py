@@ -130,15 +130,15 @@ class Removal:
 
 def checked_ids(ids: Any, batch_size: int, owner: str) -> npt.NDArray[Any]:
     """Integer ids `(batch, time, ...)` that are not empty, for batches of that size."""
-    ids = np.asarray(ids)
-    if ids.ndim < 2 or not ids.size or not np.issubdtype(ids.dtype, np.integer):
+    found: npt.NDArray[Any] = np.asarray(ids)
+    if found.ndim < 2 or not found.size or not np.issubdtype(found.dtype, np.integer):
         raise ValueError(
             f"{owner} expects `ids` as integer array (batch, time), not empty. Received: shape "
-            f"{ids.shape}, dtype {ids.dtype}"
+            f"{found.shape}, dtype {found.dtype}"
         )
     if not batch_size >= 1:
         raise ValueError(f"{owner} expects `batch_size` >= 1. Received: batch_size={batch_size}")
-    return ids
+    return found
 
 
 def checked_shares(shares: Sequence[float], owner: str, name: str, least: int) -> Floats:

@@ -117,8 +117,8 @@ def to_eraser(
     checked_share(share, "to_eraser")
     if rationales is None:
         rationales = [[0] * size for size in sizes]
-    golds = aligned_rows(rationales, sizes, "to_eraser", "rationales")
-    golds = flag_rows(golds, "to_eraser", "rationales")
+    given = aligned_rows(rationales, sizes, "to_eraser", "rationales")
+    golds = flag_rows(given, "to_eraser", "rationales")
     names = [f"{split}-{index}" for index in range(len(words))]
     results: list[dict[str, Any]] = []
     if attributions is not None:

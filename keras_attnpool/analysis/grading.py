@@ -189,7 +189,7 @@ def _by_rationale(
                 f"with {np.count_nonzero(gold & ~tokens)} of its tokens on padding"
             )
     return {
-        name: {c: score(each, golds, removal.tokens) for c, score in RATIONALE_SCORES.items()}
+        name: {c: score(each, list(golds), removal.tokens) for c, score in RATIONALE_SCORES.items()}
         for name, each in scores.items()
     }
 
