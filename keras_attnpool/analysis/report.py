@@ -204,6 +204,8 @@ class _Tests:
         self.labels = labels
         if labels is not None:
             classes = self.before.shape[1]
+            if len(ids) < 2:
+                raise ValueError(f"{OWNER} expects `labels` of two texts or more. Received: one")
             self.labels = checked_classes(labels, len(ids), classes, OWNER, "labels")
         self.rows: dict[str, dict[str, float]] = {}
         self.per_text: dict[str, dict[str, Floats]] = {}

@@ -186,11 +186,13 @@ class TestErrors:
         ("change", "message"),
         [
             ({"labels": [0]}, r"`labels` as integer array \(12,\)"),
+            ({"labels": [1], "ids": IDS[:1]}, "`labels` of two texts or more"),
             ({"labels": [2] * 12}, r"`labels` in \[0, 2\)"),
             ({"tokens": [["a"]] * 12}, "`tokens`"),
             ({"path": "no/such/folder/page.html"}, "a folder that exists"),
         ],
     )
     def test_shapes(self, change, message):
+        given = {"model": sharp(), "ids": IDS, "beam_size": 0, "verbose": 0}
         with pytest.raises(ValueError, match=message):
-            analysis.attention_report(sharp(), IDS, **change, beam_size=0, verbose=0)
+            analysis.attention_report(**{**given, **change})

@@ -118,10 +118,10 @@ def test_a_nested_embedding():
     model = keras.Sequential([tokens, inner])
     expected = analysis.gradient_saliency(inner, IDS)
     np.testing.assert_allclose(analysis.gradient_saliency(model, IDS), expected, atol=1e-6)
-    name = f"{inner.name}/{inner.layers[1].name}"
-    np.testing.assert_allclose(
-        analysis.gradient_saliency(model, IDS, layer=name), expected, atol=1e-6
-    )
+    # Its path; and its name alone, as `attention_scores` takes it.
+    for name in (f"{inner.name}/{inner.layers[1].name}", inner.layers[1].name):
+        found = analysis.gradient_saliency(model, IDS, layer=name)
+        np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_a_model_with_a_second_path_from_the_embeddings():
