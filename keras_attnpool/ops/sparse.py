@@ -2,6 +2,7 @@
 
 from keras import ops
 
+from keras_attnpool.ops._devices import number
 from keras_attnpool.ops._rows import of_any_rows
 from keras_attnpool.ops.masking import _as_bool, _lowest, at_least_float32, highest_along
 from keras_attnpool.types import Tensor
@@ -68,10 +69,11 @@ def _sparse(logits: Tensor, mask: Tensor | None, axis: int, power: int) -> Tenso
     z, kept = ops.swapaxes(z, axis, -1), ops.swapaxes(kept, axis, -1)
     highest = highest_along(ops.stop_gradient(ops.where(kept, z, _lowest(z))), -1)
     z = z - ops.expand_dims(highest, -1)
-    # What lies 1 below the maximum gets nothing. 2 stands for all of that and for what is masked,
-    # so that neither large numbers nor NaN have a part in the sums.
-    far = ops.convert_to_tensor(-2.0, dtype=z.dtype)
-    z = ops.where(ops.logical_and(kept, z > far), z, far)
+    # What lies 1 below the maximum gets nothing. -2 takes the place of all of that, and of what is
+    # masked. So the sums see no large number and nothing that a masked entry holds; and sums of
+    # many a -2 are exact, where those of many a -1.3 would not be. A NaN that is kept stays.
+    far = number(-2.0, z)
+    z = ops.where(ops.logical_or(ops.logical_not(kept), z <= -1), far, z)
     support = of_any_rows(lambda z: _support(z, power), ops.stop_gradient(z))
     # The support has no gradient. The threshold is a closed form of what stands in it, so that the
     # gradient is exact without a rule of its own.
@@ -86,7 +88,7 @@ def _sparse(logits: Tensor, mask: Tensor | None, axis: int, power: int) -> Tenso
     above = ops.relu(z - mean + height)
     # Not `** power`: TensorFlow's second derivative of `x ** 1` is NaN at 0.
     weights = support * (above if power == 1 else ops.square(above))
-    return ops.swapaxes(ops.where(kept, weights, ops.zeros((), dtype=z.dtype)), axis, -1)
+    return ops.swapaxes(ops.where(kept, weights, number(0, z)), axis, -1)
 
 
 def _support(z: Tensor, power: int) -> Tensor:
