@@ -41,22 +41,24 @@ TOGETHER = 2**28
 def heads_together(x: Tensor, num_heads: int, numbers: int) -> bool:
     """Whether a layer computes its heads together, not one after the other.
 
-    An accelerator waits for launches, of which it is then told as many as for one head. A CPU does
-    not, and keeps the numbers of one head in its cache.
+    An accelerator spends its time on launches, and all heads together take as many as one. A CPU
+    does not, and keeps the numbers of one head in its cache.
 
     Args:
         x: The inputs `(batch, time, dim)`.
         num_heads: How many heads there are.
         numbers: How many numbers the layer holds for each step and head.
     """
-    # Of the sizes that are not known yet, take the best.
+    if on_cpu(x):
+        return False
+    # A size that is not known yet counts as 1.
     size = num_heads * numbers
     for known in x.shape[:2]:
-        size *= known or 1
-    return not on_cpu(x) and size <= TOGETHER
+        size *= known if isinstance(known, int) else 1
+    return size <= TOGETHER
 
 
-# Scores of all pairs of steps that cost an accelerator less than the launches of near ones alone.
+# Up to so many scores, all pairs of steps cost an accelerator less than the launches for near ones.
 FEW_PAIRS = 2**22
 
 
@@ -70,7 +72,10 @@ def pairs_together(x: Tensor, scores: int) -> bool:
         scores: How many scores a pair has.
     """
     batch, time = x.shape[:2]
-    return not on_cpu(x) and bool(time) and (batch or 1) * time * time * scores <= FEW_PAIRS
+    # A size that is not known yet may be a symbol, which cannot be compared.
+    if on_cpu(x) or not isinstance(time, int):
+        return False
+    return (batch if isinstance(batch, int) else 1) * time * time * scores <= FEW_PAIRS
 
 
 _CONSTANTS: dict[Any, Tensor] = {}
@@ -81,8 +86,8 @@ MOST_CONSTANTS, LARGEST_CONSTANT = 256, 2**16
 def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
     """`make()`, a small tensor that depends on nothing but its name and the dtype of `x`.
 
-    PyTorch keeps it: else an accelerator would be told to make it at every call, or be waited for
-    until a number is copied to it.
+    PyTorch keeps it. Else every call would tell an accelerator to make it, or wait until a number
+    is copied there.
 
     Args:
         name: What the constant is, hashable.
@@ -95,16 +100,25 @@ def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
     if keras.backend.backend() != "torch" or isinstance(x, keras.KerasTensor):
         return make()
     torch = sys.modules["torch"]
-    traced, key = torch_traces(), (name, x.dtype, x.device)
-    if not traced and key in _CONSTANTS:
-        return _CONSTANTS[key]
+    # A trace or a fake mode takes no tensor from outside, and none of its own outlives it.
+    if torch_traces() or type(x) not in (torch.Tensor, torch.nn.Parameter):
+        return make()
+    key = (name, x.dtype, x.device)
+    kept = _CONSTANTS.get(key)
+    if kept is not None:
+        return kept
     # A tensor of inference mode could take no part in a later training step.
     with torch.inference_mode(False):
         made = make()
-    # What a trace, a fake mode or a transformation has wrapped ends with it.
-    whole = type(made) is torch.Tensor and not traced and can_recompute()
-    if whole and made.numel() <= LARGEST_CONSTANT:
-        if len(_CONSTANTS) == MOST_CONSTANTS:
+    # What a transformation has wrapped ends with it.
+    if (
+        type(made) is torch.Tensor
+        and made.device == x.device
+        and made.numel() <= LARGEST_CONSTANT
+        and can_recompute()
+    ):
+        # Other threads write too: there may be more already.
+        if len(_CONSTANTS) >= MOST_CONSTANTS:
             _CONSTANTS.clear()
         _CONSTANTS[key] = made
     return made

@@ -1,5 +1,7 @@
 """What a CPU computes piece by piece, and an accelerator at once, is the same."""
 
+import types
+
 import keras
 import numpy as np
 import pytest
@@ -17,6 +19,9 @@ MADE = {
     "ConvMultiHeadAttention": lambda: layers.ConvMultiHeadAttention(2, 6, seed=1),
     "not parallel": lambda: layers.ConvMultiHeadAttention(
         2, 6, parallel=False, use_bias=False, seed=1
+    ),
+    "an activation over features": lambda: layers.ConvMultiHeadAttention(
+        2, 6, activation="softmax", parallel_activation="softmax", seed=1
     ),
     "near words": lambda: layers.PositionalSelfAttention(
         6, positions=("faraway_2", "scaled_distance"), seed=1
@@ -68,3 +73,20 @@ def test_heads_go_together_on_an_accelerator_while_they_fit(monkeypatch, numbers
     assert _devices.heads_together(x, 8, numbers) is together
     monkeypatch.setattr(_devices, "on_cpu", lambda x=None: True)
     assert not _devices.heads_together(x, 1, 1)
+
+
+class Symbol:
+    """A size that an export does not know: JAX's and PyTorch's refuse to be compared."""
+
+    def _unknown(self, *other):
+        raise RuntimeError("nobody knows yet")
+
+    __bool__ = __mul__ = __rmul__ = __le__ = _unknown
+
+
+def test_a_size_that_is_a_symbol_is_not_compared(monkeypatch):
+    monkeypatch.setattr(_devices, "on_cpu", lambda x=None: False)
+    size = Symbol()
+    assert _devices.heads_together(types.SimpleNamespace(shape=(size, size, 4)), 8, 64)
+    assert not _devices.pairs_together(types.SimpleNamespace(shape=(size, size, 4)), 1)
+    assert _devices.pairs_together(types.SimpleNamespace(shape=(size, 8, 4)), 1)

@@ -110,8 +110,27 @@ def test_a_constant_outlives_what_made_it():
     torch.func.grad(times)(x, 42.0)
     with FakeTensorMode():
         times(torch.ones(3), 43.0)
+        # Nor does a fake mode take what is kept.
+        times(torch.ones(3), 41.0)
+    torch.func.jvp(lambda x: times(x, 44.0), (x,), (x,))
+    torch.func.vmap(lambda x: times(x, 45.0))(torch.ones(2, 3))
     assert not kept(42.0) and not kept(43.0)
     assert float(times(x, 42.0)) == 126 and kept(42.0)
+    for value in (44.0, 45.0):
+        wanted = torch.ones(3, requires_grad=True)
+        torch.func.grad(times)(x, value)
+        times(wanted, value).backward()
+        assert wanted.grad.tolist() == [value] * 3
+
+
+@pytest.mark.skipif(keras.backend.backend() != "torch", reason="constants of PyTorch")
+def test_a_constant_of_another_device_is_not_kept():
+    import torch
+
+    x = torch.ones(3)
+    with keras.device("meta"):
+        assert devices.number(46.0, x).device.type == "meta"
+    assert devices.number(46.0, x).device.type == "cpu"
 
 
 def test_constants_are_not_kept_without_end(monkeypatch):
