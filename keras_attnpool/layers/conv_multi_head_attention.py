@@ -181,24 +181,24 @@ class ConvMultiHeadAttention(AttentionBase):
 
     def _project_together(self, inputs: Tensor) -> list[Tensor]:
         """Step 1 by one convolution: queries, keys and values of all attentions side by side."""
+        count = len(self.projections)
         # All queries, all keys, all values.
         weights = [each[part] for part in range(3) for each in self.projections]
         kernel = ops.concatenate([kernel for kernel, _ in weights], axis=2)
         bias = ops.concatenate([bias for _, bias in weights]) if self.use_bias else None
-        found = self._convolve(inputs, kernel, bias, keras.activations.linear)
+        x = self._convolve(inputs, kernel, bias, keras.activations.linear)
+        # Each with an axis of its own, for activations that read all features of one, as softmax.
+        x = ops.reshape(x, (*ops.shape(x)[:2], len(weights), self.filters))
         # The second attention's values stand last, and have an activation of their own.
-        alike = self.filters * (len(weights) - self.parallel)
-        first = self.activation(found[:, :, :alike])
-        size = self.filters * len(self.projections)
-        query, key, value = (
-            first[:, :, :size],
-            first[:, :, size : 2 * size],
-            first[:, :, 2 * size :],
-        )
+        alike = len(weights) - self.parallel
+        first = self.activation(x[:, :, :alike])
+        value = first[:, :, 2 * count :]
         if self.parallel:
-            last = self.parallel_activation(found[:, :, alike:])
+            last = self.parallel_activation(x[:, :, alike:])
             value = ops.concatenate([value, last], axis=2)
-        return [query, key, value]
+        shape = (*ops.shape(x)[:2], count * self.filters)
+        query, key = first[:, :, :count], first[:, :, count : 2 * count]
+        return [ops.reshape(each, shape) for each in (query, key, value)]
 
     def _multi_head(
         self,
