@@ -233,8 +233,9 @@ def deprecate(message: str) -> None:
 
     A file of an earlier version may hold it too; its reader has typed nothing and is not warned.
     """
-    level, frame = 1, sys._getframe()
-    while frame.f_back and frame.f_globals["__name__"].startswith(("keras_attnpool.", "keras.")):
+    level, frame, packages = 1, sys._getframe(), ("keras_attnpool.", "keras.")
+    # Code that `exec` runs may have no name.
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(packages):
         if frame.f_code.co_name == "from_config":
             return
         level, frame = level + 1, frame.f_back

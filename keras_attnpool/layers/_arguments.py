@@ -21,6 +21,9 @@ from keras_attnpool._checks import (
 from keras_attnpool._docstrings import filled
 from keras_attnpool.types import Tensor
 
+# Arguments that no version took by position, wherever they stand.
+BY_NAME = ("gated", "normalizer", "position_weighted")
+
 
 class LayerArguments:
     """Keeps the arguments of a layer, and starts its weights by them.
@@ -72,11 +75,12 @@ class LayerArguments:
         """Checks every argument, and keeps it as an attribute of its name.
 
         Args:
-            given: The constructor's `locals()`.
+            given: The constructor's `locals()`. Their `__class__`, which `super()` puts there, is
+                the class of the constructor: a subclass may have arguments of its own.
             **special: The arguments whose name alone does not tell what they may be: a kind, or the
                 names of which it is one.
         """
-        parameters = inspect.signature(type(self).__init__).parameters.values()
+        parameters = inspect.signature(given["__class__"].__init__).parameters.values()
         own = [p for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"]
         self._arguments = tuple(p.name for p in own)
         for name, annotation in [(p.name, p.annotation) for p in own]:
@@ -176,7 +180,7 @@ def _of_any_version(constructor: Callable[..., None]) -> Callable[..., None]:
     """Takes what an earlier version took, with a warning: old names, and all by position."""
     signature = inspect.signature(constructor)
     parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    names = [p.name for p in parameters]
+    names = [p.name for p in parameters if p.name not in BY_NAME]
     sizes = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
 
     @functools.wraps(constructor)

@@ -13,6 +13,7 @@ from keras_attnpool import models
 from keras_attnpool.layers import (
     GeneralizedPooling,
     LowRankAttentionPooling,
+    MaskedAveragePooling1D,
     PositionalSelfAttention,
     StructuredSelfAttentionPooling,
     TokenWiseAttention,
@@ -80,6 +81,22 @@ def test_kernels_and_biases_are_regularized_and_constrained():
     assert all(w.constraint is not None for w in weights.values())
 
 
+def test_a_users_subclass_has_arguments_of_its_own():
+    class Halved(StructuredSelfAttentionPooling):
+        def __init__(self, num_heads, factor=0.5, **kwargs):
+            super().__init__(num_heads, hidden_dim=4, **kwargs)
+            self.factor = factor
+
+        def call(self, inputs, mask=None):
+            return self.factor * super().call(inputs, mask)
+
+    layer = Halved(2, factor=0.25, flatten=False)
+    assert (layer.num_heads, layer.hidden_dim, layer.flatten) == (2, 4, False)
+    assert layer.get_config()["num_heads"] == 2 and layer(np.ones((1, 3, 5))).shape == (1, 2, 5)
+    with pytest.raises(ValueError, match="`num_heads` of Halved"):
+        Halved(0)
+
+
 class TestPositions:
     """Sizes alone are taken by position."""
 
@@ -90,6 +107,14 @@ class TestPositions:
             layer.get_config()
             == TokenWiseAttention(mode="pointwise", reduction=4, name="by_position").get_config()
         )
+
+    def test_a_new_argument_takes_no_old_ones_place(self):
+        with pytest.warns(DeprecationWarning, match="takes activation, flatten by name"):
+            layer = StructuredSelfAttentionPooling(2, 4, "relu", False)
+        assert not layer.flatten and not layer.gated
+        with pytest.warns(DeprecationWarning, match="takes keepdims by name"):
+            layer = MaskedAveragePooling1D(True)
+        assert layer.keepdims and not layer.position_weighted
 
     def test_what_stands_twice_or_is_too_much_is_an_error(self):
         with pytest.raises(TypeError, match="positional argument"):
@@ -109,6 +134,9 @@ class TestOldNames:
         assert layer.get_config() == new.get_config()
         with pytest.warns(DeprecationWarning, match="it is now `per_feature=True`"):
             assert PositionalSelfAttention(4, multi_dim=True).per_feature
+        with pytest.warns(DeprecationWarning, match="`scalar` of GeneralizedPooling"):
+            # Names that belong to no module.
+            exec("make(2, 4, scalar=True)", {"make": GeneralizedPooling})
 
     def test_by_position_too(self):
         with pytest.warns(DeprecationWarning, match=r"\bscalar\b"):
