@@ -33,6 +33,8 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
 
     Args:
         factor: Weight of the penalty in the loss, a finite number.
+        **others: Further arguments of a subclass, kept as attributes and given back by
+            `get_config`.
 
     Raises:
         ValueError: If `factor` is not a finite number.
@@ -46,12 +48,13 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
     True
     """
 
-    def __init__(self, factor: float, **others: float | bool) -> None:
+    def __init__(self, factor: float, **others: Any) -> None:
         arguments = {"factor": factor, **others}
         self._arguments = tuple(arguments)
         for name, value in arguments.items():
+            kind = KINDS.get(name)
             try:
-                setattr(self, name, _checks.fitted(name, value, KINDS[name]))
+                setattr(self, name, _checks.fitted(name, value, kind) if kind else value)
             except _checks.Refused as refused:
                 raise refused.by(type(self).__name__) from None
 

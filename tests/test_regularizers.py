@@ -195,3 +195,16 @@ class TestHeadDistance:
 def test_the_base_cannot_be_used_itself():
     with pytest.raises(TypeError):
         HeadRegularizer(1.0)
+
+
+def test_a_users_own_penalty_has_arguments_of_its_own():
+    class Norm(HeadRegularizer):
+        def __init__(self, factor, power=2.0):
+            super().__init__(factor, power=power)
+
+        def penalties(self, heads):
+            return self.factor * keras.ops.sum(keras.ops.abs(heads) ** self.power, axis=(1, 2))
+
+    assert Norm(0.5, 3.0).get_config() == {"factor": 0.5, "power": 3.0}
+    again = Norm.from_config(Norm(0.5, 3.0).get_config())
+    np.testing.assert_allclose(numpy(again(np.full((2, 1), 2.0, "float32"))), 8.0)

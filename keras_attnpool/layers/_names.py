@@ -130,7 +130,7 @@ def resolved(identifier: Any, names: Mapping[str, Maker]) -> Maker:
         ValueError: For anything that is no known name or configuration.
     """
     given = {}
-    if isinstance(identifier, dict):
+    if isinstance(identifier, dict) and identifier.keys() <= {"class_name", "config"}:
         identifier, given = identifier.get("class_name"), identifier.get("config", {})
     if isinstance(identifier, str) and isinstance(given, dict):
         key = identifier.replace("-", "_")

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import refusal
+from keras_attnpool._checks import Refused, refusal
 from keras_attnpool.layers._attention import MultiHeadPoolingBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.ops.normalization import layer_normalize
@@ -46,7 +46,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         residual: Whether each query is added to what it finds (PMA).
         feedforward_dim: Size of the hidden layer of step 5, or `None` to leave the step out.
         normalize_first: Whether the layer norm stands in front of the feedforward network (SigLIP)
-            or behind each of the two parts (PMA).
+            or behind each of the two parts (PMA; needs `feedforward_dim`).
         activation: Activation of the feedforward network's hidden layer.
         flatten: `True`: the output is `(batch, num_queries * dim)`; `False`: `(batch, num_queries,
             dim)`.
@@ -113,6 +113,10 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     ) -> None:
         super().__init__(**kwargs)
         self._keep(locals())
+        if self.feedforward_dim is None and not self.normalize_first:
+            received = "normalize_first=False, feedforward_dim=None"
+            must = "be True without `feedforward_dim`"
+            raise Refused("normalize_first", must, received).by("LearnedQueryPooling")
 
     def build(self, input_shape: Shape) -> None:
         """Creates queries, projections, and the feedforward network, if any."""
@@ -129,10 +133,9 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         self.key_kernel = self._add_kernel("key_kernel", (dim, width))
         self.value_kernel = self._add_kernel("value_kernel", (dim, width))
         self.output_kernel = self._add_kernel("output_kernel", (width, dim))
-        if self.use_bias:
-            self.query_bias = self._add_bias("query_bias", (width,))
-            self.value_bias = self._add_bias("value_bias", (width,))
-            self.output_bias = self._add_bias("output_bias", (dim,))
+        self.query_bias = self._add_bias("query_bias", (width,))
+        self.value_bias = self._add_bias("value_bias", (width,))
+        self.output_bias = self._add_bias("output_bias", (dim,))
         if self.feedforward_dim is None:
             return
         self.norms = [self._add_norm("", dim)]
@@ -142,8 +145,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         self.feedforward_kernel = self._add_kernel(
             "feedforward_kernel", (self.feedforward_dim, dim)
         )
-        if self.use_bias:
-            self.feedforward_bias = self._add_bias("feedforward_bias", (dim,))
+        self.feedforward_bias = self._add_bias("feedforward_bias", (dim,))
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Pools `(batch, time, dim)` to `(batch, num_queries * dim)`."""

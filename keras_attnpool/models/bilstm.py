@@ -36,21 +36,21 @@ def pooling_of(given: dict[str, Any], **unused: Any) -> keras.layers.Layer:
     """The layer, named "pooling", that a name of `POOLINGS` stands for.
 
     Args:
-        given: The arguments of a builder: `pooling`, and those that the layer has.
-        **unused: Arguments of the builder that no such layer has.
+        given: The arguments of a builder.
+        **unused: Those that no such layer has, and what they are where they were left out.
 
     Raises:
         ValueError: For an argument that the layer has no use for.
     """
     pooling, penalty = given["pooling"], given["attention_regularizer"]
     if pooling != "self_attention":
-        unused["attention_regularizer"] = penalty
-    for option, value in unused.items():
-        if value:
+        unused["attention_regularizer"] = None
+    for option, default in unused.items():
+        if given[option] != default:
             raise Refused(
                 option,
                 "be left out with a pooling that does not use it",
-                f"pooling={pooling!r}, {option}={value!r}",
+                f"pooling={pooling!r}, {option}={given[option]!r}",
             )
     if pooling == "multi_dim":
         return MultiDimAttentionPooling(name="pooling")

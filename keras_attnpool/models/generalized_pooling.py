@@ -161,10 +161,10 @@ def GeneralizedPoolingPair(
     else:
         layer = pooling_of(
             locals(),
-            per_feature=not per_feature,
-            attention_dropout=attention_dropout,
-            kernel_regularizer=kernel_regularizer,
-            embedding_regularizer=embedding_regularizer,
+            per_feature=True,
+            attention_dropout=0.0,
+            kernel_regularizer=None,
+            embedding_regularizer=None,
         )
     inputs, states = stacked_bilstm(locals())
     return pair_classifier(locals(), inputs, layer(states), shortcut=True)

@@ -141,3 +141,8 @@ class TestSetTransformersPooling(EquationContract):
         vectors, scores = reference.attention(weights, x, mask, heads=2, residual=True)
         vectors = reference.set_transformer(weights, vectors)
         return vectors * mask.any(1)[:, None, None], scores
+
+
+def test_a_norm_without_a_feedforward_network_is_refused():
+    with pytest.raises(ValueError, match="`normalize_first` of LearnedQueryPooling must be True w"):
+        LearnedQueryPooling(normalize_first=False)

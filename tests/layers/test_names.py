@@ -31,7 +31,17 @@ def test_a_class_a_configuration_and_a_layer():
 
 
 @pytest.mark.parametrize(
-    "wrong", ["attentoin", "Layer1D", "WindowConv1D", None, 3, {"config": {}}, layers.FusionGate]
+    "wrong",
+    [
+        "attentoin",
+        "Layer1D",
+        "WindowConv1D",
+        None,
+        3,
+        {"config": {}},
+        {"class_name": "attention", "hidden_dim": 8},
+        layers.FusionGate,
+    ],
 )
 def test_anything_else_is_an_error_with_the_names(wrong):
     with pytest.raises(ValueError, match="`identifier` of .*get must.*'attention'.*Received"):

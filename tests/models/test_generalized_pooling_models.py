@@ -103,7 +103,8 @@ class TestPair:
             {"embedding_regularizer": "l2"},
             {"attention_regularizer": "l2"},
         ):
-            with pytest.raises(ValueError, match=next(iter(option))):
+            received = ", ".join(f"{name}={value!r}" for name, value in option.items())
+            with pytest.raises(ValueError, match=f"Received: pooling='max', {received}"):
                 models.GeneralizedPoolingPair(VOCABULARY, pooling="max", **option, **SMALL)
         with pytest.raises(ValueError, match="'generalized', 'max'"):
             models.GeneralizedPoolingPair(VOCABULARY, pooling="first", **SMALL)
