@@ -7,7 +7,7 @@ from keras import ops
 
 from keras_attnpool._checks import refusal
 from keras_attnpool.layers._masked import GlobalPoolingBase
-from keras_attnpool.ops._steps import first_step
+from keras_attnpool.ops._steps import first_step, last_step
 from keras_attnpool.types import Shape, Tensor
 
 
@@ -63,9 +63,8 @@ class LastPooling1D(GlobalPoolingBase):
             raise refusal(self, "inputs", must, f"shape {tuple(input_shape)}")
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
-        backward = None if mask is None else ops.flip(mask, axis=1)
         if not self.bidirectional:
-            return first_step(ops.flip(inputs, axis=1), backward)
+            return last_step(inputs, mask)
         half = inputs.shape[2] // 2
-        last = first_step(ops.flip(inputs[:, :, :half], axis=1), backward)
-        return ops.concatenate([last, first_step(inputs[:, :, half:], mask)], axis=-1)
+        ends = [last_step(inputs[:, :, :half], mask), first_step(inputs[:, :, half:], mask)]
+        return ops.concatenate(ends, axis=-1)

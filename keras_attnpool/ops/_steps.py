@@ -46,8 +46,17 @@ def first_step(x: Tensor, mask: Tensor | None) -> Tensor:
     >>> float(first_step(np.array([[5.0, 6.0, 7.0]]), np.array([[False, True, True]]))[0])
     6.0
     """
+    return x[:, 0] if mask is None else ops.sum(zero_masked(x, _is_first(mask)), axis=1)
+
+
+def last_step(x: Tensor, mask: Tensor | None) -> Tensor:
+    """The last kept step of each row; see `first_step`."""
     if mask is None:
-        return x[:, 0]
+        return x[:, -1]
+    is_last = ops.flip(_is_first(ops.flip(mask, axis=1)), axis=1)
+    return ops.sum(zero_masked(x, is_last), axis=1)
+
+
+def _is_first(mask: Tensor) -> Tensor:
     kept = ops.cast(mask, "int32")
-    is_first = ops.logical_and(mask, ops.equal(ops.cumsum(kept, axis=1), 1))
-    return ops.sum(zero_masked(x, is_first), axis=1)
+    return ops.logical_and(mask, ops.equal(ops.cumsum(kept, axis=1), 1))
