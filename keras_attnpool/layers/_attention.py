@@ -265,7 +265,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     ) -> tuple[Tensor, Tensor | None]:
         """`_attend_features` of all heads at once, whose logits are `hidden` times `kernel`.
 
-        Time comes last: over the last axis alone is PyTorch's softmax on a GPU parallel.
+        Time comes last: PyTorch's softmax on a GPU is parallel over the last axis alone.
 
         Args:
             inputs: `(batch, time, dim)`, zero at padded steps.

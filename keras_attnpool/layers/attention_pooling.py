@@ -30,7 +30,7 @@ class AttentionPooling(AttentionPoolingBase):
 
     Without it, `u_t = activation(x_t)` and the layer holds the context vector alone; with
     `output_activation="tanh"` this is the attention of Zhou et al. With `gated=True` step 1 is that
-    of Ilse et al., `u_t = activation(x_t W + b) * sigmoid(x_t U + c)`.
+    of Ilse et al., `u_t = activation(x_t W + b) * sigmoid(x_t U + b_g)`.
 
     Args:
         hidden_dim: Size of the hidden layer in front of the scores, or `None` for none.

@@ -57,7 +57,7 @@ def weights_of(exps: Tensor, total: Tensor | None) -> Tensor:
 def divided(x: Tensor, total: Tensor | None, mask: Tensor | None = None) -> Tensor:
     """The weighted sums of `softmax_terms`, divided by its `total`.
 
-    With a `mask`, sums of values that are not zero at padded steps: rows without a kept step are 0.
+    Values that are not zero at padded steps need the `mask`: it makes rows without a kept step 0.
     """
     if total is None:
         return zero_masked_rows(x, mask)

@@ -18,7 +18,7 @@ class NewLayer(GlobalPoolingBase):
     and `n` kept steps: `output = w * sum_t h_t / n`, feature by feature.
 
     TODO: what the base class says of masks, of the output's shape and of errors is filled in too.
-    Where it is not what the layer does, write a paragraph "Masking: ...", a section.
+    Where the layer does something else, write a paragraph "Masking: ..." or that section here.
 
     Args:
         kernel_initializer: TODO: Initializer of `w`. What other layers have too (`keepdims`,
