@@ -180,13 +180,14 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         mask: Tensor | None = None,
         *,
         context: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
         inputs_mask: Tensor | None = None,
-        **options: Any,
     ) -> Any:
         """Returns the symbolic output, or the pair of output and scores."""
         self._check_context(inputs.shape, context, mask)
         mask = inputs_mask if mask is None else mask
-        return super().compute_output_spec(inputs, mask, **options)
+        return super().compute_output_spec(inputs, mask, training, return_attention_scores)
 
     def _check_context(
         self, inputs_shape: Shape, context: Tensor | None, mask: Tensor | None

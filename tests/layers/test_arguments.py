@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from backend_functions import numpy
 
-from keras_attnpool import models
+from keras_attnpool import layers, models
 from keras_attnpool.layers import (
     GeneralizedPooling,
     LowRankAttentionPooling,
@@ -79,6 +79,19 @@ def test_kernels_and_biases_are_regularized_and_constrained():
     target = 3 + 2 + sum(np.sum(numpy(weights[k]) ** 2) for k in ("hidden/kernel", "score_kernel"))
     np.testing.assert_allclose(sum(float(numpy(v)) for v in layer.losses), target, rtol=1e-5)
     assert all(w.constraint is not None for w in weights.values())
+
+
+def test_the_symbolic_call_names_the_scores_where_the_call_does():
+    """What attaches scores to a model reads its signature, and traces the call otherwise."""
+    flag, classes = "return_attention_scores", vars(layers).values()
+    with_scores = [
+        each
+        for each in classes
+        if inspect.isclass(each) and flag in inspect.signature(each.call).parameters
+    ]
+    assert len(with_scores) > 10
+    for each in with_scores:
+        assert flag in inspect.signature(each.compute_output_spec).parameters, each
 
 
 def test_a_users_subclass_has_arguments_of_its_own():
