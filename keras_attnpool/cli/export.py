@@ -8,7 +8,9 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from keras_attnpool.cli.errors import CommandError, reported
+import keras
+
+from keras_attnpool.cli.errors import CommandError
 from keras_attnpool.cli.readers import Words
 from keras_attnpool.cli.trained import Run
 
@@ -55,8 +57,15 @@ def export(given: dict[str, Any]) -> int:
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as name:
         folder = Path(name) / "whole"
         folder.mkdir()
-        with reported():
+        run.probabilities(["a text"])  # Keras writes ONNX of models alone that were called
+        try:
             run.model.export(folder / named["file"], format=form, verbose=False)
+        except Exception as error:  # whatever the converters of a backend raise
+            reason = " ".join(str(error).split())[:300]
+            raise CommandError(
+                f"Keras cannot write this model as {form} under {keras.config.backend()} "
+                f"({type(error).__name__}: {reason}): another --format or KERAS_BACKEND may do"
+            ) from error
         reader.tokenizer.export(folder / "tokenizer.json")
         labels = json.dumps(run.label_names, ensure_ascii=False)
         (folder / "labels.json").write_text(labels + "\n", encoding="utf-8")

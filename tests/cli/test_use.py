@@ -155,6 +155,22 @@ def test_export_refuses(trained, tmp_path, capsys):
     assert status == 2 and "expects a new folder" in err
 
 
+def test_export_as_onnx(trained, tmp_path, capsys):
+    """Where converters are missing, this is what is said; a loaded model must be called before."""
+    status, _, err = run_main(capsys, "export", trained, "--out", tmp_path / "x")
+    assert "called" not in err and status == (2 if err else 0)
+
+
+def test_an_export_that_fails(trained, tmp_path, capsys, monkeypatch):
+    def fail(*arguments, **options):
+        raise RuntimeError("no\nconverter")
+
+    monkeypatch.setattr(keras.Model, "export", fail)
+    status, _, err = run_main(capsys, "export", trained, "--out", tmp_path / "x")
+    assert status == 2 and "as onnx under" in err and "(RuntimeError: no converter)" in err
+    assert err.count("\n") == 1 and not list(tmp_path.iterdir())
+
+
 def test_export(trained, tmp_path, capsys):
     """The example runs in a process of its own, without Keras, and answers alike."""
     if keras.config.backend() == "torch":
