@@ -24,6 +24,8 @@ function within(element, condition) {
 const root = document.documentElement;
 if (root.scrollWidth > width) faults.push(`the page is ${root.scrollWidth} wide, not ${width}`);
 for (const element of document.querySelectorAll(`${content} *`)) {
+  // What is folded keeps the place that it had in a window of another width.
+  if (!element.checkVisibility()) continue;
   const box = element.getBoundingClientRect();
   if (box.width > 1 && box.right > width + 1 && !within(element.parentElement, scrolls)) {
     faults.push(`reaches ${Math.round(box.right)}, past the edge: ${named(element)}`);
