@@ -57,7 +57,7 @@ def export(given: dict[str, Any]) -> int:
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as name:
         folder = Path(name) / "whole"
         folder.mkdir()
-        run.probabilities(["a text"])  # Keras writes ONNX of models alone that were called
+        run.model(reader.encode(["a text"]))  # Keras writes ONNX only of models that were called
         try:
             run.model.export(folder / named["file"], format=form, verbose=False)
         except Exception as error:  # whatever the converters of a backend raise
