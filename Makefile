@@ -201,7 +201,7 @@ test-nightly:  ## ops, layers, models and all examples on Keras's nightly; downl
 	@rm -rf build/nightly && $(PYTHON) -m venv build/nightly
 	@build/nightly/bin/python -m pip install -qq -c constraints.txt torch
 	@build/nightly/bin/python -m pip install -qq --pre keras-nightly
-	@build/nightly/bin/python -m pip install -qq tokenizers gensim matplotlib pytest pytest-timeout hypothesis
+	@build/nightly/bin/python -m pip install -qq tokenizers gensim matplotlib scikit-learn pytest pytest-timeout hypothesis
 	PYTHONPATH=. build/nightly/bin/python -m pytest \
 		tests/ops tests/layers tests/models tests/test_examples.py tests/analysis/test_leaks.py $(ARGS)
 
