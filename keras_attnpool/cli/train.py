@@ -48,7 +48,10 @@ def train(given: dict[str, Any]) -> int:
             return _Training(run, options).finish()
         config = runs.read_config(run)
         options = Options.of_run(run / runs.CONFIG, config)
-        networks.check({}, options)
+        try:
+            networks.check({}, options)
+        except CommandError as error:
+            raise CommandError(f"{run / runs.CONFIG} is damaged: {error}") from error
         typed.check_resumed(given, options)
         if (run / runs.RESUME).is_dir():
             return _Training(run, options, config["data"]["digest"]).finish()
