@@ -29,6 +29,8 @@ RATIONALE_SCORES = {
     "token F1": rationale_token_f1,
     "IOU F1": rationale_iou_f1,
 }
+# Two predictions of the same probability differ by less in float32.
+ROUNDING = 1e-6
 
 
 @documented(CLASSIFIER)
@@ -65,7 +67,7 @@ def grade_attributions(
 
     Compare models by the normalised ones, attributions of one model by any. A polarity violation is
     a text where the token of largest absolute weight, alone removed, moves the probability against
-    the weight's sign: for attention, where it rises.
+    the weight's sign by more than 1e-6: for attention, where it rises.
 
     Cost: the predictions of all columns together, of which `NAOPC` takes nearly all. The bounds
     are searched once for all attributions; `beam_size=0` leaves them out.
@@ -200,9 +202,9 @@ def polarity_violations(
     """1 where the effect of the token of largest absolute weight has the other sign, else 0.
 
     Weights without any sign, those of zero too, say "for the class". Of equal ones the first by
-    their places counts.
+    their places counts. An effect within `ROUNDING` of 0 has no sign.
     """
     sizes = np.where(tokens, np.abs(scores), -1)
     top = np.lexsort((places, -sizes), axis=1)[:, :1]
     sign = np.where(np.take_along_axis(scores, top, 1) < 0, -1, 1)
-    return (sign * np.take_along_axis(effects, top, 1) < 0)[:, 0].astype(np.float64)
+    return (sign * np.take_along_axis(effects, top, 1) < -ROUNDING)[:, 0].astype(np.float64)

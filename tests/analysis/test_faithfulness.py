@@ -177,6 +177,17 @@ def test_any_sign_counts_for_the_polarity():
 
 
 @NUMPY
+@pytest.mark.parametrize(("effect", "violated"), [(-1e-7, 0), (-1e-5, 1)])
+def test_an_effect_of_rounding_violates_no_polarity(effect, violated):
+    model = OfTokens(lambda words: 0.5 - effect * (3 not in words))
+    ids, weights = np.array([[1, 5, 3]]), [[0.1, 0.2, 0.9]]
+    table = analysis.grade_attributions(
+        model, ids, weights, gradients=False, verbose=0, beam_size=0
+    )
+    assert table["attribution"]["polarity violations"] == violated
+
+
+@NUMPY
 def test_rationales_that_do_not_fit_are_told_before_the_search():
     model = OfTokens(interacting)
     with pytest.raises(ValueError, match="rationale_auc needs a text"):
