@@ -1,6 +1,6 @@
 """What the layers share that have weights and attention scores."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import keras
@@ -182,6 +182,12 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
 
     normalizer = "softmax"
 
+    def _normalizer(self, exact: bool) -> Callable[..., Tensor]:
+        """What makes weights of logits; with `exact` those of an empty row are 0."""
+        if self.normalizer == "softmax" and not exact:
+            return softmax_of_kept
+        return NORMALIZERS[self.normalizer]
+
     def _normalize(
         self, logits: Tensor, mask: Tensor | None, training: bool | None, exact: bool = True
     ) -> tuple[Tensor, Tensor]:
@@ -190,10 +196,8 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         With `exact` or a penalty those of an empty row are 0, else they may be any.
         """
         kept = None if mask is None else ops.expand_dims(mask, 1)
-        normalize = NORMALIZERS[self.normalizer]
-        if normalize is masked_softmax and not exact and self.attention_regularizer is None:
-            normalize = softmax_of_kept
-        weights = normalize(logits, kept)
+        exact = exact or self.attention_regularizer is not None
+        weights = self._normalizer(exact)(logits, kept)
         self._penalize(self.attention_regularizer, weights, mask)
         return weights, self._drop(weights, training)
 
@@ -237,13 +241,16 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         `heads` are the logits `(batch, time, dim)` of each head. The weights
         `(batch, heads, time, dim)` are `None` where neither the caller nor a penalty wants them.
         """
-        values = at_least_float32(inputs)
+        values, kept = at_least_float32(inputs), None if mask is None else ops.expand_dims(mask, 2)
         wanted = return_attention_scores or self.attention_regularizer is not None
         vectors, weights = [], []
         # The matrix products take nearly all the time, so that a loop costs nothing, and it holds
         # the logits of one head where one product would hold those of all.
         for logits in heads:
-            exps, total = softmax_terms(logits, mask, exact=wanted)
+            if self.normalizer == "softmax":
+                exps, total = softmax_terms(logits, mask, exact=wanted)
+            else:
+                exps, total = self._normalizer(wanted)(logits, kept, axis=1), None
             if wanted:
                 weights.append(weights_of(exps, total))
             exps = self._drop(exps, training)
@@ -284,7 +291,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         logits = ops.matmul(ops.transpose(kernel, (0, 2, 1)), hidden)
         logits = ops.reshape(logits, (heads, dim, batch, time))
         wanted = return_attention_scores or self.attention_regularizer is not None
-        weights = (masked_softmax if wanted else softmax_of_kept)(logits, mask)
+        weights = self._normalizer(wanted)(logits, mask)
         used = self._drop(weights, training)
         weights = ops.transpose(weights, (2, 0, 3, 1)) if wanted else None
         self._penalize(self.attention_regularizer, weights, mask)

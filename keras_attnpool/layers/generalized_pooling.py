@@ -52,7 +52,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
             a chunk are forgotten and computed again in the backward pass: less memory for long
             texts, more time; the same result up to rounding. With `return_attention_scores=True`
-            they are computed whole.
+            they are computed whole. Needs the softmax as `normalizer`.
         dropout: Share of the attention weights dropped in training, in [0, 1); not with a
             `chunk_size`, where the weights that were dropped would have to be kept.
         kernel_initializer: Initializer of both kernels, drawn for each head by itself.
@@ -94,6 +94,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         *,
         per_feature: bool = True,
         activation: ActivationLike = "relu",
+        normalizer: str = "softmax",
         flatten: bool = True,
         chunk_size: int | None = None,
         dropout: float = 0.0,
@@ -111,12 +112,13 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     ) -> None:
         super().__init__(**kwargs)
         self._keep(locals())
-        if self.chunk_size is not None and (self.dropout or self.attention_regularizer):
+        in_chunks = not (self.dropout or self.attention_regularizer) and normalizer == "softmax"
+        if self.chunk_size is not None and not in_chunks:
             raise Refused(
                 "chunk_size",
-                "be None where attention weights are dropped or penalised: those of a chunk are "
-                "forgotten",
-                f"chunk_size={chunk_size}, dropout={dropout}, "
+                "be None where attention weights are dropped or penalised, or no softmax: those of "
+                "a chunk are forgotten",
+                f"chunk_size={chunk_size}, dropout={dropout}, normalizer={normalizer!r}, "
                 f"attention_regularizer={attention_regularizer}",
             ).by("GeneralizedPooling")
 

@@ -69,6 +69,7 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         hidden_dim: int | None = None,
         *,
         activation: ActivationLike = "elu",
+        normalizer: str = "softmax",
         dropout: float = 0.0,
         use_bias: bool = True,
         kernel_initializer: InitializerLike = "glorot_uniform",

@@ -16,6 +16,7 @@ MADE = {
     "GeneralizedPooling": lambda: layers.GeneralizedPooling(3, 5, seed=1),
     "scalar": lambda: layers.GeneralizedPooling(3, 5, per_feature=False, seed=1),
     "MultiDimAttentionPooling": lambda: layers.MultiDimAttentionPooling(seed=1),
+    "weights that are 0": lambda: layers.GeneralizedPooling(3, 5, normalizer="entmax15", seed=1),
     "ConvMultiHeadAttention": lambda: layers.ConvMultiHeadAttention(2, 6, seed=1),
     "not parallel": lambda: layers.ConvMultiHeadAttention(
         2, 6, parallel=False, use_bias=False, seed=1

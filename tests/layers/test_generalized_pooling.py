@@ -136,11 +136,16 @@ class TestVector(GeneralizedEquations, AttentionContract):
             np.testing.assert_allclose(float(numpy(loss)), factor * target, rtol=1e-4)
 
     @pytest.mark.parametrize(
-        "other", [{"dropout": 0.1}, {"attention_regularizer": HeadDistance(1.0)}]
+        "other",
+        [
+            {"dropout": 0.1},
+            {"attention_regularizer": HeadDistance(1.0)},
+            {"normalizer": "sparsemax"},
+        ],
     )
     def test_what_needs_all_weights_has_no_chunks(self, other):
         with pytest.raises(
-            ValueError, match="dropped or penalised: those of a chunk are forgotten"
+            ValueError, match="dropped or penalised, or no softmax: those of a chunk are forgotten"
         ):
             GeneralizedPooling(2, 2, chunk_size=4, **other)
 

@@ -1,4 +1,4 @@
-"""`normalizer`: the layers with a weight a step take softmax, sparsemax or 1.5-entmax."""
+"""`normalizer`: the attention poolings take softmax, sparsemax or 1.5-entmax."""
 
 import numpy as np
 import pytest
@@ -13,8 +13,10 @@ pytestmark = pytest.mark.every_backend
 LAYERS = {
     "AttentionPooling": {},
     "ConvAttentionPooling": {"num_heads": 2, "filters": 4},
+    "GeneralizedPooling": {"num_heads": 2, "hidden_dim": 4},
     "LearnedQueryPooling": {"num_queries": 2, "num_heads": 3},
     "LowRankAttentionPooling": {"num_heads": 3, "learn_scale": True},
+    "MultiDimAttentionPooling": {},
     "StructuredSelfAttentionPooling": {"num_heads": 3, "hidden_dim": 4},
 }
 
@@ -35,6 +37,8 @@ def test_the_scores_behind_are_the_same(name, normalizer, power):
     found, target = (
         numpy(layer(x, mask=mask, return_attention_scores=True)[1]) for layer in (sparse, soft)
     )
+    if found.shape[-1] == DIM:  # a weight a feature
+        found, target = np.swapaxes(found, -1, -2), np.swapaxes(target, -1, -2)
     keep = np.broadcast_to(mask.reshape(4, *[1] * (found.ndim - 2), -1), found.shape)
     logits = np.log(np.where(keep, np.maximum(target, 1e-30), 1)).reshape(-1, 5)
     weights = bisection(logits, keep.reshape(-1, 5), power)
