@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 Tensor = Any
 """A tensor of the active backend, a NumPy array or a `KerasTensor`."""
 
@@ -23,3 +26,12 @@ ActivationLike = str | dict[str, Any] | Callable[..., Any] | None
 
 LayerLike = str | dict[str, Any] | Callable[..., Any]
 """A layer's name, its configuration, or the layer itself."""
+
+Array = npt.NDArray[Any]
+"""A NumPy array; of one dtype by the names below."""
+
+Bools = npt.NDArray[np.bool_]
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+Float32s = npt.NDArray[np.float32]
+Float64s = npt.NDArray[np.float64]

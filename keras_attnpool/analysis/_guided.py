@@ -1,18 +1,15 @@
 """Whether weights are worth something to another model: Wiegreffe and Pinter's frozen weights."""
 
-from typing import Any
-
 import keras
 import numpy as np
-import numpy.typing as npt
+
+from keras_attnpool.types import Array
 
 DIM = 32
 EPOCHS = 10
 
 
-def guided_accuracy(
-    ids: npt.NDArray[Any], weights: npt.NDArray[Any], labels: npt.NDArray[Any], classes: int
-) -> float:
+def guided_accuracy(ids: Array, weights: Array, labels: Array, classes: int) -> float:
     """Accuracy of a bag of words whose mean is weighted by frozen weights, on held-out texts.
 
     Word vectors, a hidden layer for each word, the sum of the words by `weights`, the classes.

@@ -3,12 +3,11 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from keras_attnpool.types import Array
 
 
-def class_probabilities(
-    outputs: Any, from_logits: bool, owner: str
-) -> npt.NDArray[np.floating[Any]]:
+def class_probabilities(outputs: Any, from_logits: bool, owner: str) -> Array:
     """Probabilities `(batch, classes)` in float64 from a model's outputs.
 
     A single output, `(batch, 1)`, is that of the second of two classes. Outputs that are not finite

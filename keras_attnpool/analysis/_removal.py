@@ -5,13 +5,11 @@ from typing import Any
 
 import keras
 import numpy as np
-import numpy.typing as npt
 
 from keras_attnpool.analysis._probabilities import class_probabilities
 from keras_attnpool.analysis._token_rows import aligned_rows, checked_classes
+from keras_attnpool.types import Array, Bools, Float64s, Int64s
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 # Batches of changed texts that are in memory at a time.
 _BATCHES = 256
 
@@ -51,26 +49,26 @@ class Removal:
             raise ValueError(
                 f"{owner} expects `replacement` to be None or an id. Received: {replacement!r}"
             )
-        self.used: Flags = (ids != 0).any(axis=1)
+        self.used: Bools = (ids != 0).any(axis=1)
         if not self.used.any():
             raise ValueError(
                 f"{owner} expects a text with a token. Received: {len(ids)} empty texts"
             )
         self.ids = ids[self.used]
-        self.tokens: Flags = self.ids != 0
+        self.tokens: Bools = self.ids != 0
         self.sizes = self.tokens.sum(axis=1)
         full = self._probabilities(self.ids)
         self.classes = full.argmax(axis=1)
         if classes is not None:
             self.classes = checked_classes(classes, len(ids), full.shape[1], owner)[self.used]
-        self.full: Floats = full[np.arange(len(full)), self.classes]
+        self.full: Float64s = full[np.arange(len(full)), self.classes]
 
-    def scores(self, weights: Any, name: str = "weights") -> Floats:
+    def scores(self, weights: Any, name: str = "weights") -> Float64s:
         """One number a token, `(used, time)`, from what the user gave for all texts."""
         lengths = [self.ids.shape[1]] * len(self.used)
         return np.stack(aligned_rows(weights, lengths, self.owner, name))[self.used]
 
-    def places(self, scores: Floats, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    def places(self, scores: Float64s, rng: np.random.Generator) -> Int64s:
         """The place of each token from the largest score to the smallest; padding comes last.
 
         Equal scores are ordered at random: uniform weights must not mean "the first tokens".
@@ -80,13 +78,13 @@ class Removal:
         np.put_along_axis(places, ranked, np.arange(scores.shape[1])[None], axis=1)
         return places
 
-    def first(self, places: npt.NDArray[Any], share: float) -> Flags:
+    def first(self, places: Array, share: float) -> Bools:
         """The first tokens of each text by their places: `ceil(share * number)` of them."""
         # A share such as 0.3 of 10 must not become 4 by rounding error.
         number = np.ceil(share * self.sizes - 1e-9)
         return np.asarray(self.tokens & (places < number[:, None]))
 
-    def probability(self, gone: Flags, rows: npt.NDArray[Any] | None = None) -> Floats:
+    def probability(self, gone: Bools, rows: Array | None = None) -> Float64s:
         """The probability of the class without the tokens `gone`, `(rows, time)`.
 
         Each row changes the text of that number in `rows`, by default all texts in order. Batches
@@ -103,18 +101,18 @@ class Removal:
             found.append(self._probabilities(changed)[np.arange(len(part)), self.classes[part]])
         return np.concatenate(found) if found else np.zeros(0)
 
-    def parts(self, count: int) -> Iterator[npt.NDArray[np.int64]]:
+    def parts(self, count: int) -> Iterator[Int64s]:
         """The texts in runs of `count`."""
         for start in range(0, len(self.ids), count):
             yield np.arange(start, min(start + count, len(self.ids)))
 
-    def everywhere(self, values: npt.NDArray[Any]) -> Floats:
+    def everywhere(self, values: Array) -> Float64s:
         """Values of the used texts as values of all texts, NaN for those without a token."""
         spread = np.full((len(self.used), *values.shape[1:]), np.nan)
         spread[self.used] = values
         return spread
 
-    def _without(self, texts: npt.NDArray[Any], gone: Flags) -> npt.NDArray[Any]:
+    def _without(self, texts: Array, gone: Bools) -> Array:
         ids, removed = self.ids[texts], self.tokens[texts] & gone
         if self.replacement is not None:
             return np.where(removed, self.replacement, ids)
@@ -123,14 +121,14 @@ class Removal:
         closed = np.argsort(removed != in_front, axis=1, kind="stable")
         return np.take_along_axis(np.where(removed, 0, ids), closed, axis=1)
 
-    def _probabilities(self, texts: npt.NDArray[Any]) -> npt.NDArray[np.floating[Any]]:
+    def _probabilities(self, texts: Array) -> Array:
         outputs = self.model.predict(texts, batch_size=self.batch_size, verbose=0)
         return class_probabilities(outputs, self.from_logits, self.owner)
 
 
-def checked_ids(ids: Any, batch_size: int, owner: str) -> npt.NDArray[Any]:
+def checked_ids(ids: Any, batch_size: int, owner: str) -> Array:
     """Integer ids `(batch, time, ...)` that are not empty, for batches of that size."""
-    found: npt.NDArray[Any] = np.asarray(ids)
+    found: Array = np.asarray(ids)
     if found.ndim < 2 or not found.size or not np.issubdtype(found.dtype, np.integer):
         raise ValueError(
             f"{owner} expects `ids` as integer array (batch, time), not empty. Received: shape "
@@ -141,7 +139,7 @@ def checked_ids(ids: Any, batch_size: int, owner: str) -> npt.NDArray[Any]:
     return found
 
 
-def checked_shares(shares: Sequence[float], owner: str, name: str, least: int) -> Floats:
+def checked_shares(shares: Sequence[float], owner: str, name: str, least: int) -> Float64s:
     """Increasing shares in [0, 1], at least `least` of them."""
     values = np.asarray(shares, np.float64)
     within = values.ndim == 1 and len(values) >= least and values[0] >= 0 and values[-1] <= 1

@@ -10,11 +10,11 @@ from string import Template
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from keras_attnpool.analysis._axes import plain_grid
 from keras_attnpool.analysis.html_heatmaps import heatmap_html, page
 from keras_attnpool.analysis.score_table import ScoreTable
+from keras_attnpool.types import Array
 
 SHOWN = 6
 # Tests that keep the order of words have no place in the picture of what becomes of it.
@@ -27,8 +27,8 @@ def write_report(
     grades: ScoreTable,
     tests: ScoreTable,
     tokens: list[list[str]] | None,
-    attributions: Mapping[str, npt.NDArray[Any]],
-    ids: npt.NDArray[Any],
+    attributions: Mapping[str, Array],
+    ids: Array,
 ) -> Path:
     """Writes tables, pictures and heat maps to one page, and returns its path."""
     template = resources.files(__package__).joinpath("report_page.html").read_text("utf-8")
@@ -44,9 +44,7 @@ def write_report(
 
 
 def _heat_maps(
-    tokens: list[list[str]] | None,
-    attributions: Mapping[str, npt.NDArray[Any]],
-    ids: npt.NDArray[Any],
+    tokens: list[list[str]] | None, attributions: Mapping[str, Array], ids: Array
 ) -> str:
     if tokens is None:
         return "<p class=note>No tokens were given to draw.</p>"
@@ -58,9 +56,7 @@ def _heat_maps(
     )
 
 
-def _pictures(
-    tests: ScoreTable, attributions: Mapping[str, npt.NDArray[Any]], ids: npt.NDArray[Any]
-) -> str:
+def _pictures(tests: ScoreTable, attributions: Mapping[str, Array], ids: Array) -> str:
     """Two pictures as data, or nothing without matplotlib."""
     try:
         from matplotlib.figure import Figure

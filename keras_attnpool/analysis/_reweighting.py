@@ -4,11 +4,11 @@ from typing import Any
 
 import keras
 import numpy as np
-import numpy.typing as npt
 from keras import ops
 
 from keras_attnpool.analysis._graph import rewire
 from keras_attnpool.analysis.scores import FLAG, split_arguments
+from keras_attnpool.types import Array
 
 # The weighted sum of the inputs by the layout of the scores. A layer with another output, values
 # of its own say, is told by comparing.
@@ -32,7 +32,7 @@ class Reweighting:
     """
 
     def __init__(
-        self, model: keras.Model, path: str, layout: str, ids: npt.NDArray[Any], batch_size: int
+        self, model: keras.Model, path: str, layout: str, ids: Array, batch_size: int
     ) -> None:
         self.ids = ids
         self.size = min(batch_size, len(ids))
@@ -56,11 +56,11 @@ class Reweighting:
         uniform = (ids != 0) / np.maximum((ids != 0).sum(axis=1, keepdims=True), 1)
         self.possible = bool(self._run(uniform)[1].max() <= SAME)
 
-    def predict(self, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def predict(self, weights: Array) -> Array:
         """The model's outputs with weights `(texts, time)`, the same ones for every head."""
         return self._run(weights)[0]
 
-    def _run(self, weights: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    def _run(self, weights: Array) -> tuple[Array, Array]:
         outputs, apart = [], []
         for start in range(0, len(self.ids), self.size):
             rows = np.arange(start, start + self.size) % len(self.ids)  # the last one is filled up

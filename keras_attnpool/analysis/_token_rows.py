@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from keras_attnpool.types import Bools, Float64s, Int64s
 
 
 def aligned_rows(
     weights: Any, lengths: Sequence[int], owner: str, name: str = "weights"
-) -> list[npt.NDArray[np.float64]]:
+) -> list[Float64s]:
     """The weights of each text's tokens, float64 row i of shape `(lengths[i],)`.
 
     A row may be longer than its text if what is beyond it is exactly 0 (padding). Errors name the
@@ -41,9 +42,7 @@ def aligned_rows(
     return rows
 
 
-def kept_rows(
-    weights: Any, mask: Any, owner: str, name: str = "weights"
-) -> list[npt.NDArray[np.float64]]:
+def kept_rows(weights: Any, mask: Any, owner: str, name: str = "weights") -> list[Float64s]:
     """The weights of each text's kept tokens; all of them without a mask."""
     rows = aligned_rows(weights, [np.size(row) for row in weights], owner, name)
     if mask is None:
@@ -57,7 +56,7 @@ def kept_rows(
     return [row[flags] for row, flags in zip(rows, keep, strict=True)]
 
 
-def flag_rows(values: Any, owner: str, name: str) -> list[npt.NDArray[np.bool_]]:
+def flag_rows(values: Any, owner: str, name: str) -> list[Bools]:
     """One boolean row a text, from booleans or 0 and 1."""
     rows = [np.asarray(row) for row in values]
     for index, row in enumerate(rows):
@@ -69,9 +68,9 @@ def flag_rows(values: Any, owner: str, name: str) -> list[npt.NDArray[np.bool_]]
     return [row.astype(bool) for row in rows]
 
 
-def checked_mask(mask: Any, shape: tuple[int, int], owner: str) -> npt.NDArray[np.bool_]:
+def checked_mask(mask: Any, shape: tuple[int, int], owner: str) -> Bools:
     """A mask of that shape, `(batch, time)`."""
-    keep: npt.NDArray[np.bool_] = np.asarray(mask).astype(bool)
+    keep: Bools = np.asarray(mask).astype(bool)
     if keep.shape != shape:
         raise ValueError(
             f"{owner} expects `mask` of shape (batch, time) = {shape}. Received: {keep.shape}"
@@ -96,9 +95,7 @@ def checked_tokens(tokens: Any, owner: str) -> list[list[str]]:
     return rows
 
 
-def checked_labels(
-    labels: Any, rows: int, label_names: Sequence[str], owner: str
-) -> npt.NDArray[np.int64]:
+def checked_labels(labels: Any, rows: int, label_names: Sequence[str], owner: str) -> Int64s:
     """Class indices `(rows,)` into `label_names`."""
     if len(set(label_names)) != len(label_names):
         raise ValueError(f"{owner} expects distinct `label_names`. Received: {label_names}")
@@ -107,7 +104,7 @@ def checked_labels(
 
 def checked_classes(
     classes: Any, rows: int, number: int, owner: str, name: str = "classes"
-) -> npt.NDArray[np.int64]:
+) -> Int64s:
     """Class indices `(rows,)` below `number`."""
     classes = np.asarray(classes)
     if classes.shape != (rows,) or (rows and not np.issubdtype(classes.dtype, np.integer)):

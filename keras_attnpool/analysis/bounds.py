@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import keras
 import numpy as np
-import numpy.typing as npt
 
 from keras_attnpool.analysis._documented import CLASSIFIER, documented
-from keras_attnpool.analysis._removal import Flags, Floats, Removal
+from keras_attnpool.analysis._removal import Removal
+from keras_attnpool.types import Array, Bools, Float64s
 
 # Bounds that are no further apart are those of a prediction that no removal changes.
 APART = 1e-6
@@ -32,10 +32,10 @@ class NormalizedAOPC(NamedTuple):
     0.9
     """
 
-    comprehensiveness: Floats
-    sufficiency: Floats
-    lower: Floats
-    upper: Floats
+    comprehensiveness: Float64s
+    sufficiency: Float64s
+    lower: Float64s
+    upper: Float64s
 
 
 @documented(CLASSIFIER)
@@ -93,8 +93,8 @@ def normalized_aopc(
 
 
 def normalized(
-    removal: Removal, texts: npt.NDArray[Any], places: npt.NDArray[Any], bounds: Any
-) -> tuple[Floats, Floats]:
+    removal: Removal, texts: Array, places: Array, bounds: Any
+) -> tuple[Float64s, Float64s]:
     """Normalised comprehensiveness and sufficiency of some of the texts."""
     lower, upper = bounds
     room = np.where(upper - lower > APART, upper - lower, np.nan)
@@ -104,23 +104,21 @@ def normalized(
     return values[0], values[1]
 
 
-def _aopc(removal: Removal, texts: npt.NDArray[Any], places: npt.NDArray[Any]) -> Floats:
+def _aopc(removal: Removal, texts: Array, places: Array) -> Float64s:
     """The mean drop over all steps of an order of removal."""
     sizes = removal.sizes[texts]
     rows = np.repeat(texts, sizes)
     step = np.concatenate([np.arange(1, size + 1) for size in sizes])
     gone = removal.tokens[rows] & (places[rows] < step[:, None])
     drops = removal.full[rows] - removal.probability(gone, rows)
-    means: Floats = np.bincount(np.repeat(np.arange(len(texts)), sizes), drops) / sizes
+    means: Float64s = np.bincount(np.repeat(np.arange(len(texts)), sizes), drops) / sizes
     return means
 
 
-def aopc_bounds(
-    removal: Removal, texts: npt.NDArray[Any], beam_size: int | None
-) -> tuple[Floats, Floats]:
+def aopc_bounds(removal: Removal, texts: Array, beam_size: int | None) -> tuple[Float64s, Float64s]:
     """The lowest and the highest AOPC of some of the texts, by beam search."""
     time = removal.tokens.shape[1]
-    start: tuple[Flags, Floats] = (np.zeros((1, time), bool), np.zeros(1))
+    start: tuple[Bools, Float64s] = (np.zeros((1, time), bool), np.zeros(1))
     # One beam looks for large sums of drops, the other for large sums of their negatives.
     beams = {(text, sign): start for text in texts.tolist() for sign in (1, -1)}
     for step in range(int(removal.sizes[texts].max())):
@@ -145,7 +143,7 @@ def aopc_bounds(
     return lower, upper
 
 
-def _grown(sets: Flags, sums: Floats, tokens: Flags) -> tuple[Flags, Floats]:
+def _grown(sets: Bools, sums: Float64s, tokens: Bools) -> tuple[Bools, Float64s]:
     """Each set with one more token, every one once, with the best sum that leads to it."""
     parents, added = np.nonzero(tokens & ~sets)
     larger = sets[parents]

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import keras
 import numpy as np
-import numpy.typing as npt
 
 from keras_attnpool.analysis._axes import axes_or_new, plain_grid
 from keras_attnpool.analysis._documented import CLASSIFIER, PLOT, documented
 from keras_attnpool.analysis._removal import Removal, checked_shares
+from keras_attnpool.types import Array, Float64s
 
 FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 
@@ -37,9 +37,9 @@ class DeletionCurve(NamedTuple):
     True
     """
 
-    fractions: npt.NDArray[np.float64]
-    attended: npt.NDArray[np.float64]
-    random: npt.NDArray[np.float64]
+    fractions: Float64s
+    attended: Float64s
+    random: Float64s
     attended_area: float
     random_area: float
     num_texts: int
@@ -83,7 +83,7 @@ def deletion_curve(
     scores = removal.scores(weights)
     rng = np.random.default_rng(seed)
 
-    def curve(places: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    def curve(places: Array) -> Float64s:
         after = [
             removal.probability(removal.first(places, share)) if share else removal.full
             for share in shares
@@ -140,5 +140,5 @@ def plot_deletion_curve(
     return ax
 
 
-def _area(shares: npt.NDArray[Any], heights: npt.NDArray[Any]) -> float:
+def _area(shares: Array, heights: Array) -> float:
     return float(np.average((heights[1:] + heights[:-1]) / 2, weights=np.diff(shares)))

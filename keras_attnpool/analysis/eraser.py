@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from keras_attnpool.analysis._token_rows import (
     aligned_rows,
@@ -16,6 +15,7 @@ from keras_attnpool.analysis._token_rows import (
     flag_rows,
 )
 from keras_attnpool.analysis.rationale_scores import checked_share, number_of, token_spans
+from keras_attnpool.types import Bools, Float64s, Int64s
 
 # Of a data set: docs.jsonl, and annotations in <split>.jsonl. Of a model: results.jsonl.
 DOCUMENTS, RESULTS = "docs.jsonl", "results.jsonl"
@@ -43,11 +43,11 @@ class EraserTexts(NamedTuple):
     """
 
     tokens: list[list[str]]
-    rationales: list[npt.NDArray[np.bool_]]
-    labels: npt.NDArray[np.int64]
+    rationales: list[Bools]
+    labels: Int64s
     label_names: list[str]
     names: list[str]
-    attributions: list[npt.NDArray[np.float64]] | None
+    attributions: list[Float64s] | None
 
 
 def to_eraser(
@@ -224,7 +224,7 @@ def from_eraser(folder: str | os.PathLike[str], split: str = "test") -> EraserTe
     return EraserTexts(tokens, golds, labels, label_names, names, weights or None)
 
 
-def _evidence(name: str, words: list[str], gold: npt.NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
+def _evidence(name: str, words: list[str], gold: Bools) -> Iterator[dict[str, Any]]:
     for start, end in token_spans(gold):
         yield {
             "docid": name,
@@ -249,7 +249,7 @@ def _probabilities(values: Any, texts: int, names: Sequence[str]) -> Sequence[An
 
 
 def _result(
-    name: str, row: npt.NDArray[np.float64], share: float, names: Sequence[str], scores: Any
+    name: str, row: Float64s, share: float, names: Sequence[str], scores: Any
 ) -> dict[str, Any]:
     top = np.zeros(len(row), bool)
     top[np.argsort(-row, kind="stable")[: number_of(row, share)]] = True
@@ -268,7 +268,7 @@ def _result(
 
 def _weights(
     result: Mapping[str, Any], starts: Mapping[str, int], documents: Any, size: int, folder: Path
-) -> npt.NDArray[np.float64]:
+) -> Float64s:
     """The soft predictions of a result, in the places of its text."""
     row = np.zeros(size)
     for each in result["rationales"]:

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import keras
 import numpy as np
-import numpy.typing as npt
 
 from keras_attnpool.analysis._documented import CLASSIFIER, documented
-from keras_attnpool.analysis._removal import Floats, Removal, checked_shares
+from keras_attnpool.analysis._removal import Removal, checked_shares
+from keras_attnpool.types import Array, Float32s, Float64s
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 
@@ -37,9 +37,9 @@ class Faithfulness(NamedTuple):
     True
     """
 
-    shares: Floats
-    comprehensiveness: Floats
-    sufficiency: Floats
+    shares: Float64s
+    comprehensiveness: Float64s
+    sufficiency: Float64s
     aopc_comprehensiveness: float
     aopc_sufficiency: float
 
@@ -84,8 +84,8 @@ def faithfulness(
 
 
 def drops_at(
-    removal: Removal, places: npt.NDArray[Any], shares: Floats, texts: npt.NDArray[Any]
-) -> tuple[Floats, Floats]:
+    removal: Removal, places: Array, shares: Float64s, texts: Array
+) -> tuple[Float64s, Float64s]:
     """Comprehensiveness and sufficiency of some of the texts, `(texts, shares)` each."""
     tops = [removal.first(places, share)[texts] for share in shares]
     others = [removal.tokens[texts] & ~top for top in tops]
@@ -106,7 +106,7 @@ def leave_one_out(
     from_logits: bool = False,
     batch_size: int = 32,
     verbose: int = 0,
-) -> npt.NDArray[np.float32]:
+) -> Float32s:
     """Computes for each token what a class's probability loses when that token alone is removed.
 
     For token t: `p(class | text) - p(class | text without t)`. It is signed: a token with a
@@ -143,7 +143,7 @@ def leave_one_out(
     return np.nan_to_num(effects).astype(np.float32)
 
 
-def token_effects(removal: Removal, texts: npt.NDArray[Any]) -> Floats:
+def token_effects(removal: Removal, texts: Array) -> Float64s:
     """What the class of some of the texts loses without each token, `(texts, time)`."""
     rows, places = np.nonzero(removal.tokens[texts])
     gone = np.zeros((len(rows), removal.tokens.shape[1]), bool)

@@ -5,10 +5,9 @@ from typing import Any
 
 import keras
 import numpy as np
-import numpy.typing as npt
 
 from keras_attnpool.analysis._documented import CLASSIFIER, documented
-from keras_attnpool.analysis._removal import Flags, Floats, Removal, checked_shares
+from keras_attnpool.analysis._removal import Removal, checked_shares
 from keras_attnpool.analysis._token_rows import flag_rows
 from keras_attnpool.analysis.bounds import aopc_bounds, check_beam, normalized, texts_at_once
 from keras_attnpool.analysis.erasure import SHARES, drops_at, token_effects
@@ -22,6 +21,7 @@ from keras_attnpool.analysis.rationale_scores import (
 from keras_attnpool.analysis.saliency import gradient_saliency
 from keras_attnpool.analysis.score_table import ScoreTable, mean_of
 from keras_attnpool.analysis.weight_measures import kendall_tau, weight_entropy, weight_gini
+from keras_attnpool.types import Array, Bools, Float64s
 
 RATIONALE_SCORES = {
     "AUC": rationale_auc,
@@ -134,7 +134,7 @@ def grade_attributions(
             from_logits=from_logits,
             batch_size=batch_size,
         )
-    parts: dict[str, list[dict[str, Floats]]] = {name: [] for name in scores}
+    parts: dict[str, list[dict[str, Float64s]]] = {name: [] for name in scores}
     effects = []
     bar = keras.utils.Progbar(len(removal.ids), verbose=verbose, unit_name="text")
     for texts in removal.parts(texts_at_once(removal, beam_size)):
@@ -167,7 +167,7 @@ def grade_attributions(
 
 
 def _by_rationale(
-    scores: Mapping[str, Floats], rationales: Sequence[Any], removal: Removal
+    scores: Mapping[str, Float64s], rationales: Sequence[Any], removal: Removal
 ) -> dict[str, dict[str, RationaleScore]]:
     """The scores on rationales of the used texts, by attribution and column."""
     if len(rationales) != len(removal.used):
@@ -197,8 +197,8 @@ def _by_rationale(
 
 
 def polarity_violations(
-    scores: Floats, effects: Floats, tokens: Flags, places: npt.NDArray[Any]
-) -> Floats:
+    scores: Float64s, effects: Float64s, tokens: Bools, places: Array
+) -> Float64s:
     """1 where the effect of the token of largest absolute weight has the other sign, else 0.
 
     Weights without any sign, those of zero too, say "for the class". Of equal ones the first by

@@ -3,18 +3,16 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from keras_attnpool.analysis._axes import axes_or_new
 from keras_attnpool.analysis._documented import PLOT, documented
 from keras_attnpool.analysis._token_rows import checked_mask
+from keras_attnpool.types import Float64s
 
 MEASURES = ("cosine", "overlap")
 
 
-def head_similarity(
-    scores: Any, mask: Any = None, *, measure: str = "cosine"
-) -> npt.NDArray[np.float64]:
+def head_similarity(scores: Any, mask: Any = None, *, measure: str = "cosine") -> Float64s:
     """Computes the pairwise similarity of heads, averaged over texts.
 
     Args:
@@ -142,7 +140,7 @@ def plot_head_similarity(similarity: Any, ax: Any = None, *, title: str | None =
     return ax
 
 
-def _checked_matrix(similarity: Any, owner: str) -> npt.NDArray[np.float64]:
+def _checked_matrix(similarity: Any, owner: str) -> Float64s:
     matrix = np.asarray(similarity, np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise ValueError(

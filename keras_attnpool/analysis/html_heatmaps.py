@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from keras_attnpool.types import Array, Float64s
 
 
 def _resource(name: str) -> str:
@@ -180,7 +181,7 @@ def _caption(title: str | None, label: str | None) -> str:
 
 
 def _row(
-    words: list[str], row: npt.NDArray[Any], vmax: float, lengths: Sequence[int] | None, name: str
+    words: list[str], row: Array, vmax: float, lengths: Sequence[int] | None, name: str
 ) -> str:
     cells = [
         f'<i{" class=n" if weight < 0 else ""} style="--w:{min(abs(weight) / vmax, 1):.3g}" '
@@ -223,7 +224,7 @@ def checked_heatmap(
     weights: Any,
     row_names: Sequence[str] | None,
     vmax: float | None,
-) -> tuple[list[str], npt.NDArray[np.float64], float]:
+) -> tuple[list[str], Float64s, float]:
     """Checks what a heat map is drawn from: tokens, weights, names, the weight of full colour.
 
     Raises:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import keras
 import numpy as np
-import numpy.typing as npt
 
 from keras_attnpool.layers import (
     FusionGate,
@@ -21,6 +20,7 @@ from keras_attnpool.layers import (
 )
 from keras_attnpool.layers._attention import AttentionBase
 from keras_attnpool.layers._masked import MaskedPooling1D
+from keras_attnpool.types import Array, Bools, Float64s
 
 FLAG = "return_attention_scores"
 # A smaller share is rounding.
@@ -37,7 +37,7 @@ KERAS_POOLING = (keras.layers.GlobalAveragePooling1D, keras.layers.GlobalMaxPool
 KERAS_LISTED = (keras.layers.Attention, keras.layers.AdditiveAttention)
 KERAS_QUERIES = (keras.layers.MultiHeadAttention, keras.layers.GroupQueryAttention)
 
-Keep = npt.NDArray[np.bool_]
+Keep = Bools
 
 # One pass at a time: Keras's classes are changed while it runs.
 _LOCK = threading.Lock()
@@ -393,7 +393,7 @@ def _share_of_outputs(layer: Any, keep: Keep, args: Any, kwargs: Any) -> float:
     if own is not None and takes_mask and others.get("mask") is None:
         others["mask"] = own
 
-    def computed(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    def computed(values: Array) -> Float64s:
         fed = keras.ops.convert_to_tensor(values.astype(before.dtype))
         outputs = keras.tree.flatten(layer(fed, *args[1:], **others))[0]
         return np.asarray(keras.ops.convert_to_numpy(outputs), np.float64)[rows]

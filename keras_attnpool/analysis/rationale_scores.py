@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from keras_attnpool.analysis._documented import TOKENS, documented
 from keras_attnpool.analysis._token_rows import aligned_rows, flag_rows
+from keras_attnpool.types import Array, Bools, Float64s
 
 ERASER = """
 
@@ -44,7 +44,7 @@ class RationaleScore(NamedTuple):
 
     mean: float
     uniform: float
-    per_text: npt.NDArray[np.float64]
+    per_text: Float64s
     num_scored: int
     num_left_out: int
 
@@ -139,7 +139,7 @@ def rationale_token_f1(
     rows = _checked(weights, rationales, mask, "rationale_token_f1")
     share = _share(rows, share, "rationale_token_f1")
 
-    def f1(row: npt.NDArray[Any], gold: npt.NDArray[Any]) -> float:
+    def f1(row: Array, gold: Array) -> float:
         number = number_of(row, share)
         least = np.sort(row)[-number]
         tied = row == least
@@ -191,7 +191,7 @@ def rationale_iou_f1(
     found: list[tuple[float, float]] = []
     floors: list[tuple[float, float]] = []
 
-    def f1(row: npt.NDArray[Any], gold: npt.NDArray[Any], kept: Any = found) -> float:
+    def f1(row: Array, gold: Array, kept: Any = found) -> float:
         order = np.lexsort((rng.random(len(row)), -row))
         taken = np.zeros(len(row), bool)
         taken[order[: number_of(row, share)]] = True
@@ -205,7 +205,7 @@ def rationale_iou_f1(
     return score._replace(mean=means[0], uniform=means[1])
 
 
-def token_spans(flags: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+def token_spans(flags: Bools) -> list[tuple[int, int]]:
     """The runs of True of a row, as `(first, behind the last)`."""
     edges = np.flatnonzero(np.diff(np.pad(flags.astype(np.int8), 1)))
     return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
@@ -220,7 +220,7 @@ def _f1(precision: float, recall: float) -> float:
     return float(2 * precision * recall / (precision + recall)) if precision and recall else 0.0
 
 
-def _is_scored(gold: npt.NDArray[Any]) -> bool:
+def _is_scored(gold: Array) -> bool:
     """Whether a text has rationale tokens and others."""
     return bool(gold.any() and not gold.all())
 
@@ -239,12 +239,12 @@ def checked_share(share: float, owner: str) -> float:
     return share
 
 
-def number_of(row: npt.NDArray[Any], share: float) -> int:
+def number_of(row: Array, share: float) -> int:
     """How many tokens of a text are a share of it: `ceil(share * n)`, but for rounding errors."""
     return max(1, int(np.ceil(share * len(row) - 1e-9)))
 
 
-def _auprc(row: npt.NDArray[Any], gold: npt.NDArray[Any]) -> float:
+def _auprc(row: Array, gold: Array) -> float:
     order = np.argsort(-row, kind="stable")
     last = np.flatnonzero(np.diff(row[order], append=np.nan) != 0)  # of each distinct weight
     right = gold[order].cumsum()[last]
@@ -253,7 +253,7 @@ def _auprc(row: npt.NDArray[Any], gold: npt.NDArray[Any]) -> float:
     return float((np.diff(recall) * (precision[1:] + precision[:-1]) / 2).sum())
 
 
-def _auc(row: npt.NDArray[Any], gold: npt.NDArray[Any]) -> float:
+def _auc(row: Array, gold: Array) -> float:
     others = np.sort(row[~gold])
     below = np.searchsorted(others, row[gold], side="left")
     not_above = np.searchsorted(others, row[gold], side="right")
@@ -262,7 +262,7 @@ def _auc(row: npt.NDArray[Any], gold: npt.NDArray[Any]) -> float:
 
 def _checked(
     weights: Any, rationales: Sequence[Any], mask: Any, owner: str
-) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+) -> list[tuple[Array, Array]]:
     """The weights and rationales of each text, without the tokens that do not count."""
     golds = flag_rows(rationales, owner, "rationales")
     sizes = [len(gold) for gold in golds]

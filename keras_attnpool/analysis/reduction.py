@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from keras_attnpool.analysis._token_rows import checked_mask
+from keras_attnpool.types import Array, Float32s
 
 LAYOUTS = {2: "bt", 3: "bht"}
 REDUCTIONS = ("mean", "max", "norm")
@@ -18,7 +18,7 @@ def reduce_scores(
     *,
     layout: str | None = None,
     mask: Any = None,
-) -> npt.NDArray[np.float32]:
+) -> Float32s:
     """Reduces attention scores to one number per token.
 
     The axes go in this order: features, then queries (their mean over the kept queries: how much a
@@ -67,7 +67,7 @@ def reduce_scores(
     return values.astype(np.float32)
 
 
-def _checked_layout(values: npt.NDArray[Any], layout: str | None) -> str:
+def _checked_layout(values: Array, layout: str | None) -> str:
     if layout is None:
         layout = LAYOUTS.get(values.ndim)
         if layout is None:
@@ -89,7 +89,7 @@ def _checked_layout(values: npt.NDArray[Any], layout: str | None) -> str:
     return layout
 
 
-def _checked_mask(mask: Any, values: npt.NDArray[Any], layout: str) -> npt.NDArray[Any] | None:
+def _checked_mask(mask: Any, values: Array, layout: str) -> Array | None:
     if mask is None:
         return None
     shape = (values.shape[0], values.shape[layout.index("t")])
@@ -103,8 +103,8 @@ def _checked_mask(mask: Any, values: npt.NDArray[Any], layout: str) -> npt.NDArr
 
 
 def _reduced(
-    values: npt.NDArray[Any], axis: int, how: str | int, name: str, allowed: tuple[str, ...]
-) -> npt.NDArray[Any]:
+    values: Array, axis: int, how: str | int, name: str, allowed: tuple[str, ...]
+) -> Array:
     if isinstance(how, int | np.integer) and not isinstance(how, bool):
         if not 0 <= how < values.shape[axis]:
             raise ValueError(
@@ -122,9 +122,7 @@ def _reduced(
     return np.asarray(values.mean(axis=axis) if how == "mean" else values.max(axis=axis))
 
 
-def _mean_over_queries(
-    values: npt.NDArray[Any], layout: str, keep: npt.NDArray[Any] | None
-) -> npt.NDArray[Any]:
+def _mean_over_queries(values: Array, layout: str, keep: Array | None) -> Array:
     values = np.moveaxis(values, layout.index("q"), 1)
     if keep is None:
         return np.asarray(values.mean(axis=1))

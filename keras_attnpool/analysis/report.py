@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 
 import keras
 import numpy as np
-import numpy.typing as npt
 
 from keras_attnpool.analysis._documented import CLASSIFIER, documented
 from keras_attnpool.analysis._graph import layers_by_path
 from keras_attnpool.analysis._guided import guided_accuracy
 from keras_attnpool.analysis._probabilities import class_probabilities
 from keras_attnpool.analysis._randomizing import shuffled, weights_around
-from keras_attnpool.analysis._removal import Floats, checked_ids
+from keras_attnpool.analysis._removal import checked_ids
 from keras_attnpool.analysis._report_page import write_report
 from keras_attnpool.analysis._reweighting import Reweighting
 from keras_attnpool.analysis._token_rows import checked_classes, checked_tokens
@@ -25,6 +24,7 @@ from keras_attnpool.analysis.saliency import gradient_saliency
 from keras_attnpool.analysis.score_table import ScoreTable, mean_of
 from keras_attnpool.analysis.scores import attention_model, wanted_layers
 from keras_attnpool.analysis.weight_measures import kendall_tau
+from keras_attnpool.types import Array, Bools, Float32s, Float64s
 
 OWNER = "attention_report"
 
@@ -49,7 +49,7 @@ class AttentionReport(NamedTuple):
 
     grades: ScoreTable
     tests: ScoreTable
-    weights: npt.NDArray[np.float32]
+    weights: Float32s
     path: Path | None
 
 
@@ -164,7 +164,7 @@ def attention_report(
     rng = np.random.default_rng(seed)
     swap = Reweighting(model, at, layout, ids, batch_size)
 
-    def reweighted(name: str, given: npt.NDArray[Any]) -> None:
+    def reweighted(name: str, given: Array) -> None:
         tests.add(name, given, swap.predict(given) if swap.possible else None)
 
     mask = ids != 0
@@ -191,12 +191,7 @@ class _Tests:
     """The rows of the table of tests, each against the attention as it is."""
 
     def __init__(
-        self,
-        ids: npt.NDArray[Any],
-        weights: npt.NDArray[Any],
-        predictions: npt.NDArray[Any],
-        labels: Any,
-        from_logits: bool,
+        self, ids: Array, weights: Array, predictions: Array, labels: Any, from_logits: bool
     ) -> None:
         self.ids, self.weights, self.from_logits = ids, weights, from_logits
         self.mask = ids != 0
@@ -208,10 +203,10 @@ class _Tests:
                 raise ValueError(f"{OWNER} expects `labels` of two texts or more. Received: one")
             self.labels = checked_classes(labels, len(ids), classes, OWNER, "labels")
         self.rows: dict[str, dict[str, float]] = {}
-        self.per_text: dict[str, dict[str, Floats]] = {}
+        self.per_text: dict[str, dict[str, Float64s]] = {}
 
-    def add(self, name: str, weights: npt.NDArray[Any], predictions: Any) -> None:
-        found: dict[str, Floats] = {
+    def add(self, name: str, weights: Array, predictions: Any) -> None:
+        found: dict[str, Float64s] = {
             "tau": kendall_tau(weights, self.weights, self.mask),
             "overlap": np.minimum(_scaled(weights), _scaled(self.weights)).sum(axis=1),
         }
@@ -233,15 +228,13 @@ class _Tests:
             )
 
 
-def _scaled(weights: npt.NDArray[Any]) -> Floats:
+def _scaled(weights: Array) -> Float64s:
     """Weights whose sum is 1, or 0 for a text without weight."""
     total = weights.sum(axis=1, keepdims=True, dtype=np.float64)
     return np.asarray(weights / np.where(total == 0, 1, total))
 
 
-def _dealt_out(
-    weights: npt.NDArray[Any], mask: npt.NDArray[np.bool_], rng: np.random.Generator
-) -> npt.NDArray[Any]:
+def _dealt_out(weights: Array, mask: Bools, rng: np.random.Generator) -> Array:
     """The weights of each text, given to its tokens in another order."""
     dealt = weights.copy()
     for row, kept in zip(dealt, mask, strict=True):
@@ -260,8 +253,8 @@ def _only_path(model: keras.Model, layer: Any) -> str:
 
 
 def _attention(
-    shown: keras.Model, ids: npt.NDArray[Any], layout: str | None, batch_size: int
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[Any], str]:
+    shown: keras.Model, ids: Array, layout: str | None, batch_size: int
+) -> tuple[Float32s, Array, str]:
     """The weights, one a token, the predictions and the layout of the scores."""
     predictions, found = shown.predict(ids, batch_size=batch_size, verbose=0)
     (path,) = found
@@ -275,7 +268,7 @@ def _attention(
     return reduce_scores(scores, layout=layout or None, mask=ids != 0), predictions, layout
 
 
-def _checked_words(tokens: Any, ids: npt.NDArray[Any]) -> list[list[str]]:
+def _checked_words(tokens: Any, ids: Array) -> list[list[str]]:
     words = checked_tokens(tokens, OWNER)
     sizes = (ids != 0).sum(axis=1).tolist()
     if [len(row) for row in words] != sizes:

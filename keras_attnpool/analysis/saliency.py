@@ -4,7 +4,6 @@ from typing import Any
 
 import keras
 import numpy as np
-import numpy.typing as npt
 from keras import ops
 
 from keras_attnpool.analysis._documented import CLASSIFIER, documented
@@ -12,6 +11,7 @@ from keras_attnpool.analysis._graph import layers_by_path, paths_of, rewire
 from keras_attnpool.analysis._probabilities import class_probabilities
 from keras_attnpool.analysis._removal import checked_ids
 from keras_attnpool.analysis._token_rows import checked_classes
+from keras_attnpool.types import Float32s, Float64s
 
 
 @documented(CLASSIFIER)
@@ -23,7 +23,7 @@ def gradient_saliency(
     layer: Any = None,
     from_logits: bool = False,
     batch_size: int = 32,
-) -> npt.NDArray[np.float32]:
+) -> Float32s:
     """Computes gradient x input of a class's log-probability for every token.
 
     For token t with embedding `e_t` and class c: `sum over dim of e_t * d log p_c / d e_t`, to
@@ -82,7 +82,7 @@ def integrated_gradients(
     layer: Any = None,
     from_logits: bool = False,
     batch_size: int = 32,
-) -> npt.NDArray[np.float32]:
+) -> Float32s:
     """Computes integrated gradients of a class's log-probability for every token.
 
     The embeddings of a text grow from zero to what they are, all by the same factor a. For token t
@@ -116,9 +116,9 @@ def _gate_gradients(
     layer: Any,
     from_logits: bool,
     batch_size: int,
-    points: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
+    points: tuple[Float64s, Float64s],
     owner: str,
-) -> npt.NDArray[np.float32]:
+) -> Float32s:
     """The weighted sum of the gradients by each token's gate, at factors and with weights."""
     ids = checked_ids(ids, batch_size, owner)
     path = _embedding_path(model, layer, owner)

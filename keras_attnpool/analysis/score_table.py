@@ -4,7 +4,8 @@ import html
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from keras_attnpool.types import Float64s
 
 
 class ScoreTable(dict[str, dict[str, float]]):
@@ -26,7 +27,7 @@ class ScoreTable(dict[str, dict[str, float]]):
     def __init__(
         self,
         rows: dict[str, dict[str, float]],
-        per_text: dict[str, dict[str, npt.NDArray[np.float64]]] | None = None,
+        per_text: dict[str, dict[str, Float64s]] | None = None,
     ) -> None:
         super().__init__(rows)
         self.per_text = per_text or {}
@@ -64,7 +65,7 @@ def _cell(value: Any) -> str:
     return "-" if value is None or np.isnan(value) else f"{value:.3f}"
 
 
-def mean_of(values: npt.NDArray[np.float64]) -> float:
+def mean_of(values: Float64s) -> float:
     """The mean of what is not NaN; NaN where nothing else is."""
     kept = values[~np.isnan(values)]
     return float(kept.mean()) if len(kept) else float("nan")

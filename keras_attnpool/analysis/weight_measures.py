@@ -3,14 +3,14 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from keras_attnpool.analysis._documented import ROWS, documented
 from keras_attnpool.analysis._token_rows import kept_rows
+from keras_attnpool.types import Float64s
 
 
 @documented(ROWS)
-def weight_entropy(weights: Any, mask: Any = None) -> npt.NDArray[np.float64]:
+def weight_entropy(weights: Any, mask: Any = None) -> Float64s:
     """Computes the entropy of each text's weights, relative to that of uniform weights.
 
     `- sum_t p_t log p_t / log n` with `p_t = |w_t| / sum |w|` over the n tokens of a text: 1 for
@@ -26,7 +26,7 @@ def weight_entropy(weights: Any, mask: Any = None) -> npt.NDArray[np.float64]:
 
 
 @documented(ROWS)
-def weight_gini(weights: Any, mask: Any = None) -> npt.NDArray[np.float64]:
+def weight_gini(weights: Any, mask: Any = None) -> Float64s:
     """Computes the Gini index of each text's weights.
 
     `sum_i (2 i - n - 1) |w|_i / (n sum |w|)` with the n weights in rising order: 0 for uniform
@@ -49,24 +49,24 @@ def weight_gini(weights: Any, mask: Any = None) -> npt.NDArray[np.float64]:
     return _per_text(weights, mask, _gini, "weight_gini")
 
 
-def _per_text(weights: Any, mask: Any, measure: Any, owner: str) -> npt.NDArray[np.float64]:
+def _per_text(weights: Any, mask: Any, measure: Any, owner: str) -> Float64s:
     rows = [np.abs(row) for row in kept_rows(weights, mask, owner)]
     return np.array([measure(row) if len(row) > 1 and row.any() else np.nan for row in rows])
 
 
-def _entropy(row: npt.NDArray[np.float64]) -> float:
+def _entropy(row: Float64s) -> float:
     shares = row[row > 0] / row.sum()
     found = (shares * np.log(1 / shares)).sum() / np.log(len(row))
     return float(np.clip(found, 0, 1))
 
 
-def _gini(row: npt.NDArray[np.float64]) -> float:
+def _gini(row: Float64s) -> float:
     ranks = 2 * np.arange(1, len(row) + 1) - len(row) - 1
     return float(max(0.0, (ranks * np.sort(row)).sum() / (len(row) * row.sum())))
 
 
 @documented(ROWS)
-def kendall_tau(weights: Any, others: Any, mask: Any = None) -> npt.NDArray[np.float64]:
+def kendall_tau(weights: Any, others: Any, mask: Any = None) -> Float64s:
     """Computes Kendall's tau-b between two attributions of each text.
 
     Of all pairs of tokens: those that both rank alike minus those that they rank the other way
@@ -103,7 +103,7 @@ def kendall_tau(weights: Any, others: Any, mask: Any = None) -> npt.NDArray[np.f
     return np.array([_tau(*rows) for rows in zip(first, second, strict=True)])
 
 
-def _tau(first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> float:
+def _tau(first: Float64s, second: Float64s) -> float:
     a, b = (np.sign(row[:, None] - row[None]) for row in (first, second))
     untied = float((a != 0).sum()) * float((b != 0).sum())
     return float((a * b).sum() / np.sqrt(untied)) if untied else float("nan")

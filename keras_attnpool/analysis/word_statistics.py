@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from keras_attnpool.analysis._axes import axes_or_new, plain_grid
 from keras_attnpool.analysis._documented import PLOT, TOKENS, documented
 from keras_attnpool.analysis._token_rows import aligned_rows, checked_labels, checked_tokens
+from keras_attnpool.types import Array, Float64s
 
 SCORES = ("relative", "mean", "sum")
 MIN_FOR_CURVE = 5
@@ -83,7 +83,7 @@ def weight_distribution(
     label_names: Sequence[str],
     *,
     relative: bool = True,
-) -> dict[str, dict[str, npt.NDArray[np.float64]]]:
+) -> dict[str, dict[str, Float64s]]:
     """Collects the attention weights of chosen words, by the class of their text.
 
     Args:
@@ -118,7 +118,7 @@ def weight_distribution(
 
 @documented(PLOT)
 def plot_weight_distribution(
-    by_class: Mapping[str, npt.NDArray[Any]],
+    by_class: Mapping[str, Array],
     ax: Any = None,
     *,
     title: str | None = None,
@@ -179,9 +179,7 @@ def plot_weight_distribution(
     return ax
 
 
-def _density(
-    weights: npt.NDArray[Any], grid: npt.NDArray[Any], narrowest: float
-) -> npt.NDArray[Any]:
+def _density(weights: Array, grid: Array, narrowest: float) -> Array:
     """Gaussian kernel density; equal weights get a narrow peak instead of none."""
     width = max(0.9 * weights.std() * len(weights) ** -0.2, narrowest)
     z = (grid[:, None] - weights) / width

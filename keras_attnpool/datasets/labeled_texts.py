@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
+
+from keras_attnpool.types import Array, Bools, Float32s, Int32s
 
 
 def _checked_labels(owner: str, labels: Any, size: int, label_names: tuple[str, ...]) -> Any:
@@ -27,7 +28,7 @@ def _checked_labels(owner: str, labels: Any, size: int, label_names: tuple[str, 
 
 def _checked_rationales(
     owner: str, name: str, rationales: Any, texts: tuple[str, ...]
-) -> tuple[npt.NDArray[np.bool_], ...] | None:
+) -> tuple[Bools, ...] | None:
     if rationales is None:
         return None
     masks = tuple(np.asarray(mask, bool) for mask in rationales)
@@ -48,7 +49,7 @@ def _checked_rationales(
 class _Labeled:
     """What the two containers share: N rows with one class label each."""
 
-    labels: npt.NDArray[np.int32]
+    labels: Int32s
     label_names: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -60,7 +61,7 @@ class _Labeled:
         """Number of classes, `len(label_names)`."""
         return len(self.label_names)
 
-    def subset(self, indices: Sequence[int] | npt.NDArray[Any]) -> Self:
+    def subset(self, indices: Sequence[int] | Array) -> Self:
         """Pick rows by position.
 
         Args:
@@ -162,9 +163,9 @@ class LabeledTexts(_Labeled):
     """
 
     texts: tuple[str, ...]
-    labels: npt.NDArray[np.int32]
+    labels: Int32s
     label_names: tuple[str, ...]
-    rationales: tuple[npt.NDArray[np.bool_], ...] | None = None
+    rationales: tuple[Bools, ...] | None = None
 
     def __post_init__(self) -> None:
         """Normalise the fields and check that they fit together."""
@@ -205,11 +206,11 @@ class SentencePairs(_Labeled):
 
     sentences_a: tuple[str, ...]
     sentences_b: tuple[str, ...]
-    labels: npt.NDArray[np.int32]
+    labels: Int32s
     label_names: tuple[str, ...]
-    relatedness: npt.NDArray[np.float32] | None = None
-    rationales_a: tuple[npt.NDArray[np.bool_], ...] | None = None
-    rationales_b: tuple[npt.NDArray[np.bool_], ...] | None = None
+    relatedness: Float32s | None = None
+    rationales_a: tuple[Bools, ...] | None = None
+    rationales_b: tuple[Bools, ...] | None = None
 
     def __post_init__(self) -> None:
         """Normalise the fields and check that they fit together."""

@@ -337,10 +337,7 @@ _LOADERS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "subj": ((*_TWO, "all"), _load_subj),
     "sick": (_THREE, _load_sick),
     "imdb": (_TWO, _load_imdb),
-    "humor": (
-        _THREE,
-        functools.partial(_load_hahackathon, "humor", ("not humorous", "humorous")),
-    ),
+    "humor": (_THREE, functools.partial(_load_hahackathon, "humor", ("not humorous", "humorous"))),
     "controversy": (
         _THREE,
         functools.partial(_load_hahackathon, "controversy", ("not controversial", "controversial")),

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from keras_attnpool._files import whole_file
+from keras_attnpool.types import Int32s
 
 PADDING = "[PAD]"
 UNKNOWN = "[UNK]"
@@ -73,12 +73,8 @@ def checked_vocabulary(owner: str, vocabulary: Iterable[str]) -> tuple[str, ...]
 
 
 def cut_and_padded(
-    owner: str,
-    rows: Iterable[list[int]],
-    max_length: int | None,
-    pad_to: int | None,
-    truncate: str,
-) -> npt.NDArray[np.int32]:
+    owner: str, rows: Iterable[list[int]], max_length: int | None, pad_to: int | None, truncate: str
+) -> Int32s:
     """Cuts and pads rows as `encode` is asked to."""
     check_integers(owner, or_none=True, max_length=max_length, pad_to=pad_to)
     if truncate not in ("end", "start", "middle"):
@@ -95,7 +91,7 @@ def cut_and_padded(
     return padded(kept, pad_to or max(map(len, kept), default=1) or 1)
 
 
-def padded(rows: Sequence[Any], length: int, *inner: int) -> npt.NDArray[np.int32]:
+def padded(rows: Sequence[Any], length: int, *inner: int) -> Int32s:
     """Puts rows of ids into one array `(rows, length, *inner)`, with zeros behind each."""
     ids = np.zeros((len(rows), length, *inner), np.int32)
     for index, row in enumerate(rows):

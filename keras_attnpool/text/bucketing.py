@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool.text._vocabulary import check_integers, padded
+from keras_attnpool.types import Array, Int32s, Int64s
 
 _STEP = 8
 
-_Rows = Sequence[npt.ArrayLike] | npt.NDArray[Any]
+_Rows = Sequence[npt.ArrayLike] | Array
 
 
 def length_buckets(lengths: npt.ArrayLike, num_buckets: int = 3) -> tuple[int, ...]:
@@ -110,7 +111,7 @@ class OrderedBatches(keras.utils.PyDataset):  # type: ignore[misc]
         self._batches = self._arranged()
 
     @property
-    def order(self) -> npt.NDArray[np.int64]:
+    def order(self) -> Int64s:
         """Indices of the texts in the order in which this epoch serves them, shape `(N,)`."""
         return np.concatenate(self._batches)
 
@@ -133,7 +134,7 @@ class OrderedBatches(keras.utils.PyDataset):  # type: ignore[misc]
             self._epoch += 1
             self._batches = self._arranged()
 
-    def restore(self, predictions: npt.ArrayLike) -> npt.NDArray[Any]:
+    def restore(self, predictions: npt.ArrayLike) -> Array:
         """Puts predictions back into the order of the texts.
 
         Args:
@@ -161,16 +162,16 @@ class OrderedBatches(keras.utils.PyDataset):  # type: ignore[misc]
         restored[self.order] = served
         return restored
 
-    def _inputs_of(self, chosen: npt.NDArray[np.int64]) -> Any:
+    def _inputs_of(self, chosen: Int64s) -> Any:
         """Makes the inputs of a batch of these texts."""
         raise NotImplementedError
 
-    def _arranged(self) -> list[npt.NDArray[np.int64]]:
+    def _arranged(self) -> list[Int64s]:
         """Settles the batches of the current epoch: the indices of the texts in each."""
         places = np.arange(self._size)
         return self._cut(self._random.permutation(places) if self._shuffle else places)
 
-    def _cut(self, order: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+    def _cut(self, order: Int64s) -> list[Int64s]:
         """Cuts indices into batches."""
         size = self._batch_size
         return [order[start : start + size] for start in range(0, len(order), size)]
@@ -187,7 +188,7 @@ class ArrangedBatches(OrderedBatches):
 
     def __init__(
         self,
-        bucket_of: npt.NDArray[np.int64],
+        bucket_of: Int64s,
         shapes: Sequence[tuple[int, ...]],
         used: int,
         *args: Any,
@@ -201,15 +202,15 @@ class ArrangedBatches(OrderedBatches):
         """Which part of all places that this epoch serves is padding, in [0, 1]."""
         return 1.0 - self._used / sum(self._places_of(chosen) for chosen in self._batches)
 
-    def _places_of(self, chosen: npt.NDArray[np.int64]) -> int:
+    def _places_of(self, chosen: Int64s) -> int:
         """Counts the ids that the inputs of these texts have room for."""
         raise NotImplementedError
 
-    def _bucket(self, chosen: npt.NDArray[np.int64]) -> int:
+    def _bucket(self, chosen: Int64s) -> int:
         """Looks up the bucket of a batch."""
         return int(self._bucket_of[chosen[0]])
 
-    def _arranged(self) -> list[npt.NDArray[np.int64]]:
+    def _arranged(self) -> list[Int64s]:
         generator = np.random.default_rng([self._seed, self._epoch])
         batches = []
         for bucket in range(len(self._shapes)):
@@ -222,7 +223,7 @@ class ArrangedBatches(OrderedBatches):
         self._put_contrast_first(batches)
         return batches
 
-    def _put_contrast_first(self, batches: list[npt.NDArray[np.int64]]) -> None:
+    def _put_contrast_first(self, batches: list[Int64s]) -> None:
         """Moves two batches to the front that differ in as many sizes as possible."""
         buckets = [self._bucket(batch) for batch in batches]
         firsts = sorted(buckets.index(bucket) for bucket in set(buckets))
@@ -333,7 +334,7 @@ class BucketedBatches(ArrangedBatches):
         """The lengths that batches are padded to."""
         return self._boundaries
 
-    def _inputs_of(self, chosen: npt.NDArray[np.int64]) -> Any:
+    def _inputs_of(self, chosen: Int64s) -> Any:
         length = self._boundaries[self._bucket(chosen)]
         inputs = {
             name: padded([rows[text] for text in chosen], length, *rows[0].shape[1:])
@@ -341,20 +342,20 @@ class BucketedBatches(ArrangedBatches):
         }
         return inputs if self._named else inputs["ids"]
 
-    def _places_of(self, chosen: npt.NDArray[np.int64]) -> int:
+    def _places_of(self, chosen: Int64s) -> int:
         return len(self._inputs) * len(chosen) * self._boundaries[self._bucket(chosen)]
 
 
 def checked_rows(
     expectation: str, rows: _Rows, where: str = "", ranks: tuple[int, ...] = (1,)
-) -> list[npt.NDArray[np.int32]]:
+) -> list[Int32s]:
     """Returns the rows of one input without the padding at their ends, or raises.
 
     The error begins with `expectation` (who expects what to be rows) and ends with `where`.
     """
     if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
         raise ValueError(f"{expectation} to be one row of ids. Received: {rows!r}{where}")
-    checked: list[npt.NDArray[np.int32]] = []
+    checked: list[Int32s] = []
     for index, row in enumerate(rows):
         array = np.asarray(row)
         if array.ndim not in ranks or (checked and array.shape[1:] != checked[0].shape[1:]):

@@ -4,9 +4,6 @@ import collections
 import reprlib
 from collections.abc import Iterable
 
-import numpy as np
-import numpy.typing as npt
-
 from keras_attnpool.text._vocabulary import (
     PADDING,
     UNKNOWN,
@@ -17,6 +14,7 @@ from keras_attnpool.text._vocabulary import (
     padded,
 )
 from keras_attnpool.text.word_tokenizer import WordTokenizer
+from keras_attnpool.types import Int32s
 
 
 class CharacterTokenizer(Vocabulary):
@@ -109,7 +107,7 @@ class CharacterTokenizer(Vocabulary):
         max_word_length: int = 16,
         pad_to: int | None = None,
         truncate: str = "end",
-    ) -> npt.NDArray[np.int32]:
+    ) -> Int32s:
         """Turns texts into one array of character ids, padded with 0 at the right.
 
         Args:

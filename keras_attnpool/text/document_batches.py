@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from keras_attnpool.text._vocabulary import check_integers
 from keras_attnpool.text.bucketing import ArrangedBatches, checked_rows, least_padding
+from keras_attnpool.types import Array, Int32s, Int64s
 
-_Document = Sequence[npt.ArrayLike] | npt.NDArray[Any]
+_Document = Sequence[npt.ArrayLike] | Array
 
 
 class DocumentBatches(ArrangedBatches):
@@ -97,7 +98,7 @@ class DocumentBatches(ArrangedBatches):
 
     def __init__(
         self,
-        documents: Sequence[_Document] | npt.NDArray[Any],
+        documents: Sequence[_Document] | Array,
         labels: npt.ArrayLike | None = None,
         batch_size: int = 32,
         num_buckets: int = 3,
@@ -141,13 +142,7 @@ class DocumentBatches(ArrangedBatches):
             bucket_of, shapes, total, labels, batch_size, shuffle, seed, sample_weight, **kwargs
         )
 
-    def _pack(
-        self,
-        bucket_of: npt.NDArray[np.int64],
-        widest: npt.NDArray[np.int64],
-        owners: npt.NDArray[np.int64],
-        batch_size: int,
-    ) -> None:
+    def _pack(self, bucket_of: Int64s, widest: Int64s, owners: Int64s, batch_size: int) -> None:
         """Settles the widths of the groups and how many rows they have."""
         lengths = self._lengths[:-1]
         real = lengths > 0
@@ -167,7 +162,7 @@ class DocumentBatches(ArrangedBatches):
             for size in {min(batch_size, len(members)), len(members) % batch_size} - {0}:
                 self._rooms[bucket, size] = _rooms(widths, members, size)
 
-    def _inputs_of(self, chosen: npt.NDArray[np.int64]) -> Any:
+    def _inputs_of(self, chosen: Int64s) -> Any:
         bucket = self._bucket(chosen)
         size, width = self._shapes[bucket]
         places = np.arange(size)
@@ -193,7 +188,7 @@ class DocumentBatches(ArrangedBatches):
         inputs["documents"][real] = numbers
         return inputs
 
-    def _places_of(self, chosen: npt.NDArray[np.int64]) -> int:
+    def _places_of(self, chosen: Int64s) -> int:
         bucket = self._bucket(chosen)
         if not self._packed:
             size, width = self._shapes[bucket]
@@ -201,7 +196,7 @@ class DocumentBatches(ArrangedBatches):
         groups = zip(self._groups_of(chosen), self._widths[bucket].tolist(), strict=True)
         return sum(rows * int(width) for (_, rows), width in groups)
 
-    def _groups_of(self, chosen: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
+    def _groups_of(self, chosen: Int64s) -> list[tuple[int, int]]:
         """Counts the sentences that every group of a batch holds, and the rows that it has."""
         *narrow, total = self._fitting[chosen].sum(axis=0).tolist()
         groups, done = [], 0
@@ -211,14 +206,14 @@ class DocumentBatches(ArrangedBatches):
             done += groups[-1][0]
         return [*groups, (total - done, _rounded_up(total - done))]
 
-    def _ids_of(self, sentences: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.int32]:
+    def _ids_of(self, sentences: Int64s, width: int) -> Int32s:
         """Writes the words of some sentences, one sentence in a row of this width."""
         rows = np.lib.stride_tricks.sliding_window_view(self._words, width)
-        ids: npt.NDArray[np.int32] = rows[self._starts[sentences]]
+        ids: Int32s = rows[self._starts[sentences]]
         return ids * (np.arange(width) < self._lengths[sentences, None])
 
 
-def _checked_sentences(document: _Document, index: int) -> list[npt.NDArray[np.int32]]:
+def _checked_sentences(document: _Document, index: int) -> list[Int32s]:
     """Returns the sentences of a document, without the padding at their ends and at its end."""
     where = f" of document {index}"
     if not hasattr(document, "__iter__"):
@@ -242,7 +237,7 @@ def _checked_sentences(document: _Document, index: int) -> list[npt.NDArray[np.i
     return [row[:end] for row, end in zip(words, ends.tolist(), strict=False)]
 
 
-def _rooms(widths: list[int], fitting: npt.NDArray[np.int64], size: int) -> list[int]:
+def _rooms(widths: list[int], fitting: Int64s, size: int) -> list[int]:
     """Chooses how many rows each of the K groups but the last has in a batch of this size.
 
     `fitting`, `(n, K)`, tells how many sentences of every document fit in every group.

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool.text.bucketing import OrderedBatches, checked_targets
+from keras_attnpool.types import Array, Int64s
 
 
 class FeatureBatches(OrderedBatches):
@@ -78,7 +79,7 @@ class FeatureBatches(OrderedBatches):
         self._scale = np.float32(scale)
         super().__init__(len(self._rows), served, batch_size, shuffle, seed, **kwargs)
 
-    def _inputs_of(self, chosen: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
+    def _inputs_of(self, chosen: Int64s) -> dict[str, Array]:
         rows = self._rows[chosen]
         features = np.asarray(self._features[rows], np.float32) * self._scale
         return {"features": features, "padding_mask": self._mask[rows]}

