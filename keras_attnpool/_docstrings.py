@@ -3,6 +3,9 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 SECTIONS = (
     "Args",
@@ -48,6 +51,21 @@ def filled(docstring: str, common: Iterable[str], **signatures: Callable[..., ob
         sections[title] = "\n".join(entries[name] for name in names if name in entries)
     parts = [f"{title}:\n{sections[title]}" for title in SECTIONS if sections.get(title)]
     return "\n\n".join([text, *parts]) + "\n"
+
+
+def documented(*common: str | None) -> Callable[[F], F]:
+    """Fills the docstring of a function or class with what it leaves out, the nearest first.
+
+    `FUNCTION` in what is common becomes its name.
+    """
+
+    def decorate(given: F) -> F:
+        if given.__doc__:  # Python leaves it out with -OO
+            texts = [text.replace("FUNCTION", given.__name__) for text in common if text]
+            given.__doc__ = filled(given.__doc__, texts, Args=given)
+        return given
+
+    return decorate
 
 
 def sections_of(docstring: str) -> dict[str, str]:

@@ -34,7 +34,7 @@ ROOMS = {
     # Until the names go that the corpora had in datasets: it gives them when they are asked for.
     "datasets": {"types", "corpora", "_files"},
     "corpora": {"types", "datasets"},
-    "text": {"types", "_files"},
+    "text": {"types", "_docstrings", "_files"},
     "analysis": {"types", "layers", "_docstrings"},
     "__init__": {"layers", "regularizers", "models", "ops", "cli"},
 }

@@ -6,17 +6,14 @@ a bold title with a list or a text under it, and code.
 """
 
 import inspect
+import pydoc
 import re
 import textwrap
 
 import griffe
 
-from keras_attnpool import analysis, layers, models, ops
-
 TITLES = ("Call arguments", "Input shape", "Output shape", "Example", "Reference")
 SECTION = re.compile(rf"^(?P<title>{'|'.join(TITLES)}):\n(?P<body>(?:(?: +.*)?(?:\n|\Z))*)", re.M)
-# What the docstrings of these have in common is filled in when Python makes class or function.
-ROOMS = {room.__name__: room for room in (analysis, layers, models, ops)}
 ENTRY = re.compile(r"^(\w+): ", re.M)
 
 
@@ -56,7 +53,7 @@ class KerasDocstrings(griffe.Extension):
         """Called for every module, class, function and attribute."""
         if obj.docstring:
             text = obj.docstring.value
-            room = ROOMS.get(".".join(obj.path.split(".")[:2]))
-            if room is not None:
-                text = inspect.getdoc(getattr(room, obj.name, None)) or text
+            # What docstrings have in common is filled in when Python makes class or function.
+            if obj.is_class or obj.is_function:
+                text = inspect.getdoc(pydoc.locate(obj.path)) or text
             obj.docstring.value = with_fences(with_titles(text))

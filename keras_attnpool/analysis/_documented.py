@@ -1,11 +1,6 @@
 """What the docstrings of this room have in common, filled in when a function is made."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-from keras_attnpool._docstrings import filled
-
-F = TypeVar("F", bound=Callable[..., Any])
+from keras_attnpool._docstrings import documented as documented
 
 # Of a classifier of ids that is asked about its texts.
 CLASSIFIER = """
@@ -101,15 +96,3 @@ Raises:
     ValueError: If there is nothing to draw, what is given does not fit or is not finite, or `ax`
         is no Axes.
 """
-
-
-def documented(*common: str) -> Callable[[F], F]:
-    """Fills the docstring of a function with what it leaves out, the nearest first."""
-
-    def decorate(function: F) -> F:
-        if function.__doc__:  # Python leaves it out with -OO
-            rest = [text.replace("FUNCTION", function.__name__) for text in common]
-            function.__doc__ = filled(function.__doc__, rest, Args=function)
-        return function
-
-    return decorate

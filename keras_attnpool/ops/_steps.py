@@ -32,19 +32,7 @@ def take_steps(x: Tensor, steps: Tensor) -> Tensor:
 def first_step(x: Tensor, mask: Tensor | None) -> Tensor:
     """The first kept step of each row, zeros where there is none.
 
-    Args:
-        x: Tensor `(batch, time, ...)`.
-        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
-
-    Returns:
-        Tensor `(batch, ...)`.
-
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_attnpool.ops._steps import first_step
-    >>> float(first_step(np.array([[5.0, 6.0, 7.0]]), np.array([[False, True, True]]))[0])
-    6.0
+    Of a tensor `(batch, time, ...)` and a boolean mask `(batch, time)` or `None`.
     """
     return x[:, 0] if mask is None else ops.sum(zero_masked(x, _is_first(mask)), axis=1)
 

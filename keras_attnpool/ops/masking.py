@@ -8,6 +8,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import is_shape
+from keras_attnpool._docstrings import documented
 from keras_attnpool.ops._devices import number, number_of_kept, torch_traces, values_at_hand
 from keras_attnpool.ops._rows import of_any_rows
 from keras_attnpool.types import Shape, Tensor
@@ -72,25 +73,8 @@ def check_mask_values(mask: Tensor, name: str, wait: bool = True, kind: str = "l
     """Raises unless the values of a mask are True and False, or 1 and 0.
 
     A boolean mask costs nothing. The values of a symbolic mask, and of one in a compiled function,
-    are unknown and not checked.
-
-    Args:
-        mask: Array-like of any shape.
-        name: Name of the caller, for the message.
-        wait: Whether to check a mask on an accelerator too, for which the call has to wait.
-        kind: What the caller is, for the message.
-
-    Returns:
-        Whether values have been read.
-
-    Raises:
-        ValueError: If the mask holds strings, or a value other than 0 and 1 that can be read.
-
-    Example:
-
-    >>> from keras_attnpool.ops.masking import check_mask_values
-    >>> check_mask_values([[1.0, 0.0]], "my_layer")
-    True
+    are unknown and not checked; those on an accelerator are checked where the call may `wait`.
+    `kind` and `name` tell the message who calls. Returns whether values have been read.
     """
     mask = ops.convert_to_tensor(mask)
     dtype, owner = keras.backend.standardize_dtype(mask.dtype), f"{kind}'{name}'"
@@ -131,8 +115,7 @@ def as_bool_mask(
         mask: Boolean or 0/1 array-like of shape `(batch, time)`, True = keep, or `None`.
         inputs: The tensor `(batch, time, ...)` that the mask belongs to.
         name: Name of the caller, for the message.
-        wait: Whether to check the values of a mask on an accelerator too, for which the call has
-            to wait.
+        wait: Whether the call may wait for the values of a mask on an accelerator, to check them.
 
     Returns:
         Boolean tensor `(batch, time)`, or `None` when `mask` is `None`.
@@ -159,18 +142,7 @@ def as_bool_mask(
 def check_dense(inputs: Tensor, name: str) -> None:
     """Raises for a tensor whose rows differ in length: TensorFlow's ragged, PyTorch's nested.
 
-    Args:
-        inputs: What a layer was called with.
-        name: Name of the caller, for the message.
-
-    Raises:
-        ValueError: If `inputs` is a `tf.RaggedTensor` or a nested PyTorch tensor.
-
-    Example:
-
-    >>> import keras
-    >>> from keras_attnpool.ops.masking import check_dense
-    >>> check_dense(keras.ops.zeros((2, 5, 3)), "my_layer")
+    `name` is that of the layer, for the message.
     """
     cure = None
     if hasattr(inputs, "row_lengths"):
@@ -296,15 +268,9 @@ def masked_sum(x: Tensor, mask: Tensor | None = None) -> Tensor:
     return ops.sum(at_least_float32(zero_masked(x, mask)), axis=1)
 
 
+@documented(masked_sum.__doc__)
 def masked_mean(x: Tensor, mask: Tensor | None = None) -> Tensor:
     """Mean over time of the kept steps, accumulated in float32 at least.
-
-    Args:
-        x: Tensor `(batch, time, ...)`.
-        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
-
-    Returns:
-        Tensor `(batch, ...)`, at least float32; 0 for a row without a kept step.
 
     Example:
 
@@ -327,12 +293,9 @@ def mean_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
     return total / _append_axes(ops.maximum(count, number(1, count)), total)
 
 
+@documented(masked_sum.__doc__)
 def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
     """Maximum over time of the kept steps.
-
-    Args:
-        x: Float tensor `(batch, time, ...)`.
-        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
 
     Returns:
         Tensor `(batch, ...)` of the dtype of `x`; 0 for a row without a kept step.
@@ -354,15 +317,7 @@ def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 def highest_along(x: Tensor, axis: int) -> Tensor:
-    """Maximum along an axis behind the first, of a batch without rows too.
-
-    Args:
-        x: Tensor `(batch, ...)`.
-        axis: The axis that goes; of size 1 at least.
-
-    Returns:
-        `x` without the axis.
-    """
+    """Maximum along an axis behind the first, which has a size of 1 at least, also of no rows."""
     return of_any_rows(lambda x: ops.amax(x, axis=axis), x)
 
 

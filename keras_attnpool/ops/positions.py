@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import deprecate
-from keras_attnpool._docstrings import filled
+from keras_attnpool._docstrings import documented
 from keras_attnpool.ops._devices import constant
 from keras_attnpool.types import Tensor
 
@@ -31,14 +31,7 @@ Reference:
 """
 
 
-def _documented(mask: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Fills the docstring of a position mask with what they have in common."""
-    if mask.__doc__:
-        mask.__doc__ = filled(mask.__doc__, [COMMON], Args=mask)
-    return mask
-
-
-@_documented
+@documented(COMMON)
 def faraway(time: Tensor, width: int) -> Tensor:
     """The faraway mask: 0 where the key is another step, at most `width` away, else -inf.
 
@@ -56,7 +49,7 @@ def faraway(time: Tensor, width: int) -> Tensor:
     return _additive_mask(f"faraway_{width}", time, "faraway")
 
 
-@_documented
+@documented(COMMON)
 def earlier(time: Tensor) -> Tensor:
     """The mask of earlier steps: 0 where the key is earlier than the query, else -inf.
 
@@ -72,7 +65,7 @@ def earlier(time: Tensor) -> Tensor:
     return _additive_mask("earlier", time, "earlier")
 
 
-@_documented
+@documented(COMMON)
 def later(time: Tensor) -> Tensor:
     """The mask of later steps: 0 where the key is later than the query, else -inf.
 
@@ -88,7 +81,7 @@ def later(time: Tensor) -> Tensor:
     return _additive_mask("later", time, "later")
 
 
-@_documented
+@documented(COMMON)
 def distance(time: Tensor) -> Tensor:
     """The distance mask `M_ji = -|i - j|` (eq. 11).
 
@@ -101,7 +94,7 @@ def distance(time: Tensor) -> Tensor:
     return _additive_mask("distance", time, "distance")
 
 
-@_documented
+@documented(COMMON)
 def scaled_distance(time: Tensor) -> Tensor:
     """The scaled-distance mask `M_ji = -log|i - j|` (eq. 12), 0 on the diagonal.
 

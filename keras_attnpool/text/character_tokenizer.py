@@ -4,6 +4,7 @@ import collections
 import reprlib
 from collections.abc import Iterable
 
+from keras_attnpool._docstrings import documented
 from keras_attnpool.text._vocabulary import (
     PADDING,
     UNKNOWN,
@@ -63,6 +64,7 @@ class CharacterTokenizer(Vocabulary):
         self._words = WordTokenizer((PADDING, UNKNOWN), lowercase)
 
     @classmethod
+    @documented(WordTokenizer.train.__doc__)
     def train(
         cls, texts: Iterable[str], min_frequency: int = 1, lowercase: bool = False
     ) -> "CharacterTokenizer":
@@ -71,12 +73,7 @@ class CharacterTokenizer(Vocabulary):
         Characters of equal frequency come in the order of their code points.
 
         Args:
-            texts: Sequence of strings: the training texts.
             min_frequency: Rarer characters are left to `[UNK]`.
-            lowercase: Whether to lower-case the texts, now and whenever the tokenizer is used.
-
-        Returns:
-            The tokenizer. Without any text it knows `[PAD]` and `[UNK]` alone.
 
         Raises:
             TypeError: If `texts` is not a sequence of strings.
@@ -100,6 +97,7 @@ class CharacterTokenizer(Vocabulary):
         frequent.sort(key=lambda character: (-counts[character], character))
         return cls([PADDING, UNKNOWN, *frequent], lowercase)
 
+    @documented(WordTokenizer.encode.__doc__)
     def encode(
         self,
         texts: Iterable[str],
@@ -110,21 +108,14 @@ class CharacterTokenizer(Vocabulary):
     ) -> Int32s:
         """Turns texts into one array of character ids, padded with 0 at the right.
 
+        Lengths are those of `WordTokenizer.encode`, in words.
+
         Args:
-            texts: Sequence of B strings.
-            max_length: As in `WordTokenizer.encode`, in words.
             max_word_length: Characters W of every word in the result: a longer word keeps its
                 first W characters.
-            pad_to: As in `WordTokenizer.encode`, in words.
-            truncate: As in `WordTokenizer.encode`; words are always cut at their end.
 
         Returns:
             int32 array of shape `(B, T, W)`, T the same as that of `WordTokenizer.encode`.
-
-        Raises:
-            TypeError: If `texts` is not a sequence of strings.
-            ValueError: If a text is not valid Unicode, a length is below 1 or `truncate` is
-                unknown.
 
         Example:
 

@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keras_attnpool._docstrings import documented
 from keras_attnpool.text.bucketing import OrderedBatches, checked_targets
 from keras_attnpool.types import Array, Int64s
 
 
+@documented(OrderedBatches.__doc__)
 class FeatureBatches(OrderedBatches):
     """Serves precomputed token features a batch at a time, for `fit`, `evaluate` and `predict`.
 
@@ -18,14 +20,9 @@ class FeatureBatches(OrderedBatches):
     Args:
         features: What `LanguageModel.features` returns: `"features"` `(N, time, dim)`, an array or
             a memory-mapped one, and `"padding_mask"` `(N, time)`.
-        labels: Array of shape `(N, ...)`, or `None` for `predict`.
         rows: Integers `(M,)`: the rows that are served, those of a fold say. `None` is all.
-        batch_size: Texts in a batch.
-        shuffle: Whether the order changes from epoch to epoch.
-        seed: Seed of the shuffling.
         scale: What features are multiplied with. Those of some language models are small numbers,
             on which training is slow to start: `1 / features.std()` gives them unit variance.
-        **kwargs: `workers`, `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
 
     Raises:
         ValueError: If the arguments do not fit together or are out of range.
