@@ -101,10 +101,13 @@ class Removal:
             found.append(self._probabilities(changed)[np.arange(len(part)), self.classes[part]])
         return np.concatenate(found) if found else np.zeros(0)
 
-    def parts(self, count: int) -> Iterator[Int64s]:
-        """The texts in runs of `count`."""
+    def parts(self, count: int, verbose: int) -> Iterator[Int64s]:
+        """The texts in runs of `count`, with a progress bar if `verbose`."""
+        bar = keras.utils.Progbar(len(self.ids), verbose=verbose, unit_name="text")
         for start in range(0, len(self.ids), count):
-            yield np.arange(start, min(start + count, len(self.ids)))
+            texts = np.arange(start, min(start + count, len(self.ids)))
+            yield texts
+            bar.add(len(texts))
 
     def everywhere(self, values: Array) -> Float64s:
         """Values of the used texts as values of all texts, NaN for those without a token."""

@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops
 
 from keras_attnpool.analysis._graph import rewire
-from keras_attnpool.analysis.scores import FLAG, split_arguments
+from keras_attnpool.analysis.scores import FLAG, _WithScores, split_arguments
 from keras_attnpool.types import Array
 
 # The weighted sum of the inputs by the layout of the scores. A layer with another output, values
@@ -72,22 +72,18 @@ class Reweighting:
         return np.concatenate(outputs)[:count], np.concatenate(apart)[:count]
 
 
-class _Swap(keras.layers.Layer):  # type: ignore[misc]
+class _Swap(_WithScores):
     """A pooling layer with weights given, and how far its own are from explaining its output."""
 
     def __init__(
         self, layer: Any, others: dict[str, Any], layout: str, shape: tuple[int, int], first: str
     ) -> None:
-        super().__init__(dtype=layer.dtype_policy, autocast=False, name=layer.name)
-        self.supports_masking = True
-        self.layer = layer
-        self.others = others
+        super().__init__(layer, others, layer.name)
         self.layout = layout
         self.first = first
         self.given = self.add_weight(
             name="given", shape=shape, initializer="zeros", trainable=False, dtype="float32"
         )
-        self.built = True
 
     def call(self, tensors: dict[str, Any]) -> Any:
         outputs, scores = self.layer(**{**self.others, **tensors, FLAG: True})
@@ -112,6 +108,3 @@ class _Swap(keras.layers.Layer):  # type: ignore[misc]
     def compute_output_spec(self, tensors: dict[str, Any]) -> Any:
         outputs = self.layer.compute_output_spec(**{**self.others, **tensors})
         return outputs, keras.KerasTensor((None,), "float32")
-
-    def compute_mask(self, *args: Any, **kwargs: Any) -> None:
-        return None

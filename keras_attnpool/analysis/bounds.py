@@ -82,13 +82,11 @@ def normalized_aopc(
     check_beam(beam_size, owner)
     removal = Removal(model, ids, owner, classes, replacement, from_logits, batch_size)
     places = removal.places(removal.scores(weights), np.random.default_rng(seed))
-    bar = keras.utils.Progbar(len(places), verbose=verbose, unit_name="text")
-    found = []
-    for texts in removal.parts(texts_at_once(removal, beam_size)):
+    parts = []
+    for texts in removal.parts(texts_at_once(removal, beam_size), verbose):
         bounds = aopc_bounds(removal, texts, beam_size)
-        found.append([*normalized(removal, texts, places, bounds), *bounds])
-        bar.add(len(texts))
-    joined = [np.concatenate(each) for each in zip(*found, strict=True)]
+        parts.append([*normalized(removal, texts, places, bounds), *bounds])
+    joined = [np.concatenate(each) for each in zip(*parts, strict=True)]
     return NormalizedAOPC(*map(removal.everywhere, joined))
 
 

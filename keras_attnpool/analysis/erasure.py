@@ -134,13 +134,8 @@ def leave_one_out(
     """
     owner = "leave_one_out"
     removal = Removal(model, ids, owner, classes, replacement, from_logits, batch_size)
-    bar = keras.utils.Progbar(len(removal.ids), verbose=verbose, unit_name="text")
-    found = []
-    for texts in removal.parts(batch_size):
-        found.append(token_effects(removal, texts))
-        bar.add(len(texts))
-    effects = removal.everywhere(np.concatenate(found))
-    return np.nan_to_num(effects).astype(np.float32)
+    effects = [token_effects(removal, texts) for texts in removal.parts(batch_size, verbose)]
+    return np.nan_to_num(removal.everywhere(np.concatenate(effects))).astype(np.float32)
 
 
 def token_effects(removal: Removal, texts: Array) -> Float64s:

@@ -136,8 +136,7 @@ def grade_attributions(
         )
     parts: dict[str, list[dict[str, Float64s]]] = {name: [] for name in scores}
     effects = []
-    bar = keras.utils.Progbar(len(removal.ids), verbose=verbose, unit_name="text")
-    for texts in removal.parts(texts_at_once(removal, beam_size)):
+    for texts in removal.parts(texts_at_once(removal, beam_size), verbose):
         bounds = None if beam_size == 0 else aopc_bounds(removal, texts, beam_size)
         effects.append(token_effects(removal, texts))
         for name, order in places.items():
@@ -147,7 +146,6 @@ def grade_attributions(
                 between = normalized(removal, texts, order, bounds)
                 part |= dict(zip(("NAOPC", "NAOPC sufficiency"), between, strict=True))
             parts[name].append(part)
-        bar.add(len(texts))
     lost, tokens = np.concatenate(effects), removal.tokens
     rows, per_text = {}, {}
     for name, each in scores.items():

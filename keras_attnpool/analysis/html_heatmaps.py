@@ -82,7 +82,12 @@ def heatmap_html(
     tokens, rows, vmax = checked_heatmap(owner, tokens, weights, row_names, vmax)
     names = [f"head {i + 1}" for i in range(len(rows))]
     names = names if row_names is None else [str(name) for name in row_names]
-    lengths = _checked_lengths(sentence_lengths, len(tokens), owner)
+    lengths = sentence_lengths
+    if lengths is not None and (min(lengths, default=0) < 0 or sum(lengths) != len(tokens)):
+        raise ValueError(
+            f"{owner} expects `sentence_lengths` that add up to the number of tokens, "
+            f"{len(tokens)}. Received: {list(lengths)}, {sum(lengths)} in all"
+        )
     words = [html.escape(visible(token)) for token in tokens]
     parts = [STYLE, '<figure class="attn-map">', _caption(title, label)]
     if len(rows) == 1:
@@ -252,16 +257,3 @@ def checked_heatmap(
     if vmax is not None and not (np.isfinite(vmax) and vmax > 0):
         raise ValueError(f"{owner} expects `vmax` to be positive. Received: vmax={vmax}")
     return list(tokens), rows, float(np.abs(rows).max(initial=0)) if vmax is None else vmax
-
-
-def _checked_lengths(
-    lengths: Sequence[int] | None, tokens: int, owner: str
-) -> Sequence[int] | None:
-    if lengths is None:
-        return None
-    if any(length < 0 for length in lengths) or sum(lengths) != tokens:
-        raise ValueError(
-            f"{owner} expects `sentence_lengths` that add up to the number of tokens, {tokens}. "
-            f"Received: {list(lengths)}, {sum(lengths)} in all"
-        )
-    return lengths
