@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import keras
 import pytest
 import yaml
 from docs_hooks import DOCS, REPOSITORY, RESULTS, drawn, hook, marks
+from markdown.extensions.toc import slugify
 
 from keras_attnpool import layers, models, regularizers
 from keras_attnpool.layers._arguments import complete
@@ -21,18 +23,22 @@ pytestmark = pytest.mark.one_backend("pages, pictures and results files")
 
 CONFIG = yaml.safe_load((REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8"))
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+KATEX = ["katex.min.css", "katex.min.js", "auto-render.min.js"]
+NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
 
 FENCE = re.compile(r"^(?P<indent> *)```.*?^(?P=indent)```", re.M | re.S)
 SNIPPET = re.compile(r'^--8<-- "(?P<path>[^"]+)"$', re.M)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)|!\[[^\]]*\]\((?P<image>[^)\s]+)\)")
 HEADING = re.compile(r"^#+ (?P<text>.*?)(?: *\{ *#(?P<id>[\w.-]+) *\})? *$", re.M)
 OBJECT = re.compile(r"^::: (?P<name>[\w.]+)$", re.M)
+# What a cell printed stands below the cell; another run prints something else.
+OF_OURS = re.compile(r"\bour (?:\w+ )?runs?\b|\bof ours\b|\bwe saw\b")
 FOREIGN_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|work|tmp|mnt|opt|usr|Users)\b")
-
 
 results, pictures, speed = hook("results"), hook("pictures"), hook("speed")
 support, book, behaviour = hook("support"), hook("book"), hook("behaviour")
-figures, explanations = hook("figures"), hook("explanations")
+figures, explanations, links = hook("figures"), hook("explanations"), hook("links")
+notebooks, descriptions = hook("notebooks"), hook("descriptions")
 new_layer = hook("new_layer", REPOSITORY / "tools")
 lists, TEMPLATES = new_layer.lists, new_layer.TEMPLATES
 LAYERS = {layer.name: layer for layer in lists.layers()}
@@ -55,9 +61,7 @@ def prose(text):
 
 def slug(heading):
     """The anchor of a heading, as Python-Markdown makes it."""
-    heading = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", heading)
-    words = re.sub(r"[^\w\s-]", "", heading.encode("ascii", "ignore").decode())
-    return re.sub(r"[-\s]+", "-", words.strip().lower())
+    return slugify(re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", heading), "-")
 
 
 def anchors(page):
@@ -87,16 +91,6 @@ def broken_links(page, text):
     return broken
 
 
-def nav_pages(entries):
-    """The pages of a navigation, depth first."""
-    for entry in entries:
-        value = next(iter(entry.values())) if isinstance(entry, dict) else entry
-        if isinstance(value, str):
-            yield value
-        else:
-            yield from nav_pages(value)
-
-
 def public(module):
     """The classes and functions that a module offers as its own."""
     return [
@@ -109,11 +103,7 @@ def public(module):
 
 
 def test_every_page_is_in_the_navigation_once():
-    listed = list(nav_pages(lists.navigation(CONFIG["nav"])))
-    assert sorted(listed) == PAGES
-
-
-links = hook("links")
+    assert sorted(keras.tree.flatten(lists.navigation(CONFIG["nav"]))) == PAGES
 
 
 def test_paper_tutorial_layer_and_reference_lead_to_each_other():
@@ -148,19 +138,12 @@ def test_the_links_stand_below_the_title():
     assert links.links_of("guides/masking.md") == []
 
 
-def test_every_pooling_is_on_the_cheat_sheet():
-    sheet = source("cheat-sheet.md")
-    for layer in LAYERS.values():
-        if layer.group in ("attention", "pooling"):
-            assert f"| [`{layer.name}`]({layer.page}) |" in sheet, layer.name
-
-
-def test_the_home_page_leads_to_every_tutorial():
-    for notebook in NOTEBOOKS:
-        assert f"(notebooks/{notebook.name})" in source("index.md")
-
-
-books = hook("notebooks")
+def test_the_cheat_sheet_has_every_pooling_and_the_home_page_every_tutorial():
+    poolings = [each for each in LAYERS.values() if each.group in ("attention", "pooling")]
+    rows = {f"| [`{layer.name}`]({layer.page}) |" for layer in poolings}
+    assert {row for row in rows if row not in source("cheat-sheet.md")} == set()
+    names = {path.name for path in NOTEBOOKS}
+    assert {name for name in names if f"(notebooks/{name})" not in source("index.md")} == set()
 
 
 def test_plumbing_of_a_notebook_is_folded_and_its_drawings_are_drawn():
@@ -168,24 +151,19 @@ def test_plumbing_of_a_notebook_is_folded_and_its_drawings_are_drawn():
     plumbing = f"{start}# Plumbing: a bar</span>\nx = 1\n</pre></div>"
     plain = f"{start}# The mean</span>\nx = 1\n</pre></div>"
     summary = '<details class="plumbing"><summary>Code: a bar</summary>'
-    assert books.folded(plain + plumbing) == f"{plain}{summary}{plumbing}</details>"
+    assert notebooks.folded(plain + plumbing) == f"{plain}{summary}{plumbing}</details>"
     image = '<img alt="All of it." src="../docs/assets/pictures/lama_model.svg"/>'
-    figure = books.drawn(image, pictures.FOLDER)
+    figure = notebooks.drawn(image, pictures.FOLDER)
     assert drawn(figure).tag == "svg" and "<figcaption>All of it.</figcaption>" in figure
 
 
-descriptions = hook("descriptions")
-
-
 def test_a_page_is_described_by_its_first_sentences():
-    assert (
-        descriptions.description("<h1>T</h1><p>One <b>bold</b>\n&amp; all.</p>")
-        == "One bold & all."
-    )
+    described = descriptions.description
+    assert described("<h1>T</h1><p>One <b>bold</b>\n&amp; all.</p>") == "One bold & all."
     long = f"<p>{'Word ' * 20}ends. {'More ' * 30}</p>"
-    assert descriptions.description(long) == f"{'Word ' * 20}ends."
-    assert len(descriptions.description(f"<p>{'many ' * 99}</p>")) <= descriptions.LONGEST
-    assert descriptions.description("<h1>T</h1>") == ""
+    assert described(long) == f"{'Word ' * 20}ends."
+    assert len(described(f"<p>{'many ' * 99}</p>")) <= descriptions.LONGEST
+    assert described("<h1>T</h1>") == ""
 
 
 def test_the_lists_of_layers_are_complete_and_fresh():
@@ -224,7 +202,7 @@ def test_a_new_layer_is_four_places_and_listed(copied):
         "docs/layers/soft-pooling1d.md",
         "tests/catalogue.py",
     }
-    changed = {name for name, found in after.items() if before.get(name) != found}
+    changed = {name for name, text in after.items() if before.get(name) != text}
     assert changed == places | {"keras_attnpool/layers/__init__.py", "README.md"}
     assert b"import SoftPooling1D as" in after["keras_attnpool/layers/__init__.py"]
     assert b"| `SoftPooling1D` |" in after["README.md"]
@@ -248,8 +226,8 @@ def test_the_skeleton_is_a_layer_that_works(monkeypatch):
 
 
 LAST = layers.LastPooling1D
-# What is taken from the files of a layer, and the gap that is then seen.
-TAKEN = {
+# A part of each of the files of a layer, and the gap that is seen without it.
+PARTS = {
     "keras_attnpool/layers/last_pooling1d.py": {
         "The last kept step of": "TODO",
         "bidirectional: Whether": "lacks `bidirectional` under Args",
@@ -276,34 +254,33 @@ TAKEN = {
 }
 
 
-@pytest.mark.parametrize("path", TAKEN)
+@pytest.mark.parametrize("path", PARTS)
 def test_what_a_layer_lacks_is_seen(path, copied):
     file = copied / path
     whole = file.read_text(encoding="utf-8")
     module = copied / "keras_attnpool" / "layers" / "last_pooling1d.py"
 
-    def found():
+    def gaps():
         layer = next(each for each in lists.layers(copied) if each.name == "LastPooling1D")
         source = lists.registered_class(module.read_text(encoding="utf-8"))
         docstring = complete(ast.get_docstring(source), LAST)
         cls = type(layer.name, (LAST,), {"__doc__": docstring})
         return new_layer.gaps(layer, cls, copied)
 
-    assert found() == []
-    for taken, gap in TAKEN[path].items():
-        assert taken in whole
-        file.write_text(whole.replace(taken, "TODO" * (gap == "TODO")), encoding="utf-8")
-        (line,) = found()
+    assert gaps() == []
+    for part, gap in PARTS[path].items():
+        assert part in whole
+        file.write_text(whole.replace(part, "TODO" * (gap == "TODO")), encoding="utf-8")
+        (line,) = gaps()
         assert line.startswith(path) and gap in line
 
 
 @pytest.mark.parametrize(
-    ("name", "page"),
-    [(n, "models.md") for n in public(models)]
-    + [(n, "regularizers.md") for n in public(regularizers) if n != "HeadRegularizer"],
+    ("page", "room", "without"),
+    [("models.md", models, []), ("regularizers.md", regularizers, ["HeadRegularizer"])],
 )
-def test_every_model_and_regularizer_has_a_section(name, page):
-    assert f"\n## {name}\n" in source(page)
+def test_every_model_and_regularizer_has_a_section(page, room, without):
+    assert [name for name in public(room) if f"\n## {name}\n" not in source(page)] == without
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("api/")])
@@ -320,31 +297,26 @@ def test_the_reference_is_complete(page):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page):
-    assert broken_links(page, source(page)) == []
+def test_a_page_is_sound(page):
+    """Its links lead somewhere, no machine is named, and hooks fill its markers and pictures."""
+    text = source(page)
+    assert broken_links(page, text) == []
+    assert not FOREIGN_PATH.search(text)
+    assert "assets/pictures/" not in pictures.draw(text)
+    filled = figures.fill(results.fill(text, RESULTS), RESULTS)
+    filled = pictures.draw(speed.fill(explanations.fill(filled, RESULTS), RESULTS))
+    filled = book.fill(support.fill(filled, DOCS / "support"), REPOSITORY)
+    filled = behaviour.fill(filled, RESULTS / "behaviour")
+    assert "<!--" not in filled and "{{ " not in filled
 
 
-def test_a_broken_link_is_seen():
+def test_a_broken_link_and_a_machine_are_seen():
     text = "[a](nowhere.md) [b](#nowhere) [c](#install) [d](models.md#san) [e](models.md#sun)"
     text += " [f](notebooks/01_lama.ipynb) [g](notebooks/99.ipynb)"
     broken = ["nowhere.md", "#nowhere", "models.md#sun", "notebooks/99.ipynb"]
     assert broken_links("index.md", text) == broken
     assert broken_links("index.md", "[a](../README.md)") == ["../README.md"]
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_pages_speak_of_no_machine(page):
-    assert not FOREIGN_PATH.search(source(page))
-    assert FOREIGN_PATH.search("see /home/me/x")  # the pattern works
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_markers_are_filled(page):
-    filled = figures.fill(results.fill(source(page), RESULTS), RESULTS)
-    filled = pictures.draw(speed.fill(explanations.fill(filled, RESULTS), RESULTS))
-    filled = book.fill(support.fill(filled, DOCS / "support"), REPOSITORY)
-    filled = behaviour.fill(filled, RESULTS / "behaviour")
-    assert "<!--" not in filled and "{{ " not in filled
+    assert FOREIGN_PATH.search("see /home/me/x")
 
 
 # The pages that tell what was measured. A figure of theirs comes by a marker of the hook figures.py
@@ -383,11 +355,6 @@ def test_no_measured_figure_is_typed(page):
     assert FIGURE.findall(text) == []
 
 
-NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
-# What a cell printed stands below the cell; another run prints something else.
-OF_OURS = re.compile(r"\bour (?:\w+ )?runs?\b|\bof ours\b|\bwe saw\b")
-
-
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_no_figure_of_our_runs_is_typed_in_a_notebook(notebook):
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
@@ -404,11 +371,8 @@ def test_a_typed_figure_is_seen():
 
     | 96.4 |
     """
-    found = ["2.5", "7 %", "18 points", "two and a half points", "three tenths", "a point"]
-    assert FIGURE.findall(sentences(text)) == [*found, "ten times"]
-
-
-KATEX = ["katex.min.css", "katex.min.js", "auto-render.min.js"]
+    figures_in_it = ["2.5", "7 %", "18 points", "two and a half points", "three tenths", "a point"]
+    assert FIGURE.findall(sentences(text)) == [*figures_in_it, "ten times"]
 
 
 def test_what_the_site_loads_is_there():
@@ -428,27 +392,6 @@ def test_what_the_site_loads_is_there():
     assert (DOCS / "assets" / "katex" / "LICENSE").is_file()
 
 
-PICTURES = sorted(path.stem for path in pictures.FOLDER.iterdir())
-
-
-def picture_of(name):
-    """A picture as the hook puts it into a page."""
-    return pictures.draw(f"![What it shows.](../assets/pictures/{name}.svg)")
-
-
-@pytest.mark.parametrize("name", PICTURES)
-def test_pictures_are_sound(name):
-    figure = picture_of(name)
-    assert "\n\n" not in figure  # a blank line would end the block of HTML
-    drawn(figure)
-    assert any(f"assets/pictures/{name}.svg)\n" in source(page) for page in PAGES)
-
-
-def test_every_picture_of_a_page_is_there():
-    for page in PAGES:
-        assert "assets/pictures/" not in pictures.draw(source(page)), page
-
-
 def text_boxes(picture):
     """Where the texts of a picture stand, about: `(left, top, right, bottom, words)`."""
     for text in picture.iter("text"):
@@ -461,9 +404,12 @@ def text_boxes(picture):
         yield left, y - 0.75 * size, left + width, y + 0.1 * size, text.text
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_texts_of_pictures_fit_and_do_not_overlap(name):
-    picture = drawn(picture_of(name))
+@pytest.mark.parametrize("name", sorted(path.stem for path in pictures.FOLDER.iterdir()))
+def test_a_picture_is_on_a_page_and_its_texts_fit_and_do_not_overlap(name):
+    assert any(f"assets/pictures/{name}.svg)\n" in source(page) for page in PAGES)
+    figure = pictures.draw(f"![What it shows.](../assets/pictures/{name}.svg)")
+    assert "\n\n" not in figure  # a blank line would end the block of HTML
+    picture = drawn(figure)
     width = float(picture.get("viewBox").split()[2])
     boxes = list(text_boxes(picture))
     assert all(-2 <= box[0] and box[2] <= width + 2 for box in boxes)
@@ -490,14 +436,10 @@ def test_overlapping_texts_are_seen():
     assert overlaps(list(text_boxes(picture))) == [("one", "two")]
 
 
-# --- speed -------------------------------------------------------------------------------------
-
-
 def measured_costs(kind, backend):
     """A file of the speed benchmark on a CPU."""
-    return json.loads(
-        (RESULTS / "speed" / f"{kind}_{backend}_cpu.json").read_text(encoding="utf-8")
-    )
+    path = RESULTS / "speed" / f"{kind}_{backend}_cpu.json"
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def test_the_speed_page_is_written_from_the_results():
@@ -507,15 +449,12 @@ def test_the_speed_page_is_written_from_the_results():
     assert {match["view"] for match in speed.MARKER.finditer(page)} <= set(speed.VIEWS)
     # Ratios, never times of some machine.
     assert not re.search(r"\d (ms|seconds?|µs)\b", filled)
-
-
-def test_the_chart_of_costs_is_sound():
     picture = drawn(speed.chart(measured_costs("speed", "jax")))
     assert marks(picture)[1] == len(speed.DRAWN)
 
 
 def test_what_can_be_exported_is_a_table_with_its_refusals(tmp_path):
-    found = {
+    support_file = {
         "date": "2026-11-01",
         "versions": {"keras": "3"},
         "formats": {
@@ -523,7 +462,7 @@ def test_what_can_be_exported_is_a_table_with_its_refusals(tmp_path):
             "litert": {"one": "static length only"},
         },
     }
-    (tmp_path / "export_torch.json").write_text(json.dumps(found), encoding="utf-8")
+    (tmp_path / "export_torch.json").write_text(json.dumps(support_file), encoding="utf-8")
     page = "a\n\n    <!-- support: torch -->\n\n<!-- support: jax -->\n"
     filled = support.fill(page, tmp_path)
     assert "\n    | `one` | yes | length fixed |\n    | `two` | **no** (1) | not tried |" in filled
@@ -532,32 +471,28 @@ def test_what_can_be_exported_is_a_table_with_its_refusals(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("case", "shown"),
+    ("case", "cell"),
     [
         ({"bytes": 5 * 2**20}, "5 MB"),
         ({"left_out": "would hold 3 GiB"}, "would hold 3 GiB"),
-        (
-            {"failed": ["ValueError: a peer: 5 heads do not divide 512"]},
-            "5 heads do not divide 512",
-        ),
+        ({"failed": ["ValueError: peer: 5 heads do not divide 512"]}, "5 heads do not divide 512"),
         ({"failed": ["exit -9"]}, "more than there was"),
         ({"failed": ["out of memory"]}, "more than there was"),
     ],
 )
-def test_memory_that_was_not_measured_has_its_reason(case, shown):
-    assert speed.memory_text(case) == shown
+def test_memory_that_was_not_measured_has_its_reason(case, cell):
+    assert speed.memory_text(case) == cell
 
 
 @pytest.mark.parametrize("backend", ["jax", "tensorflow", "torch"])
 def test_no_layer_is_faster_than_the_machine(backend):
     """A share above one would be a fault of the counts or of the clock."""
-    table = speed.rates_table(measured_costs("speed", backend))
+    costs = measured_costs("speed", backend)
+    table = speed.rates_table(costs)
     shares = [float(share) for share in re.findall(r"([\d.]+)\u00a0%", table)]
     assert len(shares) > 25
     assert all(0 < share < 110 for share in shares)
     # Counted by hand for a layer: d * d and 2 * d * heads multiplications a word, three times.
-    (case,) = speed.find(
-        measured_costs("speed", backend), time=256, dim=512, heads=16, gradient=True
-    )
+    (case,) = speed.find(costs, time=256, dim=512, heads=16, gradient=True)
     words = case["batch"] * case["time"]
     assert case["products"]["LowRankAttentionPooling"] == 3 * words * (512 * 512 + 2 * 512 * 16)
