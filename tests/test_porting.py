@@ -114,11 +114,11 @@ def test_poolings_without_weights(words):
     x, mask = words
     rows, kept = torch.from_numpy(x), torch.from_numpy(mask)[..., None]
     average = (rows * kept).sum(1) / kept.sum(1)
-    found = numpy(layers.MaskedAveragePooling1D()(x, mask=mask))
-    np.testing.assert_allclose(found, average.numpy(), **EQUAL)
+    mean = numpy(layers.MaskedAveragePooling1D()(x, mask=mask))
+    np.testing.assert_allclose(mean, average.numpy(), **EQUAL)
     highest = rows.masked_fill(~kept, -float("inf")).max(1).values
-    found = numpy(layers.MaskedMaxPooling1D()(x, mask=mask))
-    np.testing.assert_array_equal(found, highest.numpy())
+    maximum = numpy(layers.MaskedMaxPooling1D()(x, mask=mask))
+    np.testing.assert_array_equal(maximum, highest.numpy())
 
 
 @pytest.fixture
@@ -418,10 +418,10 @@ def test_zhou(guide, words):
     pooling = layers.AttentionPooling(output_activation="tanh")
     pooling.build(states.shape)
     guide["assign"](pooling, {"context": context})
-    found = encoder(x, mask=mask)
-    np.testing.assert_allclose(numpy(found), states, **EQUAL)
+    encoded = encoder(x, mask=mask)
+    np.testing.assert_allclose(numpy(encoded), states, **EQUAL)
     expected = [attended(row[:n]) for row, n in zip(states, LENGTHS, strict=True)]
-    np.testing.assert_allclose(numpy(pooling(found, mask=mask)), expected, **EQUAL)
+    np.testing.assert_allclose(numpy(pooling(encoded, mask=mask)), expected, **EQUAL)
     padded = [attended(row) for row in states]
     assert [np.allclose(*pair, **EQUAL) for pair in zip(padded, expected, strict=True)] == [
         n == len(row) for row, n in zip(states, LENGTHS, strict=True)
@@ -472,8 +472,8 @@ def test_disan(guide, words, direction):
     ours = layers.DirectionalSelfAttention(4, direction=direction)
     w = drawn_for(ours, x)
     guide["assign"](ours, w)
-    found = numpy(ours(x, mask=mask))
-    for row, n, output in zip(x.astype("float64"), LENGTHS, found, strict=True):
+    outputs = numpy(ours(x, mask=mask))
+    for row, n, output in zip(x.astype("float64"), LENGTHS, outputs, strict=True):
         np.testing.assert_allclose(output[:n], disan_unit(row[:n], w, direction), **EQUAL)
 
 
@@ -515,13 +515,13 @@ def test_bi_blosan(guide, words, direction, length):
     ours = layers.BlockSelfAttention(4, direction=direction, block_length=length)
     w = drawn_for(ours, x)
     guide["assign"](ours, w)
-    found = numpy(ours(x, mask=mask))
+    outputs = numpy(ours(x, mask=mask))
 
     def blocks_of(n):
         return length or int(np.ceil(np.cbrt(2 * n) - 1e-6))
 
     equal = []
-    for row, n, output in zip(x.astype("float64"), LENGTHS, found, strict=True):
+    for row, n, output in zip(x.astype("float64"), LENGTHS, outputs, strict=True):
         expected = bi_blosan(row[:n], n, w, direction, blocks_of(n))
         np.testing.assert_allclose(output[:n], expected, **EQUAL)
         padded = bi_blosan(row * mask[0][:, None], n, w, direction, blocks_of(len(row)))
@@ -556,8 +556,8 @@ def hcan_sentence(row, n, self_attention, norm, target_attention, heads):
     product = 1
     for prefix, activation in (("", elu), ("parallel_", np.tanh)):
         query, key = convolved(row, w, prefix + "query"), convolved(row, w, prefix + "key")
-        found = attended(query, key, convolved(row, w, prefix + "value", activation))
-        product = product * found * (np.arange(len(row)) < n)[:, None]
+        other = attended(query, key, convolved(row, w, prefix + "value", activation))
+        product = product * other * (np.arange(len(row)) < n)[:, None]
     gamma, beta = norm
     states = (product - product.mean()) / np.sqrt(product.var() + 1e-12) * gamma + beta
     w = target_attention
@@ -573,22 +573,22 @@ def test_hcan(guide, words):
     attention = layers.ConvMultiHeadAttention(heads, filters, layer_norm=False)
     w = drawn_for(attention, x)
     guide["assign"](attention, w)
-    found = numpy(attention(x, mask=mask)).astype("float64")
+    attended_states = numpy(attention(x, mask=mask)).astype("float64")
     pooling = layers.ConvAttentionPooling(heads, filters, value_conv=False)
-    target = drawn_for(pooling, found)
+    target = drawn_for(pooling, attended_states)
     guide["assign"](pooling, target)
     norm = np.random.default_rng(2).normal(size=(2, filters))
-    states, expected = np.full_like(found, np.nan), []
+    states, expected = np.full_like(attended_states, np.nan), []
     for place, (row, n) in enumerate(zip(x.astype("float64"), LENGTHS, strict=True)):
         normed, pooled = hcan_sentence(row[:n], n, w, norm, target, heads)
         expected.append(pooled)
-        product = found[place, :n]
+        product = attended_states[place, :n]
         states[place, :n] = (product - product.mean()) / product.std() * norm[0] + norm[1]
         np.testing.assert_allclose(states[place, :n], normed, rtol=0, atol=1e-4)
         _, padded = hcan_sentence(row * mask[place][:, None], n, w, norm, target, heads)
         assert np.allclose(padded, pooled, **EQUAL) == (n == len(row))
-    found = numpy(pooling(states.astype("float32"), mask=mask))
-    np.testing.assert_allclose(found, expected, **EQUAL)
+    vectors = numpy(pooling(states.astype("float32"), mask=mask))
+    np.testing.assert_allclose(vectors, expected, **EQUAL)
 
 
 @ports("MPSAN (TensorFlow 1)")
@@ -600,8 +600,8 @@ def test_mpsan(guide, words):
     )
     w = drawn_for(ours, x)
     guide["assign"](ours, w)
-    found = numpy(ours(x, mask=mask))
-    for row, n, output in zip(x.astype("float64"), LENGTHS, found, strict=True):
+    outputs = numpy(ours(x, mask=mask))
+    for row, n, output in zip(x.astype("float64"), LENGTHS, outputs, strict=True):
         _, s = additive_rows(
             row[:n],
             w,

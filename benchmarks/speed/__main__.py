@@ -117,10 +117,10 @@ def _targets(data: dict[str, Any], path: Path | None, arguments: argparse.Namesp
             continue
         if any(case["title"] == comparison.title for case in data["cases"]):
             continue
-        found = compared(comparison, arguments.rounds)
-        data["cases"].append(found)
-        print(found["title"])
-        for row in found["rows"]:
+        case = compared(comparison, arguments.rounds)
+        data["cases"].append(case)
+        print(case["title"])
+        for row in case["rows"]:
             target = row["target"]
             against = "" if target is None else f", target {target:.3g}"
             missed = "" if target is None or row["ratio"][0] >= target else "  MISSED"
@@ -139,8 +139,8 @@ def _compiled(data: dict[str, Any], path: Path | None, arguments: argparse.Names
 
     small = {"time": 16, "dim": 16, "batch": 2} if arguments.quick else {}
     seconds, chosen = 60 * arguments.minutes, compiled.settings(**small)
-    found = compiled.cases(data["cases"], chosen, arguments.rounds, seconds, arguments.only)
-    for case in found:
+    cases = compiled.cases(data["cases"], chosen, arguments.rounds, seconds, arguments.only)
+    for case in cases:
         data["cases"].append(case)
         ratios = {name: ratio[0] for name, ratio in case.get("ratios", {}).items()}
         print(case["layer"], case["precision"], ratios, case["left_out"], flush=True)
@@ -159,7 +159,7 @@ def _memory(data: dict[str, Any], path: Path | None, only: list[str] | None) -> 
                 continue
             case = {"variant": name, "time": words, "dim": 512, "heads": 5, "batch": batch}
             case |= {"mode": mode, "gradient": gradient}
-            if any(case.items() <= found.items() for found in data["cases"]):
+            if any(case.items() <= measured.items() for measured in data["cases"]):
                 continue
             pairs = variant.pairs(512, 5) if variant.pairs else 0
             if batch * words**2 * pairs > 8 * grid.most():

@@ -51,12 +51,12 @@ def on_words(
 
     def make(mode: str, gradient: bool) -> dict[str, measure.Run]:
         x, mask = inputs_of(batch, time, dim)
-        found = {}
+        runners = {}
         for name, layer in makers().items():
             inputs = ops.cast(x[:2], layer.compute_dtype)
             layer(inputs, mask=ops.convert_to_tensor(mask[:2]))
-            found[name] = measure.runner(layer, x, mask, mode, gradient)
-        return found
+            runners[name] = measure.runner(layer, x, mask, mode, gradient)
+        return runners
 
     return make
 
@@ -110,8 +110,8 @@ class Multiple(keras.layers.Layer):
 
     def call(self, inputs: Any, mask: Any = None) -> Any:
         """Pools `(batch, time, dim)`."""
-        found = [attention(inputs, mask=mask) for attention in self.attentions]
-        return self.pooling(self.fusion(found, inputs, mask=mask), mask=mask)
+        attended = [attention(inputs, mask=mask) for attention in self.attentions]
+        return self.pooling(self.fusion(attended, inputs, mask=mask), mask=mask)
 
 
 def lama() -> dict[str, Any]:
@@ -213,15 +213,15 @@ def sam() -> dict[str, Any]:
 
 
 def recurrent() -> dict[str, Any]:
-    found = {
+    layers_by_name = {
         "BidirectionalGRU": layers.BidirectionalGRU(50),
         "keras.layers.Bidirectional(GRU)": keras.layers.Bidirectional(
             keras.layers.GRU(50, return_sequences=True)
         ),
     }
     if keras.backend.backend() == "torch":
-        found["torch.nn.GRU, no mask"] = Unmasked()
-    return found
+        layers_by_name["torch.nn.GRU, no mask"] = Unmasked()
+    return layers_by_name
 
 
 class Unmasked(keras.layers.Layer):
@@ -518,11 +518,11 @@ def compared(comparison: Comparison, rounds: int) -> dict[str, Any]:
     keras.utils.set_random_seed(0)
     if comparison.memory:
         names = {name for target in comparison.targets for name in (target.slow, target.fast)}
-        found = {
+        peaks = {
             name: measure.peak_memory([name, *comparison.memory, mode, str(comparison.gradient)])
             for name in sorted(names)
         }
-        costs = {name: [peak["bytes"]] for name, peak in found.items()}
+        costs = {name: [peak["bytes"]] for name, peak in peaks.items()}
     else:
         costs = measure.in_turns(comparison.make(mode, comparison.gradient), rounds)
     rows = []

@@ -66,9 +66,9 @@ def _case(
             if reason is None:
                 of = made.get(variant.of)
                 made[name] = grid.built(name, setting.dim, setting.heads, setting.precision, of)
-                found = measure.runner(made[name], x, mask, mode, setting.gradient)
-                measure.finish(found())
-                return found
+                call = measure.runner(made[name], x, mask, mode, setting.gradient)
+                measure.finish(call())
+                return call
         except Exception as error:  # A compiler's refusal is a result.
             reason = f"{type(error).__name__}: {str(error).splitlines()[0][:100]}"
         case["left_out"][name if mode == "compiled" else "eager"] = reason
@@ -83,7 +83,7 @@ def _case(
     for peer in PEERS:
         peers[peer] = peers.get(peer) or run(peer)
     runs |= peers
-    costs = measure.in_turns({name: found for name, found in runs.items() if found}, rounds)
+    costs = measure.in_turns({name: run for name, run in runs.items() if run}, rounds)
     case["cost"] = grid.spread(costs[layer])
     case["ratios"] = {
         name: grid.spread(np.array(values) / np.array(costs[layer]))

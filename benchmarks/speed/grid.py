@@ -184,5 +184,5 @@ def _difference(runs: dict[str, measure.Run], name: str, variant: Variant) -> fl
 
 
 def spread(values: Any) -> list[float]:
-    found = [np.median(values), np.min(values), np.max(values)]
-    return [float(f"{value:.4g}") for value in found]
+    numbers = [np.median(values), np.min(values), np.max(values)]
+    return [float(f"{value:.4g}") for value in numbers]

@@ -68,8 +68,8 @@ def counted(name: str) -> dict[str, Any]:
         inputs = keras.random.normal((BATCH, TIME, DIM))
         mask = ops.ones((BATCH, TIME), dtype="bool")
         layer(inputs, mask=mask)
-        found = count(layer, inputs, mask)
-    return {"layer": name, **found}
+        counts = count(layer, inputs, mask)
+    return {"layer": name, **counts}
 
 
 def _torch(layer: Any, inputs: Any, mask: Any) -> dict[str, Any]:

@@ -152,12 +152,12 @@ def machine_rates() -> dict[str, float]:
 
     def best(run: Run) -> float:
         finish(run())
-        found = []
+        seconds = []
         for _ in range(20):
             start = clock()
             finish(run())
-            found.append(clock() - start)
-        return min(found)
+            seconds.append(clock() - start)
+        return min(seconds)
 
     return {
         "products": 2048**3 / best(lambda: keras.ops.matmul(square, square)),
@@ -182,5 +182,5 @@ def versions() -> dict[str, str]:
     from importlib import metadata
 
     names = ("keras", "keras-hub", "numpy", keras.backend.backend())
-    found = {name: metadata.version(name) for name in names}
-    return {"python": platform.python_version(), **found}
+    packages = {name: metadata.version(name) for name in names}
+    return {"python": platform.python_version(), **packages}

@@ -147,8 +147,8 @@ def _openvino(path: Path) -> Any:
     own = {}
     for output in model.outputs:
         for name in output.get_names():
-            if found := re.fullmatch(r"Identity(?:_(\d+))?:0", name):
-                own[int(found[1] or 0)] = output
+            if match := re.fullmatch(r"Identity(?:_(\d+))?:0", name):
+                own[int(match[1] or 0)] = output
     outputs = [own[place] for place in sorted(own)] or list(model.outputs)
     return lambda inputs, names: [model(inputs)[output] for output in outputs]
 
@@ -162,9 +162,9 @@ def _litert(path: Path) -> Any:
         wanted = list(runner.get_input_details())
         if set(wanted) != set(names):
             raise ValueError(f"inputs called {wanted} instead of {names}")
-        found = runner(**dict(zip(names, inputs, strict=True)))
+        outputs = runner(**dict(zip(names, inputs, strict=True)))
         # output_2 before output_10.
-        return [found[name] for name in sorted(found, key=lambda name: (len(name), name))]
+        return [outputs[name] for name in sorted(outputs, key=lambda name: (len(name), name))]
 
     return call
 
@@ -176,8 +176,8 @@ def _torch(path: Path) -> Any:
 
     def call(inputs: list[np.ndarray], names: list[str]) -> list[np.ndarray]:
         with torch.no_grad():
-            found = module(fed([torch.from_numpy(x) for x in inputs]))
-        return [x.numpy() for x in keras.tree.flatten(found)]
+            outputs = module(fed([torch.from_numpy(x) for x in inputs]))
+        return [x.numpy() for x in keras.tree.flatten(outputs)]
 
     return call
 
@@ -194,10 +194,11 @@ def difference(model: keras.Model, format: str, path: Path, case: Case, opened: 
     worst = 0.0
     for inputs in batches:
         wanted = [keras.ops.convert_to_numpy(x) for x in keras.tree.flatten(model(fed(inputs)))]
-        found = exported(inputs, names)
-        shapes = [[x.shape for x in outputs] for outputs in (found, wanted)]
+        outputs_of_file = exported(inputs, names)
+        shapes = [[x.shape for x in outputs] for outputs in (outputs_of_file, wanted)]
         assert shapes[0] == shapes[1], f"shapes {shapes[0]} instead of {shapes[1]}"
         worst = max(
-            worst, *(float(np.abs(f - w).max()) for f, w in zip(found, wanted, strict=True))
+            worst,
+            *(float(np.abs(f - w).max()) for f, w in zip(outputs_of_file, wanted, strict=True)),
         )
     return worst

@@ -90,7 +90,7 @@ def layout_of(path: str) -> str | None:
 def data(name: str, even: bool = True) -> list[tuple[np.ndarray, np.ndarray]]:
     """Batches with holes, padding and empty texts: one in each half, or two in the first half."""
     random = np.random.default_rng(3)
-    found = []
+    batches = []
     for _ in range(BATCHES):
         ids = random.integers(1, VOCABULARY, size=(ROWS, TIME)).astype("int32")
         lengths = random.integers(1, TIME + 1, size=ROWS)
@@ -99,8 +99,8 @@ def data(name: str, even: bool = True) -> list[tuple[np.ndarray, np.ndarray]]:
         ids[[1, ROWS - 2 if even else 3]] = 0
         if name in DOCUMENTS:
             ids = ids.reshape(ROWS, 2, TIME // 2)
-        found.append((ids, random.integers(0, CLASSES, size=ROWS).astype("int32")))
-    return found
+        batches.append((ids, random.integers(0, CLASSES, size=ROWS).astype("int32")))
+    return batches
 
 
 def outcome(model: keras.Model, losses: list[float]) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def on_jax(name: str) -> dict[str, Any]:
 
     devices = distribution.list_devices()
     assert len(devices) == len(jax.devices()) == 8
-    found = {"one device": fit(name, data(name))[1]}
+    results = {"one device": fit(name, data(name))[1]}
     mesh = distribution.DeviceMesh((2, 4), ["batch", "model"], devices)
     layout = distribution.LayoutMap(mesh)
     for path, axes in LAYOUT.items():
@@ -150,12 +150,12 @@ def on_jax(name: str) -> dict[str, Any]:
     for way, each in ways.items():
         keras.utils.clear_session()
         with each.scope():
-            model, found[way] = fit(name, data(name))
-        found[way]["parts"] = {
+            model, results[way] = fit(name, data(name))
+        results[way]["parts"] = {
             v.path: v.value.size // v.value.addressable_shards[0].data.size
             for v in model.trainable_variables
         }
-    return found
+    return results
 
 
 def on_tensorflow(name: str) -> dict[str, Any]:
@@ -165,18 +165,18 @@ def on_tensorflow(name: str) -> dict[str, Any]:
     if len(tf.config.get_logical_device_configuration(cpu) or []) != 2:
         halves = [tf.config.LogicalDeviceConfiguration()] * 2
         tf.config.set_logical_device_configuration(cpu, halves)
-    found = {}
+    results = {}
     for kind, even in (("", True), (", uneven", False)):
         keras.utils.clear_session()
         batches = data(name, even)
-        found["one device" + kind] = fit(name, batches)[1]
+        results["one device" + kind] = fit(name, batches)[1]
         strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
         assert strategy.num_replicas_in_sync == 2
         keras.utils.clear_session()
         with strategy.scope():
-            found["mirrored" + kind] = fit(name, batches)[1]
-    found["mean of halves, uneven"] = mean_of_halves(name)
-    return found
+            results["mirrored" + kind] = fit(name, batches)[1]
+    results["mean of halves, uneven"] = mean_of_halves(name)
+    return results
 
 
 def on_torch(name: str) -> dict[str, Any]:
@@ -205,16 +205,16 @@ def on_torch(name: str) -> dict[str, Any]:
 
     half = ROWS // workers
     part = slice(rank * half, (rank + 1) * half)
-    found = {}
+    results = {}
     for kind, even in (("", True), (", uneven", False)):
         batches = data(name, even)
-        found["one device" + kind] = train(batches, lambda model: model, slice(None))
-        found["workers" + kind] = train(batches, DistributedDataParallel, part)
-        losses = torch.tensor(found["workers" + kind]["losses"])
+        results["one device" + kind] = train(batches, lambda model: model, slice(None))
+        results["workers" + kind] = train(batches, DistributedDataParallel, part)
+        losses = torch.tensor(results["workers" + kind]["losses"])
         dist.all_reduce(losses)
-        found["workers" + kind]["losses"] = (losses / workers).tolist()
-    found["mean of halves, uneven"] = mean_of_halves(name)
-    return found
+        results["workers" + kind]["losses"] = (losses / workers).tolist()
+    results["mean of halves, uneven"] = mean_of_halves(name)
+    return results
 
 
 def main(name: str, folder: Path) -> None:
@@ -227,8 +227,8 @@ def main(name: str, folder: Path) -> None:
             "gloo", meeting, rank=rank, world_size=int(os.environ["WORLD_SIZE"])
         )
     train = {"jax": on_jax, "tensorflow": on_tensorflow, "torch": on_torch}[backend]
-    found = train(name)
-    (folder / f"found_{rank}.json").write_text(json.dumps(found), encoding="utf-8")
+    results = train(name)
+    (folder / f"found_{rank}.json").write_text(json.dumps(results), encoding="utf-8")
 
 
 if __name__ == "__main__":

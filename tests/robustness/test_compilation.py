@@ -48,9 +48,9 @@ def losses(names, **kwargs):
 def test_training_compiled_is_training_step_by_step(names):
     compiled = list(losses(names, jit_compile=True))
     plain = list(losses(names, run_eagerly=True))
-    for found, target in zip(compiled, plain, strict=True):
+    for measured, target in zip(compiled, plain, strict=True):
         for name, values in target.items():
-            np.testing.assert_allclose(found[name], values, rtol=1e-4, atol=1e-5, err_msg=name)
+            np.testing.assert_allclose(measured[name], values, rtol=1e-4, atol=1e-5, err_msg=name)
 
 
 # Keras breaks their graphs: its attention asks PyTorch which kernel there is, and its layers
@@ -80,8 +80,8 @@ def test_torch_captures_the_model_as_one_graph(name):
             innermost = re.findall(r'File "(.*)", line', str(error.value))[-1]
             assert "keras_attnpool" not in innermost.replace("\\", "/").split("/")
             torch._dynamo.reset()
-        found = torch.compile(call, backend="eager", fullgraph=name not in BROKEN)(*inputs)
-        np.testing.assert_allclose(numpy(found), numpy(call(*inputs)), atol=1e-5)
+        output = torch.compile(call, backend="eager", fullgraph=name not in BROKEN)(*inputs)
+        np.testing.assert_allclose(numpy(output), numpy(call(*inputs)), atol=1e-5)
 
 
 @pytest.mark.slow
@@ -89,8 +89,8 @@ def test_torch_captures_the_model_as_one_graph(name):
 @pytest.mark.timeout(900)
 def test_inductor_computes_the_same():
     target = list(losses(["MPSAN"], jit_compile=False))
-    found = list(losses(["MPSAN"], jit_compile=True))
-    np.testing.assert_allclose(found[0]["loss"], target[0]["loss"], rtol=1e-4)
+    compiled = list(losses(["MPSAN"], jit_compile=True))
+    np.testing.assert_allclose(compiled[0]["loss"], target[0]["loss"], rtol=1e-4)
 
 
 class Counted(keras.layers.Layer):

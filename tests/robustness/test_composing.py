@@ -34,10 +34,10 @@ def test_time_distributed_pools_every_sentence(name):
     documents = np.stack([STEPS, STEPS[::-1]], axis=1)
     inputs = keras.Input((2, 5, DIM))
     model = keras.Model(inputs, keras.layers.TimeDistributed(layer)(inputs))
-    found = model.predict(documents, verbose=0)
+    pooled = model.predict(documents, verbose=0)
     for sentence in range(2):
         target = numpy(layer(documents[:, sentence]))
-        np.testing.assert_allclose(found[:, sentence], target, atol=1e-6)
+        np.testing.assert_allclose(pooled[:, sentence], target, atol=1e-6)
 
 
 def test_bidirectional_encoders_hand_their_mask_on():
@@ -97,7 +97,7 @@ def test_a_pooling_layer_shared_by_two_inputs():
 def test_the_layout_of_images_means_nothing_to_texts(kind):
     """`image_data_format` is a global setting of Keras, which its convolutions read."""
     names = [name for name, case in CASES.items() if case.is_layer == (kind == "layers")]
-    found = []
+    by_layout = []
     before = keras.config.image_data_format()
     try:
         for layout in ("channels_last", "channels_first"):
@@ -105,11 +105,11 @@ def test_the_layout_of_images_means_nothing_to_texts(kind):
             outputs = {}
             for model, arrays in together(names):
                 outputs |= randomized(model)(arrays if len(arrays) > 1 else arrays[0])
-            found.append(keras.tree.map_structure(numpy, outputs))
+            by_layout.append(keras.tree.map_structure(numpy, outputs))
     finally:
         keras.config.set_image_data_format(before)
-    assert set(found[0]) == set(names)
-    keras.tree.map_structure(np.testing.assert_array_equal, *found)
+    assert set(by_layout[0]) == set(names)
+    keras.tree.map_structure(np.testing.assert_array_equal, *by_layout)
 
 
 # --- training ------------------------------------------------------------------------------------
@@ -132,12 +132,12 @@ def test_a_sample_of_weight_zero_is_no_sample():
     weighted = step_of(model, IDS, LABELS, sample_weight=np.array([1.0, 1.0, 0.0]))
     garbage = np.concatenate([IDS[:2], [[9, 9, 9, 9, 9]]])
     target = step_of(model, garbage, LABELS, sample_weight=np.array([1.0, 1.0, 0.0]))
-    for found, value in zip(weighted, target, strict=True):
-        np.testing.assert_allclose(found, value, atol=1e-6)
+    for weight, value in zip(weighted, target, strict=True):
+        np.testing.assert_allclose(weight, value, atol=1e-6)
     by_class = step_of(model, IDS, LABELS, class_weight={0: 2.0, 1: 0.5})
     by_sample = step_of(model, IDS, LABELS, sample_weight=np.array([2.0, 0.5, 0.5]))
-    for found, value in zip(by_class, by_sample, strict=True):
-        np.testing.assert_allclose(found, value, atol=1e-6)
+    for weight, value in zip(by_class, by_sample, strict=True):
+        np.testing.assert_allclose(weight, value, atol=1e-6)
 
 
 def test_gradients_accumulated_over_two_batches_are_those_of_one():
@@ -155,8 +155,8 @@ def test_gradients_accumulated_over_two_batches_are_those_of_one():
     model.compile(optimizer, "sparse_categorical_crossentropy")
     for rows in (slice(0, 2), slice(2, 4)):
         model.train_on_batch(ids[rows], labels[rows])
-    for found, value in zip([numpy(v) for v in model.weights], whole, strict=True):
-        np.testing.assert_allclose(found, value, atol=1e-5)
+    for weight, value in zip([numpy(v) for v in model.weights], whole, strict=True):
+        np.testing.assert_allclose(weight, value, atol=1e-5)
 
 
 def test_train_on_batch_takes_batches_of_any_shape():
@@ -201,8 +201,8 @@ def test_every_source_of_data_trains_the_same():
     for source in sources():
         randomized(model)
         model.fit(source, verbose=0, shuffle=False)
-        for found, value in zip([numpy(v) for v in model.weights], target, strict=True):
-            np.testing.assert_allclose(found, value, atol=1e-6, err_msg=type(source).__name__)
+        for weight, value in zip([numpy(v) for v in model.weights], target, strict=True):
+            np.testing.assert_allclose(weight, value, atol=1e-6, err_msg=type(source).__name__)
 
 
 QUANTIZED = [
@@ -229,9 +229,9 @@ def test_int8_keeps_predictions_and_files(name, tmp_path):
     model.quantize("int8")
     parts = dense_parts(model)
     assert parts and all(part.quantization_mode == "int8" for part in parts)
-    found = model.predict(case.fed, verbose=0)
-    assert np.isfinite(found).all()
-    np.testing.assert_allclose(found, target, atol=0.1)
+    predictions = model.predict(case.fed, verbose=0)
+    assert np.isfinite(predictions).all()
+    np.testing.assert_allclose(predictions, target, atol=0.1)
     model.save(tmp_path / "model.keras")
     if name == "MultiHeadSAN":
         # Keras's MultiHeadAttention does not write down that its parts were quantized.
@@ -239,7 +239,7 @@ def test_int8_keeps_predictions_and_files(name, tmp_path):
             keras.models.load_model(tmp_path / "model.keras")
         return
     loaded = keras.models.load_model(tmp_path / "model.keras")
-    np.testing.assert_allclose(loaded.predict(case.fed, verbose=0), found, atol=1e-6)
+    np.testing.assert_allclose(loaded.predict(case.fed, verbose=0), predictions, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["structured", "generalized", "low_rank", "window"])

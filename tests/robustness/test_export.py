@@ -36,7 +36,7 @@ PACKAGES = {
 TOLERANCE = 1e-5
 
 
-def found() -> dict:
+def support_file() -> dict:
     return json.loads(SUPPORT.read_text(encoding="utf-8")) if SUPPORT.exists() else {}
 
 
@@ -70,7 +70,7 @@ def reason(error: Exception) -> str:
 
 def write(format: str, name: str, verdict: str) -> None:
     """Puts one verdict into the file."""
-    support = found()
+    support = support_file()
     packages = ["keras", "numpy", BACKEND, *PACKAGES[format]]
     versions = {package: importlib.metadata.version(package) for package in packages}
     support["date"] = datetime.date.today().isoformat()
@@ -86,7 +86,7 @@ CLAIMS = [
     (format, name)
     for format in FORMATS
     for name in CASES
-    if WRITE or found().get("formats", {}).get(format, {}).get(name) in OPEN
+    if WRITE or support_file().get("formats", {}).get(format, {}).get(name) in OPEN
 ]
 
 
@@ -96,7 +96,7 @@ CLAIMS = [
 @pytest.mark.parametrize(("format", "name"), CLAIMS)
 def test_export(format, name, tmp_path):
     if not WRITE:
-        opened = found()["formats"][format][name]
+        opened = support_file()["formats"][format][name]
         assert attempt(format, name, opened, tmp_path) is None
         return
     problems = []
@@ -110,7 +110,7 @@ def test_export(format, name, tmp_path):
 
 @pytest.mark.slow  # a release has tried all there is; until then a new layer's row says "not tried"
 def test_the_table_speaks_of_what_there_is():
-    support = found()
+    support = support_file()
     assert set(support["formats"]) == set(FORMATS)
     for verdicts in support["formats"].values():
         assert list(verdicts) == list(CASES)

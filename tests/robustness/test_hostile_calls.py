@@ -104,10 +104,10 @@ def test_what_one_text_holds_stays_in_that_text(layer, poison):
     """NaN at a kept step is not hidden, and spoils no other text of the batch."""
     dirty = STEPS.copy()
     dirty[0, 2, 1] = poison
-    clean, found = numpy(layer(STEPS, mask=MASK)), numpy(layer(dirty, mask=MASK))
-    np.testing.assert_allclose(found[1:], clean[1:], atol=1e-6)
+    clean, dirtied = numpy(layer(STEPS, mask=MASK)), numpy(layer(dirty, mask=MASK))
+    np.testing.assert_allclose(dirtied[1:], clean[1:], atol=1e-6)
     if np.isnan(poison) and not isinstance(layer, layers.FirstPooling1D | layers.LastPooling1D):
-        assert np.isnan(found[0]).any()
+        assert np.isnan(dirtied[0]).any()
 
 
 # -- layers that are called otherwise --------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_ids_of_many_types_and_places():
     model = catalogue.MODELS["AverageEmbedding"]()
     target = model.predict(catalogue.IDS, verbose=0)
     for dtype in ("int8", "uint8", "int64", "float32"):
-        found = model.predict(catalogue.IDS.astype(dtype), verbose=0)
-        np.testing.assert_allclose(found, target, atol=1e-6)
+        predictions = model.predict(catalogue.IDS.astype(dtype), verbose=0)
+        np.testing.assert_allclose(predictions, target, atol=1e-6)
     assert model.predict(catalogue.IDS[:, :1], verbose=0).shape == (3, 3)
     assert keras.ops.shape(model(np.zeros((0, 5), "int32")))[0] == 0

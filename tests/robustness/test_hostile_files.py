@@ -41,23 +41,23 @@ TRAPS += [b" ", "٣".encode(), b"\x1a", b"[" * 100_000]
 
 
 def damaged(rng, content):
-    found = bytearray(content)
+    copy = bytearray(content)
     for _ in range(rng.choice([1, 1, 2, 3, 6])):
-        place, size = rng.randrange(len(found) + 1), rng.randrange(1, 20)
+        place, size = rng.randrange(len(copy) + 1), rng.randrange(1, 20)
         kind = rng.randrange(6)
         if kind == 0:
-            found[place : place + 1] = bytes([rng.randrange(256)])
+            copy[place : place + 1] = bytes([rng.randrange(256)])
         elif kind == 1:
-            found[place:place] = rng.choice(TRAPS)
+            copy[place:place] = rng.choice(TRAPS)
         elif kind == 2:
-            del found[place : place + size]
+            del copy[place : place + size]
         elif kind == 3:
-            del found[place:]
+            del copy[place:]
         elif kind == 4:
-            found[place:place] = found[:size]
+            copy[place:place] = copy[:size]
         else:
-            found[place : place + size] = rng.choice(TRAPS)
-    return bytes(found)
+            copy[place : place + size] = rng.choice(TRAPS)
+    return bytes(copy)
 
 
 def tarred(**files):
@@ -233,15 +233,15 @@ class Tags(html.parser.HTMLParser):
 
     def __init__(self, page):
         super().__init__()
-        self.found = set()
+        self.pairs = set()
         self.feed(page)
         self.close()
 
     def handle_starttag(self, tag, attrs):
-        self.found |= {(tag, name) for name, _ in attrs} | {(tag, None)}
+        self.pairs |= {(tag, name) for name, _ in attrs} | {(tag, None)}
 
     def handle_comment(self, data):
-        self.found.add(("comment", None))
+        self.pairs.add(("comment", None))
 
 
 def drawn(strings):
@@ -250,31 +250,31 @@ def drawn(strings):
     )
 
 
-PLAIN = Tags(drawn(["word", "other"])).found
+PLAIN = Tags(drawn(["word", "other"])).pairs
 
 
 @given(st.lists(HOSTILE, min_size=1, max_size=4))
 def test_no_text_is_markup(strings):
     page = drawn(strings)
     page.encode("utf-8")
-    assert Tags(page).found <= PLAIN
+    assert Tags(page).pairs <= PLAIN
     for control in ("\0", "\x1b", "\u202e", "\u2028"):
         assert control not in page
 
 
 @pytest.mark.parametrize("hostile", INJECTED)
 def test_injected_markup_is_shown_as_text(hostile, tmp_path):
-    assert Tags(drawn([hostile, "x"])).found <= PLAIN
+    assert Tags(drawn([hostile, "x"])).pairs <= PLAIN
     path = analysis.heatmap_page([drawn([hostile])], tmp_path / "page.html", title=hostile)
     plain = analysis.heatmap_page([drawn(["x"])], tmp_path / "plain.html", title="x")
     pages = [p.read_text(encoding="utf-8") for p in (path, plain)]
-    assert Tags(pages[0]).found <= Tags(pages[1]).found
+    assert Tags(pages[0]).pairs <= Tags(pages[1]).pairs
     # What the report is put together from.
     for make in (
         lambda s: report._filled("paragraph", text=s),
         lambda s: report._table([s], [[s, s]]),
     ):
-        assert Tags(make(hostile)).found == Tags(make("x")).found
+        assert Tags(make(hostile)).pairs == Tags(make("x")).pairs
 
 
 @given(st.lists(HOSTILE, max_size=4))

@@ -47,11 +47,11 @@ def test_a_policy_set_after_build_is_one_set_before(name):
 
 
 def test_the_layers_that_compute_in_float32_inside():
-    found = set()
+    wide = set()
     with policy("mixed_float16"):
         for make in LAYERS.values():
             layer = randomized(make(), (None, None, DIM))
             if any(part.compute_dtype == "float32" for part in parts(layer)):
-                found.add(type(layer).__name__)
-    assert found == WIDE
+                wide.add(type(layer).__name__)
+    assert wide == WIDE
     assert keras.config.dtype_policy().name == "float32"

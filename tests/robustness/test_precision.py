@@ -40,11 +40,11 @@ def test_models_are_near_float32(name):
         others = [model for model, _ in together(names)]
     for (model, inputs), other in zip(single, others, strict=True):
         other.set_weights(model.get_weights())
-        targets, found = outputs(model, inputs), outputs(other, inputs)
+        targets, answers = outputs(model, inputs), outputs(other, inputs)
         for case, target in targets.items():
-            assert np.isfinite(found[case]).all(), case
+            assert np.isfinite(answers[case]).all(), case
             np.testing.assert_allclose(
-                found[case], target, atol=tolerance * np.abs(target).max(), err_msg=case
+                answers[case], target, atol=tolerance * np.abs(target).max(), err_msg=case
             )
 
 
@@ -148,7 +148,7 @@ def test_very_short_and_very_long_rows(time, name):
         single = randomized(LAYERS[case](), x.shape)
         with policy(name):
             layer = randomized(LAYERS[case](), x.shape)
-        target, found = numpy(single(x, mask=mask)), numpy(layer(x, mask=mask)).astype("float32")
+        target, output = numpy(single(x, mask=mask)), numpy(layer(x, mask=mask)).astype("float32")
         np.testing.assert_allclose(
-            found, target, atol=2 * TOLERANCES[name] * np.abs(target).max(), err_msg=case
+            output, target, atol=2 * TOLERANCES[name] * np.abs(target).max(), err_msg=case
         )

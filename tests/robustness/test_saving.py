@@ -19,8 +19,8 @@ GOLDEN = Path(__file__).parent.parent / "golden"
 
 
 def predicted(model, inputs):
-    found = model(inputs if len(inputs) > 1 else inputs[0], training=False)
-    return {name: numpy(x) for name, x in found.items()}
+    outputs = model(inputs if len(inputs) > 1 else inputs[0], training=False)
+    return {name: numpy(x) for name, x in outputs.items()}
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*/*.keras")), ids=lambda p: f"{p.parent.name}")
@@ -28,10 +28,10 @@ def test_files_of_earlier_versions_load(path):
     model = keras.models.load_model(path)
     inputs = list(np.load(path.with_suffix(".inputs.npz")).values())
     targets = np.load(path.with_suffix(".outputs.npz"))
-    found = predicted(model, inputs)
-    assert set(found) == set(targets)
+    predictions = predicted(model, inputs)
+    assert set(predictions) == set(targets)
     for name, target in targets.items():
-        np.testing.assert_allclose(found[name], target, atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(predictions[name], target, atol=1e-5, err_msg=name)
 
 
 def test_the_golden_files_hold_the_whole_catalogue():

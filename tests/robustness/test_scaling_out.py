@@ -55,14 +55,14 @@ def train(name: str, folder: Path) -> dict:
     assert not any(process.returncode for process in processes), "\n".join(
         e[-2000:] for e in errors
     )
-    found = [
+    results = [
         json.loads((folder / f"found_{rank}.json").read_text(encoding="utf-8"))
         for rank in range(WORKERS)
     ]
-    for other in found[1:]:
+    for other in results[1:]:
         for way in WAYS:
-            assert_same(other[way], found[0][way])
-    return found[0]
+            assert_same(other[way], results[0][way])
+    return results[0]
 
 
 def assert_same(one: dict, other: dict, tolerance: float = 2e-6) -> None:
@@ -73,14 +73,14 @@ def assert_same(one: dict, other: dict, tolerance: float = 2e-6) -> None:
         np.testing.assert_allclose(weight, wanted, atol=tolerance, err_msg=path)
 
 
-def check(name: str, found: dict) -> None:
-    one = found["one device"]
+def check(name: str, results: dict) -> None:
+    one = results["one device"]
     assert np.std(one["losses"]) > 1e-3
     for way in WAYS:
-        assert_same(found[way], one)
+        assert_same(results[way], one)
     if BACKEND == "jax":
-        assert set(found["data parallel"]["parts"].values()) == {1}
-        parts = found["model parallel"]["parts"]
+        assert set(results["data parallel"]["parts"].values()) == {1}
+        parts = results["model parallel"]["parts"]
         # The table of words always; every layout must serve some model: the slow test sees to it.
         assert parts["embedding/embeddings"] == 4
         cut = {path for path, number in parts.items() if number > 1}
@@ -88,9 +88,9 @@ def check(name: str, found: dict) -> None:
     else:
         # Losses are means over texts, of which both parts have as many; penalties on attention are
         # means over texts with a word: of unequal parts the mean is another.
-        uneven = found[f"{WAYS[0]}, uneven"]["losses"]
-        whole = found["one device, uneven"]["losses"]
-        halves = found["mean of halves, uneven"]
+        uneven = results[f"{WAYS[0]}, uneven"]["losses"]
+        whole = results["one device, uneven"]["losses"]
+        halves = results["mean of halves, uneven"]
         np.testing.assert_allclose(uneven[0], halves, rtol=2e-6)
         assert (abs(uneven[0] - whole[0]) > 1e-4) == (name in scaling_out.PENALIZED)
 
@@ -103,19 +103,19 @@ def test_a_small_model(tmp_path):
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_models_of_the_papers(tmp_path):
-    found = {}
+    results = {}
     for name in sorted(scaling_out.MODELS.keys() - {"pooled"}):
         (tmp_path / name).mkdir()
-        found[name] = train(name, tmp_path / name)
+        results[name] = train(name, tmp_path / name)
     if BACKEND == "jax":
-        paths = {path for each in found.values() for path in each["model parallel"]["parts"]}
+        paths = {path for each in results.values() for path in each["model parallel"]["parts"]}
         unused = [
             pattern
             for pattern in scaling_out.LAYOUT
             if not any(scaling_out.layout_of(path) == pattern for path in paths)
         ]
         assert not unused
-    for name, each in found.items():
+    for name, each in results.items():
         check(name, each)
 
 

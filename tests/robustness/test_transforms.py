@@ -95,19 +95,19 @@ def test_one_row_at_a_time(model, call):
     if BACKEND == "torch":
         import torch
 
-        found = torch.func.vmap(row)(torch.tensor(STEPS), torch.tensor(MASK))
+        outputs = torch.func.vmap(row)(torch.tensor(STEPS), torch.tensor(MASK))
     elif BACKEND == "tensorflow":
         import tensorflow as tf
 
-        found = tf.vectorized_map(
+        outputs = tf.vectorized_map(
             lambda pair: row(*pair), (STEPS, MASK), fallback_to_while_loop=False
         )
     else:
         import jax
 
-        found = jax.jit(jax.vmap(row))(STEPS, MASK)
+        outputs = jax.jit(jax.vmap(row))(STEPS, MASK)
     for name, target in predict(model, [STEPS, MASK]).items():
-        np.testing.assert_allclose(numpy(found[name]), numpy(target), atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(numpy(outputs[name]), numpy(target), atol=1e-5, err_msg=name)
 
 
 @pytest.mark.skipif(BACKEND != "torch", reason="torch.func")
@@ -120,8 +120,8 @@ def test_torch_func_derives_in_both_modes(call):
 
     first, second = gradient_and_product(of)(STEPS)
     gradient = torch.func.grad(of)
-    found, product = torch.func.jvp(gradient, (torch.tensor(STEPS),), (torch.tensor(first),))
-    np.testing.assert_allclose(numpy(found), first, atol=1e-5 * np.abs(first).max())
+    slopes, product = torch.func.jvp(gradient, (torch.tensor(STEPS),), (torch.tensor(first),))
+    np.testing.assert_allclose(numpy(slopes), first, atol=1e-5 * np.abs(first).max())
     np.testing.assert_allclose(numpy(product), second, atol=1e-4 * np.abs(second).max())
 
 
