@@ -149,12 +149,14 @@ COLUMNS = (
 
 def table(results: Mapping[str, Any], test_size: int) -> str:
     """The results of `metrics.json` as lines of text."""
-    rows = {name: cells(result) for name, result in results.items()}
-    rows = {f"{test_size} test texts": list(COLUMNS)} | rows
-    width = max(map(len, rows))
-    widths = [max(len(row[place]) for row in rows.values()) for place in range(len(COLUMNS))]
-    return "\n".join(
-        f"{name:{width}}  "
-        + "  ".join(f"{cell:>{size}}" for cell, size in zip(row, widths, strict=True)).rstrip()
-        for name, row in rows.items()
-    )
+    rows = [[name, *cells(result)] for name, result in results.items()]
+    return "\n".join(aligned([[f"{test_size} test texts", *COLUMNS], *rows]))
+
+
+def aligned(rows: list[list[str]]) -> list[str]:
+    """Lines with the cells of a table, the first column to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join([f"{head:{widths[0]}}", *map(str.rjust, cells, widths[1:])]).rstrip()
+        for head, *cells in rows
+    ]

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool.cli import comparison, data
+from keras_attnpool.cli.comparison import aligned
 from keras_attnpool.cli.errors import CommandError, reported
 from keras_attnpool.cli.options import FILE_OPTIONS, Options
 from keras_attnpool.cli.predict import field
@@ -19,14 +20,8 @@ BINS = 10
 def evaluate(given: dict[str, Any]) -> int:
     """Prints how well a run does on a labelled file.
 
-    Args:
-        given: `run`, `file`, and what was given of the options that say how the file is read.
-
-    Returns:
-        The exit status, 0.
-
-    Raises:
-        CommandError: If the run or the file cannot be used, or the file has other classes.
+    `given` are `run`, `file`, and the options that say how the file is read. Returns 0; what the
+    user can mend, such as a file with other classes, is a `CommandError`.
     """
     run = Run.load(Path(given["run"]))
     columns = {name: given[name] for name in FILE_OPTIONS if name in given}
@@ -37,9 +32,9 @@ def evaluate(given: dict[str, Any]) -> int:
     probabilities = run.probabilities(labelled.texts)
     predicted, labels = probabilities.argmax(axis=1), labelled.labels
     right = predicted == labels
-    found = comparison.scores(labelled, predicted)
-    print(f"{len(labelled)} texts. Accuracy {found['accuracy']:.3f}, ", end="")
-    print(f"macro-F1 {found['macro_f1']:.3f}.")
+    scores = comparison.scores(labelled, predicted)
+    print(f"{len(labelled)} texts. Accuracy {scores['accuracy']:.3f}, ", end="")
+    print(f"macro-F1 {scores['macro_f1']:.3f}.")
     print("", *classes(labels, predicted, run.label_names), sep="\n")
     print("", *calibration(probabilities.max(axis=1), right), sep="\n")
     return 0
@@ -77,13 +72,4 @@ def calibration(sure: npt.NDArray[Any], right: npt.NDArray[np.bool_]) -> list[st
     return [
         f"Calibration: the probability and the share that is right are {off:.3f} apart on average.",
         *aligned(rows),
-    ]
-
-
-def aligned(rows: list[list[str]]) -> list[str]:
-    """Lines with the cells of a table, the first column to the left."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join([f"{head:{widths[0]}}", *map(str.rjust, cells, widths[1:])]).rstrip()
-        for head, *cells in rows
     ]

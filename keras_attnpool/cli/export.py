@@ -34,14 +34,8 @@ FORMATS = {
 def export(given: dict[str, Any]) -> int:
     """Writes the model, its tokenizer and an example that runs without Keras.
 
-    Args:
-        given: `run`, `out`, and perhaps `format`.
-
-    Returns:
-        The exit status, 0.
-
-    Raises:
-        CommandError: If the run cannot be used or exported, or there is something at `out`.
+    `given` are `run`, `out`, and perhaps `format`. Returns 0; a run that cannot be used or
+    exported, or something at `out`, is a `CommandError`.
     """
     run, out, form = Run.load(Path(given["run"])), Path(given["out"]), given.get("format", "onnx")
     named = FORMATS[form]

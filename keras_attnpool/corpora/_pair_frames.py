@@ -52,14 +52,15 @@ Meaning = tuple[Frame, ...]  # of a sentence: one frame a clause
 Marks = tuple[set[tuple[int, str]], set[tuple[int, str]]]  # (clause, slot) of both sentences
 
 
+# What a slot is when the frame is told from the other end.
+_TURNED = {"agent": "patient", "agent_trait": "patient_trait"}
+_TURNED |= {other: slot for slot, other in _TURNED.items()}
+
+
 def turn(frame: Frame) -> Frame:
     """Exchanges the two participants of a frame."""
-    return frame._replace(
-        agent=frame.patient or UNKNOWN,
-        patient=frame.agent,
-        agent_trait=frame.patient_trait,
-        patient_trait=frame.agent_trait,
-    )
+    turned = {slot: getattr(frame, other) for slot, other in _TURNED.items()}
+    return frame._replace(**turned | {"agent": frame.patient or UNKNOWN})
 
 
 def _views(frame: Frame) -> tuple[Frame, ...]:
@@ -342,14 +343,7 @@ def rationale(first: Meaning, second: Meaning) -> Marks:
         )
         for slot in _unsupported(best, frame):
             marks[1].add((j, slot))
-            source = slot
-            if best != first[i]:  # told from the other end
-                source = {
-                    "agent": "patient",
-                    "patient": "agent",
-                    "agent_trait": "patient_trait",
-                    "patient_trait": "agent_trait",
-                }.get(slot, slot)
+            source = slot if best == first[i] else _TURNED.get(slot, slot)
             marks[0].add((i, source))
     return marks
 

@@ -322,8 +322,9 @@ def _load_imdb(split: str, verbose: int, *, stars: bool = False) -> LabeledTexts
     return _labeled(rows, ("neg", "pos"))
 
 
-def _load_hahackathon(task: str, names: tuple[str, str], split: str, verbose: int) -> LabeledTexts:
-    return _labeled(_rows(SETS["hahackathon"], f"{task}.{split}", verbose), "01", names)
+def _load_hahackathon(task: str, is_so: str, split: str, verbose: int) -> LabeledTexts:
+    rows = _rows(SETS["hahackathon"], f"{task}.{split}", verbose)
+    return _labeled(rows, "01", (f"not {is_so}", is_so))
 
 
 _TWO = ("train", "test")
@@ -337,11 +338,8 @@ _LOADERS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "subj": ((*_TWO, "all"), _load_subj),
     "sick": (_THREE, _load_sick),
     "imdb": (_TWO, _load_imdb),
-    "humor": (_THREE, functools.partial(_load_hahackathon, "humor", ("not humorous", "humorous"))),
-    "controversy": (
-        _THREE,
-        functools.partial(_load_hahackathon, "controversy", ("not controversial", "controversial")),
-    ),
+    "humor": (_THREE, functools.partial(_load_hahackathon, "humor", "humorous")),
+    "controversy": (_THREE, functools.partial(_load_hahackathon, "controversy", "controversial")),
 }
 
 
