@@ -1,5 +1,6 @@
 """Type aliases of the public signatures; aliases only."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,9 @@ ActivationLike = str | dict[str, Any] | Callable[..., Any] | None
 
 LayerLike = str | dict[str, Any] | Callable[..., Any]
 """A layer's name, its configuration, or the layer itself."""
+
+PathLike = str | os.PathLike[str]
+"""A file or a folder."""
 
 Array = npt.NDArray[Any]
 """A NumPy array; of one dtype by the names below."""

@@ -2,7 +2,6 @@
 
 import base64
 import io
-import os
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 from keras_attnpool.analysis._axes import plain_grid
 from keras_attnpool.analysis.html_heatmaps import heatmap_html, page
 from keras_attnpool.analysis.score_table import ScoreTable
-from keras_attnpool.types import Array
+from keras_attnpool.types import Array, PathLike
 
 SHOWN = 6
 # Tests that keep the order of words have no place in the picture of what becomes of it.
@@ -22,7 +21,7 @@ NO_ORDER = ("as it is", "uniform weights")
 
 
 def write_report(
-    path: str | os.PathLike[str],
+    path: PathLike,
     title: str,
     grades: ScoreTable,
     tests: ScoreTable,

@@ -1,7 +1,6 @@
 """Texts, rationales and attributions in the files of the ERASER benchmark."""
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from keras_attnpool.analysis._token_rows import (
     flag_rows,
 )
 from keras_attnpool.analysis.rationale_scores import checked_share, number_of, token_spans
-from keras_attnpool.types import Bools, Float64s, Int64s
+from keras_attnpool.types import Bools, Float64s, Int64s, PathLike
 
 # Of a data set: docs.jsonl, and annotations in <split>.jsonl. Of a model: results.jsonl.
 DOCUMENTS, RESULTS = "docs.jsonl", "results.jsonl"
@@ -51,7 +50,7 @@ class EraserTexts(NamedTuple):
 
 
 def to_eraser(
-    folder: str | os.PathLike[str],
+    folder: PathLike,
     tokens: Any,
     labels: Any,
     label_names: Sequence[str],
@@ -155,7 +154,7 @@ def to_eraser(
     return folder
 
 
-def from_eraser(folder: str | os.PathLike[str], split: str = "test") -> EraserTexts:
+def from_eraser(folder: PathLike, split: str = "test") -> EraserTexts:
     """Reads texts, rationales and attributions from the files of an ERASER data set.
 
     Sets of several documents a text give one text each, document after document, in the order of

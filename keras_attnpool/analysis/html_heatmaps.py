@@ -1,7 +1,6 @@
 """Heat maps of token weights as self-contained HTML."""
 
 import html
-import os
 import re
 import string
 import unicodedata
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_attnpool.types import Array, Float64s
+from keras_attnpool.types import Array, Float64s, PathLike
 
 
 def _resource(name: str) -> str:
@@ -108,9 +107,7 @@ def heatmap_html(
     return "".join(parts)
 
 
-def heatmap_page(
-    heatmaps: Sequence[str], path: str | os.PathLike[str], *, title: str = "Attention"
-) -> Path:
+def heatmap_page(heatmaps: Sequence[str], path: PathLike, *, title: str = "Attention") -> Path:
     """Writes heat maps to one HTML page.
 
     Args:

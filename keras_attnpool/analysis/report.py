@@ -1,6 +1,5 @@
 """What a model's attention is worth: the tests of the literature, in one table and one page."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +23,7 @@ from keras_attnpool.analysis.saliency import gradient_saliency
 from keras_attnpool.analysis.score_table import ScoreTable, mean_of
 from keras_attnpool.analysis.scores import attention_model, wanted_layers
 from keras_attnpool.analysis.weight_measures import kendall_tau
-from keras_attnpool.types import Array, Bools, Float32s, Float64s
+from keras_attnpool.types import Array, Bools, Float32s, Float64s, PathLike
 
 OWNER = "attention_report"
 
@@ -65,7 +64,7 @@ def attention_report(
     tokens: Sequence[Sequence[str]] | None = None,
     rationales: Sequence[Any] | None = None,
     beam_size: int | None = 1,
-    path: str | os.PathLike[str] | None = None,
+    path: PathLike | None = None,
     title: str = "Can this attention be believed?",
     seed: int = 0,
     from_logits: bool = False,

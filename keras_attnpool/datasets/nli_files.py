@@ -1,7 +1,6 @@
 """Natural language inference in the files of SNLI and MultiNLI."""
 
 import json
-import os
 import re
 import reprlib
 from pathlib import Path
@@ -10,12 +9,13 @@ import numpy as np
 
 from keras_attnpool.datasets.labeled_texts import SentencePairs
 from keras_attnpool.datasets.user_files import _decoded
+from keras_attnpool.types import PathLike
 
 LABELS = ("entailment", "neutral", "contradiction")
 _FIELDS = ("gold_label", "sentence1", "sentence2")
 
 
-def load_nli(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> SentencePairs:
+def load_nli(path: PathLike, *, encoding: str = "utf-8") -> SentencePairs:
     """Load sentence pairs from a `.jsonl` file of SNLI or MultiNLI.
 
     A line is a JSON object with `sentence1` (the premise), `sentence2` (the hypothesis) and

@@ -4,7 +4,6 @@ import codecs
 import csv
 import gzip
 import io
-import os
 import reprlib
 import zlib
 from collections.abc import Iterator, Sequence
@@ -13,13 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from keras_attnpool.datasets.labeled_texts import LabeledTexts
+from keras_attnpool.types import PathLike
 
 _LARGEST = 2**30  # bytes that are unpacked
 Row = tuple[int, list[str]]  # line number (from 1) and fields
 
 
 def load_tsv(
-    path: str | os.PathLike[str],
+    path: PathLike,
     *,
     header: bool = False,
     text_column: str | int = 1,
@@ -75,7 +75,7 @@ def load_tsv(
 
 
 def load_csv(
-    path: str | os.PathLike[str],
+    path: PathLike,
     *,
     text_column: str | int = "text",
     label_column: str | int = "label",

@@ -1,7 +1,6 @@
 """What the tokenizers share: their vocabulary, its file, and the checks of texts and lengths."""
 
 import json
-import os
 import pathlib
 import reprlib
 import sys
@@ -11,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from keras_attnpool._files import whole_file
-from keras_attnpool.types import Int32s
+from keras_attnpool.types import Int32s, PathLike
 
 PADDING = "[PAD]"
 UNKNOWN = "[UNK]"
@@ -135,7 +134,7 @@ class Vocabulary:
     def __repr__(self) -> str:
         return f"{self._owner}(vocabulary_size={self.vocabulary_size}, lowercase={self.lowercase})"
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: PathLike) -> None:
         """Writes the tokenizer as one JSON file, whole or not at all.
 
         Args:
@@ -160,7 +159,7 @@ class Vocabulary:
             temporary.write_text(text + "\n", encoding="utf-8", newline="\n")
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: PathLike) -> Self:
         """Reads a tokenizer that `save` wrote.
 
         Args:

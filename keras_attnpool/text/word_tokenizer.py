@@ -18,7 +18,7 @@ from keras_attnpool.text._vocabulary import (
     padded,
 )
 from keras_attnpool.text.sentences import split_sentences
-from keras_attnpool.types import Int32s
+from keras_attnpool.types import Int32s, PathLike
 
 # The Rust side keeps about a hundred bytes per token of a batch: this bounds them.
 _TEXTS_AT_ONCE = 1024
@@ -134,7 +134,7 @@ class WordTokenizer(Vocabulary):
         ids = rust.get_vocab()
         return cls(sorted(ids, key=ids.__getitem__), lowercase)
 
-    def export(self, path: str | os.PathLike[str]) -> None:
+    def export(self, path: PathLike) -> None:
         """Writes a `tokenizer.json` that the tokenizers library reads, for use without Keras.
 
         Args:

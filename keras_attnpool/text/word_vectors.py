@@ -1,7 +1,6 @@
 """Word vectors to start an embedding from: trained on the texts at hand, or read from a file."""
 
 import gzip
-import os
 import pathlib
 import zlib
 from collections.abc import Iterable, Iterator
@@ -16,7 +15,7 @@ from keras_attnpool.text._vocabulary import (
     checked_vocabulary,
 )
 from keras_attnpool.text.word_tokenizer import WordTokenizer
-from keras_attnpool.types import Float32s
+from keras_attnpool.types import Float32s, PathLike
 
 # gensim silently drops what follows in a longer "sentence".
 _LONGEST_FOR_GENSIM = 10_000
@@ -110,9 +109,7 @@ def word2vec(
 
 
 def load_word_vectors(
-    path: str | os.PathLike[str],
-    tokenizer_or_vocabulary: WordTokenizer | Iterable[str],
-    seed: int = 0,
+    path: PathLike, tokenizer_or_vocabulary: WordTokenizer | Iterable[str], seed: int = 0
 ) -> tuple[Float32s, float]:
     r"""Reads pre-trained vectors of the vocabulary's words from a text file, GloVe's for one.
 
@@ -177,7 +174,7 @@ def load_word_vectors(
     return vectors, len(vector_of) / max(len(vocabulary) - 2, 1)
 
 
-def _lines(owner: str, path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
+def _lines(owner: str, path: PathLike) -> Iterator[tuple[int, str]]:
     """Yields line numbers from 1 and the lines that are not blank."""
     path = pathlib.Path(path)
     opened: Any = gzip.open(path) if path.suffix == ".gz" else path.open("rb")
