@@ -21,6 +21,7 @@ from keras_attnpool.analysis.heads import head_similarity as head_similarity
 from keras_attnpool.analysis.heads import plot_head_similarity as plot_head_similarity
 from keras_attnpool.analysis.html_heatmaps import heatmap_html as heatmap_html
 from keras_attnpool.analysis.html_heatmaps import heatmap_page as heatmap_page
+from keras_attnpool.analysis.html_matrices import matrices_html as matrices_html
 from keras_attnpool.analysis.leaks import MaskLeak as MaskLeak
 from keras_attnpool.analysis.leaks import mask_leaks as mask_leaks
 from keras_attnpool.analysis.plotted_heatmaps import plot_heatmap as plot_heatmap

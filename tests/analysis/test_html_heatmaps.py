@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from keras_attnpool.analysis import heatmap_html, heatmap_page
+from keras_attnpool.analysis import heatmap_html, heatmap_page, matrices_html
 
 pytestmark = pytest.mark.one_backend("writes HTML of NumPy arrays")
 
@@ -220,3 +220,28 @@ class TestPage:
 def test_errors(args, kwargs, message):
     with pytest.raises(ValueError, match=message):
         heatmap_html(*args, **kwargs)
+
+
+class TestMatrices:
+    def test_numbers_names_and_colours(self):
+        weights = np.array([[-0.25, 1], [0.125, -np.inf]])
+        source = matrices_html({"<b>": (weights, ["&", "word"])}, ["first", HOSTILE[0]])
+        text = Reader(source).text
+        for shown in ("<b>", "&", "word", "first", HOSTILE[0], "−0.25", "0.12", "1", "−∞"):
+            assert shown in text
+        assert "script" not in Reader(source).tags
+        assert '<td class="n" style="--w:0.25">−0.25</td>' in source
+        assert '<td style="--w:1">1</td>' in source
+
+    def test_one_scale_for_two_matrices(self):
+        two = {"a": ([[0.5]], ["x"]), "b": ([[2.0]], ["x"])}
+        assert matrices_html(two, ["r"]).count("--w:1") == 2
+        assert "--w:0.25" in matrices_html(two, ["r"], vmax=2)
+
+    @pytest.mark.parametrize(
+        ("matrix", "message"),
+        [([[1.0, 2.0]], r"\(1, 2\)"), ([[np.nan]], "NaN"), ([[np.inf]], "NaN")],
+    )
+    def test_errors(self, matrix, message):
+        with pytest.raises(ValueError, match=message):
+            matrices_html({"a": (matrix, ["x"])}, ["r"])

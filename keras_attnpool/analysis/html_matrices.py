@@ -1,0 +1,92 @@
+"""Small matrices with their numbers as self-contained HTML."""
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from keras_attnpool.analysis.html_heatmaps import STYLE, visible
+
+
+def matrices_html(
+    matrices: Mapping[str, tuple[Any, Sequence[str]]],
+    row_names: Sequence[str],
+    *,
+    vmax: float | None = None,
+) -> str:
+    """Draws matrices side by side with their numbers in coloured cells, as a piece of HTML.
+
+    For matrices small enough to be read, scores and weights of one sentence say. No script, no
+    file, no font is loaded. It reads on light and dark pages; on a narrow page the matrices stand
+    one below the other. Negative numbers have a second colour.
+
+    Args:
+        matrices: Title of each matrix, and the pair `(matrix, column_names)`: a float array
+            `(rows, columns)` and the names of its columns. Minus infinity, a forbidden pair, has a
+            cell of its own kind.
+        row_names: Names of the rows, the same for all matrices.
+        vmax: The number (without its sign) of full colour. Defaults to the largest finite one of
+            each matrix; give it where matrices are compared.
+
+    Returns:
+        A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
+
+    Raises:
+        ValueError: If a matrix and its names do not fit together, or it holds NaN or infinity.
+
+    Example:
+
+    ```python
+    import numpy as np
+    from keras_attnpool.analysis import matrices_html
+
+    words = ["not", "bad"]
+    piece = matrices_html({"weights": (np.array([[0.7, 0.3], [0.5, 0.5]]), words)}, words)
+    assert ">0.70</td>" in piece
+    ```
+    """
+    parts = [STYLE, '<figure class="attn-map"><div class="panels">']
+    for title, (matrix, columns) in matrices.items():
+        parts.append(_table(title, np.asarray(matrix, np.float64), columns, row_names, vmax))
+    parts.append("</div></figure>")
+    return "".join(parts)
+
+
+def _table(
+    title: str, matrix: Any, columns: Sequence[str], rows: Sequence[str], vmax: float | None
+) -> str:
+    if matrix.shape != (len(rows), len(columns)):
+        raise ValueError(
+            f"matrices_html expects a matrix of shape ({len(rows)}, {len(columns)}), as there are "
+            f"{len(rows)} `row_names` and {len(columns)} names of columns. "
+            f"Received: shape {matrix.shape} under the title {title!r}"
+        )
+    finite = matrix[np.isfinite(matrix)]
+    if len(finite) + np.isneginf(matrix).sum() < matrix.size:
+        raise ValueError(
+            "matrices_html expects finite numbers or minus infinity. Received: NaN or infinity "
+            f"under the title {title!r}"
+        )
+    top = (np.abs(finite).max(initial=0) if vmax is None else vmax) or 1.0
+    head = "".join(f"<th>{_words(name)}</th>" for name in columns)
+    body = "".join(
+        f"<tr><th>{_words(name)}</th>{''.join(_cell(value, top) for value in row)}</tr>"
+        for name, row in zip(rows, matrix.tolist(), strict=True)
+    )
+    return (
+        f"<table><caption>{_words(title)}</caption>"
+        f"<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _cell(value: float, top: float) -> str:
+    if np.isneginf(value):
+        return '<td class="no">−∞</td>'
+    number = f"{value:.0f}" if value == round(value) else f"{value:.2f}"
+    kind = ' class="n"' if value < 0 else ""
+    return f'<td{kind} style="--w:{min(abs(value) / top, 1):.3g}">{number.replace("-", "−")}</td>'
+
+
+def _words(name: str) -> str:
+    return html.escape(visible(str(name)))
