@@ -226,6 +226,55 @@ def test_a_notebook_in_parts_has_a_drawing_a_quiz_and_exercises_that_check_thems
     assert solutions and all(re.search(r"^\s*assert ", code, re.M) for code in solutions)
 
 
+# Figures of a notebook's text that no cell prints: of the paper, or of arithmetic in the text.
+FIGURES = {
+    "01_lama": {"18.465", "1024", "7.39", "99", "0.21", "56"},
+    "06_bags_and_sets": {"196", "768", "60"},
+}
+# Their text has tables of the papers, typed.
+NOT_YET_IN_PARTS = {"02_hcan", "03_mpsan", "04_generalized_pooling", "05_sam"}
+READ = [path for path in NOTEBOOKS if path.stem not in NOT_YET_IN_PARTS]
+# Numbers that are names: in code and formulas, of equations and the like, years, places of lists.
+NAMES = "|".join(
+    [
+        r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|\]\([^)]*\)|<summary>.*?</summary>",
+        r"\b(?:equation|eq\.|table|figure|section|exercise|solution|part|model|head|rank|fa)s?"
+        r"[ \n(]+\d+(?:\.\d+)?(?:(?:,| and| to| or|, \d+ and)[ \n]\d+)*",
+        r"^#+ \d+\.|^(?:\*\*)?\d\.|\b(?:19|20)\d\d\b",
+    ]
+)
+NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?!\w)")
+
+
+def unprinted(notebook):
+    """The figures of a notebook's text that no cell has in its code or prints, also rounded."""
+    shown = [text_of(cell["source"]) for cell in code_cells(notebook)]
+    for cell in code_cells(notebook):
+        shown += [text_of(output.get("text", "")) for output in cell["outputs"]]
+    values = {number.replace(",", "") for text in shown for number in NUMBER.findall(text)}
+    decimals = {value for value in values if value.count(".") == 1}
+    found = []
+    for text in (text_of(c["source"]) for c in notebook["cells"] if c["cell_type"] == "markdown"):
+        for number in NUMBER.findall(re.sub(NAMES, " ", text, flags=re.S | re.M | re.I)):
+            plain = number.replace(",", "")
+            form = f".{len(plain.partition('.')[2])}f"
+            if plain not in values | {format(float(value), form) for value in decimals}:
+                found.append(number)
+    return found
+
+
+@pytest.mark.parametrize("path", READ, ids=lambda path: path.stem)
+def test_every_figure_of_the_text_is_printed(path):
+    """So that no sentence contradicts the outputs after the next run."""
+    assert set(unprinted(read(path))) == FIGURES.get(path.stem, set())
+
+
+def test_a_figure_that_no_cell_prints_is_seen():
+    text = {"cell_type": "markdown", "source": "Table 4 has 75.5 and 0.36, equation 9 has `8`."}
+    printing = cell("x", output_type="stream", name="stdout", text="75.5 and 1,234.56")
+    assert unprinted({"cells": [text, printing]}) == ["0.36"]
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_code_is_python(path):
     for cell in code_cells(read(path)):
