@@ -26,14 +26,17 @@ def config(row: str) -> dict[str, Any]:
     return {"model": "TfidfVectorizer", "arguments": arguments}
 
 
-def run(row: str, parts: Parts, seed: int, measure: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def run(
+    row: str, parts: Parts, seed: int, measure: str, features: list[Any] | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Fits on the first part, chooses on the second, tests on the third.
 
     The measure is that of the experiment: "pearson" asks for a number, "f1" counts class 1 too.
+    Other features than TF-IDF's are given, one matrix a part.
     """
     start = time.perf_counter()
     graded = measure == "pearson"
-    features = _features(parts)
+    features = _features(parts) if features is None else features
     targets = [np.asarray(part.relatedness if graded else part.labels) for part in parts]
 
     def fitted(strength: float) -> Any:

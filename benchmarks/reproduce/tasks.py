@@ -146,10 +146,11 @@ class Data:
         task: The data set.
         parts: Its texts or pairs.
         options: Those of the user.
+        seed: Seed of word vectors that are trained.
     """
 
-    def __init__(self, task: Task, parts: Parts, options: Options) -> None:
-        self.task, self.options = task, options
+    def __init__(self, task: Task, parts: Parts, options: Options, seed: int = 0) -> None:
+        self.task, self.options, self.seed = task, options, seed
         self.sources = parts = few(parts, options)
         self._trained: dict[int, np.ndarray] = {}
         self.pairs = hasattr(parts[0], "sentences_a")
@@ -195,8 +196,8 @@ class Data:
     def skip_gram(self, dim: int) -> np.ndarray:
         """Trains word vectors on the training texts, once."""
         if dim not in self._trained:
-            texts = self.sources[0].texts
-            self._trained[dim] = text.word2vec(texts, self.tokenizer, dim=dim, seed=0)
+            texts = [line for column in self._columns(self.sources[0]).values() for line in column]
+            self._trained[dim] = text.word2vec(texts, self.tokenizer, dim=dim, seed=self.seed)
         return self._trained[dim]
 
     def batches(self, part: int, seed: int | None = None) -> text.BucketedBatches:
@@ -214,29 +215,42 @@ class Data:
         )
 
 
-def pair_of(classifier: keras.Model, num_classes: int, hidden_units: int) -> keras.Model:
+def pair_of(
+    classifier: keras.Model, num_classes: int, hidden_units: int, dropout: float = 0.3
+) -> keras.Model:
     """Turns a classifier of texts into one of pairs: its encoder for both sentences, a new head.
 
-    The encoder is all up to the layer "pooling". The head is `MPSANPair`'s.
+    The encoder is all up to the layer "pooling"; its inputs are there twice, as "tokens_a" and
+    "tokens_b". The head is `MPSANPair`'s.
     """
     encoder = keras.Model(
         classifier.inputs, classifier.get_layer("pooling").output, name="sentence_encoder"
     )
-    pair = [keras.Input((None,), dtype="int32", name=f"tokens_{side}") for side in "ab"]
-    sentences = keras.Model(pair, [encoder(sentence) for sentence in pair], name="sentences")
+    sides = [
+        [keras.Input(x.shape[1:], dtype=x.dtype, name=f"{x.name}_{side}") for x in encoder.inputs]
+        for side in "ab"
+    ]
+    pair = [x for side in sides for x in side]
+    sentences = keras.Model(
+        pair, [encoder(side if len(side) > 1 else side[0]) for side in sides], name="sentences"
+    )
     x = layers.PairMatching(name="matching")(sentences(pair))
     x = keras.layers.Dense(hidden_units, activation="elu", name="classifier_hidden")(x)
-    x = keras.layers.Dropout(0.3, name="classifier_dropout")(x)
+    x = keras.layers.Dropout(dropout, name="classifier_dropout")(x)
     outputs = keras.layers.Dense(num_classes, activation="softmax", name="classifier")(x)
     return keras.Model(pair, outputs, name=f"{classifier.name}_pair")
 
 
-def run(
+def fit(
     build: Callable[[], keras.Model], data: Any, task: Task, seed: int, options: Options
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Trains one model with one seed and reads the test part once, at the selected epoch.
+) -> tuple[keras.Model, dict[str, Any], float]:
+    """Trains one model with one seed.
 
     The data have `parts` and `batches`, as `Data` does; the task has the recipe.
+
+    Returns:
+        The model at the selected epoch, what the training and the validation part tell of it, and
+        what that epoch was selected by; the test part is not read.
     """
     max_epochs = 1 if options.quick else task.max_epochs
     keras.utils.clear_session()
@@ -260,17 +274,25 @@ def run(
     epochs = len(history["loss"])
     if not np.isfinite(history["loss"]).all():
         raise SystemExit(f"{model.name}, seed {seed}: the loss is not finite: {history['loss']}")
-    tested, correct = measure(model, data, 2, task)
     result = {
         "seed": seed,
         "backend": keras.config.backend(),
-        **{f"test_{name}": value for name, value in tested.items()},
         **{f"validation_{name}": value for name, value in measure(model, data, 1, task)[0].items()},
         "best_epoch": stop.best_epoch + 1,
         "epochs": epochs,
         "stopped_by_the_epoch_limit": epochs == max_epochs,
         "seconds_per_epoch": round(seconds / epochs, 2),
     }
+    return model, result, float(stop.best)
+
+
+def run(
+    build: Callable[[], keras.Model], data: Any, task: Task, seed: int, options: Options
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Trains one model with one seed and reads the test part once, at the selected epoch."""
+    model, result, _ = fit(build, data, task, seed, options)
+    tested, correct = measure(model, data, 2, task)
+    result |= {f"test_{name}": value for name, value in tested.items()}
     if correct is not None:
         result["correct"] = packed(correct)
     size = embedding_size(model)

@@ -1,0 +1,1 @@
+"""The comparison: every pooling, many tasks, tuned alike, with a verdict."""

@@ -1,0 +1,240 @@
+"""What the comparison runs, declared before the runs: tasks, encoders, rows, tuning, protocol.
+
+A block is a task behind an encoder; every block has the same rows, and every row the same trials.
+"""
+
+import dataclasses
+import functools
+import inspect
+import json
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from benchmarks.arena import digits
+from benchmarks.reproduce import comparison, floors
+from benchmarks.reproduce.tasks import ONE_FILE, Parts
+from keras_attnpool import corpora, datasets, layers
+
+# The protocol. To change any of it asks for all runs anew: results.csv names what a run had.
+SEEDS = (0, 1, 2)  # a split, word vectors and first weights each
+TRAINED_ON, CHOSEN_BY, TESTED_ON = 1200, 400, 1000  # texts at most
+BATCH, PATIENCE, MAX_EPOCHS, CLIP = 64, 6, 80, 1.0
+GRU_UNITS, DENSE_UNITS, CNN_FILTERS, HIDDEN, VECTORS = 50, 48, 48, 100, 100
+# The trials of a row, on the first seed: the first values, then each other value with the best of
+# what came before. A row without a size tries a third rate in its place.
+TRIALS: dict[str, tuple[Any, ...]] = {
+    "learning_rate": (3e-3, 1e-3),
+    "dropout": (0.2, 0.5),
+    "size": (0, 1),
+}
+THIRD_RATE = 1e-2
+KINDS = ("few words decide", "sentences", "documents", "pairs", "bags", "series")
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """A set to classify.
+
+    Args:
+        read: Gives what may be trained on and what is tested on; takes the folder of the user.
+        kind: One of `KINDS`, by which the verdict recommends.
+        length: Longer texts are cut to so many words, or so many word pieces.
+        needs: What the user has to bring, if anything.
+        trains_vectors: Whether the words' vectors are those of its training texts, fine-tuned.
+    """
+
+    read: Callable[[str], Parts]
+    kind: str
+    length: int
+    needs: str | None = None
+    trains_vectors: bool = False
+
+
+def _public(name: str, **options: Any) -> Callable[[str], Parts]:
+    return lambda folder: tuple(
+        datasets.load(name, split=split, verbose=0, **options) for split in ("train", "test")
+    )
+
+
+def _generated(make: Callable[..., Any]) -> Callable[[str], Parts]:
+    sizes = (TRAINED_ON + CHOSEN_BY, TESTED_ON)
+    return lambda folder: tuple(make(size, seed=seed) for seed, size in enumerate(sizes, start=1))
+
+
+def _own(name: str, folder: str) -> Parts:
+    return datasets.load_tsv(Path(folder) / f"{name}.tsv").split(0.2, seed=0)
+
+
+def _snli(folder: str) -> Parts:
+    return tuple(
+        datasets.load_nli(Path(folder) / f"snli_1.0_{part}.jsonl") for part in ("train", "test")
+    )
+
+
+FEW, SHORT, LONG, PAIRS, BAGS, SERIES = KINDS
+# In the order in which they are run: a budget that ends early has some of each kind.
+TASKS = {
+    "bags_any": Task(functools.partial(digits.bags, least=1), BAGS, 16),
+    "digits_by_row": Task(digits.rows, SERIES, 8),
+    "trec": Task(_public("trec"), SHORT, 24),
+    "questions": Task(_generated(corpora.questions), FEW, 24, trains_vectors=True),
+    "sick": Task(_public("sick"), PAIRS, 24),
+    "sst2": Task(_public("sst2"), SHORT, 40),
+    "reviews": Task(_generated(corpora.reviews), FEW, 96, trains_vectors=True),
+    "r8": Task(_public("r8"), LONG, 96),
+    "subj": Task(_public("subj"), SHORT, 40),
+    "bags_two": Task(functools.partial(digits.bags, least=2), BAGS, 16),
+    "sentence_pairs": Task(_generated(corpora.sentence_pairs), PAIRS, 16, trains_vectors=True),
+    "humor": Task(_public("humor"), SHORT, 40),
+    "imdb": Task(_public("imdb"), LONG, 128),
+    "sst5": Task(_public("sst5"), SHORT, 40),
+    "trec_fine": Task(_public("trec", fine=True), SHORT, 24),
+    "controversy": Task(_public("controversy"), SHORT, 40),
+    "imdb_stars": Task(_public("imdb", stars=True), LONG, 128),
+    **{
+        name: Task(functools.partial(_own, name), kind, length, ONE_FILE.format(name))
+        for name, kind, length in (
+            *(("cr", SHORT, 40), ("mr", SHORT, 40), ("mpqa", SHORT, 16)),
+            *(("ag_news", SHORT, 64), ("yelp", LONG, 128), ("amazon", LONG, 128)),
+        )
+    },
+    "snli": Task(_snli, PAIRS, 24, "snli_1.0_train.jsonl and snli_1.0_test.jsonl"),
+}
+
+# Where the states come from, and what is trained on them before the mechanism.
+ENCODERS: dict[str, Any] = {
+    # Each instance by itself.
+    "dense": {"class_name": "Dense", "config": {"units": DENSE_UNITS, "activation": "relu"}},
+    "gru": {"class_name": "gru", "config": {"units": GRU_UNITS}},
+    "minilm": "none",  # its states, frozen
+    "cnn": {"class_name": "cnn", "config": {"filters": CNN_FILTERS}},
+    "none": "none",  # the words' vectors
+}
+FEW_ROWS = (
+    "MaskedAveragePooling1D",
+    "MaskedMaxPooling1D",
+    "AttentionPooling",
+    "AttentionPooling, entmax15",
+    "LearnedQueryPooling",
+    "AttentiveStatisticsPooling",
+    "GeneralizedPooling, scalar",
+)
+
+
+def encoders(task: Task) -> dict[str, bool]:
+    """The encoders of a task, and whether every row stands behind it or a few."""
+    if task.kind == BAGS:
+        return {"dense": True}
+    if task.kind == SERIES:
+        return {"gru": True}
+    return {"gru": True, "minilm": True, "cnn": False, "none": False}
+
+
+KERAS, BASE = comparison.KERAS, "MaskedAveragePooling1D"
+MECHANISMS: dict[str, Callable[..., Any]] = {
+    **{name: layer for name, (layer, _) in comparison.MECHANISMS.items()},
+    "PositionalSelfAttention, backward": functools.partial(
+        layers.PositionalSelfAttention, positions=("backward",)
+    ),
+    "DirectionalSelfAttention, backward": functools.partial(
+        layers.DirectionalSelfAttention, direction="backward"
+    ),
+    "FirstPooling1D": layers.FirstPooling1D,
+    "GeneralizedMeanPooling1D": layers.GeneralizedMeanPooling1D,
+    KERAS: functools.partial(keras.layers.MultiHeadAttention, key_dim=20),
+}
+SEQUENCES = (*comparison.SEQUENCES, KERAS)
+# The size that is tuned; a row that is not here has none. A name counts for all that begin so.
+SIZES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "AttentionPooling": ({"hidden_dim": 100}, {"hidden_dim": 300}),
+    "AttentiveStatisticsPooling": ({"hidden_dim": 100}, {"hidden_dim": 300}),
+    "LearnedQueryPooling": ({"num_heads": 4}, {"num_heads": 4, "num_queries": 4}),
+    "StructuredSelfAttentionPooling": ({"num_heads": 5}, {"num_heads": 2}),
+    "GeneralizedPooling": ({"num_heads": 5}, {"num_heads": 2}),
+    "LowRankAttentionPooling": ({"num_heads": 5}, {"num_heads": 15}),
+    "ConvAttentionPooling": ({"num_heads": 5}, {"num_heads": 2}),
+    "ConvMultiHeadAttention": ({"num_heads": 5}, {"num_heads": 2}),
+    "MultiDimAttentionPooling": ({"hidden_dim": 100}, {"hidden_dim": None}),
+    "SequentialAttention": ({"reduction": 16}, {"reduction": 4}),
+    "PositionalSelfAttention": ({"units": 100}, {"units": 200}),
+    "DirectionalSelfAttention": ({"units": 100}, {"units": 50}),
+    "BlockSelfAttention": ({"units": 100}, {"units": 200}),
+    "GeneralizedMeanPooling1D": ({"per_feature": False}, {"per_feature": True}),
+    KERAS: ({"num_heads": 5}, {"num_heads": 2}),
+}
+# Linear classifiers, their strength chosen as epochs are.
+MEAN_FLOOR, FIRST_FLOOR = "mean of vectors, linear", "first vector, linear"
+FLOORS = (*floors.ROWS, MEAN_FLOOR, FIRST_FLOOR)
+
+
+def rows(task: Task, all_of_them: bool) -> tuple[str, ...]:
+    """The rows of a block; only texts have a TF-IDF."""
+    linear = FLOORS[len(floors.ROWS) :] if task.kind in (BAGS, SERIES) else FLOORS
+    return (*linear, *(MECHANISMS if all_of_them else FEW_ROWS))
+
+
+def sizes(row: str) -> tuple[dict[str, Any], ...]:
+    """The sizes that a row may have."""
+    return SIZES.get(row.split(", ")[0], ({},))
+
+
+def arguments(row: str, size: int, encoder: str) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """The class of a row's layer, and its arguments."""
+    made = MECHANISMS[row]
+    layer = getattr(made, "func", made)
+    given = inspect.signature(layer).bind_partial(
+        *getattr(made, "args", ()), **getattr(made, "keywords", {})
+    )
+    chosen = {**given.arguments, **sizes(row)[size]}
+    if "bidirectional" in chosen:
+        chosen["bidirectional"] = encoder == "gru"
+    return layer, chosen
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One run of the comparison."""
+
+    task: str
+    encoder: str
+    row: str
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """What `--only` compares with its patterns."""
+        return f"{self.task}/{self.encoder}/{self.row}"
+
+
+def grid(with_brought: bool = False) -> list[Run]:
+    """Every run, in the order in which a budget is spent.
+
+    Seeds come first, then encoders with all rows, then tasks: where it ends, each block has all of
+    its rows, and each row the same seeds.
+    """
+    blocks = [
+        (every, name, encoder, rows(task, every))
+        for name, task in TASKS.items()
+        if with_brought or not task.needs
+        for encoder, every in encoders(task).items()
+    ]
+    blocks.sort(key=lambda block: not block[0])
+    return [
+        Run(name, encoder, row, seed)
+        for seed in SEEDS
+        for _, name, encoder, names in blocks
+        for row in names
+    ]
+
+
+def protocol() -> str:
+    """Eight letters that differ where anything of the protocol does."""
+    told = [
+        *(SEEDS, TRAINED_ON, CHOSEN_BY, TESTED_ON, BATCH, PATIENCE, MAX_EPOCHS, CLIP),
+        *(GRU_UNITS, DENSE_UNITS, CNN_FILTERS, HIDDEN, VECTORS, TRIALS, THIRD_RATE, SIZES),
+    ]
+    return f"{zlib.crc32(json.dumps(told).encode()):08x}"
