@@ -36,7 +36,7 @@ OF_OURS = re.compile(r"\bour (?:\w+ )?runs?\b|\bof ours\b|\bwe saw\b")
 FOREIGN_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|work|tmp|mnt|opt|usr|Users)\b")
 
 results, pictures, speed = hook("results"), hook("pictures"), hook("speed")
-support, book, behaviour = hook("support"), hook("book"), hook("behaviour")
+support, book, behaviour, arena = hook("support"), hook("book"), hook("behaviour"), hook("arena")
 figures, explanations, links = hook("figures"), hook("explanations"), hook("links")
 notebooks, descriptions = hook("notebooks"), hook("descriptions")
 new_layer = hook("new_layer", REPOSITORY / "tools")
@@ -307,6 +307,7 @@ def test_a_page_is_sound(page):
     filled = pictures.draw(speed.fill(explanations.fill(filled, RESULTS), RESULTS))
     filled = book.fill(support.fill(filled, DOCS / "support"), REPOSITORY)
     filled = behaviour.fill(filled, RESULTS / "behaviour")
+    filled = arena.fill(filled, RESULTS / "arena" / "results.csv")
     assert "<!--" not in filled and "{{ " not in filled
 
 
@@ -321,7 +322,14 @@ def test_a_broken_link_and_a_machine_are_seen():
 
 # The pages that tell what was measured. A figure of theirs comes by a marker of the hook figures.py
 # or stands in a table; a setting is code.
-MEASURED = ["results.md", "believable-attention.md", "speed.md", "which-layer.md", "index.md"]
+MEASURED = [
+    "results.md",
+    "comparison.md",
+    "believable-attention.md",
+    "speed.md",
+    "which-layer.md",
+    "index.md",
+]
 MEASURED += [page for page in PAGES if page.startswith("papers/")]
 NUMBER = r"(?:\d[\d,.]*|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty)"
 PARTS_OF_ONE = "third|quarter|fifth|sixth|seventh|eighth|ninth|tenth|twelfth|hundredth"

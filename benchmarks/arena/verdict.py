@@ -147,7 +147,7 @@ def best(block: dict[str, Lines], rows: list[str]) -> tuple[str, list[str]]:
 def joined(names: list[str]) -> str:
     """Names as a sentence has them."""
     quoted = [f"`{name}`" for name in names]
-    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+    return " and ".join([*([", ".join(quoted[:-1])] if quoted[1:] else []), *quoted[-1:]])
 
 
 def sentences(lines: Lines, rows: list[str], floors: tuple[str, ...]) -> list[str]:
@@ -175,20 +175,21 @@ def sentences(lines: Lines, rows: list[str], floors: tuple[str, ...]) -> list[st
     leads = against(ranked)
     real = [row for row in names if row in leads and leads[row][1] < LEVEL]
     ahead = max(leads, key=lambda row: leads[row][0])
-    told.append(
-        f"Against the mean of the states, with Holm's correction, {joined(real)} "
-        f"differ{'s' * (len(real) == 1)}."
-        if real
-        else "No row differs from the mean of the states by Wilcoxon's test with Holm's correction"
-        + (", and with so few tasks none can" if 2 * 0.5**count * len(leads) >= LEVEL else "")
-        + f"; the largest mean lead is that of `{ahead}`, {100 * leads[ahead][0]:+.1f} points."
-    )
+    test = "by Wilcoxon's test with Holm's correction"
+    shown = f"From the mean of the states {joined(real)} differ{'s' * (len(real) == 1)}, {test}"
+    if not real:
+        shown = f"No row differs from the mean of the states, {test}"
+        # The least p that the signs of so few differences can have.
+        shown += ", and with so few tasks none can" * (2 * 0.5**count * len(leads) >= LEVEL)
+    lead = f"{100 * leads[ahead][0]:+.1f}".replace("-", "−")
+    told.append(f"{shown}; the largest mean lead is that of `{ahead}`, {lead} points.")
     top = [row for row in names if row not in behind]
     times = {row: cost(lines, row) for row in top}
     cheap = min(top, key=lambda row: times[row] or math.inf)
     told.append(
         f"Of the rows that are not shown to be worse, `{cheap}` is the cheapest: an epoch takes "
-        f"{times[cheap]:.1f} times that of the mean; that of `{first}` takes {times[first]:.1f}."
+        f"{times[cheap]:.1f} times that of the mean"
+        + (f"; that of `{first}` takes {times[first]:.1f}." if cheap != first else ".")
     )
     beaten = []
     for (task, encoder), block in blocks(lines).items():

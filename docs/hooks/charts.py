@@ -98,6 +98,36 @@ def intervals(rows, across, caption, spoken):
         return _framed(figure, caption, spoken)
 
 
+def ranks(means, distance, caption, spoken):
+    """Draws a critical-difference diagram: a point a name, and lines that join what is level.
+
+    Args:
+        means: Name to mean rank, the best first.
+        distance: Two names differ where their ranks are so far apart.
+        caption: The words below.
+        spoken: The chart for those who cannot see it.
+    """
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": spoken, "axes.grid.axis": "x"}):
+        names, values = list(means), list(means.values())
+        height, left = 1.4 * LINE * len(names), 8 * max(map(len, names))
+        width, total = left + RIGHT, height + TOP + BOTTOM
+        figure = Figure(figsize=(width / 72, total / 72), dpi=72)
+        box = [left / width, BOTTOM / total, (RIGHT - TOP) / width, height / total]
+        axes = figure.add_axes(box, facecolor="none")
+        axes.plot(values, range(len(names)), "o", color=INK, markersize=6)
+        # Each longest run of names that are level, unless it is inside the one before.
+        ends = [max(j for j, x in enumerate(values) if x - v <= distance) for v in values]
+        groups = [(i, end) for i, end in enumerate(ends) if i == 0 or end > ends[i - 1]]
+        for place, (first, last) in enumerate(group for group in groups if group[1] > group[0]):
+            at = len(names) + 1 + place * len(names) / 60
+            axes.vlines(at, first - 0.2, last + 0.2, color=INK, linewidth=3)
+        axes.set(xlim=(0, len(names) * 1.25), ylim=(len(names) - 0.5, -0.5))
+        axes.set_yticks(range(len(names)), names, parse_math=False)
+        axes.tick_params(axis="x", pad=10)
+        axes.set_xlabel("mean rank", labelpad=6)
+        return _framed(figure, caption, spoken)
+
+
 def _framed(figure, caption, spoken):
     """Writes the figure of HTML around a picture."""
     buffer = io.StringIO()

@@ -1,0 +1,231 @@
+"""Writes the comparison into its page, from `benchmarks/results/arena/results.csv`.
+
+A line `<!-- arena: verdict -->` becomes a view of the runs. What was not run is said to be missing.
+"""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+os.environ.setdefault("KERAS_BACKEND", "jax")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from charts import chart, ranks
+from tables import table
+
+from benchmarks.arena import grid, verdict
+from benchmarks.arena.verdict import blocks, cost, interval, mean, ranking
+
+MARKER = re.compile(r"^<!-- arena: (?P<view>\w+) -->$", re.M)
+ROWS = list(grid.MECHANISMS)
+
+
+def percent(value):
+    """A share in percent."""
+    return f"{100 * value:.1f}"
+
+
+def points(value):
+    """A difference in points, with its sign."""
+    return f"{100 * value:+.1f}".replace("-", "−")
+
+
+def state(lines):
+    """How much of the plan was run."""
+    planned = grid.grid()
+    done = {(line["task"], line["encoder"], line["row"], line["seed"]) for line in lines}
+    missing = [r for r in planned if (r.task, r.encoder, r.row, r.seed) not in done]
+    hours = sum(x["cpu_seconds"] + (x["tuning_seconds"] or 0) for x in lines) / 3600
+    capped = sum(not line["stopped"] for line in lines)
+    told = (
+        f"{len(planned) - len(missing):,} of {len(planned):,} planned runs are here, {hours:.1f} "
+        f"core-hours of work; {capped} ended at the limit of epochs."
+    )
+    if not missing:
+        return told
+    whole = ", ".join(f"{task} ({encoder})" for task, encoder in _whole(lines)) or "no task yet"
+    return (
+        f'!!! warning "Partial"\n    {told} All mechanisms were run on: {whole}. A dash is a run '
+        "that is missing. The verdict is of these tasks alone, and will move."
+    )
+
+
+def _whole(lines):
+    """The blocks with all mechanisms."""
+    return [key for key, block in blocks(lines).items() if set(ROWS) <= set(block)]
+
+
+def sentences(lines):
+    """The verdict."""
+    told = verdict.sentences(lines, ROWS, grid.FLOORS)
+    return "\n".join(f"{number}. {each}" for number, each in enumerate(told, start=1))
+
+
+def situations(lines):
+    """By kind of task the best row, and the cheapest that is not shown to be worse."""
+    head = ("situation", "tasks here", "best mean", "level with it everywhere", "cheapest of these")
+    body = []
+    for kind in grid.KINDS:
+        found = [key for key in _whole(lines) if grid.TASKS[key[0]].kind == kind]
+        if not found:
+            body.append((kind, "none yet", "–", "–", "–"))
+            continue
+        these = [blocks(lines)[key] for key in found]
+        means = {row: sum(mean(b[row]) for b in these) / len(these) for row in ROWS}
+        first = max(means, key=means.get)
+        level = [row for row in ROWS if row == first or all(_level(b, first, row) for b in these)]
+        times = {row: cost(lines, row) for row in level}
+        cheap = min(level, key=lambda row: times[row])
+        names = ", ".join(dict.fromkeys(task for task, _ in found))
+        cells = (f"`{first}`, {percent(means[first])}", f"{len(level) - 1} rows", f"`{cheap}`")
+        body.append((kind, names, *cells))
+    return table(head, body, left=range(5))
+
+
+def _level(block, first, row):
+    """Whether the interval of a difference to the best row does not leave zero out."""
+    ends = interval(block, first, row)
+    return ends is None or ends[0] <= 0
+
+
+def diagram(lines):
+    """Mean ranks with the critical difference."""
+    ranked = ranking(lines, ROWS)
+    if ranked is None:
+        return "*No ranks before two tasks have all rows.*"
+    spoken = "; ".join(f"{row} {rank:.1f}" for row, rank in ranked.ranks.items())
+    return ranks(
+        ranked.ranks,
+        ranked.distance,
+        f"Mean rank over {len(ranked.tasks)} tasks, 1 is the best. Rows that share a line on the "
+        "right are not shown to differ: their ranks are less than the critical difference apart.",
+        f"Mean ranks, critical difference {ranked.distance:.1f}: {spoken}",
+    )
+
+
+def costs(lines):
+    """Mean accuracy over tasks against the time of an epoch."""
+    ranked = ranking(lines, ROWS)
+    if ranked is None:
+        return "*No chart before two tasks have all rows.*"
+    places = {row: (cost(lines, row), 100 * each.mean()) for row, each in ranked.accuracy.items()}
+    return chart(
+        {row: [place] for row, place in places.items()},
+        "processor time of an epoch, in units of the mean's (up: mean accuracy over tasks, %)",
+        "Accuracy against cost, over the tasks that have all rows.",
+        "; ".join(f"{row} {at:.1f} % at {x:.2f}" for row, (x, at) in places.items()),
+        log_x=True,
+        height=17 * len(places),
+    )
+
+
+def overview(lines):
+    """Every row: its mean rank, its mean lead with Holm's p, its cost, and every task."""
+    ranked = ranking(lines, ROWS)
+    leads = {} if ranked is None else verdict.against(ranked)
+    found = blocks(lines)
+    head = ["row", "mean rank", "lead on the mean", "p (Holm)", "time", "memory"]
+    head += [f"{task}, {encoder}" for task, encoder in found]
+    order = [*(ranked.ranks if ranked else ROWS), *grid.FLOORS]
+    body = []
+    for row in order:
+        times = [cost(lines, row, name) for name in ("cpu_seconds", "memory_mb")]
+        cells = ["–" if ranked is None or row not in ranked.ranks else f"{ranked.ranks[row]:.1f}"]
+        cells += [points(leads[row][0]), f"{leads[row][1]:.2g}"] if row in leads else ["–", "–"]
+        cells += ["–" if each is None or row in grid.FLOORS else f"{each:.2f}" for each in times]
+        cells += [percent(mean(b[row])) if row in b else "–" for b in found.values()]
+        body.append([row, *cells])
+    return table(head, body)
+
+
+def tables(lines):
+    """A table for each block: the difference to the mean of the states, and how a row was run."""
+    parts = []
+    for (task, encoder), block in blocks(lines).items():
+        head = ["row", "accuracy", "macro-F1", "against the mean, 95 % interval", "parameters"]
+        head += ["rate, dropout, size", "epochs", "runs"]
+        body = []
+        for row in sorted(block, key=lambda row: -mean(block[row])):
+            runs, first = block[row], block[row][0]
+            ends = interval(block, row, grid.BASE) if grid.BASE in block != row else None
+            lead = "–"
+            if ends is not None and row != grid.BASE:
+                lead = points(mean(runs) - mean(block[grid.BASE]))
+                lead += f" ({points(ends[0])} to {points(ends[1])})"
+            size = grid.sizes(row)[first["size"] or 0] if row in ROWS else {}
+            told = ", ".join(f"{name}={value}" for name, value in size.items())
+            settings = f"{first['learning_rate']:g}, {first['dropout']:g}" if row in ROWS else "–"
+            epochs = ", ".join(f"{r['epochs']}{'' if r['stopped'] else ' (limit)'}" for r in runs)
+            body.append(
+                [row, percent(mean(runs)), percent(mean(runs, "test_macro_f1")), lead]
+                + [f"{first['parameters']:,}", settings + f", {told}" * bool(told)]
+                + [epochs if row in ROWS else "–", str(len(runs))]
+            )
+        missing = [r for r in grid.rows(*_planned(task, encoder)) if r not in block]
+        title = f"{task}, {encoder}: {grid.TASKS[task].kind}, {first_examples(block)}"
+        rest = f"\n\nNot run yet: {', '.join(missing)}." if missing else ""
+        content = table(head, body) + rest
+        lines_of = "\n".join(f"    {line}" for line in content.split("\n"))
+        parts.append(f'??? abstract "{title}"\n\n{lines_of}')
+    return "\n\n".join(parts) or "*Nothing was run yet.*"
+
+
+def _planned(task, encoder):
+    """A task and whether all rows are planned behind this encoder."""
+    return grid.TASKS[task], grid.encoders(grid.TASKS[task])[encoder]
+
+
+def first_examples(block):
+    """How many examples a block trains, chooses and tests on."""
+    sizes = next(iter(block.values()))[0]["examples"].split()
+    return "{} to train on, {} to choose by, {} to test".format(*sizes)
+
+
+def protocol(lines):
+    """What the runs share, from the file that declares it."""
+    tried = "; ".join(
+        f"{name.replace('_', ' ')} {' or '.join(map(str, values))}"
+        for name, values in list(grid.TRIALS.items())[:2]
+    )
+    versions = sorted({line["versions"] for line in lines})
+    return "\n".join(
+        [
+            f"- **texts**: at most {grid.TRAINED_ON:,} to train on, {grid.CHOSEN_BY} to choose "
+            f"by, {grid.TESTED_ON:,} to test; none of these is in one of the others too",
+            f"- **runs**: seeds {', '.join(map(str, grid.SEEDS))}; each has its own split, first "
+            "weights, and word vectors where these are trained",
+            f"- **tuned**, on the first seed's validation part: {tried}; one size of each mechanism"
+            f", and where there is none a learning rate of {grid.THIRD_RATE:g}",
+            f"- **training**: Adam, batches of {grid.BATCH}, gradients clipped to norm "
+            f"{grid.CLIP:g}; it ends after {grid.PATIENCE} epochs without a better one, or after "
+            f"{grid.MAX_EPOCHS}",
+            f"- **encoders**: `gru` {grid.GRU_UNITS} units a direction; `cnn` {grid.CNN_FILTERS} "
+            f"windows of 3, 4 and 5 each; `dense` {grid.DENSE_UNITS} units; `minilm` frozen states "
+            "of all-MiniLM-L6-v2; `none` the words' vectors",
+            f"- **classifier**: one hidden layer of {grid.HIDDEN}",
+            *(f"- **versions**: {each}" for each in versions),
+            f"- **code**: {', '.join(sorted({line['commit'] for line in lines})) or 'no run yet'}",
+        ]
+    )
+
+
+VIEWS = {
+    view.__name__: view
+    for view in (state, sentences, situations, diagram, costs, overview, tables, protocol)
+}
+
+
+def fill(markdown, path):
+    """Replaces the markers of a page by views of the runs in a file."""
+    if not MARKER.search(markdown):
+        return markdown
+    lines = verdict.read(path)
+    return MARKER.sub(lambda match: VIEWS[match["view"]](lines), markdown)
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Fills every page."""
+    root = Path(config.config_file_path).parent
+    return fill(markdown, root / "benchmarks" / "results" / "arena" / "results.csv")
