@@ -254,5 +254,5 @@ def commit() -> str:
         done = subprocess.run(["git", *words], cwd=RESULTS, capture_output=True, text=True)
         return done.stdout.strip() if done.returncode == 0 else ""
 
-    changed = git("status", "--porcelain", "--", "../../keras_attnpool", "../arena/*.py")
+    changed = git("status", "--porcelain", "--", "../../keras_attnpool", "../*/*.py")
     return git("rev-parse", "--short=12", "HEAD") + "+" * bool(changed)
