@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from keras_attnpool import corpora, datasets
-from keras_attnpool.cli.errors import CommandError, reported
-from keras_attnpool.cli.options import FILE_OPTIONS, Options, flag
+from keras_attnpool.cli.errors import CommandError, reported, typed
+from keras_attnpool.cli.options import FILE_OPTIONS, Options
 from keras_attnpool.datasets import LabeledTexts
 
 VALIDATION_SHARE = 0.1
@@ -167,12 +167,19 @@ def load_file(path: str, options: Options, **kwargs: Any) -> LabeledTexts:
     for name in FILE_OPTIONS[1:]:
         if getattr(options, name) is not None:
             kwargs[name] = getattr(options, name)
+    if options.delimiter and suffix != ".csv":
+        raise CommandError(f"--delimiter is for a .csv. Received: {path}")
     try:
         return LOADERS[suffix](path, **kwargs)
     except ValueError as error:
-        # The loader names its arguments; the user has typed options.
-        message = re.sub(
-            "`?(text_column|label_column)`?(?=[ =,)])", lambda match: flag(match[1]), str(error)
-        )
-        message = message.replace("encoding=", "--encoding ").replace("header=False", "--no-header")
-        raise CommandError(message) from error
+        message = typed(error)
+        is_one = re.search(r"The columns are \(('|\").*([;\t]|\\t).*\1,\)", message)
+        raise CommandError(message + delimiter_remark(is_one[2] if is_one else "")) from error
+
+
+def delimiter_remark(names: str) -> str:
+    """What to say when the names of all columns were taken for one."""
+    for typed_as, character in ((";", ";"), ("tab", "\t"), ("tab", "\\t")):
+        if character in names:
+            return f". If the columns stand between {typed_as!r}: --delimiter {typed_as!r}"
+    return ""

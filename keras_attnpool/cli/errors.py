@@ -1,7 +1,23 @@
 """What the user can mend, told apart from faults of ours."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+# What the library calls what the user typed; what is not here is typed as it is called.
+OPTIONS = {
+    "num_heads": "--heads",
+    "gru_units": "--units",
+    "lstm_units": "--units",
+    "filters": "--units",
+    "sequence_length": "--max-tokens",
+    "header=False": "--no-header",
+}
+ARGUMENT = re.compile(
+    r"`?\b(header=False|(?:num_heads|gru_units|lstm_units|filters|sequence_length|units|rank|"
+    r"embedding_dim|hidden_units|dropout|max_length|max_sentences|max_words|min_frequency|"
+    r"text_column|label_column|header|encoding|delimiter)(?=[`=,)]))`?(=?)"
+)
 
 
 class CommandError(ValueError):
@@ -18,4 +34,15 @@ def reported() -> Iterator[None]:
     try:
         yield
     except (ValueError, ImportError) as error:
-        raise CommandError(" ".join(str(error).split())) from error
+        raise CommandError(typed(error)) from error
+
+
+def typed(error: Exception) -> str:
+    """The message in one line, with options where the library names its arguments."""
+    message = " ".join(str(error).split())
+
+    def option(match: re.Match[str]) -> str:
+        name = OPTIONS.get(match[1], f"--{match[1].replace('_', '-')}")
+        return name + " " * bool(match[2])
+
+    return ARGUMENT.sub(option, message)

@@ -10,7 +10,7 @@ from keras_attnpool import analysis
 from keras_attnpool._files import whole_file
 from keras_attnpool.analysis.html_heatmaps import visible
 from keras_attnpool.cli import explanations, runs
-from keras_attnpool.cli.errors import CommandError
+from keras_attnpool.cli.errors import CommandError, reported
 from keras_attnpool.cli.explanations import Explanation
 from keras_attnpool.cli.predict import field, given_texts
 from keras_attnpool.cli.trained import Run
@@ -24,7 +24,7 @@ def explain(given: dict[str, Any]) -> int:
     """Prints the class of every text with the words that count, and writes their heat maps.
 
     Args:
-        given: `run`, and what was given of `texts`, `file` and `out`.
+        given: `run`, and what was given of `texts`, `file`, `input` with how it is read, and `out`.
 
     Returns:
         The exit status, 0.
@@ -42,12 +42,16 @@ def explain(given: dict[str, Any]) -> int:
     if not texts:
         return 0
     pieces: list[str] = []
-    explained = run.explain(texts)
-    for each in explained:
-        print(field(each.label), f"{each.probability:.4f}", _shortened(each.text), sep="\t")
-        _print_words(each)
-        label = f"{each.label} ({each.probability:.4f}) {' '.join(_notes(run, each))}"
-        pieces += explanations.heatmaps(each, label)
+    explained = []
+    with reported():
+        # To explain a text takes a prediction for each of its words: none waits for the others.
+        for each in run.explainer.explain(texts):
+            print(field(each.label), f"{each.probability:.4f}", _shortened(each.text), sep="\t")
+            _print_words(each)
+            sys.stdout.flush()
+            label = f"{each.label} ({each.probability:.4f}) {' '.join(_notes(run, each))}"
+            pieces += explanations.heatmaps(each, label)
+            explained.append(each)
     with whole_file(out) as temporary:
         analysis.heatmap_page(pieces, temporary, title="What decides, and where attention looks")
     attention = [each.attention for each in explained if each.attention is not None]

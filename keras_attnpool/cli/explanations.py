@@ -1,7 +1,8 @@
 """Why a model predicts what it predicts: what each word does to it, and where attention looks."""
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import keras
@@ -28,6 +29,10 @@ EFFECT = (
 )
 BY_GRADIENT = "The text is long: its effects are gradient x input, a first guess at the same."
 ATTENTION = "Attention: 1 is what mean pooling would give to every word."
+# Of English; a word that ends in "n't" is one too.
+NEGATIONS = {"not", "no", "never", "without", "nor", "neither", "hardly", "cannot"}
+# What may stand between a negation and the word that it negates.
+BETWEEN = set("a an the any at all be been being very so too that really quite even as".split())
 # A text in which no weight is further from the uniform one tells nothing. On the generated reviews
 # LAMA's texts lie between 0.04 and 0.5, SAN's between 1.6 and 21.
 FLAT = 0.5
@@ -81,13 +86,18 @@ class Explainer:
         self._model, self._reader, self._names = model, reader, label_names
         self._attention = _attention_models(model)
 
-    def explain(self, texts: Sequence[str]) -> list[Explanation]:
-        """The explanation of every text."""
-        explained = []
-        for content, heads in zip(texts, self.attention(texts), strict=True):
-            effects, probabilities, by_gradient = self.effects(content)
-            explained.append(
-                Explanation(
+    @property
+    def layer(self) -> str | None:
+        """The path of the layer that pools by attention, if there is one."""
+        return next(reversed(self._attention), None)
+
+    def explain(self, texts: Sequence[str]) -> Iterator[Explanation]:
+        """The explanation of every text, as soon as it is there."""
+        for start in range(0, len(texts), CHUNK):
+            some = texts[start : start + CHUNK]
+            for content, heads in zip(some, self.attention(some), strict=True):
+                effects, probabilities, by_gradient = self.effects(content)
+                yield Explanation(
                     content,
                     self._names[int(probabilities.argmax())],
                     float(probabilities.max()),
@@ -97,8 +107,6 @@ class Explainer:
                     heads,
                     by_gradient,
                 )
-            )
-        return explained
 
     def attention(self, texts: Sequence[str]) -> list[npt.NDArray[np.float32] | None]:
         """Where each head looks, float32 `(heads, words)`, as multiples of uniform attention."""
@@ -110,7 +118,8 @@ class Explainer:
             inputs = self._reader.encode(some)
             filled = _filled(inputs, len(some))
             answers = [
-                each.predict(filled, batch_size=CHUNK, verbose=0) for each in self._attention
+                each.predict(filled, batch_size=CHUNK, verbose=0)
+                for each in self._attention.values()
             ]
             scores = [next(iter(by_path.values()))[0] for _, by_path in answers]
             for row, (content, mask) in enumerate(
@@ -140,9 +149,57 @@ class Explainer:
                 slopes = analysis.gradient_saliency(self._model, inputs, [chosen], layer=layer)[0]
                 # Of the log-probability, so that this is the change of the probability itself.
                 return slopes[self._reader.mask(inputs)[0]] * whole[chosen], whole, True
-        filled = _filled(self._reader.without(content), number)
+        alone = [[place] for place in range(number)]
+        return self._lost(content, alone, whole), whole, False
+
+    def pairs(self, content: str) -> list[tuple[str, str, npt.NDArray[np.float32]]]:
+        """The words that a negation joins, each with its negation.
+
+        Returns:
+            Of each pair the negation, the word, and by how much the probability of the predicted
+            class falls without the one, without the other and without both, float32 `(3,)`.
+        """
+        words = [plain(word) for word in self._reader.words(content)]
+        pairs = negated(words)
+        if not pairs:
+            return []
+        whole = np.asarray(self._model.predict(self._reader.encode([content]), verbose=0))[0]
+        groups = [group for a, b in pairs for group in ([a], [b], [a, b])]
+        lost = self._lost(content, groups, whole).reshape(-1, 3)
+        return [(words[a], words[b], row) for (a, b), row in zip(pairs, lost, strict=True)]
+
+    def _lost(
+        self, content: str, left_out: Sequence[Sequence[int]], whole: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float32]:
+        """By how much the probability of the predicted class falls without each group of words."""
+        chosen, number = int(whole.argmax()), len(left_out)
+        filled = _filled(self._reader.without(content, left_out), number)
         without = np.asarray(self._model.predict(filled, batch_size=CHUNK, verbose=0))[:number]
-        return (whole[chosen] - without[:, chosen]).astype(np.float32), whole, False
+        return (whole[chosen] - without[:, chosen]).astype(np.float32)
+
+
+def plain(word: str) -> str:
+    """A word without what a reader adds to it, in lower case."""
+    return word.removesuffix(" [UNK]").strip(".,;:!?()\"'").lower()
+
+
+def negated(words: Sequence[str]) -> list[tuple[int, int]]:
+    """The places of negations and of the words that they negate: the next one that says something.
+
+    Example:
+
+    >>> negated(["it", "was", "not", "very", "good"])
+    [(2, 4)]
+    """
+    pairs = []
+    for place, word in enumerate(words):
+        if word in NEGATIONS or word.endswith("n't"):
+            for other in range(place + 1, min(place + 4, len(words))):
+                if words[other] not in BETWEEN:
+                    if words[other]:  # no punctuation mark
+                        pairs.append((place, other))
+                    break
+    return pairs
 
 
 def flat_remark(attention: Sequence[npt.NDArray[np.float32]]) -> str | None:
@@ -187,13 +244,14 @@ def heatmaps(explanation: Explanation, label: str) -> list[str]:
     return pieces
 
 
-def _attention_models(model: keras.Model) -> list[keras.Model]:
-    """Models that give the weights of the words, then of sentences if there are any, else none."""
-    outer = [shown for path in POOLING if (shown := _attention_model(model, path))][:1]
+def _attention_models(model: keras.Model) -> dict[str, keras.Model]:
+    """Models that give the weights of the words, then of sentences if there are any, by paths."""
+    shown = {path: each for path in POOLING if (each := _attention_model(model, path))}
+    outer = dict(itertools.islice(shown.items(), 1))
     if not any(layer.name == "sentences" for layer in model.layers):
         return outer
     inner = _attention_model(model, SENTENCES)
-    return [inner, *outer] if inner and outer else []
+    return {SENTENCES: inner, **outer} if inner and outer else {}
 
 
 def _attention_model(model: keras.Model, path: str) -> keras.Model | None:

@@ -53,10 +53,11 @@ PENALTIES = {
     "attention": ("attention_regularizer", regularizers.AttentionOrthogonality),
     "embedding": ("embedding_regularizer", regularizers.CosineDisagreement),
 }
-WANTED = (
-    f"--encoder expects {', '.join(ENCODERS)}; or, first of several joined by + or alone, "
-    f"{HIERARCHICAL}, {LANGUAGE_MODEL} or a preset of KerasHub"
-)
+WANTED = {
+    "encoder": f"--encoder expects {', '.join(ENCODERS)}; or, first of several joined by + or "
+    f"alone, {HIERARCHICAL}, {LANGUAGE_MODEL} or a preset of KerasHub",
+    "pooling": f"--pooling expects one of {', '.join(POOLINGS)}, or the class of a layer",
+}
 HIDDEN_UNITS = 100  # of the general model, as in the comparison that chose the default
 # Options by what the texts are read as.
 READ_AS = {
@@ -108,15 +109,16 @@ def baseline_of(options: Options) -> str | None:
 
 def check(given: dict[str, Any], options: Options) -> None:
     """Refuses names that are unknown, and options that the model does not have."""
+    for name, wanted in WANTED.items():
+        # Options takes a name that is empty for one that was not given.
+        if name in given and not all(given[name].split("+")):
+            raise CommandError(f"{wanted}. Received: {given[name]!r}")
     asked, read = encoder(options), encoder(options).reads
     for name in asked.stages:
         if not _is_name("encoder", name):
-            raise CommandError(f"{WANTED}. Received: {name!r} in {options.encoder!r}")
+            raise CommandError(f"{WANTED['encoder']}. Received: {name!r} in {options.encoder!r}")
     if options.pooling and not options.model and not _is_name("pooling", options.pooling):
-        raise CommandError(
-            f"--pooling expects one of {', '.join(POOLINGS)}, or the class of a layer. Received: "
-            f"{options.pooling!r}"
-        )
+        raise CommandError(f"{WANTED['pooling']}. Received: {options.pooling!r}")
     able = {name for name in ARGUMENTS if _takes(options, *ARGUMENTS[name])} | {"pooling"}
     if options.model:
         builder = MODELS[options.model][0]

@@ -46,6 +46,7 @@ class Options:
     text_column: str | int | None = None
     label_column: str | int | None = None
     header: bool | None = None
+    delimiter: str | None = None
     encoding: str | None = None
     dataset: str | None = None
     train_size: int = 8000
@@ -103,7 +104,7 @@ class Options:
 DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(Options)}
 CHOICES = {"model": MODELS, "context": CONTEXTS, "penalty": PENALTIES}
 FROM_ZERO = ("seed", "hidden_units", "text_column", "label_column")
-FILE_OPTIONS = ("test", "text_column", "label_column", "header", "encoding")
+FILE_OPTIONS = ("test", "text_column", "label_column", "header", "delimiter", "encoding")
 
 
 def check_resumed(given: dict[str, Any], options: Options) -> None:

@@ -279,11 +279,6 @@ def _add_predict(commands: Any) -> None:
         epilog=PREDICT_EXAMPLES,
     )
     _add_texts(command, "classify")
-    text = "a .csv, .tsv or .jsonl file, gzipped or not: one of its columns is the texts"
-    command.add_argument("--input", metavar="FILE", help=text)
-    text = "name, or position from 0, of the texts in --input (default: text); with a position the "
-    text += "file has no header"
-    command.add_argument("--text-column", metavar="COLUMN", type=_column, help=text)
     text = (
         "where the answers go, a .csv, .tsv or .jsonl file, with the probabilities of all classes"
     )
@@ -303,15 +298,20 @@ def _add_evaluate(commands: Any) -> None:
     _add_columns(command)
 
 
-def _add_columns(command: Any) -> None:
-    text = "name, or position from 0, of FILE's {}"
-    for name in ("text", "label"):
-        command.add_argument(
-            f"--{name}-column", metavar="COLUMN", type=_column, help=text.format(f"{name}s")
-        )
-    text = "whether the first line of FILE names the columns"
-    command.add_argument("--header", action=argparse.BooleanOptionalAction, help=text)
-    text = "encoding of FILE (default: utf-8; UTF-16 is known by its first bytes)"
+def _add_columns(command: Any, file: str = "FILE", **usual: str) -> None:
+    for name, default in (usual or {"text": "", "label": ""}).items():
+        text = f"name, or position from 0, of the {name}s in {file}"
+        text += default and f" (default: {default})"
+        command.add_argument(f"--{name}-column", metavar="COLUMN", type=_column, help=text)
+    text = f"whether the first line of {file} names the columns (default: that of a .csv does, and "
+    command.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help=text + "that of a .tsv if a column is named)",
+    )
+    text = "what stands between the columns of a .csv: ';' for one, or tab (default: ,)"
+    command.add_argument("--delimiter", metavar="CHARACTER", type=_delimiter, help=text)
+    text = f"encoding of {file} (default: utf-8; UTF-16 is known by its first bytes)"
     command.add_argument("--encoding", help=text)
 
 
@@ -343,6 +343,9 @@ def _add_texts(command: Any, verb: str) -> None:
     command.add_argument("texts", metavar="TEXT", nargs="*", help=f"a text to {verb}")
     text = f"a file of texts to {verb}, one a line; - for standard input"
     command.add_argument("-f", "--file", metavar="FILE", help=text)
+    text = "a .csv, .tsv or .jsonl file, gzipped or not: one of its columns is the texts"
+    command.add_argument("--input", metavar="FILE", help=text)
+    _add_columns(command, "the file", text="text")
 
 
 def _number(least: int) -> dict[str, Any]:
@@ -375,6 +378,13 @@ def _float(text: str) -> float:
         return float(text)
     except ValueError:
         return math.nan
+
+
+def _delimiter(text: str) -> str:
+    character = {"tab": "\t", "\\t": "\t"}.get(text, text)
+    if len(character) != 1 or character in '"\r\n':
+        raise argparse.ArgumentTypeError(f"expects one character. Received: {text!r}")
+    return character
 
 
 def _column(text: str) -> str | int:

@@ -18,7 +18,9 @@ from typing import Any, TextIO
 
 from keras_attnpool._files import whole_file
 from keras_attnpool.analysis.html_heatmaps import visible
+from keras_attnpool.cli.data import delimiter_remark
 from keras_attnpool.cli.errors import CommandError
+from keras_attnpool.cli.options import flag
 from keras_attnpool.cli.trained import Run
 
 BATCH = 64  # texts that are answered at once
@@ -38,7 +40,7 @@ def predict(given: dict[str, Any]) -> int:
     """Prints the class of every text, batch by batch.
 
     Args:
-        given: `run`, and what was given of `texts`, `file`, `input` with `text_column`, `output`
+        given: `run`, and what was given of `texts`, `file`, `input` with how it is read, `output`
             and `json`.
 
     Returns:
@@ -129,6 +131,7 @@ def _table(delimiter: str, stream: TextIO, names: list[str]) -> Writer:
 
 
 TABLES = (".csv", ".tsv", ".jsonl")
+TABLE_OPTIONS = ("text_column", "header", "delimiter")  # of --input
 WRITERS: dict[str, Callable[[TextIO, list[str]], Writer]] = {
     "": _lines,
     ".jsonl": _objects,
@@ -146,12 +149,15 @@ def given_texts(given: dict[str, Any]) -> Iterator[str]:
     sources = [name for name in ("texts", "file", "input") if given.get(name)]
     if len(sources) > 1:
         raise CommandError("TEXT, --file and --input exclude each other")
-    if "text_column" in given and "input" not in given:
-        raise CommandError("--text-column needs an --input")
+    for name in TABLE_OPTIONS:
+        if name in given and "input" not in given:
+            raise CommandError(f"{flag(name)} needs an --input")
+    if "encoding" in given and (given.get("texts") or reads_stdin(given)):
+        raise CommandError("--encoding needs an --input or a --file")
     if "input" in given:
-        return column(given["input"], given.get("text_column"))
+        return column(given["input"], given)
     if "file" in given or not sources:
-        return lines(sys.stdin) if reads_stdin(given) else _lines_of(given["file"])
+        return lines(sys.stdin) if reads_stdin(given) else _lines_of(given["file"], given)
     for content in given["texts"]:
         if os.path.isfile(content):
             raise CommandError(
@@ -166,8 +172,12 @@ def reads_stdin(given: dict[str, Any]) -> bool:
     return not given.get("texts") and "input" not in given and given.get("file", "-") == "-"
 
 
-def column(path: str, wanted: str | int | None) -> Iterator[str]:
+def column(path: str, given: dict[str, Any]) -> Iterator[str]:
     """The texts of one column of a .csv, .tsv or .jsonl file, gzipped or not, as they are read.
+
+    Args:
+        path: The file.
+        given: What was given of `text_column`, `header`, `delimiter` and `encoding`.
 
     Raises:
         CommandError: If the file has no such column, or cannot be read.
@@ -177,13 +187,26 @@ def column(path: str, wanted: str | int | None) -> Iterator[str]:
         raise CommandError(
             f"--input expects a file that ends in {', '.join(TABLES)}. Received: {path}"
         )
+    wanted = given.get("text_column", "text")
+    is_named = isinstance(wanted, str)
+    if ending != ".csv" and "delimiter" in given:
+        raise CommandError(f"--delimiter is for a .csv. Received: {path}")
+    if ending == ".jsonl" and "header" in given:
+        raise CommandError(f"--header is for a .csv or .tsv. Received: {path}")
+    if is_named and not given.get("header", True):
+        raise CommandError("--no-header expects --text-column to be a position from 0")
+    # As `train` reads them: the first line names the columns of a .csv, unless --no-header says
+    # otherwise, and of a .tsv if a column is named.
+    header = given.get("header", ending == ".csv") or is_named
     opened = gzip.open if path.lower().endswith(".gz") else open
-    stream = opened(path, "rt", encoding=_encoding(path), newline="")
-    return _column(stream, path, ending, wanted)
+    stream = opened(path, "rt", encoding=_encoding(path, given), newline="")
+    return _column(stream, path, ending, wanted, header, given.get("delimiter", ","))
 
 
-def _column(stream: Any, path: str, ending: str, wanted: str | int | None) -> Iterator[str]:
-    wanted, where = "text" if wanted is None else wanted, path
+def _column(
+    stream: Any, path: str, ending: str, wanted: str | int, header: bool, delimiter: str
+) -> Iterator[str]:
+    where = path
     with stream:
         try:
             if ending == ".jsonl":
@@ -200,12 +223,12 @@ def _column(stream: Any, path: str, ending: str, wanted: str | int | None) -> It
                     yield row[str(wanted)]
                 return
             csv.field_size_limit(2**31 - 1)  # as in `train`, a text may be long
-            rows = csv.reader(stream, strict=True)
+            rows = csv.reader(stream, delimiter=delimiter, strict=True)
             if ending == ".tsv":
                 rows = csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
             first = next(rows, [])
             place = _place(path, first, wanted)
-            for cells in itertools.chain([first] if isinstance(wanted, int) else [], rows):
+            for cells in itertools.chain([] if header else [first], rows):
                 if cells and len(cells) != len(first):
                     raise CommandError(
                         f"{path}, line {rows.line_num}: has {len(cells)} columns, the first line "
@@ -227,6 +250,7 @@ def _place(path: str, names: list[str], wanted: str | int) -> int:
         raise CommandError(
             f"{path}: --text-column expects one of the columns {', '.join(names)[:300]} or a "
             f"position from 0. Received: {wanted!r}"
+            f"{delimiter_remark(names[0]) if len(names) == 1 else ''}"
         )
     return names.index(wanted)
 
@@ -248,16 +272,25 @@ def lines(stream: TextIO) -> Iterator[str]:
         raise CommandError(f"{name}: expects {expected}. Received: {error}") from error
 
 
-def _lines_of(path: str) -> Iterator[str]:
+def _lines_of(path: str, given: dict[str, Any]) -> Iterator[str]:
     if path.lower().endswith((".csv", ".tsv", ".gz")):
         raise CommandError(
             f"--file expects texts, one a line, and nothing else. Received: {path}; "
             "--input with --text-column reads a column of a table"
         )
-    return _read(path, _encoding(path))
+    return _read(path, _encoding(path, given))
 
 
-def _encoding(path: str) -> str:
+def _encoding(path: str, given: dict[str, Any]) -> str:
+    wanted = str(given.get("encoding", "utf-8"))
+    try:
+        "".encode(wanted)
+    except LookupError as error:
+        raise CommandError(
+            f"--encoding expects an encoding of text that Python knows. Received: {wanted!r}"
+        ) from error
+    if codecs.lookup(wanted).name != "utf-8":
+        return wanted
     try:
         with (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as file:
             start = file.read(2)

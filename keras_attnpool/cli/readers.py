@@ -117,14 +117,15 @@ class Words:
         """Number of words of the text, also of those that are cut away."""
         return len(self.tokenizer.tokenize(content))
 
-    def without(self, content: str) -> Any:
-        """The inputs of the text without its first word, without its second word ..."""
+    def without(self, content: str, left_out: Sequence[Sequence[int]]) -> Any:
+        """The inputs of the text for each group of words, by their places, without that group."""
         ids = self.encode([content])
         places = np.argwhere(ids[0])
-        variants = np.repeat(ids, len(places), axis=0)
-        for variant, (*sentence, place) in zip(variants, places, strict=True):
-            row = variant[tuple(sentence)]
-            row[place:] = [*row[place + 1 :], 0]
+        variants = np.repeat(ids, len(left_out), axis=0)
+        for variant, group in zip(variants, left_out, strict=True):
+            for *sentence, place in places[sorted(group, reverse=True)]:
+                row = variant[tuple(sentence)]
+                row[place:] = [*row[place + 1 :], 0]
         return variants
 
     def over_words(self, content: str, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -233,7 +234,8 @@ class Features:
         try:
             loaded = text.LanguageModel.from_preset(preset, most)
         except ValueError as error:
-            raise CommandError(f"{networks.WANTED}. Received: {preset!r} ({error})") from error
+            wanted = networks.WANTED["encoder"]
+            raise CommandError(f"{wanted}. Received: {preset!r} ({error})") from error
         longest = loaded.encode(texts, trim=True)["padding_mask"].shape[1]
         least = min(-(-longest // TOKEN_STEP) * TOKEN_STEP, most)
         if least < most:
@@ -290,11 +292,14 @@ class Features:
         """Number of words of the text, also of those that are cut away."""
         return len(content.split())
 
-    def without(self, content: str) -> Any:
-        """The inputs of the text without its first word, without its second word ..."""
+    def without(self, content: str, left_out: Sequence[Sequence[int]]) -> Any:
+        """The inputs of the text for each group of words, by their places, without that group."""
         words = self.words(content)
         return self.encode(
-            [" ".join(words[:place] + words[place + 1 :]) for place in range(len(words))]
+            [
+                " ".join(word for place, word in enumerate(words) if place not in group)
+                for group in left_out
+            ]
         )
 
     def over_words(self, content: str, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:

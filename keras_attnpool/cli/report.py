@@ -4,6 +4,7 @@ import base64
 import html
 import itertools
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -26,7 +27,8 @@ INSTALL = "pip install keras_attnpool[plots]"
 # Bounds of what is read and shown, so that the report takes seconds and can be opened.
 TEXTS = 512
 TOKENS = 2**18
-DELETED = 32
+DELETED, PAIRS = 32, 12
+TESTED_TOKENS = 2**10
 HEATMAPS = 5
 HEATMAP_WORDS = 300
 TOP_WORDS, MIN_COUNT = 10, 3
@@ -78,11 +80,12 @@ def write(
     """
     results = metrics["results"]
     texts = _ExplainedTexts(test, reader, model, predicted)
-    attended, similarity, flat = [texts.heatmaps(), texts.deletion()], None, None
+    flat, similarity = None, None
     if texts.attended:
         flat = explanations.flat_remark([each.mean(axis=0) for each in texts.heads])
-        attended = [texts.heatmaps(flat), texts.deletion(), texts.top_words()]
-        attended.append(texts.rationale_scores())
+    attended = [texts.heatmaps(flat), texts.deletion(), texts.pairs()]
+    if texts.attended:
+        attended += [texts.attention_tests(), texts.top_words(), texts.rationale_scores()]
         similarity = texts.similarity()
     pictures = _pictures(run, name, results, similarity)
     if texts.attended:
@@ -189,6 +192,56 @@ class _ExplainedTexts:
             lines.append((name, f"{curve.attended_area:.3f}", f"{curve.random_area:.3f}"))
         table = _table(("words first in", "their deletion", "deletion at random"), lines)
         return _filled("deletion", texts=len(rows), table=table)
+
+    def pairs(self) -> Html:
+        """What negations and the words that they join do, alone and together."""
+        found: dict[tuple[str, str], list[npt.NDArray[np.float32]]] = {}
+        with_any = [
+            content
+            for content, words in zip(self.test.texts, self.words, strict=True)
+            if explanations.negated([explanations.plain(word) for word in words])
+        ]
+        for row in _spread(len(with_any), DELETED):
+            for negation, word, lost in self.explainer.pairs(with_any[row]):
+                found.setdefault((negation, word), []).append(lost)
+        if not found:
+            return Html()
+        strongest = sorted(found, key=lambda pair: -abs(np.mean(found[pair], axis=0)[2]))
+        lines = []
+        for pair in strongest[:PAIRS]:
+            first, second, both = np.mean(found[pair], axis=0)
+            numbers = (first, second, both, first + second)
+            lines.append(
+                (" ".join(pair), *(f"{each:+.3f}" for each in numbers), str(len(found[pair])))
+            )
+        table = _table(("", "negation", "word", "both", "sum of the two", "texts"), lines)
+        return _filled("pairs", texts=min(len(with_any), DELETED), table=table)
+
+    def attention_tests(self) -> Html:
+        """Whether the attention can be believed: the tests of the literature."""
+        if not isinstance(self.reader, Words) or self.reader.kind != "words":
+            return Html()
+        # There is a prediction for each word of each text.
+        most = max(1, int(TESTED_TOKENS / np.mean([len(each) for each in self.words])))
+        rows = _spread(len(self.words), min(most, DELETED))
+        ids = self.reader.encode([self.test.texts[row] for row in rows])
+        print(f"Testing the attention on {len(rows)} texts ...", flush=True)
+        try:
+            found = analysis.attention_report(
+                self.model,
+                ids,
+                layer=self.explainer.layer,
+                beam_size=0,
+                verbose=int(sys.stdout.isatty()),
+            )
+        except ValueError as error:  # weights of another kind than one number a word
+            return _filled("untested", reason=str(error))
+        tables = {"grades": found.grades, "tests": found.tests}
+        return _filled(
+            "tested",
+            texts=len(rows),
+            **{name: Html(each._repr_html_()) for name, each in tables.items()},
+        )
 
     def top_words(self) -> Html:
         """The most attended words of each class."""

@@ -95,7 +95,7 @@ class Run:
     def explain(self, texts: Sequence[str]) -> list[Explanation]:
         """For every text the class, what each word does to it, and where attention looks."""
         with reported():
-            return self.explainer.explain(texts)
+            return list(self.explainer.explain(texts))
 
     def push(self, target: str) -> None:
         """Hands the run on: to a folder, or to the Hugging Face Hub, with a model card.

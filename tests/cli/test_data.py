@@ -132,3 +132,13 @@ def test_a_wrong_column_is_told_as_an_option(told, tmp_path):
     (tmp_path / "x.csv").write_text("label,text\na,b\nc,d\n", encoding="utf-8")
     assert "(--text-column)" in told(tmp_path / "x.csv", "--text-column", "body")
     assert "--encoding 'no-such'" in told(tmp_path / "x.csv", "--encoding", "no-such")
+
+
+def test_a_file_of_another_delimiter(told, tmp_path):
+    path = tmp_path / "x.csv"
+    for typed, character in ((";", ";"), ("tab", "\t")):
+        rows = [("label", "text"), *[("yes", '"a; b"'), ("no", "c")] * 10]
+        path.write_text("".join(f"{character.join(row)}\n" for row in rows), encoding="utf-8")
+        assert f"--delimiter '{typed}'" in told(path)
+        assert "error" not in told(path, "--delimiter", typed)
+    assert "--delimiter is for a .csv" in told(write(tmp_path / "x.tsv", ROWS), "--delimiter", ";")

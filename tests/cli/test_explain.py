@@ -129,7 +129,7 @@ def test_attention_of_other_models(build, sizes, heads):
 
 def test_words_of_a_sentence_are_left_out_one_by_one():
     made = explainer(models.HAN, sentences=True, gru_units=2)
-    without = made._reader.without("a b. c")
+    without = made._reader.without("a b. c", [[0], [1], [2], [3]])
     ids = made._reader.encode(["a b. c"])
     assert without.shape == (4, *ids.shape[1:])
     assert [np.count_nonzero(each) for each in without] == [3] * 4
@@ -137,6 +137,8 @@ def test_words_of_a_sentence_are_left_out_one_by_one():
     # Without its only word a sentence is empty, and the others stay where they are.
     assert not without[3, 1].any() and (without[3, 0] == ids[0, 0]).all()
     assert made.effects("a b. c")[0].shape == (4,)
+    (pair,) = made._reader.without("a b. c", [[0, 2]])
+    assert pair[0].tolist() == [ids[0, 0, 1], *[0] * (ids.shape[2] - 1)]
 
 
 def test_model_without_attention():
@@ -252,3 +254,44 @@ def test_interrupt_leaves_the_old_page(trained, tmp_path, capsys, monkeypatch):
     assert run_main(capsys, "explain", trained, "a", "--out", page)[0] == 130
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert page.read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("content", "pairs"),
+    [
+        ("it was not very good", [("not", "good")]),
+        ("It isn't clean, and NEVER was cold.", [("isn't", "clean"), ("never", "was")]),
+        ("not . good", []),
+        ("good food", []),
+        ("no", []),
+        ("not a the very so too good", []),
+    ],
+)
+def test_words_that_a_negation_joins(content, pairs):
+    words = [explanations.plain(word) for word in content.split()]
+    assert [(words[a], words[b]) for a, b in explanations.negated(words)] == pairs
+
+
+def test_effects_of_a_pair(trained):
+    """What the prediction loses without the one, without the other, without both."""
+    run = load_run(trained)
+    ((negation, word, lost),) = run.explainer.pairs("the room was not very good .")
+    assert (negation, word) == ("not", "good")
+    whole = run.probabilities(["the room was not very good ."])[0]
+    rests = ["the room was very good .", "the room was not very .", "the room was very ."]
+    expected = whole.max() - run.probabilities(rests)[:, whole.argmax()]
+    np.testing.assert_allclose(lost, expected, atol=1e-6)
+
+
+def test_texts_are_explained_one_after_another(trained, tmp_path, capsys, monkeypatch):
+    """None waits for the next: to explain a long one takes a while."""
+    printed, effects = [], explanations.Explainer.effects
+
+    def slow(self, content):
+        printed.append(capsys.readouterr().out.count("\t"))
+        return effects(self, content)
+
+    monkeypatch.setattr(explanations.Explainer, "effects", slow)
+    out = str(tmp_path / "x.html")
+    assert main(["explain", str(trained), "good food", "bad food", "no", "--out", out]) == 0
+    assert printed == [0, 2, 2]

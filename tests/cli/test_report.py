@@ -102,6 +102,31 @@ def test_deletion(page, read, trained):
     assert [f"{curve.attended_area:.3f}", f"{curve.random_area:.3f}"] in [row[1:] for row in rows]
 
 
+def test_attention_is_tested(page, read, trained):
+    """The tables are those of `analysis.attention_report`, without the search of bounds."""
+    run = load_run(trained)
+    tested = analysis.attention_report(
+        run.model, run.reader.encode(read[0].texts), layer="pooling", beam_size=0, verbose=0
+    )
+    rows = table_rows(page)
+    for table in (tested.grades, tested.tests):
+        for name, numbers in table.items():
+            found = [numbers.get(column, np.nan) for column in table.columns]
+            cells = ["-" if np.isnan(number) else f"{number:.3f}" for number in found]
+            assert [name, *cells] in rows
+    assert "Can this attention be believed?" in page and "Tests of the literature on 10" in page
+
+
+def test_pairs(tmp_path):
+    texts = ("a was not good", "b was not very good", "c isn't bad", "a b c")
+    page, _ = written(tmp_path, "lama-encoder", texts=texts)
+    found = {row[0]: row[1:] for row in table_rows(page) if len(row) == 6}
+    assert set(found) == {"", "not good", "isn&#x27;t bad"}
+    assert [found[name][-1] for name in ("not good", "isn&#x27;t bad")] == ["2", "1"]
+    first, second, _, both = map(float, found["not good"][:4])
+    assert both == pytest.approx(first + second, abs=0.002)
+
+
 def test_rationale_scores(page, read):
     test, _, attention = read
     weights = [each.mean(axis=0) / each.shape[1] for each in attention]
@@ -185,6 +210,7 @@ def test_hostile_texts(tmp_path):
     assert "🎉" * 40 + " ..." in page and "🎉" * 41 not in page
     assert len(page) < 500_000
     assert "There is one head" in page and not (tmp_path / "heads.png").exists()
+    assert "Words that a negation joins" not in page
     # No rationales are known of one's own texts.
     assert "data-gold" not in page.split("</style>")[-1] and "AUC" not in page
 

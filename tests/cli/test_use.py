@@ -70,6 +70,31 @@ def test_columns_by_position_and_json_lines(trained, tmp_path, capsys):
         assert status == 0 and texts[0] == "good food" and texts[1].startswith("bad")
 
 
+@pytest.mark.parametrize("command", ["predict", "explain"])
+@pytest.mark.parametrize(
+    ("name", "content", "arguments", "texts"),
+    [
+        # The rule of `train`: the first line names the columns of a .csv, of a .tsv if one is named.
+        ("x.csv", "body\none\ntwo\n", ["--text-column", "0"], ["one", "two"]),
+        ("x.csv", "one\ntwo\n", ["--text-column", "0", "--no-header"], ["one", "two"]),
+        ("x.tsv", "a\tone\nb\ttwo\n", ["--text-column", "1"], ["one", "two"]),
+        ("x.tsv", "id\tt\na\tone\nb\ttwo\n", ["--text-column", "t"], ["one", "two"]),
+        ("x.tsv", "id\tt\na\tone\nb\ttwo\n", ["--text-column", "1", "--header"], ["one", "two"]),
+        ("x.csv", "id;text\n1;one\n2;two\n", ["--delimiter", ";"], ["one", "two"]),
+        ("x.csv", "id\ttext\n1\tone\n2\ttwo\n", ["--delimiter", "tab"], ["one", "two"]),
+        ("x.csv", "\ufefftext\ncaf\xe9\n", [], ["caf\xe9"]),
+        ("x.csv", "text\ncaf\xe9\n".encode("cp1252"), ["--encoding", "cp1252"], ["caf\xe9"]),
+    ],
+)
+def test_how_a_table_is_read(trained, tmp_path, capsys, command, name, content, arguments, texts):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    rest = ["--out", tmp_path / "x.html"] if command == "explain" else []
+    status, out, err = run_main(capsys, command, trained, "--input", path, *arguments, *rest)
+    assert status == 0, err
+    assert [line.split("\t")[2] for line in out.splitlines() if line.count("\t") > 1] == texts
+
+
 @pytest.mark.parametrize(
     ("content", "arguments", "message"),
     [
@@ -82,6 +107,10 @@ def test_columns_by_position_and_json_lines(trained, tmp_path, capsys):
         ('id,text\n1,"good\n2,bad\n', [], "x.csv, line 3: unexpected end of data"),
         ("", [], "--text-column expects one of the columns"),
         ("text\n1\n", ["a text"], "TEXT, --file and --input exclude each other"),
+        ("text\n1\n", ["--no-header"], "--no-header expects --text-column to be a position"),
+        ("id;text\n1;2\n", [], "If the columns stand between ';': --delimiter ';'"),
+        ("text\n1\n", ["--encoding", "latin-9000"], "--encoding expects an encoding of text"),
+        ("text\n1\n", ["--encoding", "base64"], "--encoding expects an encoding of text"),
         ("text\n1\n", ["--output", "out.xlsx"], "--output expects a name that ends in .csv"),
         ("text\n1\n", ["--output", "x.tsv", "--json"], "--json is for lines"),
         ("text\n1\n", ["--output", "no/out.csv"], "there is no folder no"),
@@ -105,6 +134,8 @@ def test_tables_that_are_refused(trained, tmp_path, capsys, content, arguments, 
         ("x.csv", b"text\ncaf\xe9\n", "cannot be read"),
         ("x.jsonl", b'{"text": 1}\n', "line 1: expects an object with a string as 'text'"),
         ("x.jsonl", b"{\n", "cannot be read"),
+        ("x.jsonl --header", b"{\n", "--header is for a .csv or .tsv"),
+        ("x.tsv --delimiter ;", b"text\n1\n", "--delimiter is for a .csv"),
         ("x.jsonl", b'{"text": "a"}\n{\n', "x.jsonl, line 2 cannot be read"),
         ("x.csv.gz", b"text\n1\n", "Not a gzipped file"),
         ("x.csv.gz", b"\x1f\x8b\x08\x00", "Compressed file ended"),
@@ -112,10 +143,19 @@ def test_tables_that_are_refused(trained, tmp_path, capsys, content, arguments, 
     ],
 )
 def test_files_that_are_no_tables(trained, tmp_path, capsys, name, content, message):
+    name, *arguments = name.split()
     (tmp_path / name).write_bytes(content)
-    status, _, err = run_main(capsys, "predict", trained, "--input", tmp_path / name)
+    status, _, err = run_main(capsys, "predict", trained, "--input", tmp_path / name, *arguments)
     assert status == 2 and message in err and err.count("\n") == 1
-    assert "needs an --input" in run_main(capsys, "predict", trained, "a", "--text-column", "b")[2]
+
+
+@pytest.mark.parametrize("command", ["predict", "explain"])
+def test_options_of_tables_need_one(trained, capsys, command):
+    for option in (["--text-column", "b"], ["--no-header"], ["--delimiter", ";"]):
+        err = run_main(capsys, command, trained, "a", *option)[2]
+        assert err == f"error: {option[0].replace('no-', '')} needs an --input\n"
+    err = run_main(capsys, command, trained, "a", "--encoding", "latin-1")[2]
+    assert err == "error: --encoding needs an --input or a --file\n"
 
 
 def test_evaluate(trained, tmp_path, capsys):
