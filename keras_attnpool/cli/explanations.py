@@ -29,7 +29,7 @@ EFFECT = (
 )
 BY_GRADIENT = "The text is long: its effects are gradient x input, a first guess at the same."
 ATTENTION = "Attention: 1 is what mean pooling would give to every word."
-# Of English; a word that ends in "n't" is one too.
+# Of English; a word that ends in "n't" is one too, and so are the three that a reader makes of it.
 NEGATIONS = {"not", "no", "never", "without", "nor", "neither", "hardly", "cannot"}
 # What may stand between a negation and the word that it negates.
 BETWEEN = set("a an the any at all be been being very so too that really quite even as".split())
@@ -164,9 +164,10 @@ class Explainer:
         if not pairs:
             return []
         whole = np.asarray(self._model.predict(self._reader.encode([content]), verbose=0))[0]
-        groups = [group for a, b in pairs for group in ([a], [b], [a, b])]
+        groups = [group for a, b in pairs for group in (a, [b], [*a, b])]
         lost = self._lost(content, groups, whole).reshape(-1, 3)
-        return [(words[a], words[b], row) for (a, b), row in zip(pairs, lost, strict=True)]
+        names = [("'".join(filter(None, (words[each] for each in a))), words[b]) for a, b in pairs]
+        return [(*name, row) for name, row in zip(names, lost, strict=True)]
 
     def _lost(
         self, content: str, left_out: Sequence[Sequence[int]], whole: npt.NDArray[Any]
@@ -180,25 +181,30 @@ class Explainer:
 
 def plain(word: str) -> str:
     """A word without what a reader adds to it, in lower case."""
-    return word.removesuffix(" [UNK]").strip(".,;:!?()\"'").lower()
+    return word.removesuffix(" [UNK]").strip(".,;:!?()\"'\u2019").lower()
 
 
-def negated(words: Sequence[str]) -> list[tuple[int, int]]:
+def negated(words: Sequence[str]) -> list[tuple[list[int], int]]:
     """The places of negations and of the words that they negate: the next one that says something.
 
     Example:
 
     >>> negated(["it", "was", "not", "very", "good"])
-    [(2, 4)]
+    [([2], 4)]
+    >>> negated(["it", "isn", "", "t", "good"])
+    [([1, 2, 3], 4)]
     """
     pairs = []
     for place, word in enumerate(words):
-        if word in NEGATIONS or word.endswith("n't"):
-            for other in range(place + 1, min(place + 4, len(words))):
-                if words[other] not in BETWEEN:
-                    if words[other]:  # no punctuation mark
-                        pairs.append((place, other))
-                    break
+        is_split = word.endswith("n") and list(words[place + 1 : place + 3]) == ["", "t"]
+        if not (is_split or word in NEGATIONS or word.endswith(("n't", "n\u2019t"))):
+            continue
+        behind = place + (3 if is_split else 1)
+        for other in range(behind, min(behind + 3, len(words))):
+            if words[other] not in BETWEEN:
+                if words[other]:  # no punctuation mark
+                    pairs.append((list(range(place, behind)), other))
+                break
     return pairs
 
 

@@ -74,7 +74,7 @@ def test_columns_by_position_and_json_lines(trained, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("name", "content", "arguments", "texts"),
     [
-        # The rule of `train`: the first line names the columns of a .csv, of a .tsv if one is named.
+        # As in `train`: the first line names the columns of a .csv, of a .tsv if one is named.
         ("x.csv", "body\none\ntwo\n", ["--text-column", "0"], ["one", "two"]),
         ("x.csv", "one\ntwo\n", ["--text-column", "0", "--no-header"], ["one", "two"]),
         ("x.tsv", "a\tone\nb\ttwo\n", ["--text-column", "1"], ["one", "two"]),
