@@ -152,6 +152,7 @@ class Words:
                 boundaries,
                 shuffle=name == "train",
                 seed=options.seed,
+                sample_weight=_weights(part, options),
             )
             for name, part in parts.items()
         }
@@ -205,6 +206,7 @@ class Sentences(Words):
                 num_buckets=LENGTHS,
                 shuffle=name == "train",
                 seed=options.seed,
+                sample_weight=_weights(part, options),
             )
             for name, part in parts.items()
         }
@@ -341,6 +343,7 @@ class Features:
                 shuffle=name == "train",
                 seed=options.seed,
                 scale=self.scale,
+                sample_weight=_weights(part, options),
             )
             for name, part in parts.items()
         }
@@ -384,6 +387,7 @@ class Tokens(Features):
                 options.batch_size,
                 name == "train",
                 options.seed,
+                _weights(part, options),
             )
             for name, part in parts.items()
         }
@@ -403,6 +407,17 @@ class _TokenBatches(OrderedBatches):
 
     def _inputs_of(self, chosen: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
         return {name: array[chosen] for name, array in self._inputs.items()}
+
+
+def _weights(part: LabeledTexts, options: Options) -> npt.NDArray[np.float32] | None:
+    """With --class-weights, those of the texts: all classes of a part weigh the same, 1 on average.
+
+    So its weighted accuracy is the balanced one.
+    """
+    if not options.class_weights:
+        return None
+    counts = np.bincount(part.labels, minlength=part.num_classes)
+    return (len(part) / (np.count_nonzero(counts) * counts[part.labels])).astype(np.float32)
 
 
 Reader = Words | Features

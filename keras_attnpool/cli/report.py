@@ -92,7 +92,7 @@ def write(
         attended.append(_heads(similarity, pictures))
     content = _joined(
         [
-            _results(results, len(test), metrics.get("comparison")),
+            _results(results, len(test), metrics.get("comparison"), options.class_weights),
             _curves(pictures),
             _classes(test, predicted, results[name]["f1"]),
             *attended,
@@ -290,10 +290,12 @@ class _ExplainedTexts:
         return analysis.head_similarity(np.stack(padded), np.stack(mask))
 
 
-def _results(results: Mapping[str, Any], test_size: int, told: str | None) -> Html:
-    rows = [[name, *comparison.cells(result)] for name, result in results.items()]
+def _results(
+    results: Mapping[str, Any], test_size: int, told: str | None, balanced: bool
+) -> Html:
+    rows = [[name, *comparison.cells(result, balanced)] for name, result in results.items()]
     told = _filled("paragraph", text=told) if told else ""
-    table = _table(("", *comparison.COLUMNS), rows)
+    table = _table(("", *comparison.columns(balanced)), rows)
     return _filled("results", size=test_size, table=table, comparison=told)
 
 

@@ -141,7 +141,7 @@ class _Training:
     def _train(self, name: str) -> None:
         """Trains one network, and tests its best epoch."""
         options, data, checkpoint = self.options, self.data, self.checkpoints[name]
-        reader, weights = self.reader, {}
+        reader = self.reader
         with reported():
             batches = reader.batches(data._asdict(), options)
         # A language model that is trained too draws the seeds of its dropout when it is loaded.
@@ -151,13 +151,9 @@ class _Training:
         )
         size = networks.size(model)
         print(f"\n{name}: {size['parameters']:,} parameters")
-        if options.class_weights:
-            counts = np.bincount(data.train.labels, minlength=data.train.num_classes)
-            balanced = len(data.train) / (np.count_nonzero(counts) * np.maximum(counts, 1))
-            weights["class_weight"] = dict(enumerate(balanced.tolist()))
         results = self.metrics["results"]
         try:
-            _fit(name, model, checkpoint, batches, options, **weights)
+            _fit(name, model, checkpoint, batches, options)
         finally:
             if checkpoint.epochs:
                 results[name] = size | checkpoint.summary()
@@ -186,24 +182,26 @@ class _Training:
 
     def _write_results(self) -> None:
         name, test, metrics = self._chosen(), self.data.test, self.metrics
-        others = {comparison.LINEAR: comparison.linear(self.data, self.options.class_weights)}
+        balanced = self.options.class_weights
+        others = {comparison.LINEAR: comparison.linear(self.data, balanced)}
         others[comparison.MAJORITY] = comparison.largest(self.data)
         predicted = {name: self.predicted[name]} | self.predicted
         predicted |= {key: each for key, each in others.items() if each is not None}
         for key, each in predicted.items():
             result = metrics["results"].setdefault(key, comparison.scores(test, each))
             if key != name:
-                result["difference"] = comparison.difference(test.labels, predicted[name], each)
+                pair = predicted[name], each
+                result["difference"] = comparison.difference(test.labels, *pair, balanced)
         metrics["interrupted"] = False
         mean = networks.baseline_of(self.options)
         simpler = [comparison.MAJORITY, comparison.LINEAR, *([mean] if mean else [])]
-        metrics["comparison"] = comparison.sentence(test.labels, predicted, simpler)
+        metrics["comparison"] = comparison.sentence(test.labels, predicted, simpler, balanced)
         if self.options.compare:
             metrics["chosen"] = name
         # What TF-IDF needs is missing: this is said, or the table would look complete.
         missing = others[comparison.LINEAR] is None
         runs.write_json(self.run / runs.METRICS, metrics)
-        print(f"\n{comparison.table(metrics['results'], len(test))}\n")
+        print(f"\n{comparison.table(metrics['results'], len(test), balanced)}\n")
         if self.options.compare:
             print(f"The validation part likes {name} best: it is the model of this run.")
         print(metrics["comparison"], *[comparison.NO_LINEAR] * missing, sep="\n")
@@ -275,12 +273,12 @@ def _fit(
     checkpoint: Checkpoint,
     parts: dict[str, Any],
     options: Options,
-    **weights: Any,
 ) -> None:
     """Trains to the end, from wherever the checkpoint is."""
     clip = None if options.model else 1.0  # the recipe of the comparison that chose the default
     optimizer = keras.optimizers.Adam(networks.learning_rate(options), global_clipnorm=clip)
-    model.compile(optimizer, "sparse_categorical_crossentropy", metrics=["accuracy"])
+    # With --class-weights batches have weights, and the accuracy that chooses the epoch is balanced.
+    model.compile(optimizer, "sparse_categorical_crossentropy", weighted_metrics=["accuracy"])
     batches = parts["train"]
     if checkpoint.is_over:
         return
@@ -297,7 +295,6 @@ def _fit(
         # A bar that moves, or a line an epoch where nothing can move.
         verbose=1 if sys.stdout.isatty() else 2,
         shuffle=False,
-        **weights,
     )
 
 

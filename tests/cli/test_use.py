@@ -321,6 +321,28 @@ def test_compare(tmp_path, capsys, monkeypatch):
     assert not (run / "resume").exists() and (run / "report.html").is_file()
 
 
+def test_class_weights(tmp_path, capsys):
+    """The epoch, the table and the closing line go by the accuracy that counts classes alike."""
+    rows = [("often", f"good food {i % 7}") for i in range(90)]
+    rows += [("rare", f"good food {i % 7}" + " cold" * (i % 2)) for i in range(10)]
+    path, run = tmp_path / "x.tsv", tmp_path / "run"
+    path.write_text("".join(f"{a}\t{b}\n" for a, b in rows), encoding="utf-8")
+    arguments = ["--encoder", "none", "--pooling", "attention", "--epochs", "2", "--class-weights"]
+    status, out, err = run_main(capsys, "train", path, "--test", path, *arguments, "--out", run)
+    assert status == 0, err
+    assert "balanced, beside the model (95 %)" in out and "points of balanced accuracy" in out
+    metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
+    own, _, _, largest = metrics["results"].values()
+    assert largest["accuracy"] == 0.9 and largest["balanced_accuracy"] == 0.5
+    assert largest["difference"][0] == pytest.approx(0.5 - own["balanced_accuracy"])
+    assert f"<td>{own['balanced_accuracy']:.3f}</td>" in (run / "report.html").read_text("utf-8")
+    # The validation part has 9 texts of the one class and 1 of the other.
+    sizes = metrics["sizes"]["validation"]
+    assert sizes == 10
+    for accuracy in own["history"]["val_accuracy"]:
+        assert min(abs(accuracy - (a / 9 + b) / 2) for a in range(10) for b in (0, 1)) < 1e-4
+
+
 def test_a_compared_run_that_is_replaced(tmp_path, capsys, monkeypatch):
     """What was kept to resume it is not taken for what the new run is to keep."""
     monkeypatch.setattr("keras_attnpool.cli.options.COMPARED", ("attention", "max"))
