@@ -135,6 +135,14 @@ class Run:
         path = self.folder / runs.METRICS
         metrics = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         results = metrics.get("results", {})
+        load = 'run = keras_attnpool.load_run("FOLDER")  # where this file lies'
+        if target.startswith("hf://"):
+            load = (
+                "import huggingface_hub\n\n"
+                f'folder = huggingface_hub.snapshot_download("{target.removeprefix("hf://")}")\n'
+                'run = keras_attnpool.load_run(f"{folder}/run")  '
+                f'# the Keras model alone: keras.saving.load_model("{target}")'
+            )
         lines = [f"| {name} | {each['accuracy']:.3f} |" for name, each in results.items()
                  if "accuracy" in each]  # fmt: skip
         text = resources.files(__package__).joinpath("card.md").read_text(encoding="utf-8")
@@ -145,6 +153,7 @@ class Run:
             results="\n".join(["| test part | accuracy |", "|---|---|", *lines]) if lines else "",
             comparison=metrics.get("comparison", ""),
             reads=str(self.reader),
+            load=load,
         )
 
 

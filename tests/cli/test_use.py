@@ -4,6 +4,8 @@ import csv
 import gzip
 import json
 import random
+import re
+import shutil
 import subprocess
 import sys
 
@@ -374,3 +376,34 @@ def test_push_to_a_folder(trained, tmp_path):
     (tmp_path / "mine" / "thesis.txt").touch()
     with pytest.raises(ValueError, match="is not a run folder"):
         run.push(str(tmp_path / "mine"))
+
+
+def test_push_to_the_hub(trained, tmp_path, monkeypatch):
+    """A folder in place of the hub: Keras loads the model from it, and what the card says runs."""
+    hub = pytest.importorskip("huggingface_hub")
+    stored = tmp_path / "stored"
+
+    def upload_folder(self=None, *, repo_id, folder_path, **kwargs):
+        assert repo_id == "me/hotel"
+        shutil.copytree(folder_path, stored, dirs_exist_ok=True)
+
+    monkeypatch.setattr(
+        hub.HfApi,
+        "create_repo",
+        lambda self, repo_id, **kwargs: type("Address", (str,), {"repo_id": repo_id})(repo_id),
+    )
+    monkeypatch.setattr(hub.HfApi, "upload_folder", upload_folder)
+    monkeypatch.setattr(hub, "upload_folder", upload_folder)
+    monkeypatch.setattr(hub, "snapshot_download", lambda repo_id, **kwargs: str(stored))
+    run = load_run(trained)
+    run.push("hf://me/hotel")
+    card = (stored / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall("```python\n(.*?)```", card, re.S)
+    assert code.startswith("import keras_attnpool") and "$" not in card
+    names = {}
+    exec(code, names)
+    expected = run.probabilities(TEXTS)
+    np.testing.assert_allclose(names["run"].probabilities(TEXTS), expected, atol=1e-6)
+    model = keras.saving.load_model("hf://me/hotel")
+    answers = model.predict(run.reader.encode(TEXTS), verbose=0)
+    np.testing.assert_allclose(answers, expected, atol=1e-6)
