@@ -167,6 +167,9 @@ def load_file(path: str, options: Options, **kwargs: Any) -> LabeledTexts:
     for name in FILE_OPTIONS[1:]:
         if getattr(options, name) is not None:
             kwargs[name] = getattr(options, name)
+    columns = (options.text_column, options.label_column)
+    if options.header is False and any(isinstance(column, str) for column in columns):
+        raise CommandError("--no-header expects columns by their positions, counted from 0")
     if options.delimiter and suffix != ".csv":
         raise CommandError(f"--delimiter is for a .csv. Received: {path}")
     try:

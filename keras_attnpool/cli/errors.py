@@ -24,6 +24,13 @@ class CommandError(ValueError):
     """Ends the command with one line on standard error and no traceback."""
 
 
+# How the general model refuses what does not fit the part that a name stands for.
+PART = re.compile(
+    r"^`(encoder|pooling)` of TextClassifier must have a config that fits\. Received: "
+    r"\1=\{'class_name': '(\w+)', 'config': \{.*?\}\} \((.*)\)$"
+)
+
+
 @contextmanager
 def reported() -> Iterator[None]:
     """Makes errors of the library that the user's input causes a `CommandError`.
@@ -39,7 +46,7 @@ def reported() -> Iterator[None]:
 
 def typed(error: Exception) -> str:
     """The message in one line, with options where the library names its arguments."""
-    message = " ".join(str(error).split())
+    message = PART.sub(r"--\1 \2: \3", " ".join(str(error).split()))
 
     def option(match: re.Match[str]) -> str:
         name = OPTIONS.get(match[1], f"--{match[1].replace('_', '-')}")

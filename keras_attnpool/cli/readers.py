@@ -236,6 +236,8 @@ class Features:
         try:
             loaded = text.LanguageModel.from_preset(preset, most)
         except ValueError as error:
+            if "sequence_length" in str(error):  # it is the number of tokens that does not fit
+                raise
             wanted = networks.WANTED["encoder"]
             raise CommandError(f"{wanted}. Received: {preset!r} ({error})") from error
         longest = loaded.encode(texts, trim=True)["padding_mask"].shape[1]

@@ -290,9 +290,7 @@ class _ExplainedTexts:
         return analysis.head_similarity(np.stack(padded), np.stack(mask))
 
 
-def _results(
-    results: Mapping[str, Any], test_size: int, told: str | None, balanced: bool
-) -> Html:
+def _results(results: Mapping[str, Any], test_size: int, told: str | None, balanced: bool) -> Html:
     rows = [[name, *comparison.cells(result, balanced)] for name, result in results.items()]
     told = _filled("paragraph", text=told) if told else ""
     table = _table(("", *comparison.columns(balanced)), rows)

@@ -277,7 +277,7 @@ def _fit(
     """Trains to the end, from wherever the checkpoint is."""
     clip = None if options.model else 1.0  # the recipe of the comparison that chose the default
     optimizer = keras.optimizers.Adam(networks.learning_rate(options), global_clipnorm=clip)
-    # With --class-weights batches have weights, and the accuracy that chooses the epoch is balanced.
+    # With --class-weights batches have weights: the accuracy that chooses the epoch is balanced.
     model.compile(optimizer, "sparse_categorical_crossentropy", weighted_metrics=["accuracy"])
     batches = parts["train"]
     if checkpoint.is_over:

@@ -45,7 +45,7 @@ def test_balanced_accuracy():
     assert comparison.accuracy(labels, own, True) == 0.5
     middle, low, high = comparison.difference(labels, own, other, balanced=True)
     assert middle == pytest.approx(0.9 - 0.5) and low < middle < high
-    # All of the rare class's texts are won: only the frequent one varies, half of whose mean counts.
+    # All of the rare class's texts are won: only the frequent one varies, and half of it counts.
     spread = 1.96 * np.sqrt(0.2 * 0.8 / 90) / 2
     assert (low, high) == pytest.approx((middle - spread, middle + spread), abs=0.005)
     predicted = {"own": own, "linear": other}

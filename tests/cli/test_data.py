@@ -142,3 +142,29 @@ def test_a_file_of_another_delimiter(told, tmp_path):
         assert f"--delimiter '{typed}'" in told(path)
         assert "error" not in told(path, "--delimiter", typed)
     assert "--delimiter is for a .csv" in told(write(tmp_path / "x.tsv", ROWS), "--delimiter", ";")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--encoder", "+gru"], "--encoder expects none, gru"),
+        (["--encoder", ""], "--encoder expects none, gru"),
+        (["--encoder", "gru+"], "--encoder expects none, gru"),
+        (["--pooling", ""], "--pooling expects one of mean, max"),
+        (
+            ["--encoder", "conv_attention", "--heads", "7", "--units", "5"],
+            "--encoder conv_attention: --units of ConvMultiHeadAttention must be a multiple of "
+            "--heads. Received: --units 5, --heads 7",
+        ),
+        (["--pooling", "Dense"], "--pooling Dense: "),
+        (
+            ["--model", "hcan", "--heads", "3", "--units", "10"],
+            "--units of HCAN must be a multiple of --heads. Received: --units 10, --heads 3",
+        ),
+        (["--no-header", "--text-column", "x"], "--no-header expects columns by their positions"),
+    ],
+)
+def test_errors_name_what_was_typed(tmp_path, capsys, arguments, message):
+    mine = write(tmp_path / "mine.tsv", ROWS)
+    assert main(["train", str(mine), *arguments, "--out", str(tmp_path / "run")]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"error: {message}")
