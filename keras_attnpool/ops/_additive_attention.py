@@ -190,7 +190,7 @@ def _block_of_queries(
         exps = ops.exp(logits)
         if keep is not None:
             exps = exps * ops.expand_dims(ops.cast(keep, exps.dtype), -1)
-        total = ops.threshold(ops.sum(exps, axis=1), 0, 1)
+        total = _devices.threshold(ops.sum(exps, axis=1), 0, 1)
     else:
         if costs is not None:
             logits = logits - ops.cast(costs, logits.dtype)

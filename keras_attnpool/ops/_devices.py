@@ -148,6 +148,16 @@ def torch_traces() -> bool:
     return bool(torch.compiler.is_compiling() or torch.jit.is_tracing())
 
 
+def threshold(x: Tensor, least: float, value: float) -> Tensor:
+    """`keras.ops.threshold`: `x` where it is above `least`, and `value` elsewhere.
+
+    PyTorch's converter to ONNX lacks that operation: a trace gets two that it has.
+    """
+    if torch_traces():
+        return keras.ops.where(x > least, x, value)
+    return keras.ops.threshold(x, least, value)
+
+
 def values_at_hand(x: Any, wait: bool = True) -> npt.NDArray[Any] | None:
     """The values of a tensor, where they can be read.
 

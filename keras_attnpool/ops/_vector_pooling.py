@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import keras
 from keras import ops
 
-from keras_attnpool.ops._devices import can_recompute, number
+from keras_attnpool.ops._devices import can_recompute, number, threshold
 from keras_attnpool.ops.masking import (
     _append_axes,
     _lowest,
@@ -46,7 +46,7 @@ def softmax_terms(
         logits = ops.where(kept, logits, _lowest(logits))
     exps = ops.exp(logits - ops.expand_dims(_shift(_highest(logits)), 1))
     # Where nothing is kept the sum is 0, and 1 instead.
-    return exps, ops.threshold(ops.sum(exps, axis=1), 0, 1)
+    return exps, threshold(ops.sum(exps, axis=1), 0, 1)
 
 
 def weights_of(exps: Tensor, total: Tensor | None) -> Tensor:
@@ -133,7 +133,7 @@ def chunked_softmax_pooling(
     zeros = ops.zeros((batch, *features), dtype=kept.dtype)
     vector = ops.zeros((batch, *features[:-1], dim), dtype=kept.dtype)
     _, total, vector = _repeat(count, advance, (zeros + _lowest(zeros), zeros, vector))
-    return vector / ops.threshold(total, 0, 1)
+    return vector / threshold(total, 0, 1)
 
 
 def _highest(logits: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from keras import ops
 
+from keras_attnpool.ops._devices import threshold
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import Tensor
 
@@ -33,7 +34,7 @@ def l2_normalize(x: Tensor, axis: int = -1) -> Tensor:
     squares = ops.sum(ops.square(x), axis=axis, keepdims=True)
     # `threshold` is their maximum with EPSILON, whose gradient is one operation, where that of
     # `maximum` is five. A zero vector is scaled by 0, so that it has no gradient.
-    scale = ops.rsqrt(ops.threshold(squares, EPSILON, EPSILON))
+    scale = ops.rsqrt(threshold(squares, EPSILON, EPSILON))
     return x * ops.multiply(scale, squares > 0)
 
 

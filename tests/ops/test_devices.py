@@ -148,3 +148,18 @@ def test_kept_steps_are_counted():
     mask = np.array([[True, False, True], [False, False, False]])
     found = devices.number_of_kept(keras.ops.convert_to_tensor(mask), "float32")
     assert numpy(found).dtype == "float32" and numpy(found).tolist() == [2, 0]
+
+
+def test_threshold():
+    """In every trace too; PyTorch's gets what its converter to ONNX knows."""
+    x = keras.ops.convert_to_tensor(X)
+    expected = np.where(X > 0, X, 2)
+    np.testing.assert_array_equal(numpy(devices.threshold(x, 0, 2)), expected)
+    found = compiled(lambda x, y: devices.threshold(x, 0, 2) + 0 * y)(x, x)
+    np.testing.assert_array_equal(numpy(found), expected)
+    if BACKEND == "torch":
+        import torch
+
+        traced = torch.jit.trace(lambda x: devices.threshold(x, 0, 2), (x,), check_trace=False)
+        np.testing.assert_array_equal(traced(x).numpy(), expected)
+        assert "aten::threshold" not in str(traced.graph)
