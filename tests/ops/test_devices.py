@@ -151,12 +151,10 @@ def test_kept_steps_are_counted():
 
 
 def test_threshold():
-    """In every trace too; PyTorch's gets what its converter to ONNX knows."""
+    """A trace of PyTorch gets what its converter to ONNX knows."""
     x = keras.ops.convert_to_tensor(X)
     expected = np.where(X > 0, X, 2)
     np.testing.assert_array_equal(numpy(devices.threshold(x, 0, 2)), expected)
-    found = compiled(lambda x, y: devices.threshold(x, 0, 2) + 0 * y)(x, x)
-    np.testing.assert_array_equal(numpy(found), expected)
     if BACKEND == "torch":
         import torch
 
