@@ -337,6 +337,10 @@ class Features:
         rows = slice(0, 256)
         kept = np.asarray(some["features"][rows], np.float32)[some["padding_mask"][rows]]
         self.scale = float(1 / max(kept.std(), 1e-6))
+        boundaries = None
+        if not options.model:  # a general model takes any length
+            sizes = [each["padding_mask"].sum(axis=1) for each in features.values()]
+            boundaries = text.length_buckets(np.concatenate(sizes), LENGTHS)
         return {
             name: text.FeatureBatches(
                 features[name],
@@ -345,6 +349,7 @@ class Features:
                 shuffle=name == "train",
                 seed=options.seed,
                 scale=self.scale,
+                boundaries=boundaries,
                 sample_weight=_weights(part, options),
             )
             for name, part in parts.items()

@@ -321,8 +321,10 @@ class BucketedBatches(ArrangedBatches):
             )
         used = np.array([[len(row) for row in rows] for rows in self._inputs.values()])
         lengths = used.max(axis=0)
-        self._boundaries = _checked_boundaries(
-            length_buckets(lengths) if boundaries is None else boundaries, int(lengths.max())
+        self._boundaries = checked_boundaries(
+            "BucketedBatches",
+            length_buckets(lengths) if boundaries is None else boundaries,
+            int(lengths.max()),
         )
         bucket_of = np.searchsorted(self._boundaries, lengths)
         shapes = [(boundary,) for boundary in self._boundaries]
@@ -389,16 +391,17 @@ def checked_targets(owner: str, name: str, values: npt.ArrayLike | None, size: i
     return array
 
 
-def _checked_boundaries(boundaries: Sequence[int], longest: int) -> tuple[int, ...]:
+def checked_boundaries(owner: str, boundaries: Sequence[int], longest: int) -> tuple[int, ...]:
+    """Increasing lengths of which the last is enough."""
     lengths = tuple(int(boundary) for boundary in boundaries)
     if not lengths or lengths[0] < 1 or any(np.diff(lengths) < 1):
         raise ValueError(
-            "BucketedBatches expects `boundaries` to be increasing positive integers. "
+            f"{owner} expects `boundaries` to be increasing positive integers. "
             f"Received: boundaries={lengths}"
         )
     if longest > lengths[-1]:
         raise ValueError(
-            f"BucketedBatches expects the last boundary to be at least the longest text's length "
+            f"{owner} expects the last boundary to be at least the longest text's length "
             f"{longest}. Received: boundaries={lengths}"
         )
     return lengths

@@ -1,17 +1,23 @@
 """Batches of token features that stay on the disk."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool._docstrings import documented
-from keras_attnpool.text.bucketing import OrderedBatches, checked_targets
+from keras_attnpool.text.bucketing import (
+    ArrangedBatches,
+    OrderedBatches,
+    checked_boundaries,
+    checked_targets,
+)
 from keras_attnpool.types import Array, Int64s
 
 
 @documented(OrderedBatches.__doc__)
-class FeatureBatches(OrderedBatches):
+class FeatureBatches(ArrangedBatches):
     """Serves precomputed token features a batch at a time, for `fit`, `evaluate` and `predict`.
 
     `Model.fit` reads a memory-mapped array into memory as a whole; here a batch is read when it is
@@ -23,6 +29,9 @@ class FeatureBatches(OrderedBatches):
         rows: Integers `(M,)`: the rows that are served, those of a fold say. `None` is all.
         scale: What features are multiplied with. Those of some language models are small numbers,
             on which training is slow to start: `1 / features.std()` gives them unit variance.
+        boundaries: `None`, where all batches have the features' time, or increasing lengths as in
+            `BucketedBatches`, the last at least the longest text's, for a model that takes any length:
+            texts of similar length share a batch, which has less padding.
 
     Raises:
         ValueError: If the arguments do not fit together or are out of range.
@@ -48,6 +57,7 @@ class FeatureBatches(OrderedBatches):
         shuffle: bool = True,
         seed: int = 0,
         scale: float = 1.0,
+        boundaries: Sequence[int] | None = None,
         **kwargs: Any,
     ) -> None:
         owner = "FeatureBatches"
@@ -74,9 +84,25 @@ class FeatureBatches(OrderedBatches):
         targets = checked_targets(owner, "labels", labels, shape[0])
         served = None if targets is None else targets[self._rows]
         self._scale = np.float32(scale)
-        super().__init__(len(self._rows), served, batch_size, shuffle, seed, **kwargs)
+        kept = self._mask[self._rows]
+        lengths = np.where(kept.any(axis=1), shape[1] - kept[:, ::-1].argmax(axis=1), 0)
+        self._boundaries: tuple[int, ...] = (shape[1],)
+        if boundaries is not None:
+            found = checked_boundaries(owner, boundaries, int(lengths.max()))
+            self._boundaries = tuple(min(boundary, shape[1]) for boundary in found)
+        self._in_buckets = boundaries is not None
+        bucket_of = np.searchsorted(self._boundaries, lengths)
+        shapes = [(boundary,) for boundary in self._boundaries]
+        total = int(kept.sum())
+        super().__init__(bucket_of, shapes, total, served, batch_size, shuffle, seed, **kwargs)
+
+    def _arranged(self) -> list[Int64s]:
+        return super()._arranged() if self._in_buckets else OrderedBatches._arranged(self)
 
     def _inputs_of(self, chosen: Int64s) -> dict[str, Array]:
-        rows = self._rows[chosen]
-        features = np.asarray(self._features[rows], np.float32) * self._scale
-        return {"features": features, "padding_mask": self._mask[rows]}
+        rows, length = self._rows[chosen], self._boundaries[self._bucket(chosen)]
+        features = np.asarray(self._features[rows, :length], np.float32) * self._scale
+        return {"features": features, "padding_mask": self._mask[rows, :length]}
+
+    def _places_of(self, chosen: Int64s) -> int:
+        return len(chosen) * self._boundaries[self._bucket(chosen)]

@@ -107,3 +107,37 @@ def test_what_does_not_fit_is_an_error(features):
             FeatureBatches(features, rows=rows)
     with pytest.raises(ValueError, match="batch_size"):
         FeatureBatches(features, batch_size=0)
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_texts_of_similar_length_share_a_batch(features, shuffle):
+    batches = FeatureBatches(
+        features, range(7), batch_size=2, shuffle=shuffle, boundaries=(2, 4, 9), scale=2.0
+    )
+    seen = []
+    for _ in range(2):
+        lengths = []
+        for index in range(len(batches)):
+            x, labels = batches[index]
+            length = x["features"].shape[1]
+            kept = features["padding_mask"][labels]
+            np.testing.assert_array_equal(x["padding_mask"], kept[:, :length])
+            np.testing.assert_allclose(x["features"], 2.0 * features["features"][labels, :length])
+            # Nothing that is kept is cut away.
+            assert x["padding_mask"].sum() == kept.sum()
+            lengths.append(length)
+            seen += labels.tolist()
+        assert sorted(lengths) == [2, 2, 4, 5]
+        batches.on_epoch_end()
+    assert sorted(seen) == sorted([*range(7), *range(7)])
+    assert batches.padding_share == pytest.approx(1 - 21 / (3 * 2 + 2 * 4 + 2 * 5))
+    if not shuffle:
+        answers = np.concatenate([batches[index][1] for index in range(len(batches))])
+        np.testing.assert_array_equal(batches.restore(answers), np.arange(7))
+
+
+def test_boundaries_that_do_not_fit(features):
+    with pytest.raises(ValueError, match="FeatureBatches expects the last boundary to be at least"):
+        FeatureBatches(features, boundaries=(2, 4))
+    with pytest.raises(ValueError, match="FeatureBatches expects `boundaries` to be increasing"):
+        FeatureBatches(features, boundaries=(5, 5))
