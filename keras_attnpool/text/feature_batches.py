@@ -30,8 +30,8 @@ class FeatureBatches(ArrangedBatches):
         scale: What features are multiplied with. Those of some language models are small numbers,
             on which training is slow to start: `1 / features.std()` gives them unit variance.
         boundaries: `None`, where all batches have the features' time, or increasing lengths as in
-            `BucketedBatches`, the last at least the longest text's, for a model that takes any length:
-            texts of similar length share a batch, which has less padding.
+            `BucketedBatches`, the last at least the longest text's. Texts of similar length then
+            share a batch, which has less padding; the model has to take any length.
 
     Raises:
         ValueError: If the arguments do not fit together or are out of range.
