@@ -16,7 +16,7 @@ OPTIONS = {
 ARGUMENT = re.compile(
     r"`?\b(header=False|(?:num_heads|gru_units|lstm_units|filters|sequence_length|units|rank|"
     r"embedding_dim|hidden_units|dropout|max_length|max_sentences|max_words|min_frequency|"
-    r"text_column|label_column|header|encoding|delimiter)(?=[`=,)]))`?(=?)"
+    r"text_column|label_column|header|encoding|delimiter|layer)(?=[`=,)]))`?(=?)"
 )
 
 

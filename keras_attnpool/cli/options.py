@@ -56,6 +56,7 @@ class Options:
     max_sentences: int = 30
     max_words: int = 50
     max_tokens: int = 128
+    layer: int | None = None
     epochs: int | None = None
     patience: int = 3
     batch_size: int = 64

@@ -1,6 +1,7 @@
 """How texts become the inputs of a network: as words, sentences of words, or tokens of a model."""
 
 import itertools
+import re
 import reprlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -218,14 +219,22 @@ class Features:
     Args:
         language_model: The language model with its tokenizer.
         preset: Its name.
+        layer: The layer whose states are the features; `None` is the last.
         scale: What features are multiplied with, so that their variance is 1.
     """
 
     kind = "features"
     fine_tune = False
 
-    def __init__(self, language_model: text.LanguageModel, preset: str, scale: float = 1.0) -> None:
-        self.language_model, self.preset, self.scale = language_model, preset, scale
+    def __init__(
+        self,
+        language_model: text.LanguageModel,
+        preset: str,
+        layer: int | None,
+        scale: float = 1.0,
+    ) -> None:
+        self.language_model, self.preset, self.layer = language_model, preset, layer
+        self.scale = scale
         self.max_length = language_model.sequence_length
         self._features: dict[str, Any] = {}
 
@@ -233,24 +242,26 @@ class Features:
     def learn(cls, texts: Sequence[str], options: Options) -> Self:
         """A reader of as many tokens as the training texts have."""
         preset, most = str(networks.encoder(options).language_model), options.max_tokens
+        layer = networks.layer(options)
         try:
-            loaded = text.LanguageModel.from_preset(preset, most)
+            loaded = text.LanguageModel.from_preset(preset, most, layer=layer)
         except ValueError as error:
-            if "sequence_length" in str(error):  # it is the number of tokens that does not fit
+            if re.search("`(sequence_length|layer)`", str(error)):  # it is not the preset
                 raise
             wanted = networks.WANTED["encoder"]
             raise CommandError(f"{wanted}. Received: {preset!r} ({error})") from error
         longest = loaded.encode(texts, trim=True)["padding_mask"].shape[1]
         least = min(-(-longest // TOKEN_STEP) * TOKEN_STEP, most)
         if least < most:
-            loaded = text.LanguageModel.from_preset(preset, least)
-        return cls(loaded, preset)
+            loaded = text.LanguageModel.from_preset(preset, least, layer=layer)
+        return cls(loaded, preset, layer)
 
     @classmethod
     def load(cls, run: Path, settings: dict[str, Any]) -> Self:
         """The reader that `settings` describes."""
-        loaded = text.LanguageModel.from_preset(settings["preset"], settings["max_length"])
-        return cls(loaded, settings["preset"], float(settings["scale"]))
+        preset, layer = settings["preset"], settings.get("layer")
+        loaded = text.LanguageModel.from_preset(preset, settings["max_length"], layer=layer)
+        return cls(loaded, preset, layer, float(settings["scale"]))
 
     def save(self, run: Path) -> None:
         """Writes nothing: the configuration says it all."""
@@ -258,7 +269,7 @@ class Features:
     @property
     def settings(self) -> dict[str, Any]:
         """What the configuration says of it."""
-        names = ("kind", "preset", "max_length", "scale")
+        names = ("kind", "preset", "layer", "max_length", "scale")
         return {name: getattr(self, name) for name in names}
 
     @property
@@ -281,7 +292,8 @@ class Features:
             raise ValueError(f"it should read {list(ranks)}. Received: {model.input_shape}")
 
     def __str__(self) -> str:
-        return f"Language model: {self.preset}, up to {self.max_length} tokens of a text"
+        layer = f", layer {self.layer}" if self.layer else ""
+        return f"Language model: {self.preset}{layer}, up to {self.max_length} tokens of a text"
 
     def encode(self, texts: Sequence[str]) -> Any:
         """The inputs of a model."""
@@ -377,8 +389,8 @@ class Tokens(Features):
     def arguments(self) -> dict[str, Any]:
         """The arguments of a model builder that say what it reads."""
         # A backbone of its own for every network: training one must not change the next.
-        fresh = text.LanguageModel.from_preset(self.preset, self.max_length).backbone
-        return {"vocabulary_size": None, "backbone": fresh}
+        fresh = text.LanguageModel.from_preset(self.preset, self.max_length, layer=self.layer)
+        return {"vocabulary_size": None, "backbone": fresh.backbone}
 
     def encode(self, texts: Sequence[str]) -> Any:
         """The inputs of a model."""

@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import json
 import pathlib
+import re
 import shutil
 import tempfile
 import uuid
@@ -127,6 +128,7 @@ class LanguageModel:
         preset: PathLike,
         sequence_length: int = 128,
         tokenizer_options: Mapping[str, Any] | None = None,
+        layer: int | None = None,
     ) -> "LanguageModel":
         """Loads a pre-trained model and what belongs to it, through KerasHub.
 
@@ -148,13 +150,16 @@ class LanguageModel:
             sequence_length: Positions of an encoded text, special tokens included.
             tokenizer_options: Arguments of the tokenizer that replace the preset's,
                 `{"strip_accents": True}` for one.
+            layer: The layer, from 1, whose states are the features; `None` is the last. The layers
+                behind it are left out. What the last one has learned for its own task, to compare
+                sentences in the case of `"minilm"`, can be worse for another.
 
         Returns:
             The model.
 
         Raises:
             ValueError: If `sequence_length` is not an integer, too short for the special tokens,
-                or more than the model has positions; if KerasHub has no such preset, or no text
+                or more than the model has positions; if there is no such `layer`; if KerasHub has no such preset, or no text
                 classifier for it; if the weights of `"minilm"` are not the expected ones.
             ImportError: If KerasHub, or for `"minilm"` its package, is missing.
         """
@@ -167,7 +172,10 @@ class LanguageModel:
         preprocessor = keras_hub.models.TextClassifierPreprocessor.from_preset(
             source, tokenizer=tokenizer, sequence_length=sequence_length
         )
-        return cls(keras_hub.models.Backbone.from_preset(source), preprocessor)
+        model = cls(keras_hub.models.Backbone.from_preset(source), preprocessor)
+        if layer is not None:
+            model.backbone = _up_to(model.backbone, layer)
+        return model
 
     @property
     def sequence_length(self) -> int:
@@ -411,6 +419,17 @@ def _checked_inputs(backbone: keras.Model, preprocessor: Any) -> tuple[str, ...]
             f"Received: a vocabulary of {size}"
         )
     return names
+
+
+def _up_to(backbone: keras.Model, layer: int) -> keras.Model:
+    """A backbone without the layers behind one of its encoder's."""
+    numbered = [each for each in backbone.layers if re.search(r"layer_\d+$", each.name)]
+    if isinstance(layer, bool) or not isinstance(layer, int) or not 1 <= layer <= len(numbered):
+        raise ValueError(
+            f"LanguageModel.from_preset expects `layer` to be None or one of the {len(numbered)} "
+            f"layers, from 1. Received: layer={layer!r}"
+        )
+    return keras.Model(backbone.input, numbered[layer - 1].output)
 
 
 def _checked_dim(backbone: keras.Model) -> int:

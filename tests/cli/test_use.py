@@ -236,7 +236,7 @@ def language_model(monkeypatch, tmp_path):
     keras_hub = pytest.importorskip("keras_hub")
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "good", "bad", "food", "##s", "."]
 
-    def from_preset(preset, sequence_length=128):
+    def from_preset(preset, sequence_length=128, layer=None):
         if preset != "tiny":
             raise ValueError(f"there is no preset {preset}")
         keras.utils.set_random_seed(1)
@@ -281,9 +281,9 @@ def test_a_language_model_draws_the_seeds_of_its_dropout_again(language_model, t
     """Those of each network follow from --seed, or a resumed run would go another way."""
     load, drawn = text.LanguageModel.from_preset, []
 
-    def from_preset(*arguments):
+    def from_preset(*arguments, **options):
         drawn.append(random.random())
-        return load(*arguments)
+        return load(*arguments, **options)
 
     text.LanguageModel.from_preset = from_preset
     arguments = ["--encoder", "tiny", "--fine-tune", "--epochs", "1", "--no-report"]

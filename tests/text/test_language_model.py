@@ -373,6 +373,32 @@ def test_from_preset_of_a_folder(model, tmp_path):
         text.LanguageModel.from_preset(tmp_path, sequence_length=0)
 
 
+def test_layer_of_a_preset(model, tmp_path):
+    """Its states are what the next layer reads; the layers behind it are gone."""
+    model.backbone.save_to_preset(str(tmp_path))
+    model.preprocessor.save_to_preset(str(tmp_path))
+    first, again, second = (
+        text.LanguageModel.from_preset(tmp_path, 12, layer=layer) for layer in (1, 1, 2)
+    )
+    assert first.backbone.count_params() < second.backbone.count_params()
+    inputs = first.features(TEXTS[:3], dtype="float32")
+    mask = keras.ops.cast(inputs["padding_mask"], "int32")
+    behind = model.backbone.get_layer("transformer_layer_1")(inputs["features"], mask)
+    expected = model.features(TEXTS[:3], dtype="float32")["features"]
+    kept = inputs["padding_mask"]
+    found = keras.ops.convert_to_numpy(behind)
+    np.testing.assert_allclose(found[kept], expected[kept], atol=1e-5)
+    np.testing.assert_allclose(
+        second.features(TEXTS[:3], dtype="float32")["features"], expected, atol=1e-5
+    )
+    # Each has a cache of its own, the same whenever it is loaded.
+    keys = [each._key(TEXTS, "float16") for each in (first, again, second)]
+    assert keys[0] == keys[1] != keys[2]
+    for layer in (0, 3, True, "1"):
+        with pytest.raises(ValueError, match="`layer` to be None or one of the 2 layers"):
+            text.LanguageModel.from_preset(tmp_path, 12, layer=layer)
+
+
 @pytest.mark.parametrize("method", ["encode", "tokens", "features"])
 def test_texts_are_checked(model, method):
     call = getattr(model, method)
