@@ -176,7 +176,7 @@ class Explainer:
         chosen, number = int(whole.argmax()), len(left_out)
         filled = _filled(self._reader.without(content, left_out), number)
         without = np.asarray(self._model.predict(filled, batch_size=CHUNK, verbose=0))[:number]
-        return (whole[chosen] - without[:, chosen]).astype(np.float32)
+        return np.asarray(whole[chosen] - without[:, chosen], np.float32)
 
 
 def plain(word: str) -> str:

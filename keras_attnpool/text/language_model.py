@@ -159,8 +159,9 @@ class LanguageModel:
 
         Raises:
             ValueError: If `sequence_length` is not an integer, too short for the special tokens,
-                or more than the model has positions; if there is no such `layer`; if KerasHub has no such preset, or no text
-                classifier for it; if the weights of `"minilm"` are not the expected ones.
+                or more than the model has positions; if there is no such `layer`; if KerasHub has
+                no such preset, or no text classifier for it; if the weights of `"minilm"` are not
+                the expected ones.
             ImportError: If KerasHub, or for `"minilm"` its package, is missing.
         """
         check_integers("LanguageModel.from_preset", sequence_length=sequence_length)
