@@ -42,7 +42,7 @@ endif
 .NOTPARALLEL:
 .PHONY: help demo test test-all test-rest lint format types wheel same-bytes env env-all constraints \
 	clean distclean docs audit docs-serve test-lower-bound test-nightly test-browser test-slow test-extras \
-	release-check $(BACKENDS:%=test-extra-%) $(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) \
+	release-check rest-tensorflow rest-jax $(BACKENDS:%=test-extra-%) $(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) \
 	$(BACKENDS:%=every-%) $(BACKENDS:%=examples-%) $(BACKENDS:%=notebooks-%) $(BACKENDS:%=quickstart-%)
 
 help:  ## list these targets
@@ -105,7 +105,7 @@ CHECKS := every-jax every-tensorflow test-torch notebooks-torch wheel docs types
 	quickstart-tensorflow lint
 # What `make test` leaves to `make test-all`, the most telling first, with the seconds that each takes
 # on two cores.
-REST   := test-browser=200 test-lower-bound=400 same-bytes=60 test-slow-torch=600 \
+REST   := test-browser=200 test-lower-bound=400 same-bytes=60 rest-jax=600 rest-tensorflow=600 test-slow-torch=600 \
 	examples-jax=150 examples-tensorflow=120 notebooks-jax=500 \
 	notebooks-tensorflow=500 test-slow-jax=900 test-slow-tensorflow=900 test-extras=600
 # Parts of REST that cannot run here: WITHOUT=test-browser.
@@ -158,17 +158,22 @@ release-check: wheel same-bytes  ## what keeps this tree from being released; ch
 # somewhat more. Without fusion emitters it takes two thirds of the time. It refuses flags that its
 # version does not know.
 XLA_HURRY := --xla_cpu_use_fusion_emitters=false
-test-tensorflow test-jax every-tensorflow every-jax examples-tensorflow examples-jax test-browser: export XLA_FLAGS := $(XLA_FLAGS) $(XLA_HURRY) --xla_backend_optimization_level=0
+test-tensorflow test-jax every-tensorflow every-jax rest-tensorflow rest-jax examples-tensorflow examples-jax test-browser: export XLA_FLAGS := $(XLA_FLAGS) $(XLA_HURRY) --xla_backend_optimization_level=0
 notebooks-jax quickstart-jax: export XLA_FLAGS := $(XLA_FLAGS) $(XLA_HURRY) --xla_backend_optimization_level=1
 
 # Where the time goes stands at the end of each.
-SLOWEST := --durations=40 --durations-min=1
+# Without the plugin for notebooks, whose import takes seconds.
+SLOWEST := -p no:nbval --durations=40 --durations-min=1
 
 test-tensorflow test-torch test-jax: test-%: $(TEST_ENV)  ## unit tests and examples under one backend (ARGS="-k lama" ...)
 	KERAS_BACKEND=$* $(PY) -m pytest $(SLOWEST) $(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
 
-every-tensorflow every-torch every-jax: every-%: $(TEST_ENV)  ## ... but those that one backend suffices for
-	KERAS_BACKEND=$* $(PY) -m pytest $(SLOWEST) -m "not one_backend and not slow and not browser" \
+every-tensorflow every-torch every-jax: every-%: $(TEST_ENV)  ## ... those that `make test` runs under every backend
+	KERAS_BACKEND=$* $(PY) -m pytest $(SLOWEST) -m "not one_backend and not torch_first and not slow and not browser" \
+		$(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
+
+rest-tensorflow rest-jax: rest-%: $(TEST_ENV)  ## ... those that it runs under PyTorch first
+	KERAS_BACKEND=$* $(PY) -m pytest $(SLOWEST) -m "torch_first and not one_backend and not slow and not browser" \
 		$(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
 
 test-slow: $(BACKENDS:%=test-slow-%)  ## the tests marked slow, under all three backends; no part of make test

@@ -157,6 +157,16 @@ def compiled(layer: Any, **kwargs: Any) -> Callable[[Any, Any], Any]:
     return jax.jit(call)
 
 
+def whole(layer: Any, **kwargs: Any) -> Callable[[Any, Any], Any]:
+    """`f(x, mask)`: the layer's call by the way that is the quickest to a first result.
+
+    JAX compiles it whole, once for all inputs of one shape: else it would compile each operation.
+    """
+    if keras.backend.backend() == "jax":
+        return compiled(layer, **kwargs)
+    return lambda x, mask: layer(x, mask=mask, **kwargs)
+
+
 def largest_tensor(function: Callable[[Any], Any], x: np.ndarray) -> int:
     """Entries of the largest tensor made on the way to the gradient of `sum(function(x))`."""
     backend = keras.backend.backend()

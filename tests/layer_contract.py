@@ -20,14 +20,25 @@ from backend_functions import (
     gradients_of,
     numpy,
     on_gpu,
+    whole,
 )
 
 from keras_attnpool.regularizers import HeadDistance
 
 DIM = 6
+ON_JAX = keras.backend.backend() == "jax"
 
 # Of what is refused before a backend computes anything, one example under every backend will do.
 once = pytest.mark.one_backend("refused before anything is computed")
+
+
+def noticed_by(what: str) -> pytest.MarkDecorator:
+    """What `make test` runs under PyTorch alone, and by what it notices a fault on another backend.
+
+    Of each layer there remain the reference at one shape, its gradients, padding, empty rows, one
+    half precision, compilation, dropout, penalties in `fit`, masks and the shapes of the outputs.
+    """
+    return pytest.mark.torch_first(what)
 
 
 def batch(
@@ -105,18 +116,24 @@ class EquationContract:
 
     # Two shapes, each of which JAX compiles. Of many rows one is full, one padded, one without a
     # step, one with one step in the middle, and the others have holes wherever they fall.
-    @pytest.mark.parametrize(("rows", "index"), [(1, 0), (12, -1)])
+    @pytest.mark.parametrize(
+        ("rows", "index"),
+        [pytest.param(1, 0, marks=noticed_by("the batch of twelve rows")), (12, -1)],
+    )
     def test_agrees_with_the_float64_reference(self, rows, index):
         time, dim = self.lengths[0 if rows == 1 else 1], self.dims[index]
         x, mask = batch(rows, time, dim)
         if rows > 1:
             mask[2] = np.arange(time) == time // 2
         layer = self.built(dim)
-        for kwargs in self.calls():
-            found = self.outputs(layer, x, mask, **kwargs)
+        # JAX compiles the whole sooner than one operation after the other: once, with all it gives.
+        for kwargs in self.compiled_calls() if ON_JAX else self.calls():
+            found = keras.tree.flatten(whole(layer, **kwargs)(x, mask))
             for value, target in zip(found, self.expected(layer, x, mask), strict=False):
-                np.testing.assert_allclose(value, target.reshape(value.shape), atol=1e-5, rtol=1e-5)
+                target = target.reshape(value.shape)
+                np.testing.assert_allclose(numpy(value), target, atol=1e-5, rtol=1e-5)
 
+    @noticed_by("the model of unknown length has no mask")
     def test_no_mask_is_a_mask_of_ones(self):
         x, _ = batch()
         layer = self.built()
@@ -129,7 +146,7 @@ class EquationContract:
         """Central differences of the float64 reference, for the inputs and every weight."""
         x, mask = batch(rows=3, time=self.lengths[2], dim=self.dims[1])
         layer = self.built(self.dims[1])
-        probe = np.random.default_rng(2).normal(size=numpy(layer(x, mask=mask)).shape)
+        probe = np.random.default_rng(2).normal(size=layer.compute_output_shape(x.shape))
         on_x, on_weights = gradients(
             layer,
             x,
@@ -164,6 +181,7 @@ class EquationContract:
             target = numeric(array, lambda: loss(x64, weights))
             np.testing.assert_allclose(value, target, atol=1e-4, rtol=1e-4, err_msg=path)
 
+    @noticed_by("the reference has the gradient of every weight")
     def test_every_weight_gets_a_gradient(self):
         x, mask = batch()
         layer = self.built()
@@ -177,6 +195,7 @@ class EquationContract:
 
     # -- saving ----------------------------------------------------------------------------------
 
+    @pytest.mark.one_backend("computes nothing")
     def test_the_config_holds_every_argument(self):
         layer = self.make(name="the_name")
         config = layer.get_config()
@@ -185,6 +204,7 @@ class EquationContract:
         for name in config:
             assert hasattr(layer, name if name != "dtype" else "dtype_policy"), name
 
+    @noticed_by("robustness/test_saving.py and test_cross_backend.py save each layer")
     def test_a_saved_model_is_the_model(self, tmp_path):
         inputs = keras.Input((None, DIM))
         layer = self.built()
@@ -225,12 +245,19 @@ class MaskedContract(EquationContract):
 
     # -- masks -----------------------------------------------------------------------------------
 
-    def test_what_padding_holds_changes_nothing(self):
-        x, mask = batch()
+    @pytest.fixture(scope="class")
+    def sloped(self) -> tuple[Any, Any]:
+        """The layer and its gradients at the shape of `batch`, compiled once for several tests."""
         layer = self.built()
-        slopes = self.gradients_of(layer, x.shape)
+        return layer, self.gradients_of(layer, batch()[0].shape)
+
+    def test_what_padding_holds_changes_nothing(self, sloped):
+        """And has no gradient."""
+        x, mask = batch()
+        layer, slopes = sloped
         clean = [self.outputs(layer, x, mask, **kwargs) for kwargs in self.calls()]
         clean.append(slopes(x, mask))
+        np.testing.assert_array_equal(clean[-1][0][~mask], 0)
         for garbage in (1e9, np.nan, np.inf, -np.inf):
             dirty = np.where(mask[..., None], x, np.float32(garbage))
             found = [self.outputs(layer, dirty, mask, **kwargs) for kwargs in self.calls()]
@@ -239,6 +266,7 @@ class MaskedContract(EquationContract):
                 for value, target in zip(values, targets, strict=True):
                     assert_same(value, target)
 
+    @noticed_by("the reference has rows of every length in one batch")
     def test_the_length_of_padding_changes_nothing(self):
         x, mask = batch()
         longer = np.concatenate([x, np.full((len(x), 3, DIM), 7, "float32")], axis=1)
@@ -272,26 +300,21 @@ class MaskedContract(EquationContract):
 
         return flat
 
-    def test_padded_steps_have_no_gradient(self):
-        x, mask = batch()
-        on_x = self.all_gradients(self.built(), x, mask)[0]
-        np.testing.assert_array_equal(on_x[~mask], 0)
-
-    def test_an_empty_row_gives_zeros_and_finite_gradients(self):
+    def test_an_empty_row_gives_zeros_and_finite_gradients(self, sloped):
         x, mask = batch()
         mask[:] = False
         mask[0, 0] = True
-        layer = self.built()
+        layer, slopes = sloped
         output = self.outputs(layer, x, mask)[0]
         np.testing.assert_array_equal(output[1:], 0)
         assert np.isfinite(output).all()
-        slopes = self.gradients_of(layer, x.shape)
         found = slopes(x, mask)
         assert all(np.isfinite(g).all() for g in found)
         np.testing.assert_array_equal(found[0][1:], 0)
         only_empty = slopes(x, np.zeros_like(mask))
         assert all((g == 0).all() for g in only_empty)
 
+    @noticed_by("a mask is made boolean in one function of `ops`")
     def test_masks_of_any_kind_mean_the_same(self):
         x, mask = batch()
         layer = self.built()
@@ -299,7 +322,13 @@ class MaskedContract(EquationContract):
         for same in (mask.astype("int32"), mask.astype("float32"), mask.astype("uint8")):
             np.testing.assert_array_equal(self.outputs(layer, x, same)[0], target)
 
-    @pytest.mark.parametrize("kept, padded", [(0.0, -1e9), (np.nan, 0.0), (0.5, 0.0), (2, 0)])
+    @pytest.mark.parametrize(
+        "kept, padded",
+        [
+            (0.0, -1e9),
+            *(pytest.param(*pair, marks=once) for pair in [(np.nan, 0.0), (0.5, 0.0), (2, 0)]),
+        ],
+    )
     def test_masks_of_other_values_are_refused(self, kept, padded):
         """An additive mask above all, which would be read the other way round."""
         x, mask = batch()
@@ -331,6 +360,7 @@ class MaskedContract(EquationContract):
             layer(x, mask=np.ones(shape, bool))
         assert str(shape) in str(error.value) and "(4, 5" in str(error.value)
 
+    @once
     def test_a_symbolic_mask_that_does_not_fit_is_an_error_too(self):
         with pytest.raises(ValueError, match="the_name"):
             self.make(name="the_name")(keras.Input((5, DIM)), mask=keras.Input((4,), dtype="bool"))
@@ -370,14 +400,17 @@ class MaskedContract(EquationContract):
         with pytest.raises(ValueError, match="the_name"):
             self.make(name="the_name")(np.zeros(shape, "float32"))
 
+    @once
     def test_an_unknown_feature_dimension_is_an_error(self):
         with pytest.raises(ValueError, match="the_name"):
             self.make(name="the_name").build((None, 5, None))
 
+    @once
     def test_no_time_step_is_an_error(self):
         with pytest.raises(ValueError, match="the_name.*time step"):
             self.make(name="the_name")(np.zeros((2, 0, DIM), "float32"))
 
+    @noticed_by("models/test_every_builder.py has batches without rows")
     def test_a_batch_of_no_rows_gives_none(self):
         """In an eager call, with its gradient, and in `predict`."""
         x, mask = batch()
@@ -394,14 +427,21 @@ class MaskedContract(EquationContract):
 
     @pytest.mark.parametrize(
         ("policy", "tolerance"),
-        [("mixed_float16", 2e-2), ("mixed_bfloat16", 1e-1), ("float64", 1e-4), ("float16", 2e-2)],
+        [
+            ("mixed_float16", 2e-2),
+            *(
+                pytest.param(*each, marks=noticed_by("`mixed_float16` takes the same path"))
+                for each in [("mixed_bfloat16", 1e-1), ("float64", 1e-4), ("float16", 2e-2)]
+            ),
+        ],
     )
     def test_other_precisions_stay_near_float32(self, policy, tolerance):
         x, mask = batch()
         single, other = self.built(), self.make(dtype=policy)
         other.build((None, None, DIM))
         other.set_weights(single.get_weights())
-        output = other(x, mask=mask)
+        call = whole(other)
+        output = call(x, mask)
         wanted = keras.dtype_policies.get(policy).compute_dtype
         if not (wanted == "float64" and keras.backend.backend() == "jax"):
             assert keras.backend.standardize_dtype(output.dtype) == wanted
@@ -410,8 +450,9 @@ class MaskedContract(EquationContract):
         )
         # Numbers at the edge of half precision, and garbage at padding that is infinite in it.
         extreme = np.where(mask[..., None], np.sign(x) * self.extreme, 1e30).astype("float32")
-        assert np.isfinite(numpy(other(extreme, mask=mask))).all()
+        assert np.isfinite(numpy(call(extreme, mask))).all()
 
+    @noticed_by("robustness/test_precision.py has the layers in float64")
     def test_float64_in_gives_float64_out(self):
         x, mask = batch()
         with float64():
@@ -444,6 +485,7 @@ class MaskedContract(EquationContract):
 class PoolingContract(MaskedContract):
     """What every pooling layer promises."""
 
+    @noticed_by("Keras hands masks on alike; test_mask_table.py has its layers")
     def test_the_mask_comes_from_the_embedding_and_ends_here(self):
         ids = np.array([[1, 2, 3, 0], [4, 0, 0, 0], [0, 0, 0, 0]])
         embedding = keras.layers.Embedding(9, DIM, mask_zero=True)
@@ -483,6 +525,7 @@ class SequenceContract(MaskedContract):
             np.testing.assert_array_equal(output[~attending], 0)
             assert (np.abs(output[attending]).max(axis=-1) > 0).all()
 
+    @noticed_by("Keras hands masks on alike; test_mask_table.py has its layers")
     def test_the_mask_comes_from_the_embedding_and_goes_on(self):
         ids = np.array([[1, 2, 3, 0], [4, 0, 5, 0], [0, 0, 0, 0]])
         embedding = keras.layers.Embedding(9, DIM, mask_zero=True)
@@ -497,9 +540,11 @@ class SequenceContract(MaskedContract):
         explicit = layer(numpy(embedded), mask=ids != 0)
         assert_same(numpy(output), numpy(explicit))
 
+    @noticed_by("Keras hands masks on alike")
     def test_no_mask_gives_no_mask(self):
         assert getattr(self.built()(batch()[0]), "_keras_mask", None) is None
 
+    @noticed_by("Keras hands masks on alike; test_mask_table.py has its layers")
     def test_the_mask_reaches_the_layer_behind(self):
         """In a functional model of unknown length, with the mask as an input of its own."""
         x, mask = batch()
@@ -516,6 +561,7 @@ class SequenceContract(MaskedContract):
 class SeededContract(EquationContract):
     """What a layer promises that has weights or dropout, and a `seed`."""
 
+    @noticed_by("Keras draws, each initializer with its seed")
     def test_the_seed_fixes_the_weights_and_they_differ_from_each_other(self):
         layers = [self.make(seed=5) for _ in range(2)]
         for layer in layers:
@@ -564,6 +610,7 @@ class RecurrentContract(SequenceContract, SeededContract):
         again = self.make(dropout=0.5, seed=3)(x, mask=mask, training=True)
         np.testing.assert_array_equal(numpy(again), dropped)
 
+    @noticed_by("a sum of what its default form gives")
     def test_the_directions_can_be_added(self):
         x, mask = batch()
         joined, added = self.built(), self.make(merge_mode="sum")
@@ -574,6 +621,7 @@ class RecurrentContract(SequenceContract, SeededContract):
         np.testing.assert_allclose(numpy(output), forward + backward, atol=RECURRENT)
         assert added.compute_output_shape(x.shape) == tuple(output.shape) == forward.shape
 
+    @pytest.mark.one_backend("computes nothing of ours")
     def test_weights_are_regularized_constrained_and_started_as_asked(self):
         layer = self.make(
             kernel_initializer="ones",
@@ -607,6 +655,7 @@ class AttentionContract(SeededContract, PoolingContract):
         heads = scores if hook == "attention_regularizer" else output
         return heads.reshape(len(heads), getattr(layer, "num_heads", 1), -1)
 
+    @noticed_by("the reference has the scores")
     def test_weights_sum_to_one_over_the_kept_steps_and_are_zero_elsewhere(self):
         x, mask = batch()
         layer = self.built()
@@ -620,6 +669,7 @@ class AttentionContract(SeededContract, PoolingContract):
             target = np.broadcast_to(keep.any(-1), scores.shape[:-1]).astype("float32")
             np.testing.assert_allclose(scores.sum(-1), target, atol=1e-5)
 
+    @noticed_by("the reference has the output with scores and without")
     def test_asking_for_scores_changes_nothing(self):
         x, mask = batch()
         layer = self.built(dropout=0.5, seed=3)
@@ -643,7 +693,13 @@ class AttentionContract(SeededContract, PoolingContract):
         assert np.abs(output - quiet).max() > 0
         np.testing.assert_array_equal(output[-1], 0)
 
-    @pytest.mark.parametrize("hook", ["attention_regularizer", "embedding_regularizer"])
+    @pytest.mark.parametrize(
+        "hook",
+        [
+            "attention_regularizer",
+            pytest.param("embedding_regularizer", marks=noticed_by("the hook on attention")),
+        ],
+    )
     def test_penalties_reach_the_loss_in_fit(self, hook):
         """A model whose output is multiplied by zero has no other loss than the penalty."""
         x, mask = batch(rows=4)
@@ -651,8 +707,7 @@ class AttentionContract(SeededContract, PoolingContract):
         inputs, keep = keras.Input((None, DIM)), keras.Input((None,), dtype="bool")
         model = keras.Model([inputs, keep], layer(inputs, mask=keep) * 0)
         # XLA compiles it on JAX, where each operation would be compiled else.
-        xla = keras.backend.backend() == "jax"
-        model.compile(keras.optimizers.SGD(0.0), "mse", jit_compile=xla)
+        model.compile(keras.optimizers.SGD(0.0), "mse", jit_compile=ON_JAX)
         output, scores = self.outputs(layer, x, mask, return_attention_scores=True)
         history = model.fit([x, mask], np.zeros_like(output), batch_size=4, verbose=0)
         penalised = scores if hook == "attention_regularizer" else output
@@ -660,6 +715,7 @@ class AttentionContract(SeededContract, PoolingContract):
             history.history["loss"][0], np.sum(penalised.astype("float64") ** 2), rtol=1e-4
         )
 
+    @noticed_by("test_regularizers.py, and a penalty in `fit`")
     @pytest.mark.parametrize("hook", ["attention_regularizer", "embedding_regularizer"])
     def test_head_penalties_are_means_over_the_rows_that_keep_a_step(self, hook):
         x, mask = batch()

@@ -36,8 +36,11 @@ def faults(source):
         yield "has `every_backend` on a test: a file says so for all of its tests, in `pytestmark`"
     called = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
     reasons = {id(call.func) for call in called if call.args and ast.unparse(call.args[0])[1:-1]}
-    if any(id(mark) not in reasons for mark in marks(tree, "one_backend")):
-        yield "has a `one_backend` without a reason: `pytest.mark.one_backend(reason)`"
+    for name in ("one_backend", "torch_first"):
+        if any(id(mark) not in reasons for mark in marks(tree, name)):
+            yield f"has a `{name}` without a reason: `pytest.mark.{name}(reason)`"
+    if one and marks(tree, "torch_first"):
+        yield "has a `torch_first` that never comes to a second backend: the file has `one_backend`"
 
 
 @pytest.mark.parametrize("path", FILES)
@@ -59,6 +62,8 @@ ONE = 'pytestmark = [pytest.mark.one_backend("files"), pytest.mark.slow]\n'
         (ONE.replace('"files"', '""'), "without a reason"),
         (ONE.replace('("files")', ""), "without a reason"),
         (EVERY + "@pytest.mark.one_backend\ndef test_it(): ...", "without a reason"),
+        (EVERY + "@pytest.mark.torch_first()\ndef test_it(): ...", "without a reason"),
+        (ONE + '@pytest.mark.torch_first("why")\ndef test_it(): ...', "never comes to a second"),
         (ONE + "@pytest.mark.every_backend\ndef test_it(): ...", "on a test"),
     ],
 )
@@ -67,7 +72,13 @@ def test_a_fault_is_seen(source, fault):
 
 
 @pytest.mark.parametrize(
-    "source", [EVERY, ONE, EVERY + '@pytest.mark.one_backend("why")\ndef test_it(): ...']
+    "source",
+    [
+        EVERY,
+        ONE,
+        EVERY + '@pytest.mark.one_backend("why")\ndef test_it(): ...',
+        EVERY + '@pytest.mark.torch_first("why")\ndef test_it(): ...',
+    ],
 )
 def test_a_decided_file_passes(source):
     assert not list(faults(source))

@@ -5,6 +5,7 @@ notebook of a paper have its name: `papers/generalized-pooling.md` and
 `notebooks/04_generalized_pooling.ipynb`. The links stand below the title of each page.
 """
 
+import functools
 import html
 import importlib.util
 import re
@@ -24,16 +25,23 @@ def _layer_lists():
 
 
 lists = _layer_lists()
+# Every page of the site asks for them.
+_layers = functools.cache(lists.layers)
+
+
+def on_pre_build(config):
+    """Reads the layers anew: `make docs-serve` builds the site again after a change."""
+    _layers.cache_clear()
 
 
 def papers(root=REPOSITORY):
     """The papers that have a page: their title, page, notebook and layers."""
-    found = {}
+    found, listed = {}, _layers(root)
     for page in sorted((root / "docs" / "papers").glob("*.md")):
         title = TITLE.search(page.read_text(encoding="utf-8"))[0].strip("# \n")
         stem = page.stem.replace("-", "_")
         notebook = next((root / "notebooks").glob(f"[0-9]*_{stem}.ipynb"))
-        layers = [each for each in lists.layers(root) if title in each.paper.split("; ")]
+        layers = [each for each in listed if title in each.paper.split("; ")]
         found[title] = (f"papers/{page.name}", f"notebooks/{notebook.name}", layers)
     return found
 
@@ -42,7 +50,7 @@ def links_of(source, root=REPOSITORY):
     """The groups of links of a page, `(word, [(text, path below docs), ...])`, none for others."""
     groups = []
     known = papers(root)
-    for layer in lists.layers(root):
+    for layer in _layers(root):
         if layer.page != source:
             continue
         groups.append(
