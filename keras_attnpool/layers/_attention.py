@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs, MaskedPooling1D
+from keras_attnpool.ops._devices import affine
 from keras_attnpool.ops._rows import of_any_rows
 from keras_attnpool.ops._vector_pooling import divided, softmax_terms, weights_of
 from keras_attnpool.ops.masking import at_least_float32, masked_softmax, softmax_of_kept
@@ -110,13 +111,17 @@ class AttentionBase(LayerArguments, MaskedInputs):
 
     def _scored(self, x: Tensor) -> Tensor:
         """The scores `(..., size)` of `(..., dim)`, in float32 at least."""
-        scores = ops.matmul(self._hide(x), at_least_float32(self.score_kernel))
-        return scores + at_least_float32(self.score_bias) if self.use_bias else scores
+        return affine(self._hide(x), self.score_kernel, self.score_bias)
 
-    def _product(self, x: Tensor, kernel: Any) -> Tensor:
-        """`x` times a kernel; a product in float16 can leave its range."""
+    def _product(self, x: Tensor, kernel: Any, bias: Any = None) -> Tensor:
+        """`x` times a kernel, plus a bias; a product in float16 can leave its range."""
         dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
-        return at_least_float32(ops.matmul(ops.cast(x, dtype), ops.cast(kernel, dtype)))
+        x = ops.cast(x, dtype)
+        if dtype != "bfloat16":
+            return affine(x, kernel, bias)
+        # The bias is added in float32.
+        product = at_least_float32(affine(x, kernel))
+        return product if bias is None else product + at_least_float32(bias)
 
     def _convolve(self, x: Tensor, kernel: Any, bias: Any, activation: Any) -> Tensor:
         """A centred convolution over time, `(batch, time, filters)`, of inputs zero at padding."""
@@ -295,7 +300,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         used = self._drop(weights, training)
         weights = ops.transpose(weights, (2, 0, 3, 1)) if wanted else None
         self._penalize(self.attention_regularizer, weights, mask)
-        values = at_least_float32(ops.transpose(inputs, (2, 0, 1)))
+        values = at_least_float32(ops.transpose(inputs, (2, 0, 1))[None])
         vectors = ops.transpose(ops.sum(used * values, axis=-1), (2, 0, 1))
         self._penalize(self.embedding_regularizer, vectors, mask)
         return vectors, weights

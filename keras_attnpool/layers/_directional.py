@@ -5,7 +5,7 @@ from typing import Any
 from keras import ops
 
 from keras_attnpool.layers._attention import SequenceAttentionBase
-from keras_attnpool.ops._additive_attention import additive_attention, source_and_target
+from keras_attnpool.ops._additive_attention import additive_attention
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.positions import Relation
 from keras_attnpool.types import Tensor
@@ -50,13 +50,10 @@ class DirectionalAttentionBase(SequenceAttentionBase):
         training: bool | None,
         return_attention_scores: bool,
     ) -> tuple[Tensor, Tensor | None]:
-        """The attention `s`, 0 at padded steps, and its weights `(..., query, key, units)`."""
+        """The attention `s`, any at padded steps, and its weights `(..., query, key, units)`."""
         dropped = self._drop(hidden, training)
-        source, target = source_and_target(
-            dropped, self.source_kernel, self.target_kernel, self._product
-        )
-        if self.use_bias:
-            target = target + at_least_float32(self.score_bias)
+        source = self._product(dropped, self.source_kernel)
+        target = self._product(dropped, self.target_kernel, self.score_bias)
         output, scores = additive_attention(
             # Divided before the sums: those are far more numbers.
             source / self.scale,
@@ -67,6 +64,7 @@ class DirectionalAttentionBase(SequenceAttentionBase):
             DIRECTIONS[self.direction].tables(hidden)[0],
             return_attention_scores=return_attention_scores,
             bounded=self.scale <= 10,
+            zero_padding=False,
         )
         # One feature comes without an axis of features.
         if scores is not None and self.units == 1:

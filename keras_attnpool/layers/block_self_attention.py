@@ -7,9 +7,10 @@ from keras import ops
 
 from keras_attnpool.layers._directional import DirectionalAttentionBase
 from keras_attnpool.layers.directional_self_attention import DirectionalSelfAttention
-from keras_attnpool.ops._steps import take_steps
+from keras_attnpool.ops._devices import constant
+from keras_attnpool.ops._steps import counted, looked_up, take_steps
 from keras_attnpool.ops._vector_pooling import divided, softmax_terms
-from keras_attnpool.ops.masking import at_least_float32, highest_along, zero_masked
+from keras_attnpool.ops.masking import highest_along, zero_masked
 from keras_attnpool.types import (
     ActivationLike,
     ConstraintLike,
@@ -140,17 +141,12 @@ class BlockSelfAttention(DirectionalAttentionBase):
             take_steps(self._hidden_states(inputs, training), steps), (-1, places, units)
         )
         within, intra = self._attend(hidden, filled, training, with_scores)
+        # 0 for a block of padding, as the layer of the blocks would make it.
         vectors = ops.reshape(self._pool(within, filled, training), (-1, blocks, units))
-        of_blocks = self.inter(
-            vectors,
-            mask=ops.reshape(ops.any(filled, axis=1), (-1, blocks)),
-            training=training,
-            return_attention_scores=with_scores,
-        )
-        between, inter = of_blocks if with_scores else (of_blocks, None)
-        between = ops.reshape(at_least_float32(between), (-1, 1, units))
-        # Not broadcast_to: that of Keras 3.12 takes no unknown length on JAX.
-        between = between + ops.zeros_like(hidden)
+        some = ops.reshape(ops.any(filled, axis=1), (-1, blocks))
+        between, inter = self.inter._weigh(vectors, some, training, with_scores)
+        # To each filled place; nobody reads the others.
+        between = ops.multiply(ops.reshape(between, (-1, 1, units)), ops.expand_dims(filled, 2))
         output = self._fuse(hidden, within, between, training)
         output = take_steps(ops.reshape(output, (-1, blocks * places, units)), back)
         if with_scores:
@@ -190,30 +186,42 @@ class BlockSelfAttention(DirectionalAttentionBase):
         Returns the step at each place `(batch, blocks * places)`; whether a kept one is there
         `(batch * blocks, places)`; and the place of each step `(batch, time)`.
         """
-        time = ops.shape(mask)[1]
-        steps = ops.expand_dims(ops.arange(0, time, dtype="int32"), 0)
-        ends = ops.expand_dims(highest_along(ops.where(mask, steps + 1, 0), 1), 1)
+        time, size = ops.shape(mask)[1], blocks * places
+
+        def of_length(length: Tensor) -> list[Tensor]:
+            """What follows from the length of a text's blocks, `(n, 1)`."""
+            length = ops.maximum(length, 1)  # a table begins with 0
+            step = ops.transpose(counted(0, blocks)) * ops.expand_dims(length, 2)
+            step = step + counted(0, places)
+            inside = ops.logical_and(counted(0, places) < ops.expand_dims(length, 2), step < time)
+            back = counted(0, time) // length * places + counted(0, time) % length
+            return [
+                ops.reshape(ops.where(inside, step, 0), (-1, size)),
+                # Above every step's number where there is no step.
+                ops.reshape(ops.where(inside, 1, time + 1), (-1, size)),
+                # Beyond a text's end there may be no such block; nobody reads what stands there.
+                ops.minimum(back, size - 1),
+            ]
+
+        # The number of each kept step, from 1 on, and 0 at padded steps.
+        kept = ops.multiply(mask, constant(("numbers", time), mask, lambda: counted(1, time + 1)))
+        length = ops.expand_dims(highest_along(kept, 1), 1)
         if self.block_length is None:
-            length = _block_length(ends)
+            static = isinstance(time, int)
+            (length,) = looked_up(
+                ("length", time), length, time + 1, (1,), lambda ends: [_block_length(ends)]
+            )
+            longest = _block_length_of_int(time) if static else time
         else:
-            length = ops.full_like(ends, self.block_length)
-        block = ops.reshape(ops.arange(0, blocks, dtype="int32"), (1, -1, 1))
-        place = ops.reshape(ops.arange(0, places, dtype="int32"), (1, 1, -1))
-        step = block * ops.expand_dims(length, 2) + place
-        inside = ops.logical_and(place < ops.expand_dims(length, 2), step < time)
-        flat = (-1, blocks * places)
-        step = ops.reshape(ops.where(inside, step, 0), flat)
-        kept = ops.logical_and(ops.reshape(inside, flat), take_steps(mask, step))
-        back = steps // length * places + steps % length
-        # Beyond a text's end there may be no such block; nobody reads what stands there instead.
-        back = ops.minimum(back, blocks * places - 1)
-        return step, ops.reshape(kept, (-1, places)), back
+            length, longest = ops.full_like(length, self.block_length), self.block_length
+        name = ("blocks", self.block_length, time)
+        step, least, back = looked_up(name, length, longest + 1, (size, size, time), of_length)
+        filled = take_steps(kept, step) >= least
+        return step, ops.reshape(filled, (-1, places)), back
 
     def _pool(self, within: Tensor, filled: Tensor, training: bool | None) -> Tensor:
         """The vector `v` of each block; 0 for a block of padding."""
-        logits = self._product(self._drop(within, training), self.block_kernel)
-        if self.use_bias:
-            logits = logits + at_least_float32(self.block_bias)
+        logits = self._product(self._drop(within, training), self.block_kernel, self.block_bias)
         exps, total = softmax_terms(logits, filled, exact=False)
         return divided(ops.sum(exps * within, axis=1), total)
 
@@ -222,11 +230,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
     ) -> Tensor:
         """Steps 5 to 7."""
         every = ops.concatenate([hidden, within, between], axis=-1)
-        fusion = self._product(self._drop(every, training), self.fusion_kernel)
-        gate = self._product(self._drop(every, training), self.gate_kernel)
-        if self.use_bias:
-            fusion = fusion + at_least_float32(self.fusion_bias)
-            gate = gate + at_least_float32(self.gate_bias)
+        fusion = self._product(self._drop(every, training), self.fusion_kernel, self.fusion_bias)
+        gate = self._product(self._drop(every, training), self.gate_kernel, self.gate_bias)
         gate = ops.sigmoid(gate)
         return hidden + gate * (self.activation(fusion) - hidden)
 
@@ -244,4 +249,4 @@ def _block_length(lengths: Tensor) -> Tensor:
     # From 0, as many as are smaller: 1 added to a sum gets lost in OpenVINO.
     roots = ops.arange(0, LARGEST_ROOT + 1, dtype="int32")
     smaller = roots * roots * roots < ops.maximum(2 * ops.expand_dims(lengths, -1), 1)
-    return ops.sum(ops.cast(smaller, "int32"), axis=-1)
+    return ops.sum(ops.cast(smaller, lengths.dtype), axis=-1)

@@ -189,16 +189,14 @@ class ConvMultiHeadAttention(AttentionBase):
         x = self._convolve(inputs, kernel, bias, keras.activations.linear)
         # Each with an axis of its own, for activations that read all features of one, as softmax.
         x = ops.reshape(x, (*ops.shape(x)[:2], len(weights), self.filters))
-        # The second attention's values stand last, and have an activation of their own.
-        alike = len(weights) - self.parallel
-        first = self.activation(x[:, :, :alike])
-        value = first[:, :, 2 * count :]
-        if self.parallel:
-            last = self.parallel_activation(x[:, :, alike:])
-            value = ops.concatenate([value, last], axis=2)
-        shape = (*ops.shape(x)[:2], count * self.filters)
-        query, key = first[:, :, :count], first[:, :, count : 2 * count]
-        return [ops.reshape(each, shape) for each in (query, key, value)]
+        # Split, not sliced: the gradient of each slice would be a tensor of the size of all.
+        query, key, value = ops.split(x, 3, axis=2)
+        values = [
+            self._activations(attention)[2](part)
+            for attention, part in enumerate(ops.split(value, count, axis=2))
+        ]
+        parts = self.activation(query), self.activation(key), ops.concatenate(values, axis=2)
+        return [ops.reshape(each, (*ops.shape(x)[:2], count * self.filters)) for each in parts]
 
     def _multi_head(
         self,

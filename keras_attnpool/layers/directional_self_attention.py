@@ -6,6 +6,7 @@ import keras
 
 from keras_attnpool.layers._directional import DirectionalAttentionBase
 from keras_attnpool.layers.fusion_gate import FusionGate
+from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import (
     ActivationLike,
     ConstraintLike,
@@ -106,8 +107,8 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         hidden = self._hidden_states(inputs, training)
         attention, scores = self._attend(hidden, mask, training, with_scores)
-        output = self.gate(hidden, attention, mask=mask, training=training)
-        return output, scores
+        output, _ = self.gate._mix(hidden, attention, training)
+        return zero_masked(output, mask), scores
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
         return (input_shape[0], input_shape[1], input_shape[1], self.units)

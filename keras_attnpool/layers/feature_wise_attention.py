@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers._attention import AttentionBase
-from keras_attnpool.ops.masking import masked_max, mean_of_zeroed, zero_masked_rows
+from keras_attnpool.ops.masking import max_of_zeroed, mean_of_zeroed, zero_masked_rows
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
@@ -83,7 +83,7 @@ class FeatureWiseAttention(AttentionBase):
         self._build_scores((None, dim), max(1, dim // self.reduction), dim, "relu")
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        logits = self._scores(masked_max(inputs, mask), mean_of_zeroed(inputs, mask))
+        logits = self._scores(max_of_zeroed(inputs, mask), mean_of_zeroed(inputs, mask))
         gate = ops.sigmoid(logits)
         if self.threshold:
             gate = ops.relu(gate - self.threshold)

@@ -108,18 +108,26 @@ class FusionGate(FusionBase):
         self._check(tuple(inputs.shape), tuple(attention.shape))
         inputs, mask = self._read(inputs, self._mask(mask, inputs_mask, attention_mask))
         attention = zero_masked(ops.cast(attention, self.compute_dtype), mask)
-        logits = self._product(self._drop(inputs, training), self.inputs_kernel)
-        logits = logits + self._product(self._drop(attention, training), self.attention_kernel)
-        if self.use_bias:
-            for bias in (self.inputs_bias, self.attention_bias, self.output_bias):
-                logits = logits + at_least_float32(bias)
-        gate = ops.sigmoid(logits)
         # Both are 0 at padded steps, and so is any mixture of them.
-        inputs, attention = at_least_float32(inputs), at_least_float32(attention)
-        output = attention + gate * (inputs - attention)
+        output, gate = self._mix(inputs, attention, training)
         if return_attention_scores:
             gate = zero_masked(gate, mask)
         return self._mixed(output, gate, mask, return_attention_scores)
+
+    def _mix(
+        self, inputs: Tensor, attention: Tensor, training: bool | None
+    ) -> tuple[Tensor, Tensor]:
+        """The mixture and the gate, in float32 at least."""
+        logits = self._product(
+            self._drop(inputs, training), self.inputs_kernel, self.inputs_bias
+        ) + self._product(
+            self._drop(attention, training), self.attention_kernel, self.attention_bias
+        )
+        if self.use_bias:
+            logits = logits + at_least_float32(self.output_bias)
+        gate = ops.sigmoid(logits)
+        inputs, attention = at_least_float32(inputs), at_least_float32(attention)
+        return attention + gate * (inputs - attention), gate
 
     def compute_output_shape(  # type: ignore[override]
         self, inputs_shape: Shape, attention_shape: Shape

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 
 from keras_attnpool.layers._masked import GlobalPoolingBase
-from keras_attnpool.ops.masking import masked_max
+from keras_attnpool.ops.masking import max_of_zeroed
 from keras_attnpool.types import Tensor
 
 
@@ -40,4 +40,4 @@ class MaskedMaxPooling1D(GlobalPoolingBase):
         self._keep(locals())
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
-        return masked_max(inputs, mask)
+        return max_of_zeroed(inputs, mask)

@@ -7,12 +7,8 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers._attention import SequenceAttentionBase
-from keras_attnpool.ops._additive_attention import (
-    additive_attention,
-    banded_attention,
-    source_and_target,
-)
-from keras_attnpool.ops._devices import pairs_together
+from keras_attnpool.ops._additive_attention import additive_attention, banded_attention
+from keras_attnpool.ops._devices import affine, pairs_together
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.positions import parse_positions, warn_of_old_names
 from keras_attnpool.types import (
@@ -133,13 +129,9 @@ class PositionalSelfAttention(SequenceAttentionBase):
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         values = at_least_float32(self.hidden(self._drop(inputs, training)))
         hidden = self._drop(values, training)
-        kernels = [at_least_float32(k) for k in (self.source_kernel, self.target_kernel)]
-        source, target = source_and_target(hidden, *kernels)
         # Divided, and the bias added, before the sums: those are far more numbers.
-        source = source / self.scale
-        if self.use_bias:
-            target = target + at_least_float32(self.score_bias)
-        target = target / self.scale
+        source = affine(hidden, self.source_kernel) / self.scale
+        target = affine(hidden, self.target_kernel, self.score_bias) / self.scale
         offsets = self._relation.offsets
         if offsets is not None and not pairs_together(values, source.shape[-1]):
             output, scores = banded_attention(

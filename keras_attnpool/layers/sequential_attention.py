@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
+from keras import ops
 
 from keras_attnpool._checks import Kind
 from keras_attnpool.layers._attention import AttentionBase
@@ -116,22 +117,13 @@ class SequentialAttention(AttentionBase):
         for part in self.parts:
             part.build(input_shape)
 
-    def _read(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        # The first part makes padding zeros.
-        return inputs, self._bool_mask(inputs, mask)
-
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         self._check_length(inputs.shape)
         output, scores = inputs, {}
         for name, part in zip(self.order, self.parts, strict=True):
-            output = part(
-                output,
-                mask=mask,
-                training=training,
-                return_attention_scores=with_scores,
-            )
-            if with_scores:
-                output, scores[name] = output
+            # What a part makes of padding is 0 again, which needs no second look.
+            output, scores[name] = part._weigh(output, mask, training, with_scores)
+            output = ops.cast(output, self.compute_dtype)
         return output, scores
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:

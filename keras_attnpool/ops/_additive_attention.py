@@ -12,23 +12,6 @@ from keras_attnpool.ops.masking import at_least_float32, masked_softmax
 from keras_attnpool.types import Tensor
 
 
-def source_and_target(
-    hidden: Tensor,
-    source_kernel: Tensor,
-    target_kernel: Tensor,
-    multiply: Callable[..., Tensor] = ops.matmul,
-) -> tuple[Tensor, Tensor]:
-    """What a step adds to a score as the one attended to, and as the one that attends.
-
-    On an accelerator by one product, which is fewer launches and gradients.
-    """
-    if _devices.on_cpu(hidden):
-        return multiply(hidden, source_kernel), multiply(hidden, target_kernel)
-    kernels = ops.concatenate([source_kernel, target_kernel], axis=1)
-    source, target = ops.split(multiply(hidden, kernels), 2, axis=-1)
-    return source, target
-
-
 def additive_attention(
     source: Tensor,
     target: Tensor,
@@ -39,6 +22,7 @@ def additive_attention(
     penalty: Tensor | None = None,
     return_attention_scores: bool = False,
     bounded: bool = False,
+    zero_padding: bool = True,
 ) -> tuple[Tensor, Tensor | None]:
     """Each step's weighted sum of the steps that it may attend to.
 
@@ -61,22 +45,33 @@ def additive_attention(
         return_attention_scores: Whether the weights are wanted.
         bounded: Whether all scores lie in [-10, 10], so that their exponentials need no shift
             where there is no penalty. Saves time where each feature has a score.
+        zero_padding: Whether padded steps come out as 0 too where no weights are wanted; else what
+            they find is finite.
 
     Returns:
         Tensor `(batch, time, dim)`, at least float32, exactly 0 at padded steps and at steps that
         may attend to nothing; and the weights `(batch, time, time)`, query by key, with `dim` as
         the last axis where each feature has its score, or `None`.
     """
+    every_query = return_attention_scores or zero_padding or allowed is None
+    queries = mask if every_query else None
     source, target, values = (at_least_float32(x) for x in (source, target, values))
     if source.shape[-1] > 1:
         return _each_feature(
-            source, target, values, score, mask, allowed, penalty, return_attention_scores, bounded
+            source,
+            target,
+            values,
+            score,
+            _pairs(mask, queries, None if allowed is None else ops.transpose(allowed)),
+            penalty,
+            return_attention_scores,
+            bounded,
         )
     # Keys on the last axis: the softmax over them and the product with the values are fastest so.
     logits = ops.squeeze(score(ops.expand_dims(target, 2) + ops.expand_dims(source, 1)), -1)
     if penalty is not None:
         logits = logits - ops.cast(penalty, logits.dtype)
-    weights = masked_softmax(logits, _pairs(mask, allowed))
+    weights = masked_softmax(logits, _pairs(queries, mask, allowed))
     return ops.matmul(weights, values), weights if return_attention_scores else None
 
 
@@ -137,15 +132,13 @@ def _each_feature(
     target: Tensor,
     values: Tensor,
     score: Callable[[Tensor], Tensor],
-    mask: Tensor | None,
-    allowed: Tensor | None,
+    keep: Tensor | None,
     penalty: Tensor | None,
     return_attention_scores: bool,
     bounded: bool,
 ) -> tuple[Tensor, Tensor | None]:
     """`additive_attention` with a score for each feature."""
     # Keys come before queries: the softmax is over axis 1, queries and features are its columns.
-    keep = _pairs(mask, None if allowed is None else ops.transpose(allowed))
     costs = None if penalty is None else ops.expand_dims(ops.transpose(penalty), -1)
     time, at_once = target.shape[1], _queries_at_once(values)
     starts = [0] if at_once is None else range(0, time, at_once)
@@ -213,13 +206,15 @@ def _queries_at_once(values: Tensor) -> int | None:
     return max(1, int(CACHED // max(1, batch * time * dim)))
 
 
-def _pairs(mask: Tensor | None, allowed: Tensor | None) -> Tensor | None:
-    """The pairs of kept steps that are allowed, `(batch or 1, time, time)`."""
-    pairs = None if allowed is None else ops.expand_dims(allowed, 0)
-    if mask is None:
-        return pairs
-    kept = ops.logical_and(ops.expand_dims(mask, 2), ops.expand_dims(mask, 1))
-    return kept if pairs is None else ops.logical_and(kept, pairs)
+def _pairs(rows: Tensor | None, columns: Tensor | None, allowed: Tensor | None) -> Tensor | None:
+    """The pairs that two masks `(batch, time)` and a table keep, `(batch or 1, time, time)`."""
+    conditions = [
+        None if rows is None else ops.expand_dims(rows, 2),
+        None if columns is None else ops.expand_dims(columns, 1),
+        None if allowed is None else ops.expand_dims(allowed, 0),
+    ]
+    given = [condition for condition in conditions if condition is not None]
+    return functools.reduce(ops.logical_and, given) if given else None
 
 
 def _shifted(x: Tensor, offsets: Sequence[int]) -> list[Tensor]:

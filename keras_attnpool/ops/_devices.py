@@ -140,6 +140,20 @@ def number_of_kept(mask: Tensor, dtype: str) -> Tensor:
     return torch.sum(mask, 1, dtype=getattr(torch, dtype))
 
 
+def affine(x: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`x` times a kernel, plus a bias, if any, all in the dtype of `x`.
+
+    PyTorch has one operation for both, where Keras asks for two.
+    """
+    kernel = keras.ops.cast(kernel, x.dtype)
+    if bias is None:
+        return keras.ops.matmul(x, kernel)
+    bias = keras.ops.cast(bias, x.dtype)
+    if keras.backend.backend() != "torch":
+        return keras.ops.matmul(x, kernel) + bias
+    return sys.modules["torch"].nn.functional.linear(x, keras.ops.transpose(kernel), bias)
+
+
 def torch_traces() -> bool:
     """Whether PyTorch records what is called, for other batches than the one at hand."""
     if keras.backend.backend() != "torch":

@@ -1,8 +1,14 @@
 """Steps of each row, in an order of its own."""
 
+import itertools
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import keras
 from keras import ops
 
-from keras_attnpool.ops._devices import torch_traces
+from keras_attnpool.ops._devices import LARGEST_CONSTANT, constant, torch_traces
 from keras_attnpool.ops._rows import of_any_rows
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import Tensor
@@ -13,7 +19,7 @@ def take_steps(x: Tensor, steps: Tensor) -> Tensor:
 
     Args:
         x: Tensor `(batch, time, ...)`.
-        steps: Integers `(batch, n)`, or `(1, n)` for all rows alike.
+        steps: Integers from 0 on `(batch, n)`, or `(1, n)` for all rows alike.
 
     Returns:
         Tensor `(batch, n, ...)`.
@@ -24,9 +30,49 @@ def take_steps(x: Tensor, steps: Tensor) -> Tensor:
         return x[ops.expand_dims(ops.arange(0, ops.shape(x)[0], dtype="int32"), 1), steps]
     for _ in range(len(x.shape) - 2):
         steps = ops.expand_dims(steps, -1)
+    if keras.backend.backend() == "torch":
+        # Keras would look for steps below 0, by five operations more.
+        shape = (x.shape[0], steps.shape[1], *x.shape[2:])
+        return sys.modules["torch"].gather(x, 1, steps.long().expand(shape))
     if x.shape[0] == 0:
         steps = steps[:0]
     return of_any_rows(lambda rows, chosen: ops.take_along_axis(rows, chosen, axis=1), x, steps)
+
+
+def counted(start: Any, stop: Any) -> Tensor:
+    """The integers from `start` to `stop - 1`, `(1, n)`, of PyTorch's type for an index."""
+    dtype = "int64" if keras.backend.backend() == "torch" else "int32"
+    return ops.expand_dims(ops.arange(start, stop, dtype=dtype), 0)
+
+
+def looked_up(
+    name: Any,
+    keys: Tensor,
+    count: Any,
+    widths: Sequence[Any],
+    compute: Callable[[Tensor], Sequence[Tensor]],
+) -> Sequence[Tensor]:
+    """`compute(keys)`; where PyTorch keeps constants, out of a table of all keys: one operation.
+
+    Args:
+        name: What is computed, hashable.
+        keys: Integers `(n, 1)` from 0 to `count - 1`.
+        count: How many keys there are, or a tensor, where that is not known yet.
+        widths: Columns of each tensor that is computed.
+        compute: From keys `(n, 1)` to tensors `(n, columns)` of integers.
+    """
+    # A number that PyTorch traces is no integer.
+    few = isinstance(count, int) and count * sum(widths) <= LARGEST_CONSTANT
+    if keras.backend.backend() != "torch" or torch_traces() or not few:
+        return compute(keys)
+    table = constant(
+        name,
+        keys,
+        lambda: ops.concatenate(compute(ops.transpose(counted(0, count))), axis=1)[None],
+    )
+    rows = take_steps(table, ops.transpose(keys))[0]
+    ends = list(itertools.accumulate(widths))
+    return [rows[:, end - width : end] for width, end in zip(widths, ends, strict=True)]
 
 
 def first_step(x: Tensor, mask: Tensor | None) -> Tensor:

@@ -13,7 +13,6 @@ from keras_attnpool.ops.masking import (
     highest_along,
     masked_softmax,
     softmax_of_kept,
-    zero_masked_rows,
 )
 from keras_attnpool.types import Tensor
 
@@ -60,7 +59,7 @@ def divided(x: Tensor, total: Tensor | None, mask: Tensor | None = None) -> Tens
     Values that are not zero at padded steps need the `mask`: it makes rows without a kept step 0.
     """
     if total is None:
-        return zero_masked_rows(x, mask)
+        return x if mask is None else ops.multiply(x, _append_axes(ops.any(mask, axis=1), x))
     return x / total
 
 

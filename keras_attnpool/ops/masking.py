@@ -231,7 +231,8 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
     """
     mask = _as_bool(mask, "masked_softmax")
     weights = softmax_of_kept(logits, mask, axis)
-    return weights if mask is None else ops.where(mask, weights, number(0, weights))
+    # No `where`, whose gradient is two operations on PyTorch: these weights are finite.
+    return weights if mask is None else ops.multiply(weights, mask)
 
 
 def softmax_of_kept(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
@@ -308,12 +309,18 @@ def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
     >>> float(ops.masked_max(x, np.array([[True, True, False]]))[0, 0])
     -2.0
     """
-    x, mask = ops.convert_to_tensor(x), _as_bool(mask, "masked_max")
-    if mask is None:
-        return highest_along(x, 1)
-    # Not the lowest finite number: the maximum of kept steps may be -inf.
-    highest = highest_along(ops.where(_append_axes(mask, x), x, number(-math.inf, x)), 1)
-    return zero_masked_rows(highest, mask)
+    mask = _as_bool(mask, "masked_max")
+    return max_of_zeroed(zero_masked(x, mask), mask)
+
+
+def max_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
+    """`masked_max` of steps that are zero already where they are padded."""
+    if mask is not None:
+        # A row without a kept step keeps its zeros.
+        kept = ops.greater_equal(mask, ops.any(mask, axis=1, keepdims=True))
+        # Not the lowest finite number: the maximum of kept steps may be -inf.
+        x = ops.where(_append_axes(kept, x), x, number(-math.inf, x))
+    return highest_along(x, 1)
 
 
 def highest_along(x: Tensor, axis: int) -> Tensor:

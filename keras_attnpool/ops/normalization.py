@@ -1,5 +1,8 @@
 """Normalisation that is safe where a vector is zero."""
 
+import math
+
+import keras
 from keras import ops
 
 from keras_attnpool.ops._devices import threshold
@@ -32,17 +35,17 @@ def l2_normalize(x: Tensor, axis: int = -1) -> Tensor:
     """
     x = at_least_float32(x)
     squares = ops.sum(ops.square(x), axis=axis, keepdims=True)
-    # `threshold` is their maximum with EPSILON, whose gradient is one operation, where that of
-    # `maximum` is five. A zero vector is scaled by 0, so that it has no gradient.
-    scale = ops.rsqrt(threshold(squares, EPSILON, EPSILON))
-    return x * ops.multiply(scale, squares > 0)
+    # A zero vector is scaled by 1 / inf, so that it has no gradient. The second `threshold` is the
+    # maximum with EPSILON; its gradient is one operation, where that of `maximum` is five.
+    squares = threshold(threshold(squares, 0, math.inf), EPSILON, EPSILON)
+    return x * ops.rsqrt(squares)
 
 
 def layer_normalize(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     """Layer norm of the last axis with epsilon 1e-6, in float32 at least.
 
-    `keras.ops.layer_normalization` has wrong second derivatives on TensorFlow, whose variance takes
-    the mean for a constant.
+    `keras.ops.layer_normalization` is one operation on PyTorch. It has wrong second derivatives on
+    TensorFlow, whose variance takes the mean for a constant, and makes float32 of float64.
 
     Args:
         x: Float tensor `(..., dim)`.
@@ -53,6 +56,8 @@ def layer_normalize(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
         A tensor like `x`, at least float32.
     """
     x = at_least_float32(x)
+    if keras.backend.backend() == "torch" and keras.backend.standardize_dtype(x.dtype) == "float32":
+        return ops.layer_normalization(x, gamma, beta, axis=-1, epsilon=1e-6)
     x = x - ops.mean(x, axis=-1, keepdims=True)
     scale = ops.rsqrt(ops.mean(ops.square(x), axis=-1, keepdims=True) + 1e-6)
     return x * scale * at_least_float32(gamma) + at_least_float32(beta)
