@@ -34,8 +34,8 @@ from keras_attnpool import analysis, models
 model = models.LAMAEncoder(100, 2, num_heads=3)
 ids = np.array([[4, 8, 15, 16], [23, 42, 0, 0]])
 weights = analysis.reduce_scores(analysis.attention_scores(model, ids))
-found = analysis.FUNCTION(model, ids, weights)
-print(found)
+measured = analysis.FUNCTION(model, ids, weights)
+print(measured)
 ```
 """
 # Of rows of weights beside the tokens of their texts.

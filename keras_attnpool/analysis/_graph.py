@@ -1,7 +1,7 @@
 """A model's graph, replayed over the same layers with each layer call in other hands."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
@@ -50,9 +50,7 @@ def layers_by_path(model: Any, owner: str) -> dict[str, Any]:
             f"subclassed model has none. Received: model '{model.name}' of class "
             f"{type(model).__name__}"
         )
-    found: dict[str, Any] = {}
-    _collect(model, "", found)
-    return found
+    return dict(_inside(model, ""))
 
 
 def paths_of(layers: dict[str, Any], layer: Any) -> list[str]:
@@ -62,12 +60,12 @@ def paths_of(layers: dict[str, Any], layer: Any) -> list[str]:
     return [layer] if layer in layers else [p for p in layers if p.rsplit("/", 1)[-1] == layer]
 
 
-def _collect(model: Any, prefix: str, found: dict[str, Any]) -> None:
+def _inside(model: Any, prefix: str) -> Iterator[tuple[str, Any]]:
     for layer in model.layers:
-        found[prefix + layer.name] = layer
+        yield prefix + layer.name, layer
         inner = inner_model(layer)
         if inner is not None:
-            _collect(inner, f"{prefix}{layer.name}/", found)
+            yield from _inside(inner, f"{prefix}{layer.name}/")
 
 
 def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
@@ -81,10 +79,10 @@ def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
 
     Returns:
         A model with the inputs of `model` and the outputs `(outputs of model, {name: [tensor]})`,
-        all that the visits found, call after call.
+        all that the visits gave, call after call.
     """
     inner: dict[str, Any] = {}
-    found: dict[str, list[Any]] = {}
+    extras: dict[str, list[Any]] = {}
 
     def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
         path = prefix + layer.name
@@ -100,12 +98,12 @@ def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
                     )
             outputs, extra = inner[path](*args, **kwargs)
         for name, tensors in extra.items():
-            found.setdefault(name, []).extend(tensors)
+            extras.setdefault(name, []).extend(tensors)
         return outputs
 
     graph = keras.models.clone_model(
         graph_of(model), clone_function=lambda layer: layer, call_function=call
     )
-    rewired = keras.Model(graph.input, (graph.output, found), name=model.name)
+    rewired = keras.Model(graph.input, (graph.output, extras), name=model.name)
     rewired.supports_masking = model.supports_masking
     return rewired

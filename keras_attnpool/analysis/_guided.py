@@ -28,5 +28,5 @@ def guided_accuracy(ids: Array, weights: Array, labels: Array, classes: int) -> 
     weights = weights.astype("float32")
     train, test = slice(0, None, 2), slice(1, None, 2)
     model.fit([ids[train], weights[train]], labels[train], epochs=EPOCHS, shuffle=False, verbose=0)
-    found = np.asarray(model.predict([ids[test], weights[test]], verbose=0)).argmax(axis=1)
-    return float((found == labels[test]).mean())
+    answers = np.asarray(model.predict([ids[test], weights[test]], verbose=0)).argmax(axis=1)
+    return float((answers == labels[test]).mean())

@@ -91,15 +91,15 @@ class Removal:
         of given rows are filled up: calls with other numbers of them compile nothing anew.
         """
         texts = np.arange(len(self.ids)) if rows is None else rows
-        found = []
+        parts = []
         size = self.batch_size * _BATCHES
         for start in range(0, len(texts), size):
             part = texts[start : start + size]
             changed = self._without(part, gone[start : start + size])
             if rows is not None:
                 changed = np.pad(changed, ((0, -len(part) % self.batch_size), (0, 0)), "edge")
-            found.append(self._probabilities(changed)[np.arange(len(part)), self.classes[part]])
-        return np.concatenate(found) if found else np.zeros(0)
+            parts.append(self._probabilities(changed)[np.arange(len(part)), self.classes[part]])
+        return np.concatenate(parts) if parts else np.zeros(0)
 
     def parts(self, count: int, verbose: int) -> Iterator[Int64s]:
         """The texts in runs of `count`, with a progress bar if `verbose`."""
@@ -131,15 +131,15 @@ class Removal:
 
 def checked_ids(ids: Any, batch_size: int, owner: str) -> Array:
     """Integer ids `(batch, time, ...)` that are not empty, for batches of that size."""
-    found: Array = np.asarray(ids)
-    if found.ndim < 2 or not found.size or not np.issubdtype(found.dtype, np.integer):
+    array: Array = np.asarray(ids)
+    if array.ndim < 2 or not array.size or not np.issubdtype(array.dtype, np.integer):
         raise ValueError(
             f"{owner} expects `ids` as integer array (batch, time), not empty. Received: shape "
-            f"{found.shape}, dtype {found.dtype}"
+            f"{array.shape}, dtype {array.dtype}"
         )
     if not batch_size >= 1:
         raise ValueError(f"{owner} expects `batch_size` >= 1. Received: batch_size={batch_size}")
-    return found
+    return array
 
 
 def checked_shares(shares: Sequence[float], owner: str, name: str, least: int) -> Float64s:

@@ -65,9 +65,9 @@ class Reweighting:
         for start in range(0, len(self.ids), self.size):
             rows = np.arange(start, start + self.size) % len(self.ids)  # the last one is filled up
             self.swap.given.assign(weights[rows])
-            predictions, found = self.model.predict_on_batch(self.ids[rows])
+            predictions, extras = self.model.predict_on_batch(self.ids[rows])
             outputs.append(np.asarray(predictions))
-            apart.append(np.asarray(found["apart"][0]))
+            apart.append(np.asarray(extras["apart"][0]))
         count = len(self.ids)
         return np.concatenate(outputs)[:count], np.concatenate(apart)[:count]
 

@@ -27,8 +27,8 @@ class NormalizedAOPC(NamedTuple):
 
     >>> import numpy as np
     >>> from keras_attnpool.analysis import NormalizedAOPC
-    >>> found = NormalizedAOPC(*np.array([[0.9, np.nan], [0.1, np.nan], [-0.1, 0], [0.5, 0]]))
-    >>> float(np.nanmean(found.comprehensiveness))
+    >>> scores = NormalizedAOPC(*np.array([[0.9, np.nan], [0.1, np.nan], [-0.1, 0], [0.5, 0]]))
+    >>> float(np.nanmean(scores.comprehensiveness))
     0.9
     """
 

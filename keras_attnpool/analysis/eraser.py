@@ -124,8 +124,8 @@ def to_eraser(
         weights = aligned_rows(attributions, sizes, "to_eraser", "attributions")
         scores = _probabilities(probabilities, len(words), label_names)
         results = [
-            _result(name, row, share, label_names, found)
-            for name, row, found in zip(names, weights, scores, strict=True)
+            _result(name, row, share, label_names, probability)
+            for name, row, probability in zip(names, weights, scores, strict=True)
         ]
     elif probabilities is not None:
         raise ValueError(

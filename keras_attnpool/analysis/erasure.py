@@ -32,8 +32,8 @@ class Faithfulness(NamedTuple):
     >>> import numpy as np
     >>> from keras_attnpool.analysis import Faithfulness
     >>> shares = np.array([0.1, 0.5])
-    >>> found = Faithfulness(shares, np.array([[0.2, 0.4]]), np.array([[0.3, 0.0]]), 0.3, 0.15)
-    >>> found.aopc_comprehensiveness > found.aopc_sufficiency
+    >>> scores = Faithfulness(shares, np.array([[0.2, 0.4]]), np.array([[0.3, 0.0]]), 0.3, 0.15)
+    >>> scores.aopc_comprehensiveness > scores.aopc_sufficiency
     True
     """
 

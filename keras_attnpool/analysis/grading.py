@@ -121,7 +121,7 @@ def grade_attributions(
     scores = {name: removal.scores(given, str(name)) for name, given in attributions.items()}
     scores.setdefault("uniform", removal.tokens / removal.sizes[:, None])
     # First, so that rationales that do not fit are told before the long search.
-    found = {} if rationales is None else _by_rationale(scores, rationales, removal)
+    by_rationale = {} if rationales is None else _by_rationale(scores, rationales, removal)
     rng = np.random.default_rng(seed)
     places = {name: removal.places(each, rng) for name, each in scores.items()}
     slopes = None
@@ -156,7 +156,7 @@ def grade_attributions(
         columns["polarity violations"] = polarity_violations(each, lost, tokens, places[name])
         columns["entropy"] = weight_entropy(each, tokens)
         columns["gini"] = weight_gini(each, tokens)
-        measured = found.get(name, {})
+        measured = by_rationale.get(name, {})
         columns |= {column: score.per_text for column, score in measured.items()}
         rows[name] = {column: mean_of(values) for column, values in columns.items()}
         rows[name] |= {column: score.mean for column, score in measured.items()}

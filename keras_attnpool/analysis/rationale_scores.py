@@ -188,10 +188,10 @@ def rationale_iou_f1(
     if not 0 < threshold <= 1:
         raise ValueError(f"{owner} expects `threshold` in (0, 1]. Received: threshold={threshold}")
     rng = np.random.default_rng(seed)
-    found: list[tuple[float, float]] = []
+    pairs: list[tuple[float, float]] = []
     floors: list[tuple[float, float]] = []
 
-    def f1(row: Array, gold: Array, kept: Any = found) -> float:
+    def f1(row: Array, gold: Array, kept: Any = pairs) -> float:
         order = np.lexsort((rng.random(len(row)), -row))
         taken = np.zeros(len(row), bool)
         taken[order[: number_of(row, share)]] = True
@@ -201,7 +201,7 @@ def rationale_iou_f1(
         return _f1(*kept[-1])
 
     score = _score(rows, f1, lambda gold: f1(np.zeros(len(gold)), gold, floors), owner)
-    means = [_f1(*np.mean(values, axis=0)) for values in (found, floors)]
+    means = [_f1(*np.mean(values, axis=0)) for values in (pairs, floors)]
     return score._replace(mean=means[0], uniform=means[1])
 
 
@@ -280,7 +280,7 @@ def _score(rows: Any, value: Any, floor: Any, owner: str) -> RationaleScore:
             f"{owner} needs a text with rationale and other tokens. Received: {len(rows)} texts, "
             "none of them such"
         )
-    found = [value(*row) if _is_scored(row[1]) else np.nan for row in rows]
-    per_text = np.array(found, np.float64)
+    values = [value(*row) if _is_scored(row[1]) else np.nan for row in rows]
+    per_text = np.array(values, np.float64)
     means = float(np.nanmean(per_text)), float(np.mean([floor(gold) for gold in golds]))
     return RationaleScore(*means, per_text, len(golds), len(rows) - len(golds))

@@ -177,8 +177,8 @@ def attention_report(
     both = pooling + encoder
     for name, disordered in (("pooling", pooling), ("encoder", encoder), ("both", both)):
         with shuffled(disordered, rng):
-            found, answers, _ = _attention(shown, ids, layout, batch_size)
-        tests.add(f"random {name}", found, answers)
+            theirs, answers, _ = _attention(shown, ids, layout, batch_size)
+        tests.add(f"random {name}", theirs, answers)
     table = ScoreTable(tests.rows, tests.per_text)
     if path is not None:
         drawn = {"attention": weights, "leave-one-out": effects}
@@ -205,22 +205,22 @@ class _Tests:
         self.per_text: dict[str, dict[str, Float64s]] = {}
 
     def add(self, name: str, weights: Array, predictions: Any) -> None:
-        found: dict[str, Float64s] = {
+        columns: dict[str, Float64s] = {
             "tau": kendall_tau(weights, self.weights, self.mask),
             "overlap": np.minimum(_scaled(weights), _scaled(self.weights)).sum(axis=1),
         }
         if predictions is not None:
             after = class_probabilities(predictions, self.from_logits, OWNER)
             classes = after.argmax(axis=1)
-            found["same class"] = (classes == self.before.argmax(axis=1)).astype(np.float64)
-            found["change"] = np.abs(after - self.before).sum(axis=1) / 2
+            columns["same class"] = (classes == self.before.argmax(axis=1)).astype(np.float64)
+            columns["change"] = np.abs(after - self.before).sum(axis=1) / 2
             if self.labels is not None:
-                found["accuracy"] = (classes == self.labels).astype(np.float64)
+                columns["accuracy"] = (classes == self.labels).astype(np.float64)
         # A text without a token says nothing of attention, as in the grades.
         used = self.mask.any(axis=1)
-        found = {column: np.where(used, values, np.nan) for column, values in found.items()}
-        self.per_text[name] = found
-        self.rows[name] = {column: mean_of(values) for column, values in found.items()}
+        columns = {column: np.where(used, values, np.nan) for column, values in columns.items()}
+        self.per_text[name] = columns
+        self.rows[name] = {column: mean_of(values) for column, values in columns.items()}
         if self.labels is not None:
             self.rows[name]["guided accuracy"] = guided_accuracy(
                 self.ids, _scaled(weights), self.labels, self.before.shape[1]
@@ -255,9 +255,9 @@ def _attention(
     shown: keras.Model, ids: Array, layout: str | None, batch_size: int
 ) -> tuple[Float32s, Array, str]:
     """The weights, one a token, the predictions and the layout of the scores."""
-    predictions, found = shown.predict(ids, batch_size=batch_size, verbose=0)
-    (path,) = found
-    scores = found[path][0] if len(found[path]) == 1 else found[path]
+    predictions, by_path = shown.predict(ids, batch_size=batch_size, verbose=0)
+    (path,) = by_path
+    scores = by_path[path][0] if len(by_path[path]) == 1 else by_path[path]
     if not isinstance(scores, np.ndarray):
         raise ValueError(
             f"{OWNER} expects a layer with one array of scores, called once. Received: layer "

@@ -143,7 +143,7 @@ def _gate_gradients(
     step = _GateStep(gated, gate, from_logits, name=owner)
     # The loss is a sum over rows, so that the step is the gradient of each row by itself.
     step.compile(keras.optimizers.SGD(1.0), auto_scale_loss=False)
-    found = []
+    gradients = []
     for start in range(0, len(ids), size):
         rows = np.arange(start, start + size) % len(ids)  # the last batch is filled up
         total = np.zeros(gate.shift.shape)
@@ -152,8 +152,8 @@ def _gate_gradients(
             gate.shift.assign(np.zeros(gate.shift.shape, "float32"))
             step.train_on_batch(ids[rows], classes[rows])
             total += weight * ops.convert_to_numpy(gate.shift.value)
-        found.append(total)
-    return np.concatenate(found)[: len(ids)].astype(np.float32)
+        gradients.append(total)
+    return np.concatenate(gradients)[: len(ids)].astype(np.float32)
 
 
 class _Gate(keras.layers.Layer):  # type: ignore[misc]

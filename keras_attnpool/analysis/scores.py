@@ -117,8 +117,8 @@ def attention_scores(
             f"Received: shapes {shapes}"
         )
     shown = attention_model(model, layer)
-    predictions, found = shown.predict(inputs, batch_size=batch_size, verbose=0)
-    scores = {path: calls[0] if len(calls) == 1 else calls for path, calls in found.items()}
+    predictions, by_path = shown.predict(inputs, batch_size=batch_size, verbose=0)
+    scores = {path: calls[0] if len(calls) == 1 else calls for path, calls in by_path.items()}
     chosen = next(iter(scores.values())) if len(scores) == 1 else scores
     return (chosen, predictions) if return_predictions else chosen
 

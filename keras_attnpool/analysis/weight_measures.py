@@ -56,8 +56,8 @@ def _per_text(weights: Any, mask: Any, measure: Any, owner: str) -> Float64s:
 
 def _entropy(row: Float64s) -> float:
     shares = row[row > 0] / row.sum()
-    found = (shares * np.log(1 / shares)).sum() / np.log(len(row))
-    return float(np.clip(found, 0, 1))
+    relative = (shares * np.log(1 / shares)).sum() / np.log(len(row))
+    return float(np.clip(relative, 0, 1))
 
 
 def _gini(row: Float64s) -> float:

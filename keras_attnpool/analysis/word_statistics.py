@@ -65,12 +65,12 @@ def top_attended_words(
         counts[label][word] += 1
     result = {}
     for name, total, count in zip(label_names, sums, counts, strict=True):
-        found = [
+        entries = [
             (word, total[word] if score == "sum" else total[word] / count[word], count[word])
             for word in total
             if count[word] >= min_count
         ]
-        result[name] = sorted(found, key=lambda entry: (-entry[1], -entry[2], entry[0]))[:k]
+        result[name] = sorted(entries, key=lambda entry: (-entry[1], -entry[2], entry[0]))[:k]
     return result
 
 
@@ -99,20 +99,20 @@ def weight_distribution(
 
     >>> from keras_attnpool.analysis import weight_distribution
     >>> texts = [["so", "good"], ["good"]]
-    >>> found = weight_distribution(texts, [[0.2, 0.8], [1.0]], ["good"], [0, 1], ["no", "yes"])
-    >>> {name: weights.tolist() for name, weights in found["good"].items()}
+    >>> by_word = weight_distribution(texts, [[0.2, 0.8], [1.0]], ["good"], [0, 1], ["no", "yes"])
+    >>> {name: weights.tolist() for name, weights in by_word["good"].items()}
     {'no': [1.6], 'yes': [1.0]}
     """
     owner = "weight_distribution"
     if isinstance(words, str):
         raise ValueError(f"{owner} expects `words` as a list. Received: words={words!r}")
-    found: dict[str, list[list[float]]] = {word: [[] for _ in label_names] for word in words}
+    by_word: dict[str, list[list[float]]] = {word: [[] for _ in label_names] for word in words}
     for word, label, weight in _words(tokens, weights, labels, label_names, relative, owner):
-        if word in found:
-            found[word][label].append(weight)
+        if word in by_word:
+            by_word[word][label].append(weight)
     return {
         word: {name: np.array(values) for name, values in zip(label_names, by_class, strict=True)}
-        for word, by_class in found.items()
+        for word, by_class in by_word.items()
     }
 
 

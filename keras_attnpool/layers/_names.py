@@ -140,7 +140,7 @@ def resolved(identifier: Any, names: Mapping[str, Maker]) -> Maker:
         ours = keras.saving.get_registered_object(f"keras_attnpool>{key}")
         if not str(getattr(ours, "__module__", "")).startswith("keras_attnpool.layers."):
             ours = None
-        for found in (ours, getattr(keras.layers, key, None)):
-            if inspect.isclass(found) and issubclass(found, keras.layers.Layer):
-                return cast(Callable[..., Any], found), dict(given)
+        for kind in (ours, getattr(keras.layers, key, None)):
+            if inspect.isclass(kind) and issubclass(kind, keras.layers.Layer):
+                return cast(Callable[..., Any], kind), dict(given)
     raise ValueError(f"unknown: {identifier!r}")
