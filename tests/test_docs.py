@@ -30,6 +30,7 @@ FENCE = re.compile(r"^(?P<indent> *)```.*?^(?P=indent)```", re.M | re.S)
 SNIPPET = re.compile(r'^--8<-- "(?P<path>[^"]+)"$', re.M)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)|!\[[^\]]*\]\((?P<image>[^)\s]+)\)")
 HEADING = re.compile(r"^#+ (?P<text>.*?)(?: *\{ *#(?P<id>[\w.-]+) *\})? *$", re.M)
+MARKUP = re.compile(r"[`*]|\[([^\]]*)\]\([^)]*\)")
 OBJECT = re.compile(r"^::: (?P<name>[\w.]+)$", re.M)
 # What a cell printed stands below the cell; another run prints something else.
 OF_OURS = re.compile(r"\bour (?:\w+ )?runs?\b|\bof ours\b|\bwe saw\b")
@@ -59,15 +60,11 @@ def prose(text):
     return re.sub(r"`[^`\n]*`", "", FENCE.sub("", text))
 
 
-def slug(heading):
-    """The anchor of a heading, as Python-Markdown makes it."""
-    return slugify(re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", heading), "-")
-
-
 def anchors(page):
     """The anchors that a page has: headings, their own ids, and the objects of the API."""
     text = FENCE.sub("", source(page))
-    headings = {match["id"] or slug(match["text"]) for match in HEADING.finditer(text)}
+    titles = [(match["id"], MARKUP.sub(r"\1", match["text"])) for match in HEADING.finditer(text)]
+    headings = {own or slugify(heading, "-") for own, heading in titles}
     return headings | {match["name"] for match in OBJECT.finditer(text)}
 
 
@@ -93,13 +90,9 @@ def broken_links(page, text):
 
 def public(module):
     """The classes and functions that a module offers as its own."""
-    return [
-        name
-        for name, value in vars(module).items()
-        if (inspect.isclass(value) or inspect.isfunction(value))
-        and not name.startswith("_")
-        and value.__module__.startswith(module.__name__)
-    ]
+    members = inspect.getmembers(module, lambda x: inspect.isclass(x) or inspect.isfunction(x))
+    own = [name for name, value in members if value.__module__.startswith(module.__name__)]
+    return [name for name in own if not name.startswith("_")]
 
 
 def test_every_page_is_in_the_navigation_once():
@@ -322,14 +315,8 @@ def test_a_broken_link_and_a_machine_are_seen():
 
 # The pages that tell what was measured. A figure of theirs comes by a marker of the hook figures.py
 # or stands in a table; a setting is code.
-MEASURED = [
-    "results.md",
-    "comparison.md",
-    "believable-attention.md",
-    "speed.md",
-    "which-layer.md",
-    "index.md",
-]
+MEASURED = "results comparison believable-attention speed which-layer index"
+MEASURED = [f"{name}.md" for name in MEASURED.split()]
 MEASURED += [page for page in PAGES if page.startswith("papers/")]
 NUMBER = r"(?:\d[\d,.]*|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty)"
 PARTS_OF_ONE = "third|quarter|fifth|sixth|seventh|eighth|ninth|tenth|twelfth|hundredth"
