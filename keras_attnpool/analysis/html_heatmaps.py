@@ -251,6 +251,13 @@ def checked_heatmap(
             f"{owner} expects `row_names` with one name per row, {len(rows)} in all. "
             f"Received: {row_names!r}"
         )
-    if vmax is not None and not (np.isfinite(vmax) and vmax > 0):
+    return list(tokens), rows, full_colour(vmax, rows, owner)
+
+
+def full_colour(vmax: float | None, numbers: Array, owner: str) -> float:
+    """The number of full colour: what was given for it, or the largest without its sign."""
+    if vmax is None:
+        return float(np.abs(numbers).max(initial=0))
+    if not (np.isfinite(vmax) and vmax > 0):
         raise ValueError(f"{owner} expects `vmax` to be positive. Received: vmax={vmax}")
-    return list(tokens), rows, float(np.abs(rows).max(initial=0)) if vmax is None else vmax
+    return vmax

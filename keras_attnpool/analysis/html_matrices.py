@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_attnpool.analysis.html_heatmaps import STYLE, visible
+from keras_attnpool.analysis.html_heatmaps import STYLE, full_colour, visible
 
 
 def matrices_html(
@@ -33,7 +33,8 @@ def matrices_html(
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
 
     Raises:
-        ValueError: If a matrix and its names do not fit together, or it holds NaN or infinity.
+        ValueError: If a matrix and its names do not fit together, it holds NaN or infinity, or
+            `vmax` is not positive.
 
     Example:
 
@@ -68,7 +69,7 @@ def _table(
             "matrices_html expects finite numbers or minus infinity. Received: NaN or infinity "
             f"under the title {title!r}"
         )
-    top = (np.abs(finite).max(initial=0) if vmax is None else vmax) or 1.0
+    top = full_colour(vmax, finite, "matrices_html") or 1.0
     head = "".join(f"<th>{_words(name)}</th>" for name in columns)
     body = "".join(
         f"<tr><th>{_words(name)}</th>{''.join(_cell(value, top) for value in row)}</tr>"

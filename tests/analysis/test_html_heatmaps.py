@@ -245,3 +245,8 @@ class TestMatrices:
     def test_errors(self, matrix, message):
         with pytest.raises(ValueError, match=message):
             matrices_html({"a": (matrix, ["x"])}, ["r"])
+
+    @pytest.mark.parametrize("vmax", [0, -1, np.nan])
+    def test_a_colour_that_no_number_reaches_is_refused(self, vmax):
+        with pytest.raises(ValueError, match="matrices_html expects `vmax` to be positive"):
+            matrices_html({"a": ([[1.0]], ["x"])}, ["r"], vmax=vmax)
