@@ -14,6 +14,7 @@ import keras
 import pytest
 import yaml
 from docs_hooks import DOCS, REPOSITORY, RESULTS, drawn, hook, marks
+from layer_contract import batch
 from markdown.extensions.toc import slugify
 
 from keras_attnpool import layers, models, regularizers
@@ -212,7 +213,10 @@ def test_the_skeleton_is_a_layer_that_works(monkeypatch):
     monkeypatch.setattr(layers, "NewLayer", hook("new_layer", TEMPLATES).NewLayer, raising=False)
     contract = hook("test_new_layer", TEMPLATES).TestNewLayer()
     contract.test_agrees_with_the_float64_reference(12, -1)
-    contract.test_what_padding_holds_changes_nothing()
+    layer = contract.built()
+    contract.test_what_padding_holds_changes_nothing(
+        (layer, contract.gradients_of(layer, batch()[0].shape))
+    )
     contract.test_the_config_holds_every_argument()
     contract.test_by_hand()
     contract.test_parameters()
