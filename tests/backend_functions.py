@@ -1,11 +1,12 @@
 """What the tests need of each backend by name: gradients and compiled calls."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import keras
 import numpy as np
+import pytest
 
 
 def on_gpu() -> bool:
@@ -34,6 +35,18 @@ def assert_same(value: np.ndarray, target: np.ndarray) -> None:
         np.testing.assert_allclose(value, target, atol=2e-6, rtol=2e-6)
     else:
         np.testing.assert_array_equal(value, target)
+
+
+def everywhere(values: Iterable[Any], *chosen: Any, reason: str) -> list[Any]:
+    """Parameters: `make test` runs those chosen under every backend, the others under PyTorch."""
+    values, later = list(values), pytest.mark.torch_first(reason)
+    assert all(value in values for value in chosen)
+
+    def marked(value: Any) -> Any:
+        several = value if isinstance(value, tuple) else (value,)
+        return pytest.param(*several, marks=later)
+
+    return [value if value in chosen else marked(value) for value in values]
 
 
 def float64() -> AbstractContextManager:

@@ -114,9 +114,8 @@ def docstrings():
             yield Page(where, docstring_blocks(doc))
 
 
-# What shows a layer, and README, run under every backend in `make test`; the rest does in
-# `make test-rest`.
-EVERYWHERE = tuple(f"keras_attnpool.{room}" for room in ("layers", "ops", "regularizers"))
+# One object a page: what a test has run, the next finds.
+EVERY_PAGE = [*pages(), *docstrings()]
 ELSEWHERE = pytest.mark.one_backend("make examples-jax and make examples-tensorflow run it there")
 
 
@@ -127,9 +126,9 @@ ELSEWHERE = pytest.mark.one_backend("make examples-jax and make examples-tensorf
             page,
             index,
             id=f"{page.where}-{index}",
-            marks=() if page.where.startswith(("README.md", *EVERYWHERE)) else ELSEWHERE,
+            marks=() if page.where == "README.md" else ELSEWHERE,
         )
-        for page in [*pages(), *docstrings()]
+        for page in EVERY_PAGE
         for index in range(len(page.blocks))
     ],
 )
@@ -150,11 +149,12 @@ def modules_not_imported(blocks):
     return named - imported - {*keras_attnpool.__all__, "__version__"}
 
 
+@pytest.mark.one_backend("reads docstrings")
 def test_examples_import_the_modules_they_name():
     planted = "import keras_attnpool\nkeras_attnpool.text\nkeras_attnpool.cli.main([])"
     assert modules_not_imported([(1, planted)]) == {"cli"}
     assert not modules_not_imported([(1, f"import keras_attnpool.cli\n{planted}")])
-    for page in [*pages(), *docstrings()]:
+    for page in EVERY_PAGE:
         assert not modules_not_imported(page.blocks), page.where
 
 
@@ -204,7 +204,7 @@ def padded(tensor):
     "page",
     [
         pytest.param(page, id=page.where)
-        for page in [*pages(), *docstrings()]
+        for page in EVERY_PAGE
         if any(OURS.search(code) for _, code in page.blocks)
     ],
 )
@@ -247,6 +247,7 @@ def test_public_names_are_found():
     assert {("models", "LAMA"), ("text", "WordTokenizer"), ("analysis", "RationaleScore")} <= found
 
 
+@pytest.mark.one_backend("reads docstrings")
 @pytest.mark.parametrize(("part", "name"), sorted(public_names()))
 def test_every_public_name_has_an_example(part, name):
     """Its own, not one that a base class has; `test_example` runs it."""

@@ -11,7 +11,12 @@ from keras_attnpool.analysis._guided import guided_accuracy
 from keras_attnpool.analysis._randomizing import shuffled, weights_around
 from keras_attnpool.analysis._reweighting import Reweighting
 
-pytestmark = pytest.mark.every_backend
+pytestmark = [
+    pytest.mark.every_backend,
+    pytest.mark.torch_first(
+        "gradients and scores, which it prints, run everywhere in their own tests"
+    ),
+]
 
 IDS = np.random.default_rng(0).integers(1, 9, (12, 6)) * (np.arange(6) < [[6], [4], [5]] * 4)
 

@@ -98,6 +98,7 @@ def test_an_error_is_a_finding():
     assert probes.probed(broken)["padding"] == "ZeroDivisionError: division by zero"
 
 
+@pytest.mark.torch_first("each layer has its contract; the probes run on layers made for them")
 @pytest.mark.parametrize("name", sorted(subjects.OURS))
 def test_ours_are_clean_here_and_in_the_files(name):
     """What the page shows of our layers is what they do now."""
@@ -111,6 +112,7 @@ def test_ours_are_clean_here_and_in_the_files(name):
         assert stored["ours"][name] == found, backend
 
 
+@pytest.mark.one_backend("reads the files")
 def test_the_page_is_written_from_the_files():
     path = REPOSITORY / "docs" / "hooks" / "behaviour.py"
     spec = importlib.util.spec_from_file_location("docs_behaviour", path)

@@ -12,7 +12,10 @@ from keras_attnpool.cli import comparison, data, export, networks, options
 from keras_attnpool.datasets import LabeledTexts
 from keras_attnpool.layers import BidirectionalGRU, MaskedAveragePooling1D
 
-pytestmark = pytest.mark.every_backend
+pytestmark = [
+    pytest.mark.every_backend,
+    pytest.mark.torch_first("the command line's whole way runs everywhere in test_smoke.py"),
+]
 
 
 def test_scores_by_hand():

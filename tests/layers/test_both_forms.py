@@ -10,7 +10,10 @@ from backend_functions import gradients, numpy
 from keras_attnpool import layers
 from keras_attnpool.ops import _devices
 
-pytestmark = pytest.mark.every_backend
+pytestmark = [
+    pytest.mark.every_backend,
+    pytest.mark.torch_first("what a CPU computes is in the contract under every backend"),
+]
 
 MADE = {
     "GeneralizedPooling": lambda: layers.GeneralizedPooling(3, 5, seed=1),

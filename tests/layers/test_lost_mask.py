@@ -10,7 +10,10 @@ from keras import ops
 
 from keras_attnpool import layers
 
-pytestmark = pytest.mark.every_backend
+pytestmark = [
+    pytest.mark.every_backend,
+    pytest.mark.torch_first("Keras hands masks on alike; test_mask_table.py runs everywhere"),
+]
 
 HANDS_ON = kl.GRU(2).supports_masking  # Keras 3.16 ends the mask behind recurrent layers
 

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 import pytest
-from backend_functions import STEP_BY_STEP, numpy, predict
+from backend_functions import STEP_BY_STEP, everywhere, numpy, predict
 
 from keras_attnpool import analysis, layers, models
 
@@ -66,7 +66,7 @@ def features(time=TIME):
     return {"features": x.astype("float16"), "padding_mask": mask}
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", everywhere(ROWS, "SAM", reason="SAM has the most parts"))
 def test_every_row_trains_saves_and_reloads(row, tmp_path):
     """Fine-tuned on a KerasHub-like backbone: its weights move, too."""
     backbone = hub_like()
@@ -85,7 +85,7 @@ def test_every_row_trains_saves_and_reloads(row, tmp_path):
     np.testing.assert_allclose(predict(loaded, batch()), predictions, atol=1e-6)
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", everywhere(ROWS, "SAM", reason="SAM has the most parts"))
 def test_padding_holds_nothing(row):
     """Precomputed features: what stands at padded steps is not seen."""
     model = ROWS[row](DIM)
@@ -96,6 +96,7 @@ def test_padding_holds_nothing(row):
         np.testing.assert_allclose(scores, model.predict_on_batch(clean), atol=1e-6)
 
 
+@pytest.mark.torch_first("every layer has its contract, and SAM runs everywhere")
 def test_a_frozen_backbone_stays_and_runs_without_dropout(tmp_path):
     backbone = hub_like()
     model = ROWS["SAM"](backbone, trainable_backbone=False, dropout=0.0)
@@ -122,7 +123,9 @@ def test_a_frozen_backbone_stays_and_runs_without_dropout(tmp_path):
     )
 
 
-@pytest.mark.parametrize("row", ["SAM", "SAM -TAM", "RBA", "DiSAN", "RB"])
+@pytest.mark.parametrize(
+    "row", everywhere(["SAM", "SAM -TAM", "RBA", "DiSAN", "RB"], "SAM", reason="built as SAM is")
+)
 def test_features_computed_beforehand_are_the_frozen_backbone(row):
     backbone = hub_like()
     whole = ROWS[row](backbone, trainable_backbone=False)
@@ -160,6 +163,7 @@ def test_a_frozen_backbone_of_kerashub_stays_frozen(tmp_path):
         np.testing.assert_array_equal(numpy(weight), value)
 
 
+@pytest.mark.torch_first("every layer has its contract, and SAM runs everywhere")
 def test_the_first_token_is_the_first_that_is_kept():
     model = models.BackboneClassifier(DIM, 3)
     x = features()
@@ -170,6 +174,7 @@ def test_the_first_token_is_the_first_that_is_kept():
     np.testing.assert_allclose(scores, model.predict_on_batch(x)[1:], atol=1e-6)
 
 
+@pytest.mark.torch_first("every layer has its contract, and SAM runs everywhere")
 def test_sequential_backbones_and_those_of_floats():
     table = keras.layers.Embedding(20, DIM, name="table")
     ids = keras.Sequential([keras.Input((None,), dtype="int32"), table])
@@ -192,6 +197,7 @@ def test_sequential_backbones_and_those_of_floats():
         np.testing.assert_allclose(scores, model.predict_on_batch(x)[:2], atol=1e-6)
 
 
+@pytest.mark.torch_first("every layer has its contract, and SAM runs everywhere")
 def test_a_backbone_must_tell_padding_from_tokens():
     names = ("token_ids", "segment_ids")
     inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
@@ -212,6 +218,7 @@ def test_a_backbone_must_tell_padding_from_tokens():
     )
 
 
+@pytest.mark.torch_first("every layer has its contract, and SAM runs everywhere")
 @pytest.mark.parametrize("mask_zero", [False, True])
 def test_a_plain_model_of_ids_masks_what_is_zero(mask_zero):
     model = models.SAM(plain(mask_zero), 3, mode="pointwise", lstm_units=4)
@@ -222,6 +229,7 @@ def test_a_plain_model_of_ids_masks_what_is_zero(mask_zero):
     )
 
 
+@pytest.mark.torch_first("every layer has its contract, and SAM runs everywhere")
 def test_pointwise_models_take_any_length_and_dense_ones_need_it():
     with pytest.raises(ValueError, match="`sequence_length` of SAM.*pointwise"):
         models.SAM(DIM, 3)
@@ -235,6 +243,7 @@ def test_pointwise_models_take_any_length_and_dense_ones_need_it():
     )
 
 
+@pytest.mark.torch_first("every layer has its contract, and SAM runs everywhere")
 def test_tokens_weighed_first_are_summed_and_otherwise_averaged():
     """With a gate of 1/2, weights of 1/n and the identity behind them: half the mean, both ways."""
     x = features()
@@ -261,6 +270,7 @@ def test_both_parts_can_be_read():
     np.testing.assert_allclose(weights.sum(axis=1), [1, 1, 0], atol=1e-5)
 
 
+@pytest.mark.one_backend("counts parameters")
 def test_parameters():
     """RB on 768 features: two BiLSTMs of 256; then FAM, TAM and a linear classifier."""
     rb = models.SAM(768, 6, order=(), sequence_length=128)
@@ -272,6 +282,7 @@ def test_parameters():
     assert joined.count_params() == 3_674_112 + 512 + 512 * 6 + 6
 
 
+@pytest.mark.torch_first("every layer has its contract, and SAM runs everywhere")
 def test_attention_bilstm_on_words():
     """Zhou et al.: the sum of both directions, tanh in front of the scores and behind the sum."""
     model = models.AttentionBiLSTM(20, 3, embedding_dim=5, lstm_units=4, num_layers=1, dropout=0.0)
@@ -291,6 +302,7 @@ def test_attention_bilstm_on_words():
         np.testing.assert_allclose(model.predict_on_batch(ids)[row], exps / exps.sum(), atol=1e-5)
 
 
+@pytest.mark.torch_first("every layer has its contract, and SAM runs everywhere")
 @pytest.mark.parametrize(
     "pooling",
     [
@@ -316,6 +328,7 @@ def test_any_pooling_goes_on_a_backbone(pooling):
         np.testing.assert_allclose(model.predict_on_batch(alone)[0], together[row], atol=1e-5)
 
 
+@pytest.mark.torch_first("every layer has its contract, and SAM runs everywhere")
 def test_encoders_come_in_order_with_the_mask():
     stages = [
         keras.layers.Dense(5, name="projection"),
@@ -331,12 +344,14 @@ def test_encoders_come_in_order_with_the_mask():
     )
 
 
+@pytest.mark.one_backend("refused before anything is computed")
 @pytest.mark.parametrize("value", [None, "roberta", 0, -3, True, 2.5, keras.layers.Dense(3)])
 def test_a_backbone_of_another_kind_is_an_error(value):
     with pytest.raises(ValueError, match="`backbone` of BackboneClassifier"):
         models.BackboneClassifier(value, 3)
 
 
+@pytest.mark.one_backend("refused before anything is computed")
 def test_a_backbone_without_states_is_an_error():
     tokens = keras.Input((None,), dtype="int32")
     vector = keras.layers.GlobalAveragePooling1D()(keras.layers.Embedding(5, 4)(tokens))
@@ -344,6 +359,7 @@ def test_a_backbone_without_states_is_an_error():
         models.SAM(keras.Model(tokens, vector), 3, mode="pointwise")
 
 
+@pytest.mark.one_backend("refused before anything is computed")
 def test_a_vocabulary_or_a_backbone_but_not_both():
     for builder in (models.AttentionBiLSTM, models.DiSAN, models.BiBloSAN):
         message = f"`vocabulary_size` of {builder.__name__} must be given where"
@@ -355,6 +371,7 @@ def test_a_vocabulary_or_a_backbone_but_not_both():
             builder(None, 3, backbone=DIM, embeddings=np.zeros((20, 4)))
 
 
+@pytest.mark.one_backend("refused before anything is computed")
 def test_layers_of_the_backbone_called_like_those_behind_it_are_an_error():
     inputs = keras.Input((None, DIM))
     backbone = keras.Model(inputs, keras.layers.Dense(4, name="classifier")(inputs), name="b")
@@ -374,6 +391,7 @@ def test_an_additive_mask_is_refused(backbone):
             model({**inputs, "padding_mask": additive})
 
 
+@pytest.mark.one_backend("refused before anything is computed")
 def test_unknown_options_are_errors():
     with pytest.raises(ValueError, match="`pooling` of BackboneClassifier.*'sum'"):
         models.BackboneClassifier(DIM, 3, pooling="sum")

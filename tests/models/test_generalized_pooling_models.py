@@ -57,6 +57,7 @@ class TestPair:
         scores = predict(loaded, pair_ids())
         np.testing.assert_allclose(scores, predict(model, pair_ids()), atol=1e-6)
 
+    @pytest.mark.torch_first("every layer has its contract, and a row of the pair runs everywhere")
     def test_padding_changes_nothing(self):
         model = models.GeneralizedPoolingPair(VOCABULARY, **SMALL)
         longer = [
@@ -64,6 +65,7 @@ class TestPair:
         ]
         np.testing.assert_allclose(numpy(model(longer)), numpy(model(pair_ids())), atol=1e-6)
 
+    @pytest.mark.torch_first("every layer has its contract, and a row of the pair runs everywhere")
     def test_both_sentences_share_the_encoder(self):
         model = models.GeneralizedPoolingPair(VOCABULARY, **SMALL)
         encoder = model.get_layer("sentences").get_layer("sentence_encoder")
@@ -85,6 +87,7 @@ class TestPair:
         loss = model.test_on_batch([np.ones((2, 3), "int32")] * 2, np.array([0, 1]))
         np.testing.assert_allclose(loss, np.log(3) + 2 * 0.5, rtol=1e-5)
 
+    @pytest.mark.torch_first("every layer has its contract, and a row of the pair runs everywhere")
     def test_graded_relatedness(self):
         model = models.GeneralizedPoolingPair(VOCABULARY, num_classes=5, **SMALL)
         model.compile(keras.optimizers.Adam(0.01), "kl_divergence")
@@ -95,6 +98,7 @@ class TestPair:
         grades = numpy(ops.expected_score(model(pair_ids())))
         assert grades.shape == (3,) and (grades >= 1).all() and (grades <= 5).all()
 
+    @pytest.mark.one_backend("refused before anything is computed")
     def test_options_without_use_are_errors(self):
         for option in (
             {"per_feature": False},
@@ -109,6 +113,7 @@ class TestPair:
         with pytest.raises(ValueError, match="'generalized', 'max'"):
             models.GeneralizedPoolingPair(VOCABULARY, pooling="first", **SMALL)
 
+    @pytest.mark.torch_first("text models hold the same")
     def test_frozen_embeddings(self):
         matrix = np.random.default_rng(0).normal(size=(VOCABULARY, 4)).astype("float32")
         model = models.GeneralizedPoolingPair(
@@ -118,6 +123,7 @@ class TestPair:
         np.testing.assert_array_equal(numpy(layer.embeddings), matrix)
         assert not layer.trainable_weights
 
+    @pytest.mark.one_backend("counts parameters")
     def test_parameters_of_the_papers_classifier(self):
         """A pair's 8 d I numbers, two layers of d with a shortcut, 3 classes: here d = 6, I = 2."""
         model = models.GeneralizedPoolingPair(VOCABULARY, **{**SMALL, "lstm_units": 6})
@@ -130,6 +136,7 @@ class TestPair:
         ]
 
 
+@pytest.mark.one_backend("counts parameters")
 def test_the_snli_classifier_has_the_released_models_size():
     """d = 600 and I = 5 heads: 24,000 numbers a pair."""
     matched = keras.Input((8 * 600 * 5,))
@@ -141,6 +148,7 @@ def test_the_snli_classifier_has_the_released_models_size():
 
 
 class TestCharacters:
+    @pytest.mark.torch_first("every layer has its contract, and a row of the pair runs everywhere")
     @pytest.mark.parametrize("build", [models.GeneralizedPoolingClassifier, models.BiLSTM])
     def test_a_classifier_reads_words_and_their_characters(self, build, tmp_path):
         model = build(VOCABULARY, 3, **SMALL, **CHARACTERS)
@@ -159,6 +167,7 @@ class TestCharacters:
         loaded = keras.models.load_model(tmp_path / "model.keras")
         np.testing.assert_allclose(numpy(loaded(inputs)), numpy(model(inputs)), atol=1e-6)
 
+    @pytest.mark.torch_first("every layer has its contract, and a row of the pair runs everywhere")
     def test_a_pair_reads_words_and_their_characters(self):
         model = models.GeneralizedPoolingPair(VOCABULARY, **SMALL, **CHARACTERS)
         assert [i.name for i in model.inputs] == [

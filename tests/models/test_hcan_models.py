@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 import pytest
-from backend_functions import STEP_BY_STEP, numpy, predict
+from backend_functions import STEP_BY_STEP, everywhere, numpy, predict
 
 from keras_attnpool import analysis, layers, models, text
 
@@ -70,6 +70,7 @@ def test_every_row_of_table_2_trains_saves_and_reloads(row, tmp_path):
     np.testing.assert_array_equal(predict(loaded, ids), predict(model, ids))
 
 
+@pytest.mark.one_backend("counts parameters")
 def test_parameters():
     """Two levels of 6,297,088, or 5,510,144 as in the published code, at 512 filters."""
     places = (512 + 128) * 512
@@ -85,23 +86,24 @@ def test_parameters():
     assert size(flat) == 6_297_088 + 512 * 512 + classifier
 
 
+@pytest.mark.one_backend("counts parameters")
 def test_parameters_of_han():
     """255,600 at 512, 50 units and 200: Keras's GRU has two bias vectors."""
     assert size(models.HAN(2, 5)) == 255_600 + 100 * 5 + 5
 
 
-@pytest.mark.parametrize("name", BUILDERS)
+@pytest.mark.parametrize("name", everywhere(BUILDERS, "HCAN", reason="HCAN has the longer way"))
 def test_a_padded_batch_is_each_document_alone(name):
     model = BUILDERS[name]()
-    together = numpy(model(padded(DOCUMENTS)))
-    wider = numpy(model(padded(DOCUMENTS, sentences=5, words=6)))
+    together = predict(model, padded(DOCUMENTS))
+    wider = predict(model, padded(DOCUMENTS, sentences=5, words=6))
     np.testing.assert_allclose(wider, together, atol=1e-5)
     for document, scores in zip(DOCUMENTS, together, strict=True):
-        np.testing.assert_allclose(numpy(model(padded([document])))[0], scores, atol=1e-5)
+        np.testing.assert_allclose(predict(model, padded([document]))[0], scores, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", BUILDERS)
-@pytest.mark.parametrize("packed", [1, 2])
+@pytest.mark.parametrize("name", everywhere(BUILDERS, "HCAN", reason="packed as HCAN is"))
+@pytest.mark.parametrize("packed", everywhere([1, 2], 2, reason="packed as two groups are"))
 def test_packed_batches_have_the_same_weights_and_predictions(name, packed, tmp_path):
     model, other = BUILDERS[name](), BUILDERS[name](packed=packed)
     assert [v.path for v in other.weights] == [v.path for v in model.weights]
@@ -114,6 +116,7 @@ def test_packed_batches_have_the_same_weights_and_predictions(name, packed, tmp_
     np.testing.assert_allclose(loaded.predict_on_batch(batches[0]), scores, atol=1e-6)
 
 
+@pytest.mark.torch_first("its packed predictions and a step of training run everywhere")
 def test_a_packed_model_learns():
     rng = np.random.default_rng(0)
     labels = np.arange(48) % 2
@@ -133,7 +136,7 @@ def test_a_packed_model_learns():
     assert history["accuracy"][-1] > 0.9
 
 
-@pytest.mark.parametrize("name", BUILDERS)
+@pytest.mark.parametrize("name", everywhere(BUILDERS, "HCAN", reason="read as HCAN is"))
 def test_attention_of_both_levels(name):
     """Sums to one over the words of each sentence, and over the sentences that have words."""
     model, ids = BUILDERS[name](), padded(DOCUMENTS)
@@ -156,6 +159,7 @@ def test_attention_of_both_levels(name):
     np.testing.assert_allclose(alone[0], only[0, 2], atol=1e-5)
 
 
+@pytest.mark.torch_first("the scores of both levels run everywhere")
 def test_scores_of_the_parallel_attentions_are_two():
     model = BUILDERS["HCAN"]()
     first, second = analysis.attention_scores(model, padded(DOCUMENTS), "sentences/word_attention")
@@ -163,6 +167,7 @@ def test_scores_of_the_parallel_attentions_are_two():
     assert np.abs(first - second).max() > 1e-4
 
 
+@pytest.mark.one_backend("counts parameters")
 def test_embeddings_are_set_in_the_sentences():
     matrix = np.random.default_rng(0).normal(size=(VOCABULARY, 7)).astype("float32")
     for build in BUILDERS.values():
@@ -185,6 +190,7 @@ def test_longer_documents_than_positions_are_errors():
         model(padded([[[1], [2], [3]]]))
 
 
+@pytest.mark.one_backend("counts parameters")
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -208,6 +214,7 @@ def test_errors(options, message):
             BUILDERS["HAN"](**options)
 
 
+@pytest.mark.one_backend("counts parameters")
 def test_the_paths_of_the_layers():
     model = BUILDERS["HCAN"]()
     assert isinstance(model.get_layer("attention"), layers.ConvMultiHeadAttention)
@@ -215,7 +222,7 @@ def test_the_paths_of_the_layers():
     assert isinstance(inside.get_layer("word_pooling"), layers.ConvAttentionPooling)
 
 
-@pytest.mark.parametrize("name", BUILDERS)
+@pytest.mark.parametrize("name", everywhere(BUILDERS, reason="a trap of PyTorch's gradients"))
 def test_training_steps_do_not_add_up(name):
     """Three steps on one batch at rate 0 and one at rate 1 make what the last one makes alone."""
     trained = []

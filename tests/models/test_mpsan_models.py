@@ -10,8 +10,8 @@ from keras_attnpool import models, ops
 pytestmark = pytest.mark.every_backend
 
 # The layers hold every promise under every backend; what joins them runs there in these rows.
-ROWS_EVERYWHERE = ("MPSAN", "B&F + FG", "released code")
-once = pytest.mark.one_backend("other positions in the model of a row that runs everywhere")
+ROWS_EVERYWHERE = ("released code",)
+later = pytest.mark.torch_first("other positions in the model of a row that runs everywhere")
 
 VOCABULARY = 30
 BW, FW, FA2, FA3 = ("earlier",), ("later",), ("faraway_2",), ("faraway_3",)
@@ -56,7 +56,7 @@ def size(model):
 class TestMPSAN:
     @pytest.mark.parametrize(
         "row",
-        [pytest.param(row, marks=() if row in ROWS_EVERYWHERE else once) for row in ROWS],
+        [pytest.param(row, marks=() if row in ROWS_EVERYWHERE else later) for row in ROWS],
     )
     def test_every_row_trains_saves_and_reloads(self, row, tmp_path):
         model = models.MPSAN(VOCABULARY, 3, embedding_dim=4, hidden_units=5, **ROWS[row])
@@ -67,6 +67,7 @@ class TestMPSAN:
         loaded = keras.models.load_model(tmp_path / "model.keras")
         np.testing.assert_allclose(predict(loaded, ids()), predict(model, ids()), atol=1e-6)
 
+    @pytest.mark.one_backend("counts parameters")
     @pytest.mark.parametrize(
         ("row", "count", "published"),
         [
@@ -84,18 +85,21 @@ class TestMPSAN:
         assert size(model) == count
         assert round(count / 1e6, 2) == published
 
+    @pytest.mark.one_backend("counts parameters")
     def test_the_positions_are_the_papers_four(self):
         model = models.MPSAN(VOCABULARY, 3, embedding_dim=8)
         positions = [model.get_layer(f"attention_{index}").positions for index in range(4)]
         directed = [("earlier", "scaled_distance"), ("later", "scaled_distance")]
         assert [tuple(each) for each in positions] == [("faraway_2",), ("faraway_3",), *directed]
 
+    @pytest.mark.one_backend("counts parameters")
     def test_one_redundant_vector_is_between_us_and_the_published_m_d_b_and_f(self):
         """1.09 million come out with the second bias of the released code alone."""
         count = size(models.MPSAN(**PAPER, **ROWS["M-D + B&F + TPW"]))
         assert count == 1_084_505
         assert round((count + 3 * 300) / 1e6, 2) == 1.09
 
+    @pytest.mark.torch_first("the positions are in the contract of the layer")
     def test_the_order_of_the_words_counts_unless_there_are_no_positions(self):
         forth, back = np.array([[1, 2, 3, 4]]), np.array([[4, 2, 3, 1]])
         for row, blind in (("MPSAN", False), ("0", True), ("w/o attention", True)):
@@ -105,10 +109,12 @@ class TestMPSAN:
 
 
 class TestDiSAN:
+    @pytest.mark.one_backend("counts parameters")
     def test_published_parameters(self):
         """1.8 million."""
         assert size(models.DiSAN(**PAPER)) == 1_806_005
 
+    @pytest.mark.one_backend("counts parameters")
     def test_block_attention_of_240_units_has_the_published_size(self):
         """2.2 million: two directions, the pooling and the classes, with no hidden layer."""
         model = models.BiBloSAN(**PAPER, units=240, hidden_units=None)
@@ -121,6 +127,7 @@ class TestPair:
         second = np.array([[4, 8, 1], [1, 2, 3], [0, 0, 0]], "int32")
         return [first, second]
 
+    @pytest.mark.torch_first("the losses of `ops` and MPSAN run everywhere")
     def test_graded_relatedness_trains_saves_and_reloads(self, tmp_path):
         model = models.MPSANPair(VOCABULARY, embedding_dim=6, hidden_units=5)
         assert [i.name for i in model.inputs] == ["tokens_a", "tokens_b"]
@@ -134,6 +141,7 @@ class TestPair:
         loaded = keras.models.load_model(tmp_path / "model.keras")
         np.testing.assert_allclose(numpy(loaded(self.pair())), numpy(model(self.pair())), atol=1e-6)
 
+    @pytest.mark.torch_first("the pair of generalized pooling runs everywhere")
     def test_both_sentences_share_the_encoder_and_padding_changes_nothing(self):
         model = models.MPSANPair(VOCABULARY, embedding_dim=6, hidden_units=5)
         encoder = model.get_layer("sentences").get_layer("sentence_encoder")

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 import pytest
-from backend_functions import numpy, predict
+from backend_functions import everywhere, numpy, predict
 
 from keras_attnpool import models, regularizers
 
@@ -101,6 +101,9 @@ def row(request):
 
 
 class TestEveryRow:
+    @pytest.mark.torch_first(
+        "every layer has its contract; each builder trains, is saved and read everywhere"
+    )
     def test_padding_changes_nothing_and_an_empty_text_is_welcome(self, row):
         model = build(row)
         tokens = ids()
@@ -131,6 +134,9 @@ class TestEveryRow:
         loaded = keras.models.load_model(tmp_path / "model.keras")
         np.testing.assert_allclose(predict(loaded, ids()), predict(model, ids()), atol=1e-6)
 
+    @pytest.mark.torch_first(
+        "every layer has its contract; each builder trains, is saved and read everywhere"
+    )
     def test_pre_trained_embeddings_are_set_and_can_be_frozen(self, row):
         matrix = np.random.default_rng(0).normal(size=(VOCABULARY, 4)).astype("float32")
         model = build(row, embeddings=matrix, trainable_embeddings=False)
@@ -139,10 +145,14 @@ class TestEveryRow:
         assert not layer.trainable_weights
         assert len(str(model.get_config())) < 40_000, "the matrix may not sit in the config"
 
+    @pytest.mark.one_backend("refused before anything is computed")
     def test_a_matrix_of_another_vocabulary_is_an_error(self, row):
         with pytest.raises(ValueError, match=r"\(30, dim\).*\(29, 4\)"):
             build(row, embeddings=np.zeros((29, 4)))
 
+    @pytest.mark.torch_first(
+        "every layer has its contract; each builder trains, is saved and read everywhere"
+    )
     def test_logits_on_request_and_a_name(self, row):
         model = build(row, classifier_activation=None, name="the_name")
         assert model.name == "the_name"
@@ -154,9 +164,16 @@ class TestEveryRow:
 # precision 'F16_F16_F32' is not supported by dot_general on CPU").
 @pytest.mark.parametrize(
     ("name", "policy"),
-    [(name, "mixed_float16") for name in ("LAMA+ctx", "SAN", "CNN", "AVG")]
-    + [(name, "mixed_float16") for name in ("MPSAN", "DiSAN", "Bi-BloSAN")]
-    + [(name, "mixed_bfloat16") for name in ("LAMA+ctx", "TE")],
+    everywhere(
+        [
+            *((name, "mixed_float16") for name in ("LAMA+ctx", "SAN", "CNN", "AVG")),
+            *((name, "mixed_float16") for name in ("MPSAN", "DiSAN", "Bi-BloSAN")),
+            *((name, "mixed_bfloat16") for name in ("LAMA+ctx", "TE")),
+        ],
+        ("LAMA+ctx", "mixed_float16"),
+        ("TE", "mixed_bfloat16"),
+        reason="each layer has its contract in half precision",
+    ),
 )
 def test_mixed_precision_trains(name, policy):
     before = keras.config.dtype_policy()
@@ -173,6 +190,7 @@ def test_mixed_precision_trains(name, policy):
 
 
 class TestLAMA:
+    @pytest.mark.one_backend("counts parameters")
     def test_the_context_is_the_mean_of_the_word_embeddings(self):
         """Its P has as many rows as the embeddings have dimensions, Q as many as the states."""
         pooling = build("LAMA+ctx").get_layer("pooling")
@@ -182,10 +200,12 @@ class TestLAMA:
         assert pooling.context_kernel.shape == (8, 3)
         assert pooling.token_kernel.shape == (10, 3)
 
+    @pytest.mark.one_backend("counts parameters")
     def test_a_learned_context_is_one_for_all_texts(self):
         learned = models.LAMA(20, 3, context="learned", **GRU).get_layer("pooling")
         assert learned.context_vector.shape == (8,)
 
+    @pytest.mark.one_backend("counts parameters")
     def test_parameters_with_the_papers_sizes(self):
         """Embeddings V d, BiGRU, P and Q, W and b, MLP (512), classes; GRU with two biases."""
         model = models.LAMA(1000, 8, num_heads=10)
@@ -216,6 +236,7 @@ class TestLAMA:
 
 
 class TestBaselines:
+    @pytest.mark.one_backend("counts parameters")
     def test_transformer_parameters(self):
         """MHA 4 (d^2 + d), feed-forward 2048, two layer norms: 3,152,384, whatever the heads."""
         for heads in (2, 8, 64):
@@ -223,6 +244,7 @@ class TestBaselines:
             assert model.get_layer("encoder_0").count_params() == 3_152_384
             assert model.get_layer("positions").count_params() == 10 * 512
 
+    @pytest.mark.one_backend("refused before anything is computed")
     def test_transformer_heads_must_divide(self):
         with pytest.raises(ValueError, match="num_heads"):
             build("TE", num_heads=3)
@@ -231,6 +253,7 @@ class TestBaselines:
         with pytest.raises(Exception, match=r"\S"):
             build("TE")(np.ones((1, 21), "int32"))
 
+    @pytest.mark.one_backend("counts parameters")
     @pytest.mark.parametrize(("dim", "count"), [(100, 120_300), (300, 360_300), (512, 614_700)])
     def test_cnn_parameters(self, dim, count):
         """(3 + 4 + 5) d 100 + 300."""
@@ -238,10 +261,12 @@ class TestBaselines:
         convolutions = sum(model.get_layer(f"conv_{k}").count_params() for k in (3, 4, 5))
         assert convolutions == count
 
+    @pytest.mark.one_backend("refused before anything is computed")
     def test_bilstm_pooling_is_checked(self):
         with pytest.raises(ValueError, match="`attention_regularizer` of BiLSTM must be left out"):
             build("BiLSTM", attention_regularizer=regularizers.HeadDistance())
 
+    @pytest.mark.torch_first("the layers for it have their contract")
     def test_bilstm_last_is_the_final_state_of_each_direction(self):
         """The backward state at the first token has seen the whole text."""
         model = build("BiLSTM, last", embedding_dropout=0.0)
@@ -250,6 +275,7 @@ class TestBaselines:
         words, vectors = numpy(states(ids())), numpy(pooled(ids()))
         np.testing.assert_allclose(vectors[1], np.r_[words[1, 2, :3], words[1, 0, 3:]], atol=1e-6)
 
+    @pytest.mark.torch_first("the layers for it have their contract")
     def test_bigru_last_is_the_final_state_of_each_direction(self):
         """The first word reaches both halves of the vector, and the backward GRU learns."""
         model = build("BiGRU, last")
@@ -266,10 +292,12 @@ class TestBaselines:
         model.train_on_batch(ids(), np.array([0, 1, 2, 0]))
         assert np.abs(numpy(backward.cell.recurrent_kernel) - before).max() > 0
 
+    @pytest.mark.one_backend("refused before anything is computed")
     def test_bigru_pooling_is_checked(self):
         with pytest.raises(ValueError, match="'max', 'mean', 'last'"):
             build("BiGRU", pooling="first")
 
+    @pytest.mark.torch_first("the layers for it have their contract")
     def test_average_embedding_is_blind_to_order(self):
         model = build("AVG")
         np.testing.assert_allclose(

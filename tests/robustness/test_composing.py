@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 import pytest
-from backend_functions import numpy
+from backend_functions import everywhere, numpy, predict
 from catalogue import CASES, DIM, IDS, LAYERS, MASK, STEPS, randomized, together
 
 from keras_attnpool import layers
@@ -27,7 +27,9 @@ def classifier(pooling=None, **kwargs):
 # --- wrappers and model styles -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", POOLINGS)
+@pytest.mark.parametrize(
+    "name", everywhere(POOLINGS, "low_rank", reason="Keras hands the rows of the mask on alike")
+)
 def test_time_distributed_pools_every_sentence(name):
     """`TimeDistributed` hands each sentence its own row of the mask `(batch, sentences, words)`."""
     layer = randomized(LAYERS[name](), (None, None, DIM))
@@ -40,6 +42,7 @@ def test_time_distributed_pools_every_sentence(name):
         np.testing.assert_allclose(pooled[:, sentence], target, atol=1e-6)
 
 
+@pytest.mark.torch_first("Keras hands masks on alike")
 def test_bidirectional_encoders_hand_their_mask_on():
     recurrent = keras.layers.Bidirectional(keras.layers.GRU(3, return_sequences=True))
     pooling = layers.AttentionPooling(4)
@@ -51,6 +54,7 @@ def test_bidirectional_encoders_hand_their_mask_on():
     np.testing.assert_array_equal(target[-1], 0)
 
 
+@pytest.mark.one_backend("refused before anything is computed")
 @pytest.mark.parametrize(
     "make", [layers.BidirectionalGRU, layers.BidirectionalLSTM, layers.ShortcutStackedBiLSTM]
 )
@@ -83,6 +87,7 @@ def test_functional_sequential_and_subclassed_models_agree():
         np.testing.assert_allclose(model.predict(IDS, verbose=0), target, atol=1e-6)
 
 
+@pytest.mark.torch_first("Keras shares layers alike")
 def test_a_pooling_layer_shared_by_two_inputs():
     pooling = layers.AttentionPooling()
     left, right = keras.Input((None, DIM)), keras.Input((None, DIM))
@@ -93,10 +98,22 @@ def test_a_pooling_layer_shared_by_two_inputs():
     np.testing.assert_allclose(second, numpy(pooling(STEPS[:, :2])), atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["layers", "models"])
-def test_the_layout_of_images_means_nothing_to_texts(kind):
+CONVOLUTIONS = ["conv", "conv_one", "target", "characters", "TextCNN"]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(CONVOLUTIONS, id="convolutions"),
+        pytest.param(
+            [*CASES],
+            id="all",
+            marks=pytest.mark.torch_first("the convolutions run everywhere, and no other reads it"),
+        ),
+    ],
+)
+def test_the_layout_of_images_means_nothing_to_texts(names):
     """`image_data_format` is a global setting of Keras, which its convolutions read."""
-    names = [name for name, case in CASES.items() if case.is_layer == (kind == "layers")]
     by_layout = []
     before = keras.config.image_data_format()
     try:
@@ -104,7 +121,7 @@ def test_the_layout_of_images_means_nothing_to_texts(kind):
             keras.config.set_image_data_format(layout)
             outputs = {}
             for model, arrays in together(names):
-                outputs |= randomized(model)(arrays if len(arrays) > 1 else arrays[0])
+                outputs |= predict(randomized(model), arrays if len(arrays) > 1 else arrays[0])
             by_layout.append(keras.tree.map_structure(numpy, outputs))
     finally:
         keras.config.set_image_data_format(before)
@@ -126,6 +143,7 @@ def step_of(model, x, y, **kwargs):
 LABELS = np.array([0, 1, 1])
 
 
+@pytest.mark.torch_first("weights of samples are multiplied by Keras, behind our layers")
 def test_a_sample_of_weight_zero_is_no_sample():
     """Sample weights and class weights reach the loss through every layer."""
     model = classifier()
@@ -140,6 +158,7 @@ def test_a_sample_of_weight_zero_is_no_sample():
         np.testing.assert_allclose(weight, value, atol=1e-6)
 
 
+@pytest.mark.torch_first("Keras adds the gradients up; they are in the contract of each layer")
 def test_gradients_accumulated_over_two_batches_are_those_of_one():
     """Also with penalties on attention, which are means over the texts of a batch."""
     ids = np.array([[1, 2, 3, 4, 5], [6, 7, 0, 0, 0], [3, 0, 0, 0, 0], [8, 9, 2, 0, 0]], "int32")
@@ -218,6 +237,7 @@ def dense_parts(layer):
     return [part for part in layer._flatten_layers() if isinstance(part, keras.layers.Dense)]
 
 
+@pytest.mark.torch_first("Keras replaces the Dense parts alike")
 @pytest.mark.parametrize(
     "name", ["LAMAEncoder", *(pytest.param(name, marks=pytest.mark.slow) for name in QUANTIZED)]
 )
@@ -242,6 +262,7 @@ def test_int8_keeps_predictions_and_files(name, tmp_path):
     np.testing.assert_allclose(loaded.predict(case.fed, verbose=0), predictions, atol=1e-6)
 
 
+@pytest.mark.torch_first("Keras replaces the Dense parts alike")
 @pytest.mark.parametrize("name", ["structured", "generalized", "low_rank", "window"])
 def test_low_rank_adapters_of_the_dense_parts_train_alone(name, tmp_path):
     layer = LAYERS[name]()

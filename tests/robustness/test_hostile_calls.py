@@ -4,7 +4,7 @@ import catalogue
 import keras
 import numpy as np
 import pytest
-from backend_functions import numpy
+from backend_functions import everywhere, numpy
 from catalogue import DIM, MASK, STEPS
 
 from keras_attnpool import layers
@@ -58,7 +58,11 @@ BAD_MASKS = {
 }
 
 
-@pytest.fixture(params=catalogue.LAYERS)
+# All read their inputs and masks by the same functions.
+SAME = "all layers check what they are called with by the same functions"
+
+
+@pytest.fixture(params=everywhere(catalogue.LAYERS, "generalized", "features", reason=SAME))
 def layer(request):
     return catalogue.LAYERS[request.param]()
 

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 import pytest
-from backend_functions import gradients, numpy
+from backend_functions import everywhere, gradients, numpy
 from catalogue import CASES, DIM, LAYERS, policy, randomized, together
 
 pytestmark = pytest.mark.every_backend
@@ -31,6 +31,7 @@ def outputs(model, inputs):
 HALF = ["mixed_float16", pytest.param("mixed_bfloat16", marks=pytest.mark.slow)]
 
 
+@pytest.mark.torch_first("each layer is near float32 in its contract")
 @pytest.mark.parametrize("name", [*HALF, pytest.param("float64", marks=pytest.mark.slow)])
 def test_models_are_near_float32(name):
     tolerance = TOLERANCES[name]
@@ -98,7 +99,9 @@ LOGITS = {
 }
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize(
+    "name", everywhere(POLICIES, "mixed_float16", reason="the narrowest range runs everywhere")
+)
 @pytest.mark.parametrize("case", LOGITS)
 def test_logits_at_the_edge_of_the_range(case, name):
     """Logits of up to 6e4 either way, so that their differences leave float16: one word wins."""
@@ -137,6 +140,7 @@ LINEAR = [
 ]
 
 
+@pytest.mark.torch_first("sums over time are cast to float32 in one function of `ops`")
 @pytest.mark.parametrize("name", HALF)
 @pytest.mark.parametrize("time", [1, 100_000])
 def test_very_short_and_very_long_rows(time, name):

@@ -7,7 +7,7 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
-from backend_functions import numpy
+from backend_functions import numpy, predict
 from catalogue import CASES, IDS, SMALL, randomized, together
 
 from keras_attnpool import models
@@ -19,7 +19,7 @@ GOLDEN = Path(__file__).parent.parent / "golden"
 
 
 def predicted(model, inputs):
-    outputs = model(inputs if len(inputs) > 1 else inputs[0], training=False)
+    outputs = predict(model, inputs if len(inputs) > 1 else inputs[0])
     return {name: numpy(x) for name, x in outputs.items()}
 
 
@@ -41,6 +41,9 @@ def test_the_golden_files_hold_the_whole_catalogue():
         assert len(names) > 40 and set(names) <= set(CASES), folder
 
 
+@pytest.mark.torch_first(
+    "test_cross_backend.py saves the same models, and files of earlier versions are read"
+)
 def test_clones_and_weights_files(tmp_path):
     """A clone has its own weights; a file of weights, or `set_weights`, makes it the same."""
     for number, (model, inputs) in enumerate(together(CASES)):
@@ -86,6 +89,7 @@ def test_a_compiled_model_goes_on_where_it_stopped(tmp_path):
         np.testing.assert_allclose(numpy(ours), numpy(theirs), atol=1e-6, err_msg=ours.path)
 
 
+@pytest.mark.one_backend("refused before anything is computed")
 def test_a_file_with_code_in_it_is_refused(tmp_path):
     """Nothing of ours needs safe mode to be off."""
     inputs = keras.Input((3,))
