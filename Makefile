@@ -101,12 +101,12 @@ demo: $(DEMO_ENV)  ## train a small classifier, then predict and explain (BACKEN
 # --- tests -----------------------------------------------------------------------------------
 # The long ones come first, so that the short ones fill up what is left at the end. What has no
 # backend in it runs under PyTorch, which compiles nothing.
-CHECKS := every-jax every-tensorflow test-torch notebooks-torch wheel docs types quickstart-jax \
-	quickstart-tensorflow lint
+CHECKS := test-torch notebooks-torch every-tensorflow every-jax wheel docs types quickstart-tensorflow \
+	quickstart-jax lint
 # What `make test` leaves to `make test-all`, the most telling first, with the seconds that each takes
 # on two cores.
-REST   := test-browser=200 test-lower-bound=400 same-bytes=60 rest-jax=600 rest-tensorflow=600 test-slow-torch=600 \
-	examples-jax=150 examples-tensorflow=120 notebooks-jax=500 \
+REST   := test-browser=200 test-lower-bound=400 same-bytes=60 rest-jax=600 rest-tensorflow=600 \
+	test-slow-torch=600 examples-jax=150 examples-tensorflow=120 notebooks-jax=500 \
 	notebooks-tensorflow=500 test-slow-jax=900 test-slow-tensorflow=900 test-extras=600
 # Parts of REST that cannot run here: WITHOUT=test-browser.
 WITHOUT ?=
@@ -169,11 +169,13 @@ test-tensorflow test-torch test-jax: test-%: $(TEST_ENV)  ## unit tests and exam
 	KERAS_BACKEND=$* $(PY) -m pytest $(SLOWEST) $(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
 
 every-tensorflow every-torch every-jax: every-%: $(TEST_ENV)  ## ... those that `make test` runs under every backend
-	KERAS_BACKEND=$* $(PY) -m pytest $(SLOWEST) -m "not one_backend and not torch_first and not slow and not browser" \
+	KERAS_BACKEND=$* $(PY) -m pytest $(SLOWEST) \
+		-m "not one_backend and not torch_first and not slow and not browser" \
 		$(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
 
 rest-tensorflow rest-jax: rest-%: $(TEST_ENV)  ## ... those that it runs under PyTorch first
-	KERAS_BACKEND=$* $(PY) -m pytest $(SLOWEST) -m "torch_first and not one_backend and not slow and not browser" \
+	KERAS_BACKEND=$* $(PY) -m pytest $(SLOWEST) \
+		-m "torch_first and not one_backend and not slow and not browser" \
 		$(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
 
 test-slow: $(BACKENDS:%=test-slow-%)  ## the tests marked slow, under all three backends; no part of make test

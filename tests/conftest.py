@@ -1,6 +1,7 @@
 """What holds for every test: no network, fixed seeds, full precision, one profile of examples."""
 
 import ctypes
+import gc
 import os
 import socket
 import sys
@@ -88,6 +89,16 @@ def pytest_runtest_makereport(item, call):
         if "keras_hub" in said or "pip install keras_attnpool[nlp]" in said:
             report.outcome = "skipped"
             report.longrepr = (str(item.path), item.location[1] or 0, "KerasHub cannot be had")
+
+
+def pytest_collection_finish(session):
+    """What is imported and collected stays: Python need not look through it again and again.
+
+    Compilers make so many small objects that this takes an eighth of their time.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def pytest_report_header():
