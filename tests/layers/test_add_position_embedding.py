@@ -20,6 +20,7 @@ class TestAddPositionEmbedding(SequenceContract):
         return reference.add_positions(x, mask, weights["embeddings"])
 
 
+@pytest.mark.torch_first("the reference has the same equations")
 def test_worked_by_hand():
     """The last position is not used, the hole keeps its own."""
     layer = AddPositionEmbedding(4)

@@ -55,6 +55,7 @@ class TestWithoutHiddenLayer(AttentionContract):
         np.testing.assert_array_equal(output[-1], 0)
         assert (output[0] > 0).all()
 
+    @pytest.mark.torch_first("the reference has the same equations")
     def test_by_hand(self):
         """Two tokens, tanh left out: logits 0 and ln 3 give weights 1/4 and 3/4."""
         layer = AttentionPooling(activation=None)

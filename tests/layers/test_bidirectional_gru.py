@@ -40,6 +40,7 @@ class TestWithoutBias(EquationContract):
         return reference.bidirectional_gru(x, mask, *both)
 
 
+@pytest.mark.torch_first("the reference has the same equations")
 def test_worked_by_hand():
     """One unit; both gates half open, every step's new state is tanh(b) = 1/2."""
     layer = BidirectionalGRU(1)
@@ -61,6 +62,7 @@ def test_the_reset_gate_meets_the_product_with_the_state():
     np.testing.assert_allclose(output, np.full((1, 1, 2), np.tanh(0.75 * 0.8)), atol=RECURRENT)
 
 
+@pytest.mark.one_backend("counts parameters")
 @pytest.mark.parametrize(("units", "dim", "count"), [(50, 100, 45_600), (256, 100, 549_888)])
 def test_parameters(units, dim, count):
     """LAMA's encoders of sections 4 and 5.1: two directions of 3 u (D + u + 2) weights."""

@@ -36,6 +36,7 @@ class TestWithoutBias(EquationContract):
         return reference.shortcut_stacked_bilstm(x, mask, *both)
 
 
+@pytest.mark.torch_first("the reference has the same equations")
 def test_worked_by_hand():
     """One unit; all gates half open, every step writes tanh(b) = 1/2."""
     layer = BidirectionalLSTM(1)
@@ -59,6 +60,7 @@ def test_the_forget_gates_start_open_if_asked(starts_open):
     assert layer.get_config()["unit_forget_bias"] is starts_open
 
 
+@pytest.mark.one_backend("counts parameters")
 def test_parameters():
     """Lin et al.'s encoder, section 4: 300 units a direction on words of 100 features."""
     layer = BidirectionalLSTM(300)

@@ -124,6 +124,7 @@ class TestForward(BlockEquations, SeededContract, SequenceContract):
         assert scores["intra"].shape == (None, 77, 13, 13, 4)
         assert scores["inter"].shape == (None, 77, 77, 4)
 
+    @pytest.mark.torch_first("the models of unknown length run everywhere")
     @pytest.mark.parametrize(("time", "block_length"), [(1, None), (14, None), (14, 4), (3, 50)])
     def test_symbolic_scores_are_the_eager_ones(self, time, block_length):
         layer = self.make(units=2, block_length=block_length)
@@ -206,6 +207,7 @@ def test_either_side_without_bias_and_with_other_functions():
     np.testing.assert_allclose(output, target, atol=1e-5)
 
 
+@pytest.mark.one_backend("counts parameters")
 def test_parameters():
     """Two directions of 240 on words of 300, and the pooling on top."""
     d, h = 300, 240
@@ -243,6 +245,7 @@ def test_there_is_a_block_for_every_step_of_every_length():
         assert places == min(time, _block_length_of_int(time))
 
 
+@pytest.mark.torch_first("the reference has the same equations")
 def test_two_blocks_of_two_steps_by_hand():
     """h = x, uniform weights, gates of 1/2 and F = z_1 + z_2 + z_3."""
     layer = BlockSelfAttention(1, block_length=2, activation=None, use_bias=False)

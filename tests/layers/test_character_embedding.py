@@ -49,6 +49,7 @@ def test_agrees_with_the_float64_reference(use_bias, kernel_sizes):
     np.testing.assert_allclose(numpy(layer(IDS)), expected(layer, IDS), atol=1e-5)
 
 
+@pytest.mark.torch_first("the reference has the same equations")
 def test_worked_by_hand():
     """Characters of one feature, 1 and 10; the window of two weighs them 2 and 3."""
     layer = CharacterEmbedding(3, char_dim=1, filters=1, kernel_sizes=(1, 2), use_bias=True)
@@ -75,6 +76,7 @@ def test_no_result_depends_on_how_far_words_are_padded():
     np.testing.assert_array_equal(output[:, 3:], 0)
 
 
+@pytest.mark.one_backend("counts parameters")
 def test_parameters():
     """13,500 weights of the convolutions, 300 more with biases."""
     for use_bias, count in ((False, 13_500), (True, 13_800)):

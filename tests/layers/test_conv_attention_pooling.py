@@ -63,6 +63,7 @@ def by_hand(value_conv, **kwargs):
     return numpy(output)[0], numpy(scores)[0]
 
 
+@pytest.mark.torch_first("the reference has the same equations")
 def test_two_steps_of_two_features_by_hand():
     """Scores 2 log 3 and 0: weights 9/10 and 1/10; the second head is even."""
     output, scores = by_hand(value_conv=False)
@@ -75,6 +76,7 @@ def test_two_steps_of_two_features_by_hand():
     np.testing.assert_allclose(scores, [[0.75, 0.25], [0.5, 0.5]], rtol=1e-5)
 
 
+@pytest.mark.torch_first("the reference has the same equations")
 def test_values_are_activated_by_hand():
     """One step: elu(-log 2) = -1/2 and elu(3) = 3."""
     layer = ConvAttentionPooling(1, 2, kernel_size=1, use_bias=False)
@@ -152,6 +154,7 @@ def test_inputs_as_values_must_be_as_wide_as_the_filters():
         layer(batch()[0])
 
 
+@pytest.mark.one_backend("refused before anything is computed")
 def test_filters_that_the_heads_do_not_divide_are_an_error():
     message = "`filters` of ConvAttentionPooling.*multiple.*filters=6, num_heads=4"
     with pytest.raises(ValueError, match=message):

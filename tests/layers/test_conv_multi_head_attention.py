@@ -124,6 +124,7 @@ def column(*rows):
     return np.array([rows], "float64")
 
 
+@pytest.mark.torch_first("the reference has the same equations")
 def test_two_steps_of_two_features_by_hand():
     """Head 1 asks 1 for the keys log 3 and 0, head 2 asks nothing."""
     layer = ConvMultiHeadAttention(
@@ -140,6 +141,7 @@ def test_two_steps_of_two_features_by_hand():
     np.testing.assert_allclose(numpy(output), [[[3 / 4 * math.log(3.0), 1.0]] * 2], rtol=1e-6)
 
 
+@pytest.mark.torch_first("the reference has the same equations")
 def test_activations_and_scale_by_hand():
     """One step: the values are elu(-log 2) = -1/2 and tanh(log 3) = 4/5, scores do not matter."""
     layer = ConvMultiHeadAttention(1, 1, kernel_size=1, layer_norm=False, use_bias=False)
@@ -219,6 +221,7 @@ def test_a_single_attention_cannot_leave_the_range_of_its_values():
     assert numpy(both(x, mask=mask)).min() < -1e-3
 
 
+@pytest.mark.one_backend("counts parameters")
 @pytest.mark.parametrize(
     ("value_conv", "count"), [(True, 6_297_088), (False, 5_510_144)], ids=["paper", "code"]
 )

@@ -33,6 +33,7 @@ class TestForward(SeededContract, SequenceContract):
     def reference(self, weights, x, mask):
         return reference.directional(x, mask, weights)
 
+    @pytest.mark.one_backend("counts parameters")
     @pytest.mark.parametrize(("dim", "count"), [(300, 451_500), (200, 421_500)])
     def test_parameters(self, dim, count):
         """`D d + d` of the hidden layer, `2 d^2 + d` of the scores, `2 d^2 + 3 d` of the gate."""
@@ -134,6 +135,7 @@ def test_scores_of_one_unit_keep_the_axis_of_features():
     assert tuple(scores.shape) == (4, 5, 5, 1)
 
 
+@pytest.mark.torch_first("the reference has the same equations")
 def test_three_steps_of_two_features_by_hand():
     """h = x; source scores log 3 and 0 for the first feature: 3/4 and 1/4 at the last step."""
     layer = DirectionalSelfAttention(2, scale=1e4, activation=None, use_bias=False)

@@ -65,6 +65,7 @@ def by_hand(threshold):
     return x, numpy(output), numpy(gate)
 
 
+@pytest.mark.torch_first("the reference has the same equations")
 def test_two_steps_of_two_features_by_hand():
     x, output, gate = by_hand(threshold=0.0)
     np.testing.assert_allclose(gate, [[0.75, 0.25]], rtol=1e-5)

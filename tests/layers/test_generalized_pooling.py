@@ -44,6 +44,7 @@ class GeneralizedEquations(EquationContract):
 class TestVector(GeneralizedEquations, AttentionContract):
     time_axis = 2
 
+    @pytest.mark.one_backend("counts parameters")
     @pytest.mark.parametrize(
         ("dim", "hidden_dim", "count"), [(1200, 600, 7_209_000), (600, 300, 1_804_500)]
     )
@@ -74,6 +75,7 @@ class TestVector(GeneralizedEquations, AttentionContract):
         assert matrix.compute_output_shape((4, 5, DIM)) == output.shape
         np.testing.assert_array_equal(numpy(flat(x, mask=mask)), output.reshape(4, -1))
 
+    @pytest.mark.torch_first("the reference has the same equations")
     def test_by_hand(self):
         """One head, W1 = I, W2 = ln(3) I: weights 1/4 and 3/4 where a feature goes from 0 to 1."""
         layer = GeneralizedPooling(1, 2)
@@ -302,6 +304,7 @@ class TestSpecialCases:
         assert errors[0] > errors[1] > errors[2] > errors[3]
         assert errors[3] < 1e-4
 
+    @pytest.mark.torch_first("equal to another layer that has its contract")
     def test_structured_self_attention(self):
         """Scalar, tanh, no biases, one W1 for all heads: Lin et al."""
         x, mask = batch()

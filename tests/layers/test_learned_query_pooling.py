@@ -29,12 +29,14 @@ class TestLearnedQueryPooling(AttentionContract):
             return output.reshape(len(output), layer.num_queries, -1)
         return scores.reshape(len(scores), layer.num_queries * layer.num_heads, -1)
 
+    @pytest.mark.one_backend("counts parameters")
     def test_parameters(self):
         """SigLIP B/16's probe and attention; the key's 768 biases are cancelled, and left out."""
         layer = LearnedQueryPooling(num_heads=12)
         layer.build((None, None, 768))
         assert layer.count_params() == 768 + 4 * 768 * 768 + 3 * 768
 
+    @pytest.mark.torch_first("the reference has the same equations")
     def test_by_hand(self):
         """One head, all kernels the identity: logits 0 and 2 ln 3 / sqrt(4)."""
         layer = LearnedQueryPooling(use_bias=False)
@@ -143,6 +145,7 @@ class TestSetTransformersPooling(EquationContract):
         return vectors * mask.any(1)[:, None, None], scores
 
 
+@pytest.mark.one_backend("refused before anything is computed")
 def test_a_norm_without_a_feedforward_network_is_refused():
     with pytest.raises(ValueError, match="`normalize_first` of LearnedQueryPooling must be True w"):
         LearnedQueryPooling(normalize_first=False)

@@ -29,6 +29,7 @@ class TestMultiDimAttentionPooling(AttentionContract):
             weights["score_bias"],
         )
 
+    @pytest.mark.one_backend("counts parameters")
     @pytest.mark.parametrize(("dim", "count"), [(300, 180_600), (600, 721_200)])
     def test_parameters(self, dim, count):
         """2 (D^2 + D), the papers' two square layers."""
@@ -36,6 +37,7 @@ class TestMultiDimAttentionPooling(AttentionContract):
         layer.build((None, None, dim))
         assert layer.count_params() == count == 2 * (dim**2 + dim)
 
+    @pytest.mark.torch_first("the reference has the same equations")
     def test_two_steps_of_two_features_by_hand(self):
         """Scores 2 log 3 and 0 for the first feature: weights 9/10, 1/10; the second is even."""
         layer = MultiDimAttentionPooling(use_bias=False)

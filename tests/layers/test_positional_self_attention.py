@@ -134,6 +134,7 @@ def by_hand(positions, **kwargs):
     return numpy(output)[0], numpy(scores)[0]
 
 
+@pytest.mark.torch_first("the reference has the same equations")
 @pytest.mark.parametrize(
     ("positions", "weights"),
     [
@@ -154,12 +155,14 @@ def test_two_steps_of_two_features_by_hand(positions, weights):
     np.testing.assert_allclose(output, weights @ [[math.log(3.0), 4.0], [0.0, 8.0]], atol=1e-5)
 
 
+@pytest.mark.torch_first("the reference has the same equations")
 def test_rescaled_scores_by_hand():
     """5 log 3 and 0 once the scale of 5 is multiplied back: 3^5 : 1."""
     _, scores = by_hand((), rescale_scores=True)
     np.testing.assert_allclose(scores, np.repeat([[243 / 244, 1 / 244]], 2, axis=0), rtol=1e-4)
 
 
+@pytest.mark.one_backend("counts parameters")
 @pytest.mark.parametrize(("per_feature", "count"), [(False, 90_901), (True, 270_600)])
 def test_parameters(per_feature, count):
     """`d^2 + d` of the hidden layer, and `2 d + 1` or `2 d^2 + d` of the scores."""

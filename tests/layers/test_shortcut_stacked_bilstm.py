@@ -71,6 +71,7 @@ class TestShortcuts:
         Stack(shortcut).test_a_saved_model_is_the_model(tmp_path)
 
 
+@pytest.mark.one_backend("counts parameters")
 @pytest.mark.parametrize(
     ("units", "num_layers", "count"),
     [(600, 3, 28_814_400), (300, 3, 9_367_200), (300, 1, 2_162_400)],
@@ -84,6 +85,7 @@ def test_parameters(units, num_layers, count):
     assert layer.count_params() == count
 
 
+@pytest.mark.one_backend("counts parameters")
 @pytest.mark.parametrize(
     ("shortcut", "reads"), [("full", 5 + 2 * 3), ("per_direction", 5 + 3), ("none", 2 * 3)]
 )

@@ -23,6 +23,7 @@ class TestStructuredSelfAttentionPooling(AttentionContract):
             x, mask, weights["hidden/kernel"], weights["score_kernel"]
         )
 
+    @pytest.mark.one_backend("counts parameters")
     def test_parameters(self):
         """2u d_a + d_a r, no biases."""
         layer = StructuredSelfAttentionPooling(num_heads=30, hidden_dim=350)

@@ -113,6 +113,7 @@ def test_a_saved_dense_model_is_the_model(tmp_path):
     np.testing.assert_array_equal(loaded.predict(x, verbose=0), model.predict(x, verbose=0))
 
 
+@pytest.mark.torch_first("the reference has the same equations")
 def test_two_steps_of_two_features_pointwise_by_hand():
     """Maxima log 2 and 0, means 0 and -1; the network is relu(x): weights 2/3 and 1/3."""
     layer = TokenWiseAttention(mode="pointwise", hidden_dim=1, use_bias=False)
@@ -124,6 +125,7 @@ def test_two_steps_of_two_features_pointwise_by_hand():
     np.testing.assert_allclose(numpy(output), [[2 / 3 * np.log(2), -2 / 3 * (np.log(2) + 1)]], 1e-5)
 
 
+@pytest.mark.torch_first("the reference has the same equations")
 def test_two_steps_of_two_features_dense_by_hand():
     """The hidden unit reads the first step, and the second step's score is what it finds.
 
