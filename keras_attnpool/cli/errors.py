@@ -12,9 +12,10 @@ OPTIONS = {
     "filters": "--units",
     "sequence_length": "--max-tokens",
     "header=False": "--no-header",
+    "skip_empty=True": "--skip-empty",
 }
 ARGUMENT = re.compile(
-    r"`?\b(header=False|(?:num_heads|gru_units|lstm_units|filters|sequence_length|units|rank|"
+    r"`?\b(header=False|skip_empty=True|(?:num_heads|gru_units|lstm_units|filters|sequence_length|units|rank|"
     r"embedding_dim|hidden_units|dropout|max_length|max_sentences|max_words|min_frequency|"
     r"text_column|label_column|header|encoding|delimiter|layer)(?=[`=,)]))`?(=?)"
 )

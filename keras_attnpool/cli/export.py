@@ -3,6 +3,7 @@
 import json
 import shutil
 import tempfile
+import warnings
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -53,7 +54,9 @@ def export(given: dict[str, Any]) -> int:
         folder.mkdir()
         run.model(reader.encode(["a text"]))  # Keras writes ONNX only of models that were called
         try:
-            run.model.export(folder / named["file"], format=form, verbose=False)
+            with warnings.catch_warnings():  # a tracer tells of every number that it takes as fixed
+                warnings.simplefilter("ignore")
+                run.model.export(folder / named["file"], format=form, verbose=False)
         except Exception as error:  # whatever the converters of a backend raise
             reason = " ".join(str(error).split())[:300]
             raise CommandError(

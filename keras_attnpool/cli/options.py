@@ -48,6 +48,7 @@ class Options:
     header: bool | None = None
     delimiter: str | None = None
     encoding: str | None = None
+    skip_empty: bool | None = None
     dataset: str | None = None
     train_size: int = 8000
     test_size: int = 1000
@@ -105,7 +106,9 @@ class Options:
 DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(Options)}
 CHOICES = {"model": MODELS, "context": CONTEXTS, "penalty": PENALTIES}
 FROM_ZERO = ("seed", "hidden_units", "text_column", "label_column")
-FILE_OPTIONS = ("test", "text_column", "label_column", "header", "delimiter", "encoding")
+FILE_OPTIONS = (
+    "test", "text_column", "label_column", "header", "delimiter", "encoding", "skip_empty",
+)  # fmt: skip
 
 
 def check_resumed(given: dict[str, Any], options: Options) -> None:

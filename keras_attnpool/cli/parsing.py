@@ -313,6 +313,9 @@ def _add_columns(command: Any, file: str = "FILE", **usual: str) -> None:
     )
     text = "what stands between the columns of a .csv: ';' for one, or tab (default: ,)"
     command.add_argument("--delimiter", metavar="CHARACTER", type=_delimiter, help=text)
+    if not usual:
+        text = "leave out lines without a text or without a label, which are an error otherwise"
+        command.add_argument("--skip-empty", action="store_true", help=text)
     text = f"encoding of {file} (default: utf-8; UTF-16 is known by its first bytes)"
     command.add_argument("--encoding", help=text)
 

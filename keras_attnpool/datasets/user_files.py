@@ -26,6 +26,7 @@ def load_tsv(
     label_column: str | int = 0,
     label_names: Sequence[str] | None = None,
     encoding: str = "utf-8",
+    skip_empty: bool = False,
 ) -> LabeledTexts:
     """Load a tab-separated file with one labelled text a line.
 
@@ -43,6 +44,8 @@ def load_tsv(
             found, sorted (as numbers if all of them are).
         encoding: Encoding of the file. A byte order mark is dropped; that of UTF-16 replaces
             the default.
+        skip_empty: Whether lines without a text or without a label are left out; otherwise they
+            are an error.
 
     Returns:
         `LabeledTexts` in the order of the lines: labels int32 of shape `(N,)`, no
@@ -69,9 +72,8 @@ def load_tsv(
     lines = _decoded(Path(path), encoding).split("\n")
     rows = ((i, line.removesuffix("\r").split("\t")) for i, line in enumerate(lines, 1))
     header = header or isinstance(text_column, str) or isinstance(label_column, str)
-    return _labeled_texts(
-        "load_tsv", Path(path), rows, header, text_column, label_column, label_names
-    )
+    columns = text_column, label_column
+    return _labeled_texts("load_tsv", Path(path), rows, header, *columns, label_names, skip_empty)
 
 
 def load_csv(
@@ -83,6 +85,7 @@ def load_csv(
     label_names: Sequence[str] | None = None,
     delimiter: str = ",",
     encoding: str = "utf-8",
+    skip_empty: bool = False,
 ) -> LabeledTexts:
     """Load a CSV file with one labelled text a row.
 
@@ -97,6 +100,7 @@ def load_csv(
         label_names: As in `load_tsv`.
         delimiter: Character between fields.
         encoding: As in `load_tsv`.
+        skip_empty: As in `load_tsv`.
 
     Returns:
         `LabeledTexts` in the order of the rows, as from `load_tsv`.
@@ -122,7 +126,8 @@ def load_csv(
             f"text_column={text_column!r}, label_column={label_column!r}"
         )
     rows = _csv_rows(path, _decoded(path, encoding), delimiter)
-    return _labeled_texts("load_csv", path, rows, header, text_column, label_column, label_names)
+    columns = text_column, label_column
+    return _labeled_texts("load_csv", path, rows, header, *columns, label_names, skip_empty)
 
 
 def _decoded(path: Path, encoding: str) -> str:
@@ -187,6 +192,7 @@ def _labeled_texts(
     text_column: str | int,
     label_column: str | int,
     label_names: Sequence[str] | None,
+    skip_empty: bool,
 ) -> LabeledTexts:
     rows = list(numbered_rows)
     while rows and rows[-1][1] == [""]:  # blank lines at the end
@@ -210,7 +216,12 @@ def _labeled_texts(
             )
         text, label = fields[text_place].strip(), fields[label_place].strip()
         if not (text and label):
-            raise ValueError(f"{path}, line {line}: the {'label' if text else 'text'} is empty")
+            if skip_empty:
+                continue
+            raise ValueError(
+                f"{path}, line {line}: the {'label' if text else 'text'} is empty "
+                "(skip_empty=True leaves such lines out)"
+            )
         if label_names is not None and label not in label_names:
             raise ValueError(
                 f"{path}, line {line}: {function} expects labels from "

@@ -168,3 +168,11 @@ def test_errors_name_what_was_typed(tmp_path, capsys, arguments, message):
     mine = write(tmp_path / "mine.tsv", ROWS)
     assert main(["train", str(mine), *arguments, "--out", str(tmp_path / "run")]) == 2
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"error: {message}")
+
+
+def test_lines_without_a_label(told, tmp_path):
+    path = write(tmp_path / "mine.tsv", [*ROWS, ("", "no label"), ("spam", " ")])
+    assert "mine.tsv, line 41: the label is empty (--skip-empty leaves such lines" in told(path)
+    assert "error" not in told(path, "--skip-empty")
+    whole = data.load_file(str(path), options.Options(skip_empty=True))
+    assert len(whole) == len(ROWS)
