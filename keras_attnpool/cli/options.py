@@ -27,6 +27,8 @@ CONTEXTS = ("embeddings", "mean", "learned")
 PENALTIES = ("none", "attention", "embedding")
 FORMATS = ("onnx", "tf_saved_model")  # of `export`
 REVIEW_EPOCHS, EPOCHS = 8, 30
+# Of few texts, an epoch of large batches is few steps: 30 epochs end before the loss does.
+BATCH_SIZE, LEAST_BATCH, STEPS = 64, 8, 20
 
 
 @dataclass
@@ -60,7 +62,7 @@ class Options:
     layer: int | None = None
     epochs: int | None = None
     patience: int = 3
-    batch_size: int = 64
+    batch_size: int = 0  # chosen by `fit_to`
     learning_rate: float | None = None
     seed: int = 0
     heads: int | None = None
@@ -85,6 +87,13 @@ class Options:
     def name(self) -> str:
         """What the table calls the model."""
         return self.model or f"{self.encoder} + {self.pooling}"
+
+    def fit_to(self, texts: int) -> None:
+        """Makes batches smaller, unless a size was given, so that an epoch has enough of them."""
+        if not self.batch_size:
+            self.batch_size = BATCH_SIZE
+            while self.batch_size > LEAST_BATCH and texts < STEPS * self.batch_size:
+                self.batch_size //= 2
 
     @classmethod
     def of_run(cls, path: Path, config: dict[str, Any]) -> Self:

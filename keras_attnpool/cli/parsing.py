@@ -8,6 +8,7 @@ from typing import Any
 
 import keras_attnpool
 from keras_attnpool.cli.options import (
+    BATCH_SIZE,
     COMPARED,
     CONTEXTS,
     DATASETS,
@@ -19,6 +20,7 @@ from keras_attnpool.cli.options import (
     PENALTIES,
     POOLING,
     REVIEW_EPOCHS,
+    STEPS,
 )
 
 DESCRIPTION = """\
@@ -244,7 +246,8 @@ def _add_train(commands: Any) -> None:
     epochs = f"default: {EPOCHS}, on generated reviews {REVIEW_EPOCHS}"
     add(fit, "--epochs", f"at most this many passes over the data ({epochs})", **_number(1))
     add(fit, "--patience", "stop after this many epochs without a better one", **_number(1))
-    add(fit, "--batch-size", "texts in a batch", **_number(1))
+    sizes = f"default: {BATCH_SIZE}, fewer where an epoch would have fewer than {STEPS} batches"
+    add(fit, "--batch-size", f"texts in a batch ({sizes})", **_number(1))
     positive = {"metavar": "X", "type": _positive}
     rates = "default: 0.001; 0.00005 with --fine-tune; that of each --model is its own"
     add(fit, "--learning-rate", f"step size ({rates})", **positive)

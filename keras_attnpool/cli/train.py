@@ -92,6 +92,7 @@ class _Training:
         for remark in remarks:
             print(f"warning: {remark}", file=sys.stderr)
         train, sizes = self.data.train, self.data.sizes
+        options.fit_to(len(train))
         parts = ", ".join(f"{count} {name}" for name, count in sizes.items())
         print(f"Texts: {parts}. Classes: {train.num_classes}. ", end="", flush=True)
         self.reader = readers.learn(train.texts, options)

@@ -176,3 +176,11 @@ def test_lines_without_a_label(told, tmp_path):
     assert "error" not in told(path, "--skip-empty")
     whole = data.load_file(str(path), options.Options(skip_empty=True))
     assert len(whole) == len(ROWS)
+
+
+@pytest.mark.parametrize(("texts", "size"), [(10, 8), (168, 8), (450, 16), (1279, 32), (1280, 64)])
+def test_an_epoch_of_few_texts_has_batches_enough(texts, size):
+    chosen, given = options.Options(), options.Options(batch_size=64)
+    for each in (chosen, given):
+        each.fit_to(texts)
+    assert (chosen.batch_size, given.batch_size) == (size, 64)
