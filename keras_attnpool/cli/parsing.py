@@ -239,7 +239,7 @@ def _add_train(commands: Any) -> None:
     add(data, "--max-words", "words of a sentence that are read (hierarchical)", **_number(1))
     text = "tokens of a text that a language model reads"
     add(data, "--max-tokens", text, **_number(4))
-    text = "layer of a language model whose states are its features (default: of minilm 5, else the"
+    text = "layer of a language model whose states are its features (default: of minilm 4, else the"
     add(data, "--layer", f"{text} last)", **_number(1))
 
     fit = command.add_argument_group("training (with Adam)")
