@@ -57,6 +57,10 @@ def explain(given: dict[str, Any]) -> int:
     attention = [each.attention for each in explained if each.attention is not None]
     lines = [explanations.EFFECT, explanations.ATTENTION if attention else None]
     lines += [explanations.BY_GRADIENT if any(each.by_gradient for each in explained) else None]
+    unmoved = any(
+        each.words and np.abs(each.effects).max() < explanations.NOTHING for each in explained
+    )
+    lines += [explanations.UNMOVED if unmoved else None]
     lines += [explanations.flat_remark(attention), f"Heat maps: {out}"]
     print("", *filter(None, lines), sep="\n")
     sys.stdout.flush()

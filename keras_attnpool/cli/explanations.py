@@ -27,6 +27,11 @@ EFFECT = (
     "Effect: by how much the probability of the predicted class falls without the word; 1 is all "
     "of it, + speaks for the class, - against it."
 )
+# A model that is sure of all of a text stays so without any one word.
+NOTHING = 0.01
+UNMOVED = (
+    "Where all effects are near 0, no single word decides: the model stays as sure without it."
+)
 BY_GRADIENT = "The text is long: its effects are gradient x input, a first guess at the same."
 ATTENTION = "Attention: 1 is what mean pooling would give to every word."
 # Of English; a word that ends in "n't" is one too, and so are the three that a reader makes of it.

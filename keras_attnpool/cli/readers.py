@@ -225,6 +225,7 @@ class Features:
 
     kind = "features"
     fine_tune = False
+    full = 0.0  # the share of training texts that fill all tokens: nearly all of them are cut
 
     def __init__(
         self,
@@ -250,11 +251,13 @@ class Features:
                 raise
             wanted = networks.WANTED["encoder"]
             raise CommandError(f"{wanted}. Received: {preset!r} ({error})") from error
-        longest = loaded.encode(texts, trim=True)["padding_mask"].shape[1]
-        least = min(-(-longest // TOKEN_STEP) * TOKEN_STEP, most)
+        sizes = loaded.encode(texts)["padding_mask"].sum(axis=1)
+        least = min(-(-int(sizes.max()) // TOKEN_STEP) * TOKEN_STEP, most)
         if least < most:
             loaded = text.LanguageModel.from_preset(preset, least, layer=layer)
-        return cls(loaded, preset, layer)
+        learned = cls(loaded, preset, layer)
+        learned.full = float(np.mean(sizes == most))
+        return learned
 
     @classmethod
     def load(cls, run: Path, settings: dict[str, Any]) -> Self:
@@ -293,7 +296,10 @@ class Features:
 
     def __str__(self) -> str:
         layer = f", layer {self.layer}" if self.layer else ""
-        return f"Language model: {self.preset}{layer}, up to {self.max_length} tokens of a text"
+        cut = f" ({self.full:.0%} of the texts are cut: --max-tokens)" if self.full else ""
+        return (
+            f"Language model: {self.preset}{layer}, up to {self.max_length} tokens of a text{cut}"
+        )
 
     def encode(self, texts: Sequence[str]) -> Any:
         """The inputs of a model."""

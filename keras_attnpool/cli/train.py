@@ -208,6 +208,7 @@ class _Training:
         print(metrics["comparison"], *[comparison.NO_LINEAR] * missing, sep="\n")
         print(f"\nThe run is in {self.run}\n")
         if self.options.report:
+            print("Writing the report ...", flush=True)
             answers = self.trained[name], self.predicted[name]
             for remark in report.write(
                 self.run, self.options, name, metrics, test, self.reader, *answers

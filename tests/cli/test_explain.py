@@ -297,3 +297,11 @@ def test_texts_are_explained_one_after_another(trained, tmp_path, capsys, monkey
     out = str(tmp_path / "x.html")
     assert main(["explain", str(trained), "good food", "bad food", "no", "--out", out]) == 0
     assert printed == [0, 2, 2]
+
+
+def test_no_single_word_decides(trained, tmp_path, capsys, monkeypatch):
+    for effects, is_said in (([0.004, -0.009], True), ([0.004, 0.02], False)):
+        values = np.float32(effects), np.float32([0.1, 0.6, 0.1, 0.1, 0.1]), False
+        monkeypatch.setattr(explanations.Explainer, "effects", lambda *_, found=values: found)
+        assert main(["explain", str(trained), "good food", "--out", str(tmp_path / "x.html")]) == 0
+        assert (explanations.UNMOVED in capsys.readouterr().out) == is_said

@@ -264,6 +264,7 @@ def test_a_language_model(language_model, tmp_path, capsys, how):
     arguments += ["--max-tokens", "24", "--out", run]
     status, out, err = run_main(capsys, "train", language_model, *arguments, *how)
     assert status == 0 and "tiny + mean" in out, err
+    assert "are cut" not in out
     trained = load_run(run)
     texts = ["Good foods.", "", "bad"]
     assert trained.probabilities(texts).shape == (3, 2)
@@ -293,6 +294,16 @@ def test_a_language_model_draws_the_seeds_of_its_dropout_again(language_model, t
     )
     assert status == 0, err
     assert drawn[-2] == drawn[-1]
+
+
+def test_texts_that_a_language_model_cuts(language_model, tmp_path, capsys):
+    """Half of them have four tokens and two special ones."""
+    arguments = ["--encoder", "tiny", "--epochs", "1", "--no-report", "--no-baseline"]
+    arguments += ["--max-tokens", "5", "--out", tmp_path / "run"]
+    status, out, err = run_main(capsys, "train", language_model, *arguments)
+    assert (
+        status == 0 and "up to 5 tokens of a text (100% of the texts are cut: --max-tokens)" in out
+    )
 
 
 def test_an_unknown_language_model(language_model, tmp_path, capsys):
