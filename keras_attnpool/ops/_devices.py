@@ -146,12 +146,11 @@ def affine(x: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
     PyTorch has one operation for both, where Keras asks for two.
     """
     kernel = keras.ops.cast(kernel, x.dtype)
-    if bias is None:
-        return keras.ops.matmul(x, kernel)
-    bias = keras.ops.cast(bias, x.dtype)
-    if keras.backend.backend() != "torch":
-        return keras.ops.matmul(x, kernel) + bias
-    return sys.modules["torch"].nn.functional.linear(x, keras.ops.transpose(kernel), bias)
+    bias = None if bias is None else keras.ops.cast(bias, x.dtype)
+    if keras.backend.backend() == "torch":
+        return sys.modules["torch"].nn.functional.linear(x, keras.ops.transpose(kernel), bias)
+    product = keras.ops.matmul(x, kernel)
+    return product if bias is None else product + bias
 
 
 def torch_traces() -> bool:

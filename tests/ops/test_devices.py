@@ -144,6 +144,21 @@ def test_constants_are_not_kept_without_end(monkeypatch):
     assert "large" not in {name for name, *_ in devices._CONSTANTS}
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(4, 3), (2, 4, 3), (0, 4, 3)])
+def test_a_product_and_its_bias(shape, dtype):
+    rng = np.random.default_rng(0)
+    x, kernel, bias = (rng.normal(size=size).astype(dtype) for size in (shape, (3, 5), (5,)))
+    tensor = keras.ops.convert_to_tensor(x)
+    dtype = keras.backend.standardize_dtype(tensor.dtype)  # JAX has no float64 here
+    for found, target in [
+        (devices.affine(tensor, kernel, bias), x @ kernel + bias),
+        (devices.affine(tensor, kernel), x @ kernel),
+    ]:
+        assert keras.backend.standardize_dtype(found.dtype) == dtype
+        np.testing.assert_allclose(numpy(found), target, atol=1e-6)
+
+
 def test_kept_steps_are_counted():
     mask = np.array([[True, False, True], [False, False, False]])
     found = devices.number_of_kept(keras.ops.convert_to_tensor(mask), "float32")

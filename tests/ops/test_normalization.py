@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 from backend_functions import gradients, numpy
 
+from keras_attnpool import ops
 from keras_attnpool.ops import l2_normalize
+from keras_attnpool.ops.normalization import layer_normalize
 
 pytestmark = pytest.mark.every_backend
 
@@ -45,6 +47,17 @@ def test_gradients_stay_finite_on_the_way_to_zero():
     x = np.array([[10.0**-k, 10.0**-k] for k in range(1, 45, 4)], "float32")
     assert np.isfinite(gradient(x)).all()
     assert np.abs(gradient(x)).max() <= 1e4
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_layer_norm_has_mean_and_variance_of_its_weights(dtype):
+    x, gamma, beta = np.random.default_rng(0).normal(2, 3, size=(3, 4, 4)).astype(dtype)
+    found = layer_normalize(keras.ops.convert_to_tensor(x), gamma[0], beta[0])
+    wide = keras.backend.standardize_dtype(ops.at_least_float32(x).dtype)
+    assert keras.backend.standardize_dtype(found.dtype) == wide
+    x = x.astype("float64")
+    normed = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-6)
+    np.testing.assert_allclose(numpy(found), normed * gamma[0] + beta[0], rtol=1e-5, atol=1e-5)
 
 
 def test_half_precision_is_normalised_in_float32():

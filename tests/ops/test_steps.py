@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from backend_functions import numpy
 
-from keras_attnpool.ops._steps import take_steps
+from keras_attnpool.ops._steps import counted, looked_up, take_steps
 from keras_attnpool.ops.masking import masked_softmax
 
 pytestmark = pytest.mark.every_backend
@@ -22,6 +22,20 @@ def test_each_row_gives_its_own_steps():
 
 def test_one_row_of_steps_serves_all():
     assert (numpy(take_steps(X, STEPS[:1])) == X[:, [3, 0]]).all()
+
+
+@pytest.mark.parametrize("count", [7, 2**17])
+def test_what_is_looked_up_is_what_is_computed(count):
+    """In a table, and where the table would be too large."""
+
+    def compute(keys):
+        return [keys + 1, keras.ops.concatenate([keys * keys, -keys], axis=1)]
+
+    keys = keras.ops.transpose(counted(2, 5))
+    for _ in range(2):
+        plus, rest = looked_up(("a test", count), keys, count, (1, 2), compute)
+        assert numpy(plus).tolist() == [[3], [4], [5]]
+        assert numpy(rest).tolist() == [[4, -2], [9, -3], [16, -4]]
 
 
 @only_torch
