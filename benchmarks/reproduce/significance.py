@@ -169,14 +169,21 @@ def interval_of(
 
 
 def verdict(interval: tuple[float, float], paper: float | None) -> str:
-    """What an interval says of the claim that a difference is positive, and of the paper's."""
+    """What an interval says of the order that the paper has, and of the paper's distance.
+
+    The paper's order is that of its difference; without one it is that of the claim. Where the
+    paper's difference is not even inside the interval, its distance is refuted.
+    """
     low, high = interval
+    if paper is not None and paper < 0:
+        (low, high), paper = (-high, -low), -paper
     if high < 0:
         return "**reversed**"
     words = "holds" if low > 0 else "too close to call"
-    if paper is not None and paper > high:
-        return f"{words}, but not by the paper's distance"
-    return words
+    return f"{words}{SMALLER}" if paper is not None and paper > high else words
+
+
+SMALLER = ", but not by the paper's distance"
 
 
 def graded(results: dict[str, Any], row: str, attribution: str = "attention") -> np.ndarray:

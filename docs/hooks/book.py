@@ -1,7 +1,8 @@
 """Writes the matrix of the reproductions into the pages, and the figures of the papers.
 
-A line `<!-- book: matrix -->` becomes what `python -m benchmarks.reproduce --matrix` prints, a line
-`<!-- book: published sam -->` the figures that a paper gives for the rows of its experiments.
+A line `<!-- book: matrix -->` becomes what `python -m benchmarks.reproduce --matrix` prints,
+`<!-- book: claims -->` counts what became of the orders that the papers give, and a line
+`<!-- book: published sam -->` becomes the figures of a paper for the rows of its experiments.
 """
 
 import os
@@ -9,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-MATRIX = "<!-- book: matrix -->"
+MATRIX, CLAIMS = "<!-- book: matrix -->", "<!-- book: claims -->"
 PUBLISHED = re.compile(r"<!-- book: published (\w+) -->")
 
 
@@ -36,7 +37,7 @@ def published(paper):
 
 def fill(markdown, repository):
     """Replaces the markers by the matrix of the results that are there, and the papers' figures."""
-    if MATRIX not in markdown and not PUBLISHED.search(markdown):
+    if not (MATRIX in markdown or CLAIMS in markdown or PUBLISHED.search(markdown)):
         return markdown
     # The list of the experiments is code that imports Keras; any backend will do.
     os.environ.setdefault("KERAS_BACKEND", "jax")
@@ -46,6 +47,8 @@ def fill(markdown, repository):
 
     if MATRIX in markdown:
         markdown = markdown.replace(MATRIX, book.matrix(__main__.PAPERS))
+    if CLAIMS in markdown:
+        markdown = markdown.replace(CLAIMS, book.claims(__main__.PAPERS))
     return PUBLISHED.sub(lambda match: published(__main__.PAPERS[match[1]]), markdown)
 
 

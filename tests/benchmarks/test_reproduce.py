@@ -536,6 +536,14 @@ def test_a_place_cannot_claim_what_is_not_there(tmp_path):
     assert all(line.count("|") == rows[0].count("|") for line in rows)
 
 
+def test_every_order_of_a_paper_is_counted_once():
+    lines = book.claims(command.PAPERS).splitlines()[2:]
+    counts = np.array([[int(cell) for cell in line.split("|")[2:-1]] for line in lines])
+    assert len(lines) == len(book.PAPERS) + 1 and (counts >= 0).all()
+    assert (counts[:, 0] == counts[:, 1:].sum(axis=1)).all()
+    assert (counts[-1] == counts[:-1].sum(axis=0)).all() and counts[-1, 4]
+
+
 def test_a_place_that_is_not_run_has_its_reason():
     for state in book.states(command.PAPERS):
         if state.state == "not run":

@@ -143,6 +143,11 @@ def test_without_pairs_the_interval_is_two_standard_errors():
         ((-0.01, 0.03), 0.04, "too close to call, but not by the paper's distance"),
         ((-0.03, -0.01), 0.04, "**reversed**"),
         ((0.0, 0.0), None, "too close to call"),
+        # The paper's own figures speak against the claim.
+        ((0.01, 0.03), -0.02, "**reversed**"),
+        ((-0.03, -0.01), -0.02, "holds"),
+        ((-0.03, -0.01), -0.04, "holds, but not by the paper's distance"),
+        ((-0.03, 0.01), -0.04, "too close to call, but not by the paper's distance"),
     ],
 )
 def test_verdicts(interval, paper, words):
