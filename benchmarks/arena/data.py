@@ -123,7 +123,8 @@ def pool(name: str, folder: str, quick: bool) -> tuple[Any, Any]:
 @functools.lru_cache(maxsize=1)
 def _features(name: str, folder: str, quick: bool) -> list[dict[str, States]]:
     """MiniLM's states of what `pool` gives."""
-    model = LanguageModel.from_preset("minilm", sequence_length=grid.TASKS[name].length)
+    length, layer = grid.TASKS[name].length, grid.MINILM_LAYER
+    model = LanguageModel.from_preset("minilm", sequence_length=length, layer=layer)
     found = []
     for part in pool(name, folder, quick):
         pairs = hasattr(part, "sentences_a")

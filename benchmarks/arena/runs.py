@@ -6,7 +6,6 @@ import functools
 import hashlib
 import json
 import re
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from benchmarks.arena.grid import Run
 from benchmarks.arena.verdict import read
 from benchmarks.reproduce import floors, tasks
 from benchmarks.reproduce.engine import RESULTS, peak_memory
-from benchmarks.reproduce.results import Results, packed, versions
+from benchmarks.reproduce.results import Results, commit, packed, versions
 from benchmarks.reproduce.training import embedding_size
 from keras_attnpool import models
 
@@ -244,15 +243,3 @@ def moved(lines: list[dict[str, Any]]) -> list[str]:
             )
             found[line["encoder"], line["row"]] = same
     return sorted("/".join(key) for key, same in found.items() if not same)
-
-
-@functools.cache
-def commit() -> str:
-    """The commit that is run; a + says that its code was changed since."""
-
-    def git(*words: str) -> str:
-        done = subprocess.run(["git", *words], cwd=RESULTS, capture_output=True, text=True)
-        return done.stdout.strip() if done.returncode == 0 else ""
-
-    changed = git("status", "--porcelain", "--", "../../keras_attnpool", "../*/*.py")
-    return git("rev-parse", "--short=12", "HEAD") + "+" * bool(changed)

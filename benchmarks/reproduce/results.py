@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import re
+import subprocess
 import time
 from collections.abc import Iterator
 from importlib import metadata
@@ -16,6 +17,7 @@ from typing import Any
 import keras
 import numpy as np
 
+BENCHMARKS = Path(__file__).resolve().parents[1]
 PACKAGES = ("keras", "numpy", "jax", "torch", "tensorflow", "gensim", "tokenizers", "keras-hub")
 
 
@@ -90,6 +92,7 @@ class Results:
             others = here.items() - {**data["versions"], "backend": here["backend"]}.items()
             if others:
                 run = {**run, "versions": dict(sorted(others))}
+            run = {**run, "commit": commit()}
             entry = data["rows"].setdefault(row, {"config": config, **facts, "runs": []})
             entry["runs"] = sorted([*entry["runs"], run], key=lambda r: r["seed"])
             # Of runs of an older version fewer metrics may be known.
@@ -142,6 +145,18 @@ def versions() -> dict[str, str]:
         with contextlib.suppress(metadata.PackageNotFoundError):
             installed[name] = metadata.version(name)
     return installed
+
+
+@functools.cache
+def commit() -> str:
+    """The commit that is run; a + says that its code was changed since."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=BENCHMARKS, capture_output=True, text=True)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    changed = git("status", "--porcelain", "--", "../keras_attnpool", "*/*.py")
+    return git("rev-parse", "--short=12", "HEAD") + "+" * bool(changed)
 
 
 def packed(flags: Any) -> str:

@@ -203,7 +203,7 @@ def protocol(lines):
             f"{grid.MAX_EPOCHS}",
             f"- **encoders**: `gru` {grid.GRU_UNITS} units a direction; `cnn` {grid.CNN_FILTERS} "
             f"windows of 3, 4 and 5 each; `dense` {grid.DENSE_UNITS} units; `minilm` frozen states "
-            "of all-MiniLM-L6-v2; `none` the words' vectors",
+            f"of layer {grid.MINILM_LAYER} of all-MiniLM-L6-v2; `none` the words' vectors",
             f"- **classifier**: one hidden layer of {grid.HIDDEN}",
             *(f"- **versions**: {each}" for each in versions),
             f"- **code**: {', '.join(sorted({line['commit'] for line in lines})) or 'no run yet'}",

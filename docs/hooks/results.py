@@ -550,17 +550,28 @@ MEANS = ("AVG", "mean of words", "w/o attention", "language model, mean", "mean"
 
 
 def floors_table(files):
-    """Of every table the linear classifier, the mean and the best of the rest, side by side."""
+    """Of every table the linear classifier, the mean and the best of the rest, side by side.
+
+    A floor is the strongest that any table has on the same split.
+    """
+
+    def split(results):
+        return results["dataset"], results["measure"], results.get("examples")
+
     head = ("paper", "data", "measure", "TF-IDF, linear", "mean", "best row with more", "its name")
     lines = []
     for results in files:
         rows = results["rows"]
-        floors = [next((n for n in names if n in rows), None) for names in (LINEAR, MEANS)]
+        same = [each for each in files if split(each) == split(results)]
+        floors = [
+            max((mean(each, n) for each in same for n in names if n in each["rows"]), default=None)
+            for names in (LINEAR, MEANS)
+        ]
         rest = [n for n in rows if n not in (*LINEAR, *MEANS) and "optimizer" in rows[n]["config"]]
         if not rest:
             continue
         best = max(rest, key=lambda name: mean(results, name))
-        means = [None if name is None else mean(results, name) for name in (*floors, best)]
+        means = [*floors, mean(results, best)]
         top = max(value for value in means if value is not None)
         cells = [
             "–" if v is None else f"**{percent(v)}**" if v == top else percent(v) for v in means
