@@ -81,6 +81,7 @@ FEW, SHORT, LONG, PAIRS, BAGS, SERIES = KINDS
 TASKS = {
     "bags_any": Task(functools.partial(digits.bags, least=1), BAGS, 16),
     "digits_by_row": Task(digits.rows, SERIES, 8),
+    "bags_two": Task(functools.partial(digits.bags, least=2), BAGS, 16),
     "trec": Task(_public("trec"), SHORT, 24),
     "questions": Task(_generated(corpora.questions), FEW, 24, trains_vectors=True),
     "sick": Task(_public("sick"), PAIRS, 24),
@@ -88,7 +89,6 @@ TASKS = {
     "reviews": Task(_generated(corpora.reviews), FEW, 96, trains_vectors=True),
     "r8": Task(_public("r8"), LONG, 96),
     "subj": Task(_public("subj"), SHORT, 40),
-    "bags_two": Task(functools.partial(digits.bags, least=2), BAGS, 16),
     "sentence_pairs": Task(_generated(corpora.sentence_pairs), PAIRS, 16, trains_vectors=True),
     "humor": Task(_public("humor"), SHORT, 40),
     "imdb": Task(_public("imdb"), LONG, 128),
@@ -132,7 +132,7 @@ def encoders(task: Task) -> dict[str, bool]:
         return {"dense": True}
     if task.kind == SERIES:
         return {"gru": True}
-    return {"gru": True, "minilm": True, "cnn": False, "none": False}
+    return {"minilm": True, "gru": True, "cnn": False, "none": False}
 
 
 KERAS, BASE = comparison.KERAS, "MaskedAveragePooling1D"

@@ -75,12 +75,7 @@ def intervals(rows, across, caption, spoken):
         spoken: The chart for those who cannot see it.
     """
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": spoken, "axes.grid.axis": "x"}):
-        height = 1.4 * LINE * len(rows)
-        left, total = 8 * max(map(len, rows)), height + TOP + BOTTOM
-        width = left + RIGHT
-        figure = Figure(figsize=(width / 72, total / 72), dpi=72)
-        box = [left / width, BOTTOM / total, (RIGHT - TOP) / width, height / total]
-        axes = figure.add_axes(box, facecolor="none")
+        figure, axes = _lines(rows, across, (0, 1))
         places = range(len(rows))
         points, ends, bars, squares = zip(*rows.values(), strict=True)
         axes.hlines(places, *zip(*ends, strict=True), color=INK)
@@ -91,10 +86,6 @@ def intervals(rows, across, caption, spoken):
         ):
             style = {"color": INK, "markerfacecolor": fill, "markersize": size}
             axes.plot(values, places, linestyle="none", marker=marker, **style)
-        axes.set(xlim=(0, 1), ylim=(len(rows) - 0.5, -0.5))
-        axes.set_yticks(places, list(rows), parse_math=False)
-        axes.tick_params(axis="x", pad=10)
-        axes.set_xlabel(across, labelpad=6)
         return _framed(figure, caption, spoken)
 
 
@@ -108,24 +99,30 @@ def ranks(means, distance, caption, spoken):
         spoken: The chart for those who cannot see it.
     """
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": spoken, "axes.grid.axis": "x"}):
-        names, values = list(means), list(means.values())
-        height, left = 1.4 * LINE * len(names), 8 * max(map(len, names))
-        width, total = left + RIGHT, height + TOP + BOTTOM
-        figure = Figure(figsize=(width / 72, total / 72), dpi=72)
-        box = [left / width, BOTTOM / total, (RIGHT - TOP) / width, height / total]
-        axes = figure.add_axes(box, facecolor="none")
-        axes.plot(values, range(len(names)), "o", color=INK, markersize=6)
+        count, values = len(means), list(means.values())
+        figure, axes = _lines(means, "mean rank", (0, 1.25 * count))
+        axes.plot(values, range(count), "o", color=INK, markersize=6)
         # Each longest run of names that are level, unless it is inside the one before.
         ends = [max(j for j, x in enumerate(values) if x - v <= distance) for v in values]
-        groups = [(i, end) for i, end in enumerate(ends) if i == 0 or end > ends[i - 1]]
-        for place, (first, last) in enumerate(group for group in groups if group[1] > group[0]):
-            at = len(names) + 1 + place * len(names) / 60
+        level = [(i, end) for i, end in enumerate(ends) if end > max([i, *ends[:i]])]
+        for place, (first, last) in enumerate(level, start=1):
+            at = count * (1 + place / 40)
             axes.vlines(at, first - 0.2, last + 0.2, color=INK, linewidth=3)
-        axes.set(xlim=(0, len(names) * 1.25), ylim=(len(names) - 0.5, -0.5))
-        axes.set_yticks(range(len(names)), names, parse_math=False)
-        axes.tick_params(axis="x", pad=10)
-        axes.set_xlabel("mean rank", labelpad=6)
         return _framed(figure, caption, spoken)
+
+
+def _lines(rows, across, limits):
+    """A figure with a line for each name, and its axes."""
+    height, left = 1.4 * LINE * len(rows), 8 * max(map(len, rows))
+    width, total = left + RIGHT, height + TOP + BOTTOM
+    figure = Figure(figsize=(width / 72, total / 72), dpi=72)
+    box = [left / width, BOTTOM / total, (RIGHT - TOP) / width, height / total]
+    axes = figure.add_axes(box, facecolor="none")
+    axes.set(xlim=limits, ylim=(len(rows) - 0.5, -0.5))
+    axes.set_yticks(range(len(rows)), list(rows), parse_math=False)
+    axes.tick_params(axis="x", pad=10)
+    axes.set_xlabel(across, labelpad=6)
+    return figure, axes
 
 
 def _framed(figure, caption, spoken):
