@@ -134,7 +134,7 @@ def _trained(
         best = tried({name: values[0] for name, values in grid.TRIALS.items()})
         for name, values in grid.TRIALS.items():
             if name == "size" and len(grid.sizes(run.row)) == 1:
-                name, values = "learning_rate", (None, grid.THIRD_RATE)
+                name, values = grid.SPARE[0], (None, grid.SPARE[1])
             for value in values[1:]:
                 other = tried({**{told: best[2][told] for told in TOLD}, name: value})
                 best = max(best, other, key=lambda each: each[0])
