@@ -135,7 +135,7 @@ def encoders(task: Task) -> dict[str, bool]:
     return {"minilm": True, "gru": True, "cnn": False, "none": False}
 
 
-KERAS, BASE = comparison.KERAS, "MaskedAveragePooling1D"
+KERAS = comparison.KERAS
 MECHANISMS: dict[str, Callable[..., Any]] = {
     **{name: layer for name, (layer, _) in comparison.MECHANISMS.items()},
     "PositionalSelfAttention, backward": functools.partial(

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.arena import grid
 from benchmarks.arena.data import Frozen, Words, data_of
 from benchmarks.arena.grid import Run
-from benchmarks.arena.verdict import read
+from benchmarks.arena.verdict import BASE, read
 from benchmarks.reproduce import floors, tasks
 from benchmarks.reproduce.engine import RESULTS, peak_memory
 from benchmarks.reproduce.results import Results, commit, packed, versions
@@ -200,7 +200,7 @@ def fingerprint(encoder: str, row: str) -> str:
 def _encoder_print(encoder: str) -> tuple[str, list[float]]:
     toy: Any = type("Toy", (), {"num_classes": 3, "pairs": False})
     toy.source = {"vocabulary_size": None, "backbone": STATES.shape[2]}
-    return _print(lambda: build(grid.BASE, encoder, toy), False)
+    return _print(lambda: build(BASE, encoder, toy), False)
 
 
 STATES = np.sin(np.arange(3 * 7 * 20)).reshape(3, 7, 20).astype("float32")

@@ -6,6 +6,7 @@ A line `<!-- arena: verdict -->` becomes a view of the runs. What was not run is
 import os
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 os.environ.setdefault("KERAS_BACKEND", "jax")
@@ -16,7 +17,7 @@ from charts import chart, ranks
 from tables import table
 
 from benchmarks.arena import grid, verdict
-from benchmarks.arena.verdict import blocks, cost, interval, mean, ranking
+from benchmarks.arena.verdict import BASE, blocks, cost, interval, mean, ranking
 
 MARKER = re.compile(r"^<!-- arena: (?P<view>\w+) -->$", re.M)
 ROWS = list(grid.MECHANISMS)
@@ -149,11 +150,10 @@ def tables(lines):
         body = []
         for row in sorted(block, key=lambda row: -mean(block[row])):
             runs, first = block[row], block[row][0]
-            ends = interval(block, row, grid.BASE) if grid.BASE in block != row else None
             lead = "–"
-            if ends is not None and row != grid.BASE:
-                lead = points(mean(runs) - mean(block[grid.BASE]))
-                lead += f" ({points(ends[0])} to {points(ends[1])})"
+            if row != BASE and BASE in block:
+                lead = points(mean(runs) - mean(block[BASE]))
+                lead += " ({} to {})".format(*map(points, interval(block, row, BASE)))
             size = grid.sizes(row)[first["size"] or 0] if row in ROWS else {}
             told = ", ".join(f"{name}={value}" for name, value in size.items())
             settings = f"{first['learning_rate']:g}, {first['dropout']:g}" if row in ROWS else "–"
@@ -163,24 +163,14 @@ def tables(lines):
                 + [f"{first['parameters']:,}", settings + f", {told}" * bool(told)]
                 + [epochs if row in ROWS else "–", str(len(runs))]
             )
-        missing = [r for r in grid.rows(*_planned(task, encoder)) if r not in block]
-        title = f"{task}, {encoder}: {grid.TASKS[task].kind}, {first_examples(block)}"
+        planned = grid.rows(grid.TASKS[task], grid.encoders(grid.TASKS[task])[encoder])
+        missing = [row for row in planned if row not in block]
+        sizes = "{} to train on, {} to choose by, {} to test".format(*first["examples"].split())
+        title = f"{task}, {encoder}: {grid.TASKS[task].kind}, {sizes}"
         rest = f"\n\nNot run yet: {', '.join(missing)}." if missing else ""
-        content = table(head, body) + rest
-        lines_of = "\n".join(f"    {line}" for line in content.split("\n"))
-        parts.append(f'??? abstract "{title}"\n\n{lines_of}')
+        inside = textwrap.indent(table(head, body) + rest, "    ")
+        parts.append(f'??? abstract "{title}"\n\n{inside}')
     return "\n\n".join(parts) or "*Nothing was run yet.*"
-
-
-def _planned(task, encoder):
-    """A task and whether all rows are planned behind this encoder."""
-    return grid.TASKS[task], grid.encoders(grid.TASKS[task])[encoder]
-
-
-def first_examples(block):
-    """How many examples a block trains, chooses and tests on."""
-    sizes = next(iter(block.values()))[0]["examples"].split()
-    return "{} to train on, {} to choose by, {} to test".format(*sizes)
 
 
 def protocol(lines):
