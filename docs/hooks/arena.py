@@ -187,7 +187,7 @@ def protocol(lines):
             f"- **runs**: seeds {', '.join(map(str, grid.SEEDS))}; each has its own split, first "
             "weights, and word vectors where these are trained",
             f"- **tuned**, on the first seed's validation part: {tried}; one size of each mechanism"
-            f", and where there is none a {grid.SPARE[0]} of {grid.SPARE[1]:g}",
+            f", and where there is none a rate of {grid.SPARE[1]:g}",
             f"- **training**: Adam, batches of {grid.BATCH}, gradients clipped to norm "
             f"{grid.CLIP:g}; it ends after {grid.PATIENCE} epochs without a better one, or after "
             f"{grid.MAX_EPOCHS}",
