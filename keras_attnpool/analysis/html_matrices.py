@@ -76,7 +76,7 @@ def _table(
         for name, row in zip(rows, matrix.tolist(), strict=True)
     )
     return (
-        f"<table><caption>{_words(title)}</caption>"
+        f'<table class="matrix"><caption>{_words(title)}</caption>'
         f"<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
 
@@ -84,6 +84,7 @@ def _table(
 def _cell(value: float, top: float) -> str:
     if np.isneginf(value):
         return '<td class="no">−∞</td>'
+    value += 0.0  # no -0
     number = f"{value:.0f}" if value == round(value) else f"{value:.2f}"
     kind = ' class="n"' if value < 0 else ""
     return f'<td{kind} style="--w:{min(abs(value) / top, 1):.3g}">{number.replace("-", "−")}</td>'

@@ -232,6 +232,7 @@ class TestMatrices:
         assert "script" not in Reader(source).tags
         assert '<td class="n" style="--w:0.25">−0.25</td>' in source
         assert '<td style="--w:1">1</td>' in source
+        assert "−0</td>" not in matrices_html({"a": ([[-0.0]], ["x"])}, ["r"])
 
     def test_one_scale_for_two_matrices(self):
         two = {"a": ([[0.5]], ["x"]), "b": ([[2.0]], ["x"])}
