@@ -147,7 +147,9 @@ def _compiled(data: dict[str, Any], path: Path | None, arguments: argparse.Names
         if path is not None:
             _write(path, data)
     whole = len(compiled.PRECISIONS) * len(grid.LAYERS)
-    print(f"{len(data['cases'])} of {whole} cases; the same command goes on", flush=True)
+    goes_on = path is not None and len(data["cases"]) < whole
+    after = "; the same command goes on" if goes_on else ""
+    print(f"{len(data['cases'])} of {whole} cases{after}", flush=True)
 
 
 def _memory(data: dict[str, Any], path: Path | None, only: list[str] | None) -> None:

@@ -7,6 +7,7 @@ that backend on a CPU; `<!-- speed: torch targets nvidia_h200 -->` of a GPU, whe
 import json
 import math
 import re
+import statistics
 import sys
 import textwrap
 from pathlib import Path
@@ -233,7 +234,7 @@ def launches_table(data):
         cells = [case["layer"], str(case["forward"]), str(case["training"])]
         if targets:
             target = targets.get(case["layer"])
-            cells += [f"{target[0]} / {target[1]}" if target else "", str(case["sent"])]
+            cells += [" / ".join(str(n or "–") for n in target or ()), str(case["sent"])]
         lines.append(cells)
     return f"{data['setting']}, float32.\n\n" + table(head, lines)
 
@@ -252,6 +253,26 @@ def compiled_table(data):
             cells += [case["left_out"][case["layer"]], "–", "–"]
         lines.append("| " + " | ".join(cells) + " |")
     return f"{words_of(data['cases'][0])}.\n\n" + "\n".join(lines)
+
+
+def scaling_table(data):
+    """Training on several virtual devices, beside one."""
+    head = ["devices", "words a second", "times one device", "processor time", "last loss"]
+
+    def median(case, name):
+        return statistics.median(run[name] for run in case["runs"])
+
+    first = data["cases"][0]
+    lines = []
+    for case in data["cases"]:
+        # Runs of one round stood side by side.
+        rounds = zip(case["runs"], first["runs"], strict=True)
+        faster = [one["seconds"] / run["seconds"] for run, one in rounds]
+        cost = median(case, "processor") / median(first, "processor")
+        cells = [str(case["devices"]), f"{data['words'] / median(case, 'seconds'):,.0f}"]
+        cells.append(times([statistics.median(faster), min(faster), max(faster)]))
+        lines.append([*cells, f"{cost:.2f} ×", f"{median(case, 'loss'):.6f}"])
+    return f"{data['setting']}; {data['cores']} cores.\n\n" + table(head, lines)
 
 
 def chart(data):
@@ -298,6 +319,7 @@ VIEWS = {
     "memory": ("memory", memory_table),
     "launches": ("launches", launches_table),
     "compiled": ("compiled", compiled_table),
+    "scaling": ("scaling", scaling_table),
 }
 
 

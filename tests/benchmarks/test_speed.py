@@ -121,6 +121,15 @@ def test_compiled_cases_go_on_where_the_time_ended(monkeypatch):
     assert speed.compiled_table(data).count("\n| ") == 5
 
 
+@pytest.mark.slow
+def test_a_layer_is_compiled_in_half_precision(monkeypatch):
+    monkeypatch.setattr(compiled, "PEERS", ())
+    chosen = compiled.settings(time=4, dim=8, batch=2)[1:]
+    (case,) = compiled.cases([], chosen, 1, 900, ["MaskedAverage"])
+    assert case["precision"] == "mixed_bfloat16" and set(case["ratios"]) == {"eager"}
+    assert not case["left_out"]
+
+
 def test_what_a_compiler_refuses_is_told(monkeypatch):
     def refuse(*arguments):
         raise RuntimeError("no kernel\nfor this")
@@ -129,6 +138,22 @@ def test_what_a_compiler_refuses_is_told(monkeypatch):
     (case,) = compiled.cases([], compiled.settings(batch=2)[:1], 1, 900, ["LowRank"])
     assert case["left_out"] == {"LowRankAttentionPooling": "RuntimeError: no kernel"}
     assert "no kernel" in speed.compiled_table({"cases": [case]})
+
+
+def test_devices_are_told_beside_one():
+    runs = [
+        [
+            {"seconds": 4.0, "processor": 3.0, "loss": 0.5},
+            {"seconds": 2.0, "processor": 3.0, "loss": 0.5},
+        ],
+        [
+            {"seconds": 2.0, "processor": 3.3, "loss": 0.5},
+            {"seconds": 1.6, "processor": 3.3, "loss": 0.5},
+        ],
+    ]
+    cases = [{"devices": n, "runs": each} for n, each in zip((1, 2), runs, strict=True)]
+    table = speed.scaling_table({"setting": "a", "cores": 2, "words": 900, "cases": cases})
+    assert "| 2 | 500 | 1.62\u00a0(1.25\u00a0–\u00a02) | 1.10 × | 0.500000 |" in table
 
 
 def test_kernels_of_a_compiled_program():
