@@ -45,11 +45,12 @@ class Table(Results):
         """The runs so far; refuses those of another protocol."""
         lines = read(self.path)
         for line in lines:
-            if line["protocol"] != grid.protocol():
+            now = grid.protocol(line["task"], line["row"])
+            if line["protocol"] != now:
                 raise SystemExit(
                     f"{self.path}: {[line[name] for name in KEY]} was run with the protocol "
-                    f"{line['protocol']}, and it is {grid.protocol()} now. Remove the lines of the "
-                    "other protocol from the file to run them anew."
+                    f"{line['protocol']}, and it is {now} now. Remove the lines of the other "
+                    "protocol from the file to run them anew."
                 )
         return lines
 
@@ -100,7 +101,7 @@ def finished(run: Run, lines: list[dict[str, Any]], folder: str, quick: bool) ->
         **dict(zip(KEY, key_of(run), strict=True)),
         **found,
         "examples": " ".join(str(len(labels)) for _, labels in data.parts),
-        "protocol": grid.protocol(),
+        "protocol": grid.protocol(run.task, run.row),
         "commit": commit(),
         "versions": " ".join(f"{name}={value}" for name, value in used.items()),
     }
