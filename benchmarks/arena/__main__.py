@@ -19,17 +19,21 @@ def tokens(run: Run) -> float:
 
 def expected(wanted: list[Run], lines: list[dict[str, Any]]) -> dict[Run, float]:
     """Seconds that each run will take, by those that were run: of its row and encoder, or near."""
-    rates: dict[tuple[str, ...], list[float]] = {}
+
+    def near(run: Run) -> tuple[tuple[Any, ...], ...]:
+        linear = run.row in grid.FLOORS
+        return (run.encoder, run.row), (run.row,), (linear, run.encoder), (linear,)
+
+    rates: dict[tuple[Any, ...], list[float]] = {}
     for line in lines:
         done = Run(*(line[name] for name in runs.KEY))
-        rate = (line["cpu_seconds"] + (line["tuning_seconds"] or 0)) / tokens(done)
-        for key in ((done.encoder, done.row), (done.row,), (done.encoder,), ()):
-            rates.setdefault(key, []).append(rate)
+        for key in near(done):
+            spent = line["cpu_seconds"] + (line["tuning_seconds"] or 0)
+            rates.setdefault(key, []).append(spent / tokens(done))
     seconds = {}
     for run in wanted:
-        keys = ((run.encoder, run.row), (run.row,), (run.encoder,), ())
-        near = next((rates[key] for key in keys if key in rates), [0.0])
-        seconds[run] = tokens(run) * sum(near) / len(near)
+        known = next((rates[key] for key in near(run) if key in rates), [0.0])
+        seconds[run] = tokens(run) * sum(known) / len(known)
     return seconds
 
 
@@ -84,9 +88,12 @@ def main(given: list[str] | None = None) -> None:
         wanted = within(arguments.budget, wanted, seconds)
     if arguments.plan:
         hours = sum(seconds[run] for run in wanted) / 3600
+        own = {(line["encoder"], line["row"]) for line in lines}
+        sure = sum((run.encoder, run.row) in own for run in wanted)
         print(
             f"{len(planned)} runs, of which {len(planned) - len(wanted)} are done or left out; "
-            f"{len(wanted)} to run, about {hours:.1f} core-hours by {len(lines)} measured runs"
+            f"{len(wanted)} to run, about {hours:.1f} core-hours. {sure} of these have runs of the "
+            "same row behind the same encoder to go by; the others go by what is near."
         )
         return
     bar = tqdm(wanted, unit="run", dynamic_ncols=True)

@@ -231,7 +231,7 @@ def grid(with_brought: bool = False) -> list[Run]:
 
 
 def protocol(task: str, row: str) -> str:
-    """Eight letters that differ where anything does that all runs share, or the row's, or task's."""
+    """Eight letters: they differ where what all runs share does, or the row's, or the task's."""
     told = [
         *(SEEDS, TRAINED_ON, CHOSEN_BY, TESTED_ON, BATCH, PATIENCE, MAX_EPOCHS, CLIP),
         *(GRU_UNITS, DENSE_UNITS, CNN_FILTERS, MINILM_LAYER, HIDDEN, VECTORS),
