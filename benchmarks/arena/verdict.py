@@ -119,17 +119,16 @@ def against(ranked: Ranking, base: str = BASE) -> dict[str, tuple[float, float]]
     return {row: (float(leads[row].mean()), p) for row, p in corrected.items()}
 
 
-def cost(lines: Lines, row: str, name: str = "cpu_seconds") -> float | None:
-    """What an epoch of a row takes in units of the mean's, or its memory; over all blocks."""
+def cost(lines: Lines, row: str) -> float | None:
+    """The processor's time for an epoch of a row in units of the mean's; over all blocks."""
     ratios = []
     for block in blocks(lines).values():
         if row in block and BASE in block:
             used = [
-                np.mean([r[name] / (r["epochs"] if name == "cpu_seconds" else 1) for r in runs])
+                np.mean([run["cpu_seconds"] / run["epochs"] for run in runs])
                 for runs in (block[row], block[BASE])
-                if all(r[name] for r in runs)
             ]
-            ratios += [used[0] / used[1]] if len(used) == 2 else []
+            ratios.append(used[0] / used[1])
     return float(np.exp(np.mean(np.log(ratios)))) if ratios else None
 
 

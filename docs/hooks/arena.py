@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from charts import chart, ranks
+from results import memory_of, percent, points, relative_memory
 from tables import table
 
 from benchmarks.arena import grid, verdict
@@ -21,16 +22,7 @@ from benchmarks.arena.verdict import BASE, blocks, cost, interval, mean, ranking
 
 MARKER = re.compile(r"^<!-- arena: (?P<view>\w+) -->$", re.M)
 ROWS = list(grid.MECHANISMS)
-
-
-def percent(value):
-    """A share in percent."""
-    return f"{100 * value:.1f}"
-
-
-def points(value):
-    """A difference in points, with its sign."""
-    return f"{100 * value:+.1f}".replace("-", "−")
+RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
 
 
 def state(lines):
@@ -131,11 +123,12 @@ def overview(lines):
     head += [f"{task}, {encoder}" for task, encoder in found]
     order = [*(ranked.ranks if ranked else ROWS), *grid.FLOORS]
     body = []
+    memory = {"memory": memory_of(RESULTS, "torch")}
     for row in order:
-        times = [cost(lines, row, name) for name in ("cpu_seconds", "memory_mb")]
+        time = None if row in grid.FLOORS else cost(lines, row)
         cells = ["–" if ranked is None or row not in ranked.ranks else f"{ranked.ranks[row]:.1f}"]
         cells += [points(leads[row][0]), f"{leads[row][1]:.2g}"] if row in leads else ["–", "–"]
-        cells += ["–" if each is None or row in grid.FLOORS else f"{each:.2f}" for each in times]
+        cells += ["–" if time is None else f"{time:.2f}", relative_memory(memory, row)]
         cells += [percent(mean(b[row])) if row in b else "–" for b in found.values()]
         body.append([row, *cells])
     return table(head, body)
