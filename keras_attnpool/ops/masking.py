@@ -316,8 +316,8 @@ def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
 def max_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
     """`masked_max` of steps that are zero already where they are padded."""
     if mask is not None:
-        # A row without a kept step keeps its zeros.
-        kept = ops.greater_equal(mask, ops.any(mask, axis=1, keepdims=True))
+        # A row without a kept step keeps its zeros: there no step differs from "any".
+        kept = ops.equal(mask, ops.any(mask, axis=1, keepdims=True))
         # Not the lowest finite number: the maximum of kept steps may be -inf.
         x = ops.where(_append_axes(kept, x), x, number(-math.inf, x))
     return highest_along(x, 1)
