@@ -194,6 +194,7 @@ def negated(words: Sequence[str]) -> list[tuple[list[int], int]]:
 
     Example:
 
+    >>> from keras_attnpool.cli.explanations import negated
     >>> negated(["it", "was", "not", "very", "good"])
     [([2], 4)]
     >>> negated(["it", "isn", "", "t", "good"])
