@@ -28,7 +28,7 @@ PENALTIES = ("none", "attention", "embedding")
 FORMATS = ("onnx", "tf_saved_model")  # of `export`
 REVIEW_EPOCHS, EPOCHS = 8, 30
 # Of few texts, an epoch of large batches is few steps: 30 epochs end before the loss does.
-BATCH_SIZE, LEAST_BATCH, STEPS = 64, 8, 20
+BATCH_SIZE, LEAST_BATCH, STEPS = 64, 8, 10
 
 
 @dataclass

@@ -178,7 +178,7 @@ def test_lines_without_a_label(told, tmp_path):
     assert len(whole) == len(ROWS)
 
 
-@pytest.mark.parametrize(("texts", "size"), [(10, 8), (168, 8), (450, 16), (1279, 32), (1280, 64)])
+@pytest.mark.parametrize(("texts", "size"), [(10, 8), (168, 16), (450, 32), (639, 32), (640, 64)])
 def test_an_epoch_of_few_texts_has_batches_enough(texts, size):
     chosen, given = options.Options(), options.Options(batch_size=64)
     for each in (chosen, given):
