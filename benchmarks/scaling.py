@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).resolve().parent / "results" / "speed" / "scaling_jax_cpu.json"
-BATCH, TIME, DIM, VOCABULARY = 64, 256, 256, 2000
+BATCH, TIME, DIM, VOCABULARY = 64, 256, 128, 2000
 
 
 def main() -> None:
