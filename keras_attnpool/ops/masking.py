@@ -9,6 +9,7 @@ from keras import ops
 
 from keras_attnpool._checks import is_shape
 from keras_attnpool._docstrings import documented
+from keras_attnpool.ops import _devices
 from keras_attnpool.ops._devices import number, number_of_kept, torch_traces, values_at_hand
 from keras_attnpool.ops._rows import of_any_rows
 from keras_attnpool.types import Shape, Tensor
@@ -231,8 +232,13 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
     """
     mask = _as_bool(mask, "masked_softmax")
     weights = softmax_of_kept(logits, mask, axis)
-    # No `where`, whose gradient is two operations on PyTorch: these weights are finite.
-    return weights if mask is None else ops.multiply(weights, mask)
+    if mask is None:
+        return weights
+    # The gradient of `where` is two operations on PyTorch, that of a product one. A CPU has to make
+    # numbers of the mask first.
+    if isinstance(weights, keras.KerasTensor) or _devices.on_cpu(weights):
+        return ops.where(mask, weights, number(0, weights))
+    return ops.multiply(weights, mask)
 
 
 def softmax_of_kept(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
