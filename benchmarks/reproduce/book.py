@@ -199,6 +199,15 @@ PLACES = (
     Place(
         "mpsan",
         "Tables 1 to 5",
+        "SST-5, trained on phrases",
+        "sst5_phrases",
+        TABLE,
+        section="sst5",
+        reason="half an hour a row on a core",
+    ),
+    Place(
+        "mpsan",
+        "Tables 1 to 5",
         "seconds an epoch",
         note=("mpsan_sst5", "epoch_times"),
         section="time",
