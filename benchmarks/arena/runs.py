@@ -86,7 +86,12 @@ def build(
 
 def finished(run: Run, lines: list[dict[str, Any]], folder: str, quick: bool) -> dict[str, Any]:
     """Runs it: the line of `results.csv`. Seeds but the first take what the first one chose."""
-    data = data_of(run.task, run.encoder, run.seed, folder, quick)
+    try:
+        data = data_of(run.task, run.encoder, run.seed, folder, quick)
+    except (OSError, ValueError, ImportError) as error:
+        needs = grid.TASKS[run.task].needs
+        hint = f" It needs {needs}." if needs else ""
+        raise SystemExit(f"{run.task} cannot be read: {error}{hint}") from error
     if run.row in grid.FLOORS:
         found = _linear(run, data)
     else:

@@ -126,6 +126,15 @@ def test_splits_are_stratified_and_never_shared():
     assert len(first.sources[0]) == 40 and len(first.sources[1]) == 20
 
 
+def test_a_set_of_the_user_is_a_task(tmp_path, capsys):
+    lines = [f"{'good' if i % 2 else 'bad'}\tthe film number {i} is here" for i in range(200)]
+    (tmp_path / "cr.tsv").write_text("\n".join(lines) + "\n")
+    command.main(["--quick", "--data", str(tmp_path), "--only", "cr/gru/TF*", "--seeds", "0"])
+    assert "cr/gru/TF-IDF, linear, seed 0: 0." in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"mr cannot be read.*It needs mr\.tsv"):
+        command.main(["--quick", "--data", str(tmp_path), "--only", "mr/gru/TF*"])
+
+
 def test_states_are_served_as_given():
     found = data.data_of("bags_two", "dense", 0, "", True)
     served = [found.batches(0, 3)[i] for i in range(len(found.batches(0, 3)))]
