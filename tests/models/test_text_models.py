@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 import pytest
-from backend_functions import everywhere, numpy, predict
+from backend_functions import STEP_BY_STEP, everywhere, numpy, predict
 
 from keras_attnpool import models, regularizers
 
@@ -121,7 +121,12 @@ class TestEveryRow:
     def test_it_trains_saves_and_reloads(self, row, tmp_path):
         model = build(row)
         # An optimizer class of Keras itself, so that the file opens on every backend.
-        model.compile("sgd", "sparse_categorical_crossentropy", metrics=["accuracy"])
+        model.compile(
+            "sgd",
+            "sparse_categorical_crossentropy",
+            metrics=["accuracy"],
+            run_eagerly=STEP_BY_STEP,
+        )
         labels = np.array([0, 1, 2, 0])
         before = [numpy(w) for w in model.trainable_weights]
         losses = [model.train_on_batch(ids(), labels)[0] for _ in range(2)]
