@@ -280,7 +280,7 @@ PLACES = (
         "generalized_pooling",
         "Figure 2",
         "what heads look at",
-        notebook=("04_generalized_pooling", "Figure 2: what the heads look at"),
+        notebook=("04_generalized_pooling", "Figure 2: a head, word by word"),
     ),
     Place(
         "sam",
@@ -324,7 +324,7 @@ PLACES = (
         "sam",
         "Figure 2",
         "heat maps of RBA and SAM",
-        notebook=("05_sam", "6. Figure 2: what do the weights tell?"),
+        notebook=("05_sam", "8. Figure 2: what do the weights tell?"),
     ),
     Place(
         "sam",
