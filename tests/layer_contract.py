@@ -452,7 +452,7 @@ class MaskedContract(EquationContract):
         extreme = np.where(mask[..., None], np.sign(x) * self.extreme, 1e30).astype("float32")
         assert np.isfinite(numpy(call(extreme, mask))).all()
 
-    @noticed_by("robustness/test_precision.py has the layers in float64")
+    @noticed_by("the casts are the same code on every backend")
     def test_float64_in_gives_float64_out(self):
         x, mask = batch()
         with float64():
