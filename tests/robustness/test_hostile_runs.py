@@ -26,7 +26,7 @@ from keras_attnpool.cli.options import DEFAULTS, Options
 pytestmark = pytest.mark.one_backend("the files of a run; none is computed")
 
 WORDS = ["[PAD]", "[UNK]", "good", "bad", "food"]
-OPTIONS = {**DEFAULTS, "model": "average", "epochs": 2, "max_length": 9}
+OPTIONS = {**DEFAULTS, "model": "average", "epochs": 2, "batch_size": 32, "max_length": 9}
 
 
 @pytest.fixture(scope="module")
