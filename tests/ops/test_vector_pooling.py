@@ -5,7 +5,12 @@ import numpy as np
 import pytest
 from backend_functions import gradients, numpy
 
-from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling, softmax_terms, weights_of
+from keras_attnpool.ops._vector_pooling import (
+    chunked_softmax_pooling,
+    divided,
+    softmax_terms,
+    weights_of,
+)
 from keras_attnpool.ops.masking import masked_softmax
 
 pytestmark = pytest.mark.every_backend
@@ -46,6 +51,16 @@ def test_the_gradient_of_the_terms_is_that_of_the_softmax():
     found, target = (gradients(layer, x, loss)[0] for loss in (ours, theirs))
     assert np.abs(target).max() > 1e-2
     np.testing.assert_allclose(found, target, atol=1e-5)
+
+
+def test_a_weighted_sum_is_divided_once():
+    """Of values that are not zero at padded steps; an empty row gives zeros all the same."""
+    x, mask = example()
+    exps, total = softmax_terms(x, mask, exact=False)
+    sums = numpy(divided(keras.ops.sum(exps * x, axis=1), total, mask))
+    target = (numpy(masked_softmax(x, mask[..., None], axis=1)) * x).sum(axis=1)
+    np.testing.assert_allclose(sums, target, atol=1e-6)
+    np.testing.assert_array_equal(sums[2], 0)
 
 
 def test_chunks_of_any_size_give_the_whole():
