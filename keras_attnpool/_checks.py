@@ -294,7 +294,12 @@ def kind_of(name: str, special: Kind | Collection[str] | None, annotation: Any) 
     elif special is not None:
         kind = one_of(special)
     else:
-        kind = OF_KERAS.get(name.rpartition("_")[2]) or KINDS[name]
+        known = OF_KERAS.get(name.rpartition("_")[2]) or KINDS.get(name)
+        if known is None:
+            raise KeyError(
+                f"`{name}` has no line in KINDS of _checks.py, which says what it may be"
+            )
+        kind = known
     if type(None) not in typing.get_args(annotation):
         return kind
     return Kind(

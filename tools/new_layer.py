@@ -27,6 +27,7 @@ OF_DOCSTRING += ("Returns", "Raises", "Example", "Reference")
 # The parts of a page in their order; others may stand between them.
 OF_PAGE = ("The equations", "Example", "Shapes", "Masking", "Cost", "How it differs", "Reference")
 SHAPE = re.compile(r"`\([^`]*\)`")
+PICTURE = re.compile(r"\.\./(assets/pictures/[^)]+)\)")
 
 
 def module_of(name: str) -> str:
@@ -90,13 +91,25 @@ def gaps(layer: lists.Layer, cls: type, root: Path = REPOSITORY) -> list[str]:
         for number, line in enumerate(text.splitlines(), 1)
         if TODO.search(line)
     ]
-    asked = [of_class(cls), of_test(layer, texts), of_page(layer, texts, cls)]
+    asked = [of_class(cls), of_test(layer, texts), of_page(layer, texts, cls, root)]
     for where, lacks in zip(texts, asked, strict=True):
         missing += [f"{where} lacks {what}" for what, there in lacks.items() if not there]
-    for where in ("tests/catalogue.py", "CHANGELOG.md"):
-        if not re.search(rf"\b{layer.name}\b", (root / where).read_text(encoding="utf-8")):
-            missing.append(f"{where} does not name {layer.name}")
+    where = ["tests/catalogue.py", "CHANGELOG.md"]
+    where += ["docs/cheat-sheet.md"] * (layer.group in ("attention", "pooling"))
+    where += ["benchmarks/arena/grid.py"] * ("Pooling" in layer.name)
+    for file in where:
+        if not re.search(rf"\b{layer.name}\b", _named(root / file)):
+            missing.append(f"{file} does not name {layer.name}")
     return missing
+
+
+def _named(path: Path) -> str:
+    """The text of a file; the grid of the comparison has rows of the papers' comparison too."""
+    text = path.read_text(encoding="utf-8")
+    if path.name == "grid.py":
+        papers = path.parent.parent / "reproduce" / "comparison.py"
+        text += papers.read_text(encoding="utf-8")
+    return text
 
 
 def of_class(cls: type) -> dict[str, bool]:
@@ -127,7 +140,9 @@ def of_test(layer: lists.Layer, texts: dict[str, str]) -> dict[str, bool]:
     }
 
 
-def of_page(layer: lists.Layer, texts: dict[str, str], cls: type) -> dict[str, bool]:
+def of_page(
+    layer: lists.Layer, texts: dict[str, str], cls: type, root: Path = REPOSITORY
+) -> dict[str, bool]:
     """What the page of a layer needs, and whether it is there."""
     page = texts[f"docs/{layer.page}"]
     text = lists.FRONT.sub("", page)
@@ -145,6 +160,9 @@ def of_page(layer: lists.Layer, texts: dict[str, str], cls: type) -> dict[str, b
         and all(len(part[title].split()) > 5 for title in OF_PAGE),
         "an equation between $$": "$$" in part["The equations"],
         "a picture before the example": "assets/pictures/" in text.partition("## Example")[0],
+        "a file for each picture": all(
+            (root / "docs" / picture).is_file() for picture in PICTURE.findall(text)
+        ),
         "an example with an assertion": "```python" in part["Example"]
         and "assert" in part["Example"],
         "the docstring's output shapes": bool(shapes) and all(s in part["Shapes"] for s in shapes),

@@ -141,9 +141,11 @@ FITTING_HERE = {
 
 def fitting(owner, parameter):
     """The keys of the odd values that fit the argument."""
-    (by_name,) = [keys for names, keys in FITTING.items() if re.fullmatch(names, parameter.name)]
+    name = parameter.name
+    lines = [keys for names, keys in FITTING.items() if re.fullmatch(names, name)]
+    assert len(lines) == 1, f"{name} of {owner} needs one line of FITTING, and has {len(lines)}"
     optional = {"None"} if type(None) in typing.get_args(parameter.annotation) else set()
-    return FITTING_HERE.get((owner, parameter.name), by_name) | optional
+    return FITTING_HERE.get((owner, name), lines[0]) | optional
 
 
 # Before a layer is built no backend computes anything; `test_an_object_is_refused` looks whether
