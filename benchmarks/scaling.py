@@ -1,8 +1,8 @@
 """Data-parallel training on several virtual devices: `python -m benchmarks.scaling`.
 
 Every number of devices trains the same model on the same batches, by JAX's
-`keras.distribution.DataParallel`, each in processes of its own, in turns. A virtual device computes
-in one thread, so that two of them can use two cores.
+`keras.distribution.DataParallel`, each in processes of its own, in turns. An operation of a virtual
+device computes in one thread, so that two devices can use two cores.
 """
 
 import argparse
