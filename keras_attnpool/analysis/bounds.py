@@ -1,5 +1,6 @@
 """AOPC between the bounds that a model sets it: comparable from model to model."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import keras
@@ -20,7 +21,8 @@ class NormalizedAOPC(NamedTuple):
         comprehensiveness: The AOPC of removing tokens from the largest weight down, 0 at the lower
             and 1 at the upper bound. Large is good.
         sufficiency: The same of removing them from the smallest weight up. Small is good.
-        lower: The lowest AOPC that any order of removal of this text was found to have.
+        lower: The lowest AOPC that any order of removal of this text was found to have, those of
+            the weights among them.
         upper: The highest one.
 
     Example:
@@ -60,7 +62,8 @@ def normalized_aopc(
     that a beam search finds. It goes over sets of removed tokens: of two orders that removed the
     same tokens, the better one goes on.
 
-    A beam can miss the best order: a value outside of [0, 1] asks for a larger one.
+    A beam can miss the best order. Where the order of the weights, or its reverse, goes further
+    than the search did, it is the bound: every value lies in [0, 1].
 
     Cost: for a text of n tokens about `beam_size * n ** 2` predictions (20 tokens, 5 beams:
     2,000), and n for each of the two orders of the weights. `beam_size=None` tries all sets,
@@ -84,22 +87,27 @@ def normalized_aopc(
     places = removal.places(removal.scores(weights), np.random.default_rng(seed))
     parts = []
     for texts in removal.parts(texts_at_once(removal, beam_size), verbose):
-        bounds = aopc_bounds(removal, texts, beam_size)
-        parts.append([*normalized(removal, texts, places, bounds), *bounds])
+        values, *bounds = normalized(removal, texts, [places], beam_size)
+        parts.append([*values[0], *bounds])
     joined = [np.concatenate(each) for each in zip(*parts, strict=True)]
     return NormalizedAOPC(*map(removal.everywhere, joined))
 
 
 def normalized(
-    removal: Removal, texts: Array, places: Array, bounds: Any
-) -> tuple[Float64s, Float64s]:
-    """Normalised comprehensiveness and sufficiency of some of the texts."""
-    lower, upper = bounds
-    room = np.where(upper - lower > APART, upper - lower, np.nan)
+    removal: Removal, texts: Array, orders: Iterable[Array], beam_size: int | None
+) -> tuple[Float64s, Float64s, Float64s]:
+    """Normalised comprehensiveness and sufficiency of each order, and the bounds, of some texts.
+
+    A bound is what the search or one of the orders reaches, whichever is further.
+    """
     last = removal.sizes[:, None] - 1
-    rising = np.where(removal.tokens, last - places, places)
-    values = [(_aopc(removal, texts, order) - lower) / room for order in (places, rising)]
-    return values[0], values[1]
+    both = [(places, np.where(removal.tokens, last - places, places)) for places in orders]
+    aopcs = np.array([[_aopc(removal, texts, each) for each in pair] for pair in both])
+    lower, upper = _searched(removal, texts, beam_size)
+    lower = np.minimum(lower, aopcs.min(axis=(0, 1)))
+    upper = np.maximum(upper, aopcs.max(axis=(0, 1)))
+    room = np.where(upper - lower > APART, upper - lower, np.nan)
+    return (aopcs - lower) / room, lower, upper
 
 
 def _aopc(removal: Removal, texts: Array, places: Array) -> Float64s:
@@ -113,7 +121,7 @@ def _aopc(removal: Removal, texts: Array, places: Array) -> Float64s:
     return means
 
 
-def aopc_bounds(removal: Removal, texts: Array, beam_size: int | None) -> tuple[Float64s, Float64s]:
+def _searched(removal: Removal, texts: Array, beam_size: int | None) -> tuple[Float64s, Float64s]:
     """The lowest and the highest AOPC of some of the texts, by beam search."""
     time = removal.tokens.shape[1]
     start: tuple[Bools, Float64s] = (np.zeros((1, time), bool), np.zeros(1))

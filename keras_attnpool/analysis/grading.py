@@ -9,7 +9,7 @@ import numpy as np
 from keras_attnpool.analysis._documented import CLASSIFIER, documented
 from keras_attnpool.analysis._removal import Removal, checked_shares
 from keras_attnpool.analysis._token_rows import flag_rows
-from keras_attnpool.analysis.bounds import aopc_bounds, check_beam, normalized, texts_at_once
+from keras_attnpool.analysis.bounds import check_beam, normalized, texts_at_once
 from keras_attnpool.analysis.erasure import SHARES, drops_at, token_effects
 from keras_attnpool.analysis.rationale_scores import (
     RationaleScore,
@@ -70,7 +70,8 @@ def grade_attributions(
     the weight's sign by more than 1e-6: for attention, where it rises.
 
     Cost: the predictions of all columns together, of which `NAOPC` takes nearly all. The bounds
-    are searched once for all attributions; `beam_size=0` leaves them out.
+    are searched once for all attributions, and none of them lies outside; `beam_size=0` leaves them
+    out.
 
     Args:
         attributions: A dict from names to arrays, or one array: a row `(time,)` per text or
@@ -137,14 +138,16 @@ def grade_attributions(
     parts: dict[str, list[dict[str, Float64s]]] = {name: [] for name in scores}
     effects = []
     for texts in removal.parts(texts_at_once(removal, beam_size), verbose):
-        bounds = None if beam_size == 0 else aopc_bounds(removal, texts, beam_size)
+        between: Any = {}
+        if beam_size != 0:
+            found, *_ = normalized(removal, texts, places.values(), beam_size)
+            between = dict(zip(places, found, strict=True))
         effects.append(token_effects(removal, texts))
         for name, order in places.items():
             without, alone = drops_at(removal, order, values, texts)
             part = {"comprehensiveness": without.mean(axis=1), "sufficiency": alone.mean(axis=1)}
-            if bounds is not None:
-                between = normalized(removal, texts, order, bounds)
-                part |= dict(zip(("NAOPC", "NAOPC sufficiency"), between, strict=True))
+            if name in between:
+                part["NAOPC"], part["NAOPC sufficiency"] = between[name]
             parts[name].append(part)
     lost, tokens = np.concatenate(effects), removal.tokens
     rows, per_text = {}, {}

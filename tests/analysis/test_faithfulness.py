@@ -131,6 +131,24 @@ def test_bounds_are_those_of_all_orders():
 
 
 @NUMPY
+def test_what_an_order_reaches_is_within_the_bounds():
+    # A beam of one never tries 1 first, which does nothing, so that it misses 1 and then 2.
+    ids = np.array([[1, 2, 3, 4, 5]])
+    best, other = np.array([[5, 4, 1, 2, 3]]), np.array([[1, 2, 3, 4, 5]])
+    lone = analysis.normalized_aopc(OfTokens(interacting), ids, best, beam_size=1)
+    assert lone.comprehensiveness[0] == 1 and 0 <= lone.sufficiency[0] < 1
+    table = analysis.grade_attributions(
+        OfTokens(interacting), ids, {"a": best, "b": other}, beam_size=1, gradients=False, verbose=0
+    )
+    graded = [table.per_text[row][c][0] for row in "ab" for c in ("NAOPC", "NAOPC sufficiency")]
+    assert graded[0] == max(graded) == 1 and min(graded) >= 0
+    # Of two words that matter only together, the search finds no order better than another.
+    both = OfTokens(lambda left: 0.5 - 0.4 * (not {5, 6} & left))
+    found = analysis.normalized_aopc(both, np.array([[1, 2, 3, 5, 6]]), [[1, 2, 3, 5, 4]])
+    assert (found.comprehensiveness[0], found.sufficiency[0]) == (1, 0)
+
+
+@NUMPY
 def test_a_model_that_is_surer_has_other_aopc_and_the_same_normalized():
     # Edin et al., section 3: the bounds depend on the model, not the attribution.
     ids = np.array([[1, 2, 3, 4, 5, 6], [4, 3, 1, 0, 0, 0]])
