@@ -77,6 +77,27 @@ def test_verdict_and_table():
     assert explanations.rationales(EXAMPLE).count("| 0.70 |") == 4
 
 
+def test_changes_are_paired_and_told_where_they_are_real():
+    rows = {
+        "AttentionPooling": entry(0.5, 0.5),
+        "AttentionPooling, gated": entry(0.6, 0.5),
+        "AttentionPooling, no encoder": entry(0.4, 0.5),
+    }
+    # One that is higher on some texts and lower on others.
+    rows["AttentionPooling, entmax15"] = entry(0.5, 0.5)
+    values = packed([*np.linspace(0, 1.02, 20), np.nan])
+    rows["AttentionPooling, entmax15"]["runs"][0]["naopc_per_text"]["attention"] = values
+    lines = [
+        line.strip("| ").split(" | ")
+        for line in explanations.changes({"rows": rows}).split("\n")[2:]
+    ]
+    found = {line[0]: line[1:] for line in lines}
+    assert found["a gate"] == ["**0.10 (0.10 – 0.10)**", "–"]
+    assert found["entmax15 for softmax"][0].startswith("0.01 (−0.")
+    assert found["sparsemax for softmax"] == ["–", "–"]
+    assert found["the encoder, over 1 mechanisms"][0].startswith("**0.10 (0.10")
+
+
 def test_chart_and_marker(tmp_path):
     names = {text.text for text in drawn(explanations.chart(EXAMPLE)).iter("text")}
     assert {*EXAMPLE["rows"], "Normalized AOPC (1: the best order)"} <= names

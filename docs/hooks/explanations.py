@@ -22,6 +22,18 @@ from benchmarks.reproduce.significance import graded, graded_interval
 
 MARKER = re.compile(r"^<!-- explanations: (?P<file>\w+) (?P<view>\w+) -->$", re.M)
 BARE = ", no encoder"
+# A change of the mechanism: what has it, and what does not.
+CHANGES = {
+    "sparsemax for softmax": ("AttentionPooling, sparsemax", "AttentionPooling"),
+    "entmax15 for softmax": ("AttentionPooling, entmax15", "AttentionPooling"),
+    "a gate": ("AttentionPooling, gated", "AttentionPooling"),
+    "several heads for one": ("StructuredSelfAttentionPooling", "AttentionPooling"),
+    "a weight a feature for a weight a step": ("GeneralizedPooling", "GeneralizedPooling, scalar"),
+    "a learned scale for LAMA's own": (
+        "LowRankAttentionPooling, learned scale",
+        "LowRankAttentionPooling",
+    ),
+}
 
 
 def ranked(results):
@@ -118,6 +130,33 @@ def verdict(results):
     return "\n".join(lines)
 
 
+def change(first, second):
+    """By how much the first grades are higher, bold where the interval leaves out zero."""
+    low, high = graded_interval(first, second)
+    text = between(np.nanmean(first) - np.nanmean(second), (low, high))
+    return f"**{text}**" if low > 0 or high < 0 else text
+
+
+def changes(results):
+    """What a change of the mechanism, and the encoder, do to the grades on the same texts."""
+    rows, lines = results["rows"], []
+    for words, names in CHANGES.items():
+        pairs = [[name + kind for name in names] for kind in ("", BARE)]
+        lines.append(
+            [words]
+            + [
+                change(*(graded(results, name) for name in pair)) if rows.keys() >= {*pair} else "–"
+                for pair in pairs
+            ]
+        )
+    both = [name for name in rows if name + BARE in rows]
+    if both:
+        sides = ([name + kind for name in both] for kind in ("", BARE))
+        each = [np.concatenate([graded(results, name) for name in side]) for side in sides]
+        lines.append([f"the encoder, over {len(both)} mechanisms", change(*each), ""])
+    return table(["change", "with the encoder", "without an encoder"], lines)
+
+
 def chart(results):
     """A line for each row: its weights, an order at random, leave-one-out on the same model."""
     rows, spoken = {}, []
@@ -138,7 +177,13 @@ def chart(results):
     )
 
 
-VIEWS = {"table": grades, "chart": chart, "verdict": verdict, "rationales": rationales}
+VIEWS = {
+    "table": grades,
+    "chart": chart,
+    "verdict": verdict,
+    "changes": changes,
+    "rationales": rationales,
+}
 
 
 def fill(markdown, folder):
