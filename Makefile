@@ -239,8 +239,8 @@ format: $(TEST_ENV)  ## put the code into the project's format
 	$(PY) -m ruff format .
 
 .PHONY: new-layer layers
-new-layer: $(TEST_ENV)  ## write the skeleton of a layer, and tell what it still lacks (NAME=SoftPooling1D)
-	@KERAS_BACKEND=$(BACKEND) $(PY) tools/new_layer.py $(NAME)
+new-layer: $(TEST_ENV)  ## write the skeleton of a layer, and tell what it still lacks (NAME=SoftPooling1D, WEIGHTS=no)
+	@KERAS_BACKEND=torch $(PY) tools/new_layer.py $(NAME) $(if $(filter no,$(WEIGHTS)),--no-weights)
 
 layers: $(TEST_ENV)  ## bring the exports of keras_attnpool.layers and README's table of layers up to date
 	@$(PY) tools/layer_lists.py

@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -42,7 +43,7 @@ support, book, behaviour, arena = hook("support"), hook("book"), hook("behaviour
 figures, explanations, links = hook("figures"), hook("explanations"), hook("links")
 notebooks, descriptions = hook("notebooks"), hook("descriptions")
 new_layer = hook("new_layer", REPOSITORY / "tools")
-lists, TEMPLATES = new_layer.lists, new_layer.TEMPLATES
+lists = new_layer.lists
 LAYERS = {layer.name: layer for layer in lists.layers()}
 
 
@@ -174,8 +175,7 @@ def test_a_layer_has_all_its_parts(name):
 @pytest.fixture
 def copied(tmp_path):
     """The files that name layers, in a folder of their own."""
-    rows = ("benchmarks/arena/grid.py", "benchmarks/reproduce/comparison.py", "docs/cheat-sheet.md")
-    for name in ("README.md", "CHANGELOG.md", "tests/catalogue.py", *rows):
+    for name in ("README.md", "CHANGELOG.md", "tests/catalogue.py", *new_layer.ROWS):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(REPOSITORY / name, tmp_path / name)
     for name in ("keras_attnpool/layers", "docs/layers", "docs/assets/pictures", "tests/layers"):
@@ -195,6 +195,7 @@ def test_a_new_layer_is_four_places_and_listed(copied):
         "keras_attnpool/layers/soft_pooling1d.py",
         "tests/layers/test_soft_pooling1d.py",
         "docs/layers/soft-pooling1d.md",
+        "docs/assets/pictures/soft_pooling1d.svg",
         "tests/catalogue.py",
     }
     changed = {name for name, text in after.items() if before.get(name) != text}
@@ -202,17 +203,56 @@ def test_a_new_layer_is_four_places_and_listed(copied):
     assert b"import SoftPooling1D as" in after["keras_attnpool/layers/__init__.py"]
     assert b"| `SoftPooling1D` |" in after["README.md"]
     assert "::: keras_attnpool.layers.SoftPooling1D" in lists.fill("<!-- layers: api -->", copied)
+    sheet = lists.fill("<!-- layers: cheat sheet of pooling -->", copied)
+    row = "| [`SoftPooling1D`](layers/soft-pooling1d.md) | 0, TODO | words | \\(T\\) | \\(D\\) |"
+    assert row in sheet and sheet.index("`MaskedMax") < sheet.index(row) < sheet.index("`Statis")
     # What is there stays as it is, also of a layer whose file has another name than expected.
     new_layer.write("SoftPooling1D", copied)
     new_layer.write("ShortcutStackedBiLSTM", copied)
     assert content() == after
     with pytest.raises(SystemExit, match="soft_pooling"):
         new_layer.write("soft_pooling", copied)
+    # Once the class says what it does, CHANGELOG does too.
+    module = copied / "keras_attnpool" / "layers" / "soft_pooling1d.py"
+    does = "Takes the softmax of each feature, and the mean by these weights, over the kept steps."
+    text = re.sub(r"TODO: what the layer does, .*", does, module.read_text(encoding="utf-8"))
+    module.write_text(text, encoding="utf-8")
+    for _ in range(2):
+        new_layer.write("SoftPooling1D", copied)
+    line = (
+        "- `SoftPooling1D` takes the softmax of each feature, and the mean by these weights, over"
+    )
+    changes = before["CHANGELOG.md"].decode().partition("### Added\n\n")
+    changes = f"{changes[0]}{changes[1]}{line} the kept\n  steps.\n{changes[2]}"
+    assert content()["CHANGELOG.md"].decode() == changes
 
 
-def test_the_skeleton_is_a_layer_that_works(monkeypatch):
-    monkeypatch.setattr(layers, "NewLayer", hook("new_layer", TEMPLATES).NewLayer, raising=False)
-    contract = hook("test_new_layer", TEMPLATES).TestNewLayer()
+def test_a_file_is_named_as_the_class():
+    names = {"SoftPooling1D": "soft_pooling1d", "LSEPooling1D": "lse_pooling1d"}
+    names |= {"LastPooling1D": "last_pooling1d", "BidirectionalGRU": "bidirectional_gru"}
+    names |= {"Conv2DPooling": "conv2d_pooling"}
+    assert {name: new_layer.module_of(name) for name in names} == names
+
+
+def test_the_top_of_a_page_that_cannot_be_read_names_the_page(copied):
+    page = copied / "docs" / "layers" / "last-pooling1d.md"
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace("score: the", "score: none: the"), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"last-pooling1d\.md is no YAML; .*single quotes"):
+        lists.layers(copied)
+
+
+@pytest.mark.parametrize("weights", [True, False])
+def test_the_skeleton_is_a_layer_that_works(weights, tmp_path, monkeypatch):
+    for template in ("new_layer.py", "test_new_layer.py"):
+        skeleton = new_layer.TEMPLATES.get_template(f"{template}.jinja")
+        text = skeleton.render(name="NewLayer", module="new_layer", weights=weights)
+        (tmp_path / template).write_text(text, encoding="utf-8")
+    config = ["--config", REPOSITORY / "pyproject.toml", tmp_path]
+    for command in (["check", "--ignore", "D"], ["format", "--check"]):
+        subprocess.run([sys.executable, "-m", "ruff", *command, *config], check=True)
+    monkeypatch.setattr(layers, "NewLayer", hook("new_layer", tmp_path).NewLayer, raising=False)
+    contract = hook("test_new_layer", tmp_path).TestNewLayer()
     contract.test_agrees_with_the_float64_reference(12, -1)
     layer = contract.built()
     contract.test_what_padding_holds_changes_nothing(
@@ -220,7 +260,7 @@ def test_the_skeleton_is_a_layer_that_works(monkeypatch):
     )
     contract.test_the_config_holds_every_argument()
     contract.test_by_hand()
-    contract.test_parameters()
+    contract.test_parameters() if weights else contract.test_it_has_no_weights()
 
 
 LAST = layers.LastPooling1D
@@ -237,6 +277,7 @@ PARTS = {
     },
     "docs/layers/last-pooling1d.md": {
         "group: pooling": "lacks `group:` on its top",
+        "  softmax over: –\n": "lacks `cheat_sheet:` on its top, with score, softmax over, weigh",
         "# LastPooling1D": "lacks the title",
         "## Masking": "lacks the parts The equations",
         "$$": "lacks an equation",
@@ -249,7 +290,6 @@ PARTS = {
     },
     "tests/catalogue.py": {"LastPooling1D": "does not name LastPooling1D"},
     "CHANGELOG.md": {"LastPooling1D": "does not name LastPooling1D"},
-    "docs/cheat-sheet.md": {"LastPooling1D": "does not name LastPooling1D"},
 }
 
 
@@ -272,6 +312,33 @@ def test_what_a_layer_lacks_is_seen(path, copied):
         file.write_text(whole.replace(part, "TODO" * (gap == "TODO")), encoding="utf-8")
         (line,) = gaps()
         assert line.startswith(path) and gap in line
+
+
+def test_what_arguments_ask_for_is_seen(copied):
+    class SizedPooling1D(LAST):
+        def __init__(self, softness, *, depth=1):
+            super().__init__()
+            self._keep(locals(), depth=("deep",))
+
+    catalogue = copied / "tests" / "catalogue.py"
+    text = catalogue.read_text(encoding="utf-8").replace("layers.LastP", "layers.SizedP")
+    catalogue.write_text(text, encoding="utf-8")
+    layer = LAYERS["LastPooling1D"]._replace(name="SizedPooling1D")
+    gaps = new_layer.gaps(layer, SizedPooling1D, copied)
+    assert "tests/catalogue.py makes SizedPooling1D without softness" in gaps
+    assert "benchmarks/arena/grid.py needs a line of DECLARED, which says softness" in gaps
+    kinds = [gap for gap in gaps if "in KINDS of keras_attnpool/_checks.py" in gap]
+    assert len(kinds) == 1 and "lacks a line for `softness` in" in kinds[0]
+
+
+def test_the_command_runs_the_tests_that_name_the_layer_and_tells_what_is_open():
+    words = new_layer.tests_of(LAYERS["LastPooling1D"])
+    named = "LastPooling1D or last_pooling1d or last-pooling1d or last_word"
+    assert named in words and words[-1] == str(REPOSITORY / "tests")
+    layer = LAYERS["LastPooling1D"]
+    assert new_layer.open_places(layer) == []
+    (name, *_) = new_layer.open_places(layer._replace(name="SizedPooling1D"))
+    assert name.startswith("keras_attnpool/layers/_names.py: a short name")
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,20 @@
 """Lists the layers of the package, and writes whatever names them all.
 
 A public layer is a class of `keras_attnpool/layers/` that is registered for serialization. What it
-does stands in the first line of its docstring, its group and its paper stand on top of its page,
-its shapes in the page's part "Shapes".
+does stands in the first line of its docstring. Its group, its paper and its row of the cheat sheet
+stand on top of its page, its shapes in the page's part "Shapes".
 
     python tools/layer_lists.py    # as `make layers` calls it
 
 rewrites the exports of `keras_attnpool.layers` and README's table. As a hook of MkDocs this file
-fills the navigation of the site, and in its pages the lines `<!-- layers: api -->` and
-`<!-- layers: pooling -->`, or of another group.
+fills the navigation of the site, and in its pages the lines `<!-- layers: api -->`,
+`<!-- layers: pooling -->`, or of another group, and `<!-- layers: cheat sheet of pooling -->`.
 """
 
 import ast
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -27,7 +27,16 @@ GROUPS = {
     "sequence": "From sequence to sequence",
     "around": "Around them",
 }
-MARKER = re.compile(rf"^<!-- layers: (?P<which>api|{'|'.join(GROUPS)}) -->$", re.M)
+# The columns of the cheat sheet behind the layer's name, by group.
+CHEAT_SHEET = {
+    "pooling": ("score", "softmax over", "weights", "output", "learned numbers", "outweighs"),
+    "sequence": ("score", "softmax over", "weights", "costs"),
+}
+CHEAT_SHEET["attention"] = CHEAT_SHEET["pooling"]
+MARKER = re.compile(
+    rf"^<!-- layers: (?:(?P<which>api|{'|'.join(GROUPS)})|cheat sheet of (?P<sheet>[\w, ]+)) -->$",
+    re.M,
+)
 TABLE = re.compile(r"(?<=<!-- layers -->\n).*?(?=<!-- end of layers -->)", re.S)
 IMPORTS = re.compile(r"^from keras_attnpool\.layers\..*", re.M | re.S)
 FRONT = re.compile(r"\A---\n(?P<front>.*?)^---\n+", re.M | re.S)
@@ -45,6 +54,7 @@ class Layer(NamedTuple):
     paper: str = ""
     output: str = ""
     scores: str = ""
+    cheat_sheet: dict[str, str] | None = None
 
     @property
     def page(self) -> str:
@@ -65,12 +75,12 @@ def registered_class(source: str) -> ast.ClassDef | None:
     )
 
 
-def of_page(page: str) -> dict[str, str]:
+def of_page(page: str) -> dict[str, Any]:
     """What a page says of its layer: on its top, between lines of dashes, and of its shapes."""
     front = FRONT.match(page)
     said = (yaml.safe_load(front["front"]) or {}) if front else {}
     return {
-        **{key: said[key] for key in ("group", "paper") if key in said},
+        **{key: said[key] for key in ("group", "paper", "cheat_sheet") if key in said},
         **dict(SHAPES.findall(page)),
     }
 
@@ -84,7 +94,11 @@ def layers(root: Path = REPOSITORY) -> list[Layer]:
             does = (ast.get_docstring(public) or "").partition("\n")[0]
             file = root / "docs" / page_of(path.stem)
             page = file.read_text(encoding="utf-8") if file.is_file() else ""
-            found.append(Layer(public.name, path.stem, does, **of_page(page)))
+            try:
+                found.append(Layer(public.name, path.stem, does, **of_page(page)))
+            except yaml.YAMLError as error:
+                hint = "what holds ': ' stands in single quotes there"
+                raise ValueError(f"the top of {file} is no YAML; {hint}: {error}") from error
     place = {group: number for number, group in enumerate(GROUPS)}
     return sorted(found, key=lambda layer: (place.get(layer.group, len(place)), layer.name))
 
@@ -125,11 +139,22 @@ def group_table(found: list[Layer]) -> str:
     return table(titles, *rows)
 
 
+def cheat_sheet(found: list[Layer]) -> str:
+    """The rows of layers that have one, with links to their pages; their groups share columns."""
+    rows = [(e, e.cheat_sheet) for e in found if e.cheat_sheet]
+    titles = CHEAT_SHEET[rows[0][0].group]
+    cells = ([f"[`{e.name}`]({e.page})", *(str(row.get(t, "")) for t in titles)] for e, row in rows)
+    return table(["layer", *titles], *cells)
+
+
 def fill(markdown: str, root: Path = REPOSITORY) -> str:
     """The page with its lists of layers."""
 
     def written(match: re.Match[str]) -> str:
         found = layers(root)
+        if match["sheet"]:
+            groups = match["sheet"].split(", ")
+            return cheat_sheet([each for g in groups for each in found if each.group == g])
         if match["which"] == "api":
             return "\n\n".join(
                 f"::: keras_attnpool.layers.{layer.name}\n\n"

@@ -134,7 +134,7 @@ def encoders(task: Task) -> dict[str, bool]:
 
 
 KERAS = comparison.KERAS
-MECHANISMS: dict[str, Callable[..., Any]] = {
+DECLARED: dict[str, Callable[..., Any]] = {
     **{name: layer for name, (layer, _) in comparison.MECHANISMS.items()},
     "PositionalSelfAttention, backward": functools.partial(
         layers.PositionalSelfAttention, positions=("backward",)
@@ -146,6 +146,24 @@ MECHANISMS: dict[str, Callable[..., Any]] = {
     "GeneralizedMeanPooling1D": layers.GeneralizedMeanPooling1D,
     KERAS: functools.partial(keras.layers.MultiHeadAttention, key_dim=20),
 }
+
+
+def joined(module: Any) -> dict[str, type]:
+    """The poolings of a module that have no row yet, as far as they are made without arguments."""
+    rows = {name.split(", ")[0] for name in DECLARED}
+    return {
+        name: cls
+        for name, cls in vars(module).items()
+        if inspect.isclass(cls) and "Pooling" in name and name not in rows
+        if all(
+            p.default is not p.empty or p.kind is p.VAR_KEYWORD
+            for p in inspect.signature(cls).parameters.values()
+        )
+    }
+
+
+# A new pooling of the package is a row by itself. The verdict waits for the declared ones alone.
+MECHANISMS: dict[str, Callable[..., Any]] = {**DECLARED, **joined(layers)}
 SEQUENCES = (*comparison.SEQUENCES, KERAS)
 # The size that is tuned; a row that is not here has none. A name counts for all that begin so.
 SIZES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

@@ -21,8 +21,15 @@ from benchmarks.arena import grid, verdict
 from benchmarks.arena.verdict import BASE, blocks, cost, interval, mean, ranking
 
 MARKER = re.compile(r"^<!-- arena: (?P<view>\w+) -->$", re.M)
-ROWS = list(grid.MECHANISMS)
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
+
+
+def rows(lines):
+    """The rows that are judged: the declared ones, and what joined and has caught up with them."""
+    declared = set(grid.DECLARED)
+    whole = [set(block) for block in blocks(lines).values() if declared <= set(block)]
+    caught_up = set.intersection(*whole) if whole else set()
+    return [row for row in grid.MECHANISMS if row in declared | caught_up]
 
 
 def state(lines):
@@ -39,20 +46,22 @@ def state(lines):
     if not missing:
         return told
     whole = ", ".join(f"{task} ({encoder})" for task, encoder in _whole(lines)) or "no task yet"
+    later = [f"`{row}`" for row in grid.MECHANISMS if row not in rows(lines)]
+    without = f" but {', '.join(later)}, which joined later," * bool(later)
     return (
-        f'!!! warning "Partial"\n    {told} All mechanisms were run on: {whole}. A dash is a run '
-        "that is missing. The verdict is of these tasks alone, and will move."
+        f'!!! warning "Partial"\n    {told} All mechanisms{without} were run on: {whole}. A dash '
+        "is a run that is missing. The verdict is of these tasks alone, and will move."
     )
 
 
 def _whole(lines):
     """The blocks with all mechanisms."""
-    return [key for key, block in blocks(lines).items() if set(ROWS) <= set(block)]
+    return [key for key, block in blocks(lines).items() if set(rows(lines)) <= set(block)]
 
 
 def sentences(lines):
     """The verdict."""
-    told = verdict.sentences(lines, ROWS, grid.FLOORS)
+    told = verdict.sentences(lines, rows(lines), grid.FLOORS)
     return "\n".join(f"{number}. {each}" for number, each in enumerate(told, start=1))
 
 
@@ -66,9 +75,9 @@ def situations(lines):
             body.append((kind, "none yet", "–", "–", "–"))
             continue
         these = [blocks(lines)[key] for key in found]
-        means = {row: sum(mean(b[row]) for b in these) / len(these) for row in ROWS}
+        means = {row: sum(mean(b[row]) for b in these) / len(these) for row in rows(lines)}
         first = max(means, key=means.get)
-        level = [row for row in ROWS if row == first or all(_level(b, first, row) for b in these)]
+        level = [row for row in means if row == first or all(_level(b, first, row) for b in these)]
         times = {row: cost(lines, row) for row in level}
         cheap = min(level, key=lambda row: times[row])
         names = ", ".join(dict.fromkeys(task for task, _ in found))
@@ -85,7 +94,7 @@ def _level(block, first, row):
 
 def diagram(lines):
     """Mean ranks with the critical difference."""
-    ranked = ranking(lines, ROWS)
+    ranked = ranking(lines, rows(lines))
     if ranked is None:
         return "*No ranks before two tasks have all rows.*"
     spoken = "; ".join(f"{row} {rank:.1f}" for row, rank in ranked.ranks.items())
@@ -100,7 +109,7 @@ def diagram(lines):
 
 def costs(lines):
     """Mean accuracy over tasks against the time of an epoch."""
-    ranked = ranking(lines, ROWS)
+    ranked = ranking(lines, rows(lines))
     if ranked is None:
         return "*No chart before two tasks have all rows.*"
     places = {row: (cost(lines, row), 100 * each.mean()) for row, each in ranked.accuracy.items()}
@@ -116,12 +125,13 @@ def costs(lines):
 
 def overview(lines):
     """Every row: its mean rank, its mean lead with Holm's p, its cost, and every task."""
-    ranked = ranking(lines, ROWS)
+    ranked = ranking(lines, rows(lines))
     leads = {} if ranked is None else verdict.against(ranked)
     found = blocks(lines)
     head = ["row", "mean rank", "lead on the mean", "p (Holm)", "time", "memory"]
     head += [f"{task}, {encoder}" for task, encoder in found]
-    order = [*(ranked.ranks if ranked else ROWS), *grid.FLOORS]
+    judged = ranked.ranks if ranked else ()
+    order = [*judged, *(row for row in grid.MECHANISMS if row not in judged), *grid.FLOORS]
     body = []
     memory = {"memory": memory_of(RESULTS, "torch")}
     for row in order:
@@ -147,14 +157,15 @@ def tables(lines):
             if row != BASE and BASE in block:
                 lead = points(mean(runs) - mean(block[BASE]))
                 lead += " ({} to {})".format(*map(points, interval(block, row, BASE)))
-            size = grid.sizes(row)[first["size"] or 0] if row in ROWS else {}
+            tuned = row not in grid.FLOORS
+            size = grid.sizes(row)[first["size"] or 0] if tuned else {}
             told = ", ".join(f"{name}={value}" for name, value in size.items())
-            settings = f"{first['learning_rate']:g}, {first['dropout']:g}" if row in ROWS else "–"
+            settings = f"{first['learning_rate']:g}, {first['dropout']:g}" if tuned else "–"
             epochs = ", ".join(f"{r['epochs']}{'' if r['stopped'] else ' (limit)'}" for r in runs)
             body.append(
                 [row, percent(mean(runs)), percent(mean(runs, "test_macro_f1")), lead]
                 + [f"{first['parameters']:,}", settings + f", {told}" * bool(told)]
-                + [epochs if row in ROWS else "–", str(len(runs))]
+                + [epochs if tuned else "–", str(len(runs))]
             )
         planned = grid.rows(grid.TASKS[task], grid.encoders(grid.TASKS[task])[encoder])
         missing = [row for row in planned if row not in block]

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -53,6 +54,32 @@ def test_the_grid_is_even():
     pooled = {name for name in dir(layers) if "Pooling" in name} - {"HierarchicalEncoder"}
     assert pooled <= {row.split(", ")[0] for row in grid.MECHANISMS}
     assert {name.split(", ")[0] for name in grid.MECHANISMS} >= set(grid.SIZES)
+
+
+def test_a_new_pooling_is_a_row_by_itself():
+    class SoftPooling1D(layers.LastPooling1D):
+        """Made without arguments."""
+
+    class HardPooling(layers.ConvAttentionPooling):
+        """Needs sizes, which its row has to say."""
+
+    room = SimpleNamespace(**vars(layers), SoftPooling1D=SoftPooling1D, HardPooling=HardPooling)
+    joined = grid.joined(room)
+    assert list(joined.items())[-1] == ("SoftPooling1D", SoftPooling1D)
+    assert not {"HardPooling", "HierarchicalEncoder", "AttentionPooling"} & set(joined)
+
+
+def test_the_verdict_waits_for_declared_rows_alone(monkeypatch):
+    monkeypatch.setattr(grid, "DECLARED", dict.fromkeys(ROWS))
+    monkeypatch.setattr(grid, "MECHANISMS", dict.fromkeys([*ROWS, "SoftPooling1D"]))
+    lines = made()
+    before = page.sentences(lines)
+    assert "of 4" in before and page.rows(lines) == ROWS
+    joined = [
+        line(f"task{n}", e, "SoftPooling1D", 0.9) for n in range(8) for e in ("gru", "minilm")
+    ]
+    assert page.sentences([*lines, *joined[:-1]]) == before
+    assert "`SoftPooling1D` has the best mean rank, 1.0 of 5" in page.sentences([*lines, *joined])
 
 
 def test_a_budget_keeps_whole_blocks():

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_attnpool import layers, models, regularizers
+from keras_attnpool import _checks, layers, models, regularizers
 
 pytestmark = pytest.mark.every_backend
 
@@ -105,8 +105,17 @@ def check(cls_name, build, name, value, base):
 
 THREE, HALF, SIZE = repr(np.int64(3)), repr(np.float32(0.5)), {repr(np.int64(3))}
 FLAG, POSITIVE = {"True", repr(np.bool_(True))}, {"0.5", "1.0", "2.5", HALF, THREE, repr(10**30)}
-# The odd values that fit an argument, by its name; all others are refused. An argument that has no
-# line here fails the test: say what it can be.
+SHARE = {"0", "0.5", HALF}
+# The odd values that fit an argument, by its name; all others are refused. What has no line here
+# takes those of its kind: a new argument need not be listed.
+OF_KIND = {
+    _checks.SIZE: SIZE,
+    _checks.FLAG: FLAG,
+    _checks.SHARE: SHARE,
+    _checks.UNIT: SHARE | {"1.0"},
+    _checks.POSITIVE: POSITIVE,
+    _checks.NOT_NEGATIVE: POSITIVE | {"0"},
+}
 FITTING = {
     r"(max|sequence|block)_length|max_(words|sentences)|(kernel|chunk)_size|vocabulary_size": SIZE,
     r"num_(heads|layers|classes|characters|queries)|units|(gru|lstm|hidden)_units": SIZE,
@@ -116,8 +125,8 @@ FITTING = {
     r"trainable_.*|use_(hidden|bias)|l2_normalize|learn_scale|per_feature|unit_forget_bias": FLAG,
     r"hierarchical|parallel|value_conv|rescale_scores|layer_norm|bidirectional": FLAG,
     r"flatten|pooled|keepdims|batch_mean|normalize(_first)?|gated|residual|position_weighted": FLAG,
-    r"(.*_)?dropout": {"0", "0.5", HALF},
-    r"threshold": {"0", "0.5", "1.0", HALF},
+    r"(.*_)?dropout": SHARE,
+    r"threshold": SHARE | {"1.0"},
     r"scale|epsilon|p": POSITIVE,
     r"factor": POSITIVE | {"0", "-0.5", "-1", repr(np.int64(-3))},
     r"seed": {"0", THREE},
@@ -143,6 +152,8 @@ def fitting(owner, parameter):
     """The keys of the odd values that fit the argument."""
     name = parameter.name
     lines = [keys for names, keys in FITTING.items() if re.fullmatch(names, name)]
+    kind = _checks.KINDS.get(name)
+    lines = lines or [OF_KIND[kind]] * (kind in OF_KIND)
     assert len(lines) == 1, f"{name} of {owner} needs one line of FITTING, and has {len(lines)}"
     optional = {"None"} if type(None) in typing.get_args(parameter.annotation) else set()
     return FITTING_HERE.get((owner, name), lines[0]) | optional
