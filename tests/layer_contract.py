@@ -246,10 +246,12 @@ class MaskedContract(EquationContract):
     # -- masks -----------------------------------------------------------------------------------
 
     @pytest.fixture(scope="class")
-    def sloped(self) -> tuple[Any, Any]:
+    @classmethod
+    def sloped(cls) -> tuple[Any, Any]:
         """The layer and its gradients at the shape of `batch`, compiled once for several tests."""
-        layer = self.built()
-        return layer, self.gradients_of(layer, batch()[0].shape)
+        contract = cls()
+        layer = contract.built()
+        return layer, contract.gradients_of(layer, batch()[0].shape)
 
     def test_what_padding_holds_changes_nothing(self, sloped):
         """And has no gradient."""

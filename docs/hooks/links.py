@@ -14,6 +14,9 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 TITLE = re.compile(r"^# .*\n", re.M)
 HEADING = re.compile(r"<h1\b.*?</h1>", re.S)
+# What a notebook says that it needs beside what all of them need.
+EXTRA = re.compile(r"keras_attnpool\[(\w+)\]")
+PACKAGE = re.compile(r"pip install (--no-deps [\w-]+)")
 
 
 def _layer_lists():
@@ -80,6 +83,14 @@ def written(groups, link):
     )
 
 
+def install(content):
+    """The commands that install what a notebook needs, by the page that it became."""
+    extras = ["jax", "text", "plots", "notebooks"]
+    extras = dict.fromkeys([*extras, *EXTRA.findall(content)])
+    packages = dict.fromkeys(PACKAGE.findall(content))
+    return [f'pip install ".[{",".join(extras)}]"', *(f"pip install {each}" for each in packages)]
+
+
 def on_page_markdown(markdown, page, config, files):
     """Puts the links below the title of a page in Markdown."""
     if page.file.src_uri.endswith(".ipynb") or not (groups := links_of(page.file.src_uri)):
@@ -98,11 +109,9 @@ def on_page_content(content, page, config, files):
         return f'<a href="../{path}">{html.escape(text)}</a>'
 
     name = Path(page.file.src_uri).name
-    run = (
-        f'<a href="{name}" download>Download this notebook</a>, then: '
-        f'<code>pip install ".[jax,text,plots,notebooks]"</code> in a copy of the repository, '
-        f"<code>jupyter lab {name}</code>"
-    )
+    first, *others = (f"<code>{command}</code>" for command in install(content))
+    steps = [f"{first} in a copy of the repository", *others, f"<code>jupyter lab {name}</code>"]
+    run = f'<a href="{name}" download>Download this notebook</a>, then: {", ".join(steps)}'
     line = written(links_of(page.file.src_uri), link)
     lines = "".join(f'<p class="links">{each}</p>' for each in (line, run) if each)
     return HEADING.sub(lambda heading: heading[0] + lines, content, count=1)
