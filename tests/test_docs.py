@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -340,6 +341,23 @@ def test_what_arguments_ask_for_is_seen(copied):
     assert "benchmarks/arena/grid.py needs a line of DECLARED, which says softness" in gaps
     kinds = [gap for gap in gaps if "in KINDS of keras_attnpool/_checks.py" in gap]
     assert len(kinds) == 1 and "lacks a line for `softness` in" in kinds[0]
+
+
+def test_the_command_writes_a_layer_and_tells_what_it_lacks(copied):
+    for folder in ("keras_attnpool", "tools"):
+        shutil.copytree(REPOSITORY / folder, copied / folder, dirs_exist_ok=True)
+    command = [sys.executable, copied / "tools" / "new_layer.py", "LSEPooling1D", "--no-weights"]
+    environment = {**os.environ, "PYTHONPATH": str(copied)}
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=copied)
+    assert told.stderr == ""
+    lines = told.stdout.splitlines()
+    assert "wrote  keras_attnpool/layers/lse_pooling1d.py" in lines
+    lacks = lines[lines.index("LSEPooling1D lacks:") + 1 :]
+    todos = {line.partition(":")[0] for line in lacks if "TODO" in line}
+    assert len(todos) == 4 and "docs/assets/pictures/lse_pooling1d.svg" in todos
+    assert [line for line in lacks if "TODO" not in line] == [
+        "CHANGELOG.md does not name LSEPooling1D"
+    ]
 
 
 def test_the_command_runs_the_tests_that_name_the_layer_and_tells_what_is_open():

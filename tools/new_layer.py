@@ -24,8 +24,6 @@ sys.path[:0] = [str(TOOLS), str(TOOLS.parent)]
 
 import layer_lists as lists  # noqa: E402
 
-from keras_attnpool import _checks  # noqa: E402
-
 REPOSITORY = lists.REPOSITORY
 TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(TOOLS / "templates"),
@@ -195,7 +193,10 @@ def open_places(layer: lists.Layer, root: Path = REPOSITORY) -> list[str]:
 
 
 def of_class(cls: type) -> dict[str, bool]:
-    """What the docstring of a layer needs, and whether it is there."""
+    """What a class needs, and whether it is there."""
+    # The package is read when the new layer is a part of it.
+    from keras_attnpool import _checks
+
     docstring = inspect.getdoc(cls) or ""
     titles = re.findall(r"^([A-Z][\w ]+):$", docstring, re.M)
     arguments = [
