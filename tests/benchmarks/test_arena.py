@@ -79,6 +79,8 @@ def test_the_verdict_waits_for_declared_rows_alone(monkeypatch):
         line(f"task{n}", e, "SoftPooling1D", 0.9) for n in range(8) for e in ("gru", "minilm")
     ]
     assert page.sentences([*lines, *joined[:-1]]) == before
+    told = "All mechanisms but `SoftPooling1D`, which joined later, were run on: task0 (gru)"
+    assert told in page.state([*lines, *joined[:-1]])
     assert "`SoftPooling1D` has the best mean rank, 1.0 of 5" in page.sentences([*lines, *joined])
 
 
