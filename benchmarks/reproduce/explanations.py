@@ -98,7 +98,7 @@ class _Explanations(comparison.Comparison):
             **super().protocol(dataset),
             "encoder": f"bidirectional GRU, {comparison.UNITS} units a direction, or none",
             "graded": f"the first {TEXTS} test texts of at most {LONGEST} words",
-            "bounds": f"beam search over sets of removed words, beam of {BEAM}; orders that go further",
+            "bounds": f"beam search over sets of removed words, beam {BEAM}, or an order beyond",
             "removal": "the words behind close the gap",
         }
 
