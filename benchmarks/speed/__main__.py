@@ -119,18 +119,23 @@ def _targets(data: dict[str, Any], path: Path | None, arguments: argparse.Namesp
             continue
         case = compared(comparison, arguments.rounds)
         data["cases"].append(case)
-        print(case["title"])
-        for row in case["rows"]:
-            target = row["target"]
-            against = "" if target is None else f", target {target:.3g}"
-            missed = "" if target is None or row["ratio"][0] >= target else "  MISSED"
-            print(
-                f"  {row['slow']} / {row['fast']}: {row['ratio'][0]:.3g} "
-                f"({row['ratio'][1]:.3g} - {row['ratio'][2]:.3g}){against}{missed}",
-                flush=True,
-            )
+        show_targets(case)
         if path is not None:
             _write(path, data)
+
+
+def show_targets(case: dict[str, Any]) -> None:
+    """Prints the ratios of a comparison, or why there are none."""
+    print(case["title"])
+    for row in case["rows"]:
+        pair, target, ratio = f"{row['slow']} / {row['fast']}", row["target"], row["ratio"]
+        if ratio is None:
+            print(f"  {pair}: {row['failed']}", flush=True)
+            continue
+        against = "" if target is None else f", target {target:.3g}"
+        missed = "" if target is None or ratio[0] >= target else "  MISSED"
+        found = f"{ratio[0]:.3g} ({ratio[1]:.3g} - {ratio[2]:.3g})"
+        print(f"  {pair}: {found}{against}{missed}", flush=True)
 
 
 def _compiled(data: dict[str, Any], path: Path | None, arguments: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from keras import ops
 
 from benchmarks.speed import measure, straightforward, variants
-from benchmarks.speed.grid import inputs_of
+from benchmarks.speed.grid import inputs_of, spread
 from keras_attnpool import layers, models, text
 from keras_attnpool.ops._additive_attention import additive_attention
 
@@ -516,28 +516,27 @@ def compared(comparison: Comparison, rounds: int) -> dict[str, Any]:
     backend = keras.backend.backend()
     mode = measure.MODES[backend][0]
     keras.utils.set_random_seed(0)
+    failed: dict[str, str] = {}
     if comparison.memory:
         names = {name for target in comparison.targets for name in (target.slow, target.fast)}
         peaks = {
             name: measure.peak_memory([name, *comparison.memory, mode, str(comparison.gradient)])
             for name in sorted(names)
         }
-        costs = {name: [peak["bytes"]] for name, peak in peaks.items()}
+        costs = {name: [peak["bytes"]] for name, peak in peaks.items() if "bytes" in peak}
+        failed = {n: f"{n}: {peak['failed'][-1]}" for n, peak in peaks.items() if n not in costs}
     else:
         costs = measure.in_turns(comparison.make(mode, comparison.gradient), rounds)
     rows = []
     for target in comparison.targets:
-        if target.slow not in costs:
-            continue
-        ratio = np.array(costs[target.slow]) / np.array(costs[target.fast])
-        rows.append(
-            {
-                "slow": target.slow,
-                "fast": target.fast,
-                "ratio": [
-                    float(f"{value:.4g}") for value in (np.median(ratio), ratio.min(), ratio.max())
-                ],
-                "target": target.factor.get(backend),
-            }
-        )
+        pair = (target.slow, target.fast)
+        row: dict[str, Any] = {"slow": target.slow, "fast": target.fast}
+        row["target"] = target.factor.get(backend)
+        if any(name in failed for name in pair):
+            row |= {"ratio": None, "failed": "; ".join(failed[n] for n in pair if n in failed)}
+        elif target.slow not in costs:
+            continue  # not on this backend
+        else:
+            row["ratio"] = spread(np.array(costs[target.slow]) / np.array(costs[target.fast]))
+        rows.append(row)
     return {"title": comparison.title, "mode": mode, "rows": rows}

@@ -62,9 +62,11 @@ def targets_table(data):
     for case in sorted(data["cases"], key=lambda case: case["title"]):
         lines.append((f"**{case['title']}**", "", "", "", ""))
         for row in case["rows"]:
-            target = row["target"]
-            verdict = "" if target is None else "reached" if row["ratio"][0] >= target else "missed"
-            cells = [row["slow"], row["fast"], times(row["ratio"])]
+            target, ratio = row["target"], row["ratio"]
+            verdict = ""
+            if target is not None and ratio is not None:
+                verdict = "reached" if ratio[0] >= target else "missed"
+            cells = [row["slow"], row["fast"], row["failed"] if ratio is None else times(ratio)]
             cells += ["" if target is None else f"≥\u00a0{target:.2g}", verdict]
             lines.append(cells)
     return table(head, lines, left=(0, 1, 4))

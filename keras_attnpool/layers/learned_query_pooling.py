@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_attnpool._checks import Refused, refusal
 from keras_attnpool.layers._attention import MultiHeadPoolingBase
+from keras_attnpool.ops._devices import affine
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.ops.normalization import layer_normalize
 from keras_attnpool.types import (
@@ -150,13 +151,15 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
         """Pools `(batch, time, dim)` to `(batch, num_queries * dim)`."""
         inputs, queries = at_least_float32(inputs), at_least_float32(self.queries)
-        asked = ops.einsum("jf,fhd->jhd", queries, self._by_head("query_kernel"))
-        if self.use_bias:
-            asked = asked + self._by_head("query_bias")
+        asked = affine(queries, self.query_kernel, self.query_bias) / math.sqrt(self._size)
+        asked = ops.reshape(asked, (-1, self.num_heads, self._size))
         attend = self._attend_folded if self._folds else self._attend_plainly
-        heads, weights = attend(inputs, asked / math.sqrt(self._size), mask, training)
-        vectors = ops.einsum("bjhd,hdf->bjf", heads, self._by_head("output_kernel", 0))
-        vectors = self._biased(vectors, "output")
+        heads, weights = attend(inputs, asked, mask, training)
+        # Rows, not batches of them: on TensorFlow the gradient of a kernel that batches share is
+        # made for each example first.
+        heads = ops.reshape(heads, (-1, self.num_heads * self._size))
+        vectors = affine(heads, self.output_kernel, self.output_bias)
+        vectors = ops.reshape(vectors, (-1, *queries.shape))
         if self.residual:
             vectors = vectors + queries
         if self.feedforward_dim is not None:
@@ -173,7 +176,10 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         logits = ops.einsum("btf,fjh->bjht", inputs, folded)
         weights, used = self._normalize_heads(logits, mask, training)
         sums = ops.einsum("bjht,btf->bjhf", used, inputs)
-        heads = ops.einsum("bjhf,fhd->bjhd", sums, self._by_head("value_kernel"))
+        # One product a head, of the rows of all examples and queries.
+        rows = ops.transpose(ops.reshape(sums, (-1, self.num_heads, sums.shape[3])), (1, 0, 2))
+        heads = ops.matmul(rows, ops.transpose(self._by_head("value_kernel"), (1, 0, 2)))
+        heads = ops.reshape(ops.transpose(heads, (1, 0, 2)), (-1, *asked.shape))
         if self.use_bias:
             # What dropout leaves of the weights need not sum to 1.
             total = ops.sum(used, axis=-1, keepdims=True)
@@ -204,22 +210,18 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     def _feed_forward(self, vectors: Tensor) -> Tensor:
         """Step 5, for `(batch, queries, dim)`."""
         normed = layer_normalize(vectors, *self.norms[0])
-        hidden = at_least_float32(self.hidden(ops.cast(normed, self.compute_dtype)))
-        fed = ops.einsum("bjf,fd->bjd", hidden, at_least_float32(self.feedforward_kernel))
-        fed = self._biased(fed, "feedforward")
+        rows = ops.cast(ops.reshape(normed, (-1, normed.shape[2])), self.compute_dtype)
+        hidden = at_least_float32(self.hidden(rows))
+        fed = affine(hidden, self.feedforward_kernel, self.feedforward_bias)
+        fed = ops.reshape(fed, (-1, *normed.shape[1:]))
         if self.normalize_first:
             return vectors + fed
         return layer_normalize(normed + fed, *self.norms[1])
 
-    def _by_head(self, name: str, axis: int = -1) -> Tensor:
+    def _by_head(self, name: str) -> Tensor:
         """The weight of this name, in float32 at least, with an axis for the heads."""
         weight = at_least_float32(getattr(self, name))
-        shape = list(weight.shape)
-        shape[axis : axis + 1 or None] = (self.num_heads, self._size)
-        return ops.reshape(weight, shape)
-
-    def _biased(self, x: Tensor, name: str) -> Tensor:
-        return x + at_least_float32(getattr(self, f"{name}_bias")) if self.use_bias else x
+        return ops.reshape(weight, (*weight.shape[:-1], self.num_heads, self._size))
 
     def _add_norm(self, prefix: str, dim: int) -> tuple[Any, Any]:
         """Scale and offset of a layer norm."""

@@ -10,7 +10,8 @@ import pytest
 from backend_functions import gradients, numpy
 from docs_hooks import hook
 
-from benchmarks.speed import compiled, grid, launches, measure, variants
+from benchmarks.speed import __main__ as command_line
+from benchmarks.speed import comparisons, compiled, grid, launches, measure, variants
 
 pytestmark = pytest.mark.one_backend("forms of keras.ops alone; JAX would compile each operation")
 
@@ -69,6 +70,28 @@ def test_a_variant_without_memory_says_so(monkeypatch, stderr, found):
     ended = subprocess.CompletedProcess([], -9, stdout="", stderr=stderr)
     monkeypatch.setattr(subprocess, "run", lambda *args, **kwargs: ended)
     assert measure.peak_memory(["AttentionPooling"]) == {"failed": [found]}
+
+
+def test_a_comparison_says_which_peak_failed(monkeypatch, capsys):
+    comparison = next(each for each in comparisons.COMPARISONS if each.memory)
+    first, *rest = comparison.targets
+
+    def peak(arguments):
+        failed = arguments[0] == first.slow
+        return {"failed": ["out of memory"]} if failed else {"bytes": 4 + len(arguments[0])}
+
+    monkeypatch.setattr(measure, "peak_memory", peak)
+    case = comparisons.compared(comparison, 1)
+    assert [row["slow"] for row in case["rows"]] == [each.slow for each in comparison.targets]
+    refused, *others = case["rows"]
+    assert refused["ratio"] is None and refused["failed"] == f"{first.slow}: out of memory"
+    assert all(row["ratio"][0] > 0 for row in others) and len(others) == len(rest)
+    command_line.show_targets(case)
+    assert f"{first.slow}: out of memory" in capsys.readouterr().out
+    line = next(
+        line for line in speed.targets_table({"cases": [case]}).splitlines() if first.slow in line
+    )
+    assert f"{first.slow}: out of memory" in line and "reached" not in line and "missed" not in line
 
 
 def launches_of(backend):
