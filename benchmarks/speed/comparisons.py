@@ -429,7 +429,7 @@ COMPARISONS = (
             (
                 "64 x 196 patches, dim 768, 12 heads, peak memory",
                 True,
-                5,
+                0,
                 ("196", "768", "12", "64"),
             ),
         )

@@ -85,7 +85,13 @@ def _torch(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool) -> Run
     def forward(inputs: Any) -> Any:
         return layer(inputs, mask=mask)
 
-    function = torch.compile(forward) if mode == "compiled" else forward
+    function = forward
+    if mode == "compiled":
+        # PyTorch counts what it compiles by the code, which all layers would share, and from the
+        # ninth on runs them eagerly, with a warning alone.
+        forward.__code__ = forward.__code__.replace()
+        torch._dynamo.config.fail_on_recompile_limit_hit = True
+        function = torch.compile(forward)
 
     def infer() -> Any:
         with torch.no_grad():

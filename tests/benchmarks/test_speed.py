@@ -1,7 +1,9 @@
 """What the speed benchmark compares computes the same."""
 
 import json
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import keras
@@ -144,6 +146,27 @@ def test_compiled_cases_go_on_where_the_time_ended(monkeypatch):
     assert speed.compiled_table(data).count("\n| ") == 5
 
 
+@pytest.mark.skipif(keras.backend.backend() != "torch", reason="PyTorch counts what it compiles")
+def test_many_layers_of_one_process_are_all_compiled(monkeypatch):
+    torch = pytest.importorskip("torch")
+    whole, compile_of = [], torch.compile
+
+    def compiler(graph, inputs):
+        whole.append(graph)
+        return graph
+
+    monkeypatch.setattr(torch, "compile", lambda function: compile_of(function, backend=compiler))
+    x, mask = grid.inputs_of(2, 4, 8)
+    more_than_the_limit = torch._dynamo.config.recompile_limit + 1
+    for _ in range(more_than_the_limit):
+        layer = keras.layers.GlobalAveragePooling1D()
+        layer(x)
+        run = measure.runner(layer, x, mask, "compiled", False)
+        run()
+        run()
+    assert len(whole) == more_than_the_limit
+
+
 @pytest.mark.slow
 def test_a_layer_is_compiled_in_half_precision(monkeypatch):
     monkeypatch.setattr(compiled, "PEERS", ())
@@ -161,6 +184,92 @@ def test_what_a_compiler_refuses_is_told(monkeypatch):
     (case,) = compiled.cases([], compiled.settings(batch=2)[:1], 1, 900, ["LowRank"])
     assert case["left_out"] == {"LowRankAttentionPooling": "RuntimeError: no kernel"}
     assert "no kernel" in speed.compiled_table({"cases": [case]})
+
+
+@pytest.fixture
+def compiled_command(monkeypatch, tmp_path):
+    """`--compiled` of four layers on a device of another name, without a compiler.
+
+    Gives the function that calls it, with its results by layer and precision.
+    """
+    eager = measure.runner
+    monkeypatch.setattr(measure, "runner", lambda *args: eager(*args[:3], "eager", args[4]))
+    monkeypatch.setattr(measure, "machine_rates", dict)
+    monkeypatch.setattr(command_line, "RESULTS", tmp_path)
+    monkeypatch.setattr(command_line.devices, "suffix", lambda: "_some_gpu")
+    names = ("MaskedAveragePooling1D", "AttentionPooling", "FeatureWiseAttention")
+    for module in (compiled, grid):
+        monkeypatch.setattr(module, "LAYERS", {name: variants.LAYERS[name] for name in names})
+    monkeypatch.setattr(compiled, "PEERS", ())
+    small = compiled.settings(time=4, dim=8, batch=2)
+    monkeypatch.setattr(compiled, "settings", lambda: small)
+
+    def call(*options):
+        monkeypatch.setattr("sys.argv", ["speed", "--compiled", "--rounds", "1", *options])
+        command_line.main()
+        (path,) = tmp_path.iterdir()
+        assert path.name == f"compiled_{keras.backend.backend()}_some_gpu.json"
+        cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
+        return {(case["layer"], case["precision"]): case for case in cases}
+
+    return call
+
+
+def test_a_layer_that_fails_stops_no_other(compiled_command, monkeypatch, capsys):
+    """One is refused by the compiler, one fails when it is timed."""
+    run, timed = measure.runner, measure.in_turns
+
+    def refuse(layer, *rest):
+        if isinstance(layer, variants.layers.AttentionPooling):
+            raise RuntimeError("no kernel")
+        return run(layer, *rest)
+
+    def exhaust(runs, rounds):
+        if "FeatureWiseAttention" in runs:
+            raise MemoryError
+        return timed(runs, rounds)
+
+    monkeypatch.setattr(measure, "runner", refuse)
+    monkeypatch.setattr(measure, "in_turns", exhaust)
+    found = compiled_command()
+    assert len(found) == 6 and "6 of 6 cases\n" in capsys.readouterr().out
+    for (layer, _), case in found.items():
+        reason = {"AttentionPooling": "RuntimeError: no kernel"}.get(layer, "MemoryError: ")
+        told = {} if layer == "MaskedAveragePooling1D" else {layer: reason}
+        assert case["left_out"] == told and ("ratios" in case) == (not told)
+
+
+def test_what_takes_too_long_is_cut_off_and_told(compiled_command, monkeypatch, capsys):
+    """The time ends in the second layer: the call that begins with it says so."""
+    run = measure.runner
+
+    def hang(layer, *rest):
+        if isinstance(layer, variants.layers.AttentionPooling):
+            raise compiled.TimeIsUp
+        return run(layer, *rest)
+
+    monkeypatch.setattr(measure, "runner", hang)
+    assert list(compiled_command()) == [("MaskedAveragePooling1D", "float32")]
+    assert "1 of 6 cases; the same command goes on" in capsys.readouterr().out
+    second = compiled_command("--minutes", "5")
+    told = second["AttentionPooling", "float32"]["left_out"]
+    assert told == {"AttentionPooling": "takes more than 5 minutes"}
+    # It goes on behind it; what is measured stays as it was.
+    monkeypatch.setattr(measure, "runner", run)
+    whole = compiled_command()
+    assert len(whole) == 6 and second.items() <= whole.items()
+    assert "ratios" in whole["FeatureWiseAttention", "float32"]
+
+
+def test_a_time_limit_ends_what_hangs():
+    with pytest.raises(compiled.TimeIsUp), compiled.time_limit(0.01):
+        try:
+            time.sleep(60)
+        except Exception:  # as a compiler would
+            pytest.fail("the end of the time is no error")
+    with compiled.time_limit(60):
+        pass
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
 def test_devices_are_told_beside_one():
