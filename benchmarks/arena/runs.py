@@ -19,7 +19,7 @@ from benchmarks.arena.grid import Run
 from benchmarks.arena.verdict import BASE, read
 from benchmarks.reproduce import floors, tasks
 from benchmarks.reproduce.engine import RESULTS, peak_memory
-from benchmarks.reproduce.results import Results, commit, packed, versions
+from benchmarks.reproduce.results import Results, commit, versions
 from benchmarks.reproduce.training import embedding_size
 from keras_attnpool import models
 
@@ -146,7 +146,7 @@ def _trained(
                 best = max(best, other, key=lambda each: each[0])
     spent = time.process_time() - start
     _, model, result = best
-    tested, correct = tasks.measure(model, data, 2, data.task)
+    tested, kept = tasks.measure(model, data, 2, data.task)
     return {
         **{f"test_{name}": value for name, value in tested.items()},
         **{name: result[name] for name in ("validation_accuracy", *TOLD, "epochs", "best_epoch")},
@@ -154,7 +154,7 @@ def _trained(
         "cpu_seconds": result["cpu_seconds"],
         "tuning_seconds": round(spent - result["cpu_seconds"], 2),
         "parameters": model.count_params() - embedding_size(model),
-        "correct": packed(correct),
+        **kept,
     }
 
 

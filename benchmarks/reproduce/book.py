@@ -7,14 +7,27 @@ so a place cannot claim what is not there.
 
 import dataclasses
 import json
+import math
+import textwrap
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.reproduce import generalized_pooling, lama, sam
 from benchmarks.reproduce.engine import RESULTS, Row, rows_of
-from benchmarks.reproduce.paper import Paper
-from benchmarks.reproduce.significance import SMALLER, judged
+from benchmarks.reproduce.hcan import ONE
+from benchmarks.reproduce.paper import Claim, Paper
+from benchmarks.reproduce.significance import (
+    HELD,
+    LEVEL,
+    REVERSED,
+    SMALLER,
+    Judged,
+    judged,
+    points,
+    verdict,
+)
 
 NOTEBOOKS = RESULTS.parents[1] / "notebooks"
 PAGES = RESULTS.parents[1] / "docs"
@@ -86,6 +99,15 @@ PLACES = (
         f"9,000 {SUBSET}",
         section="imdb-all",
         reason=f"{DAYS}: one run a row",
+    ),
+    Place(
+        "lama",
+        "Table 4",
+        "IMDB, Adam for all rows",
+        "imdb_4000_adam",
+        f"4,000 {SUBSET}",
+        section="imdb-adam",
+        reason="the paper has SGD; hours on two cores",
     ),
     Place("lama", "Table 4", "News", "news", reason=LICENCE),
     Place("lama", "Table 4", "Yelp", "yelp", reason=LICENCE),
@@ -223,7 +245,6 @@ PLACES = (
         "sick",
         TABLE,
         section="sick",
-        reason="without the hierarchical CNN",
     ),
     Place("generalized_pooling", "Tables 1 and 4", "SNLI", "snli", reason="not collected"),
     Place(
@@ -250,6 +271,15 @@ PLACES = (
         "sick_relatedness",
         f"SICK's relatedness, {TABLE}",
         section="relatedness",
+    ),
+    Place(
+        "generalized_pooling",
+        "Tables 3 and 4",
+        "stars of a sentence, trained on phrases",
+        "sst5_phrases",
+        f"SST-5 for Yelp, {TABLE}",
+        section="sst5",
+        reason="half an hour a row on a core",
     ),
     Place(
         "generalized_pooling",
@@ -308,6 +338,15 @@ PLACES = (
         "MiniLM, frozen and fine-tuned, for fine-tuned RoBERTa",
         section="sst5",
         reason=THIRD,
+    ),
+    Place(
+        "sam",
+        "Tables 3 and 4",
+        "SST, trained on phrases, which is not the paper's",
+        "sst5_phrases",
+        "MiniLM, frozen and fine-tuned, for fine-tuned RoBERTa",
+        section="sst5",
+        reason="features of 99,000 phrases are 4 GB",
     ),
     Place("sam", "Tables 4 and 5", "SUBJ", "subj", FROZEN, section="subj"),
     Place("sam", "Tables 4 and 5", "TREC", "trec", FROZEN, section="trec"),
@@ -394,43 +433,224 @@ def state(place: Place, papers: dict[str, Paper], folder: Path = RESULTS) -> Sta
     return State(place, word, len(runs), len(rows), ran, planned, needs, orders)
 
 
-FATES = {
-    "hold": "holds",
-    "hold, but not by the paper's distance": f"holds{SMALLER}",
-    "open": "too close to call",
-    "open, but not by the paper's distance": f"too close to call{SMALLER}",
-    "reversed": "**reversed**",
-}
-
-
-def fates_of(results: dict[str, Any]) -> dict[str, int]:
-    """What became of the pairs of rows whose order the paper gives."""
-    verdicts = [c.verdict.removesuffix(", by one run") for c in judged(results) if c.paper]
-    return {fate: verdicts.count(words) for fate, words in FATES.items()}
+WORDS = (HELD, LEVEL, SMALLER, REVERSED)
+UNTESTED = "not testable here"
 
 
 def orders_of(results: dict[str, Any]) -> str:
-    """The same, in the words of a cell."""
-    return ", ".join(f"{count} {fate}" for fate, count in fates_of(results).items() if count)
+    """What became of the pairs of rows whose order the paper gives, in the words of a cell."""
+    words = Counter(claim.word for claim in judged(results) if claim.paper is not None)
+    return ", ".join(f"{words[word]} {word}" for word in WORDS if words[word])
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A claim that a table of a paper makes, and what became of it here.
+
+    Args:
+        paper: The paper's name in `PAPERS`.
+        table: The table, and its column.
+        claim: The claim in words.
+        said: The paper's figures.
+        here: What was measured, with its interval.
+        on: What it was measured on, or why it was not.
+        word: One of `WORDS`, or `UNTESTED`.
+    """
+
+    paper: str
+    table: str
+    claim: str
+    said: str
+    here: str
+    on: str
+    word: str
+
+
+# What no run of ours can tell.
+OTHERS = "their figures are from their own papers"
+OPEN = (
+    ("lama", "Section 5", "an epoch of BERT takes 8 to 12 hours, LAMA's 20 minutes", "–", DAYS),
+    ("hcan", "Table 2", "HCAN converges in half of HAN's hours", "32 against 67 on Yelp", DAYS),
+    ("mpsan", "Table 1", "MPSAN beats RNNs, trees and CNNs", "52.53 against 43.2 to 51.2", OTHERS),
+    (
+        "mpsan",
+        "Table 6",
+        "MPSAN beats encoders of others",
+        "TREC 94.8 against 87.3 to 92.2",
+        OTHERS,
+    ),
+    (
+        "mpsan",
+        "Table 7, SICK",
+        "MPSAN has the lowest squared error",
+        "0.2612 against 0.2879 to 0.3395",
+        "MPSAN's runs kept no grades",
+    ),
+    (
+        "generalized_pooling",
+        "Tables 1 to 3",
+        "generalized pooling beats encoders of others",
+        "SNLI 86.6 against 77.6 to 86.3",
+        OTHERS,
+    ),
+    (
+        "generalized_pooling",
+        "Tables 2 and 4, MultiNLI in-domain",
+        "... max pooling and itself without a penalty",
+        "73.8 against 73.6 and 73.7",
+        "not collected",
+    ),
+    ("sam", "Tables 2 to 5", "SAM takes the seconds of RB on five more sets", "–", "timed on SUBJ"),
+)
+
+
+def lines(papers: dict[str, Paper], folder: Path = RESULTS) -> list[Line]:
+    """Every claim that the papers' tables make on mechanisms, one line each."""
+    found = []
+    for name in PAPERS:
+        found += _orders(papers[name], folder)
+        places = [place for place in PLACES if place.paper == name and place.note]
+        found += [line for place in places for line in _times(place, folder)]
+        found += [
+            Line(paper, table, claim, said, "–", reason, UNTESTED)
+            for paper, table, claim, said, reason in OPEN
+            if paper == name
+        ]
+    return found
+
+
+def _orders(paper: Paper, folder: Path) -> Iterator[Line]:
+    """The orders of rows that the paper's figures give, on each of its sets.
+
+    Several data sets or rows of ours may stand for the paper's. The first that has more than one
+    run gives the word, fine-tuned rows before frozen ones.
+    """
+    places = {
+        place.dataset: place for place in PLACES if place.paper == paper.name and not place.rows
+    }
+    columns: dict[str, list[str]] = {}
+    for dataset in paper.tasks:
+        columns.setdefault(paper.column(dataset), []).append(dataset)
+    for column, datasets in columns.items():
+        measured = {
+            dataset: {
+                (claim.better, claim.worse): claim
+                for claim in judged(_read(folder / f"{paper.name}_{dataset}.json") or {"rows": {}})
+            }
+            for dataset in datasets
+        }
+        table = paper.tasks[column if column in paper.tasks else datasets[0]].table
+        table = f"Table{'s' * (' and ' in table or ' to ' in table)} {table}"
+        pairs: dict[tuple[str, str], list[Claim]] = {}
+        for claim in paper.claims:
+            pairs.setdefault((paper.original(claim[0]), paper.original(claim[1])), []).append(claim)
+        for (better, worse), twins in pairs.items():
+            distance = paper.distance(datasets[0], better, worse)
+            if distance is None:
+                continue
+            known = sorted(
+                (
+                    (measured[dataset][twin[:2]], dataset)
+                    for dataset in datasets
+                    for twin in twins
+                    if twin[:2] in measured[dataset]
+                ),
+                key=lambda found: (found[0].once, found[0].better not in paper.on_gpu),
+            )
+            claim = f"{twins[0][2]} ({better} − {worse})"
+            said = _said(paper.published(column), better, worse, distance)
+            if not known:
+                place = places.get(datasets[0])
+                run = any(measured.values())
+                reason = "rows not run" if run or place is None else place.reason
+                yield Line(paper.name, table, claim, said, "–", reason, UNTESTED)
+                continue
+            (first, dataset), *others = known
+            on = [_on(first, dataset, better)]
+            if dataset in places and places[dataset].stands_in:
+                on.append(f"a stand-in: {places[dataset].stands_in}")
+            on += [f"{_on(other, where, better)}: {other.verdict}" for other, where in others]
+            here = f"{points(first.difference)} ({first.span})"
+            word = first.word
+            yield Line(paper.name, table, claim, said, here, "; ".join(on), word)
+
+
+def _said(known: Mapping[str, float], better: str, worse: str, distance: float) -> str:
+    """The paper's figures of two rows, where they give the difference, and the difference."""
+    if better in known and worse in known:
+        first, second = known[better], known[worse]
+        if abs(first - second - distance) < 1e-9:
+            return f"{100 * first:.4g} against {100 * second:.4g}: {points(distance)}"
+    return points(distance)
+
+
+def _on(claim: Judged, dataset: str, row: str) -> str:
+    """The data set, the row where it is not the paper's by name, and whether it has one run."""
+    more = [claim.better.removeprefix(f"{row}, ")] if claim.better != row else []
+    return ", ".join([f"`{dataset}`", *more, *["one run"] * claim.once])
+
+
+# Whole seconds, of some 40: the paper's ratio is not known more exactly.
+ROUNDED = 0.012
+
+
+def _times(place: Place, folder: Path) -> Iterator[Line]:
+    """Times of an epoch in units of another row's: the paper's, and the range of ours.
+
+    What was timed on a GPU, as the paper's was, comes first.
+    """
+    file, entry = place.note or ("", "")
+    results = _read(folder / f"{file}.json")
+    found: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+    for name in sorted((each for each in results if each.startswith(entry)), key=len)[::-1]:
+        times, where = results[name], "a CPU" if name == entry else "a GPU"
+        (first,) = [row for row, each in times.items() if each["relative"] == [1.0, 1.0, 1.0]]
+        for row, each in times.items():
+            if each["paper"] is not None and row != first:
+                pair = f"{row.split(ONE)[0]} against {first.split(ONE)[0]}"
+                found.setdefault(pair, []).append((where, each))
+    for pair, several in found.items():
+        words = []
+        for _, each in several:
+            _, low, high = each["relative"]
+            span = math.log(low) - ROUNDED, math.log(high) + ROUNDED
+            words.append(verdict(span, math.log(each["paper"])))
+        (where, each), *others = several
+        middle, low, high = each["relative"]
+        on = [f"`{file}`, {where}"]
+        on += [f"a stand-in: {place.stands_in}"] if place.stands_in else []
+        on += [f"{other}: {word}" for (other, _), word in zip(others, words[1:], strict=True)]
+        here = f"{middle:.2f} times ({low:.2f} to {high:.2f})"
+        said, table = f"{each['paper']:.2f} times", f"{place.name}, time"
+        yield Line(place.paper, table, f"time of {pair}", said, here, "; ".join(on), words[0])
 
 
 def claims(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
-    """Counts what became of every order that the papers' figures give, set by set."""
-    head, lines = ("paper", "orders", *FATES, "not testable here"), []
+    """Counts what became of the claims, and lists them, a table for each paper."""
+    found = lines(papers, folder)
+    words = (*WORDS, UNTESTED)
+    counts = {title: Counter[str]() for title in PAPERS.values()}
+    for line in found:
+        counts[PAPERS[line.paper]][line.word] += 1
+    counted = counts | {"all": sum(counts.values(), Counter[str]())}
+    rows = [(name, n.total(), *(n[word] for word in words)) for name, n in counted.items()]
+    parts = [_markdown(("paper", "claims", *words), rows, "--:")]
     for name, title in PAPERS.items():
-        paper, fates, count = papers[name], Counter[str](), 0
-        for dataset in paper.tasks:
-            results = _read(folder / f"{name}_{dataset}.json")
-            fates.update(fates_of(results) if results else {})
-            known = set(paper.published(dataset))
-            pairs = [claim[:2] for claim in paper.claims]
-            count += sum({*pair} <= known or bool(paper.distance(dataset, *pair)) for pair in pairs)
-        lines.append([title, count, *(fates[fate] for fate in FATES), count - fates.total()])
-    lines.append(["all", *(sum(line[place] for line in lines) for place in range(1, len(head)))])
-    rule = "|".join(["---", *["--:"] * (len(head) - 1)])
-    body = (f"| {' | '.join(map(str, line))} |" for line in (head, *lines))
-    first, *rest = body
-    return "\n".join([first, f"|{rule}|", *rest])
+        cells = [
+            (line.table, line.claim, line.said, line.here, line.on, line.word)
+            for line in found
+            if line.paper == name
+        ]
+        head = ("table", "claim", "paper", "here, 95 % interval", "measured on", "so it is")
+        body = textwrap.indent(_markdown(head, cells), "    ")
+        parts.append(f'??? abstract "{title}: {counts[title].total()} claims"\n\n{body}')
+    return "\n\n".join(parts)
+
+
+def _markdown(head: Sequence[str], rows: Iterable[Sequence[Any]], rule: str = "---") -> str:
+    """A Markdown table; `rule` aligns all columns but the first."""
+    body = (head, ["---", *[rule] * (len(head) - 1)], *rows)
+    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in body)
 
 
 def _belongs(row: Row, place: Place) -> bool:
@@ -463,10 +683,7 @@ def matrix(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
 
 
 def _table(places: list[State]) -> str:
-    lines = [
-        "| place | what, `data` | where it stands | rows and runs | its orders here |",
-        "|---|---|---|---|---|",
-    ]
+    rows = []
     for each in places:
         place = each.place
         stand_in = "generated texts, in the notebook" if place.notebook else place.stands_in
@@ -489,5 +706,6 @@ def _table(places: list[State]) -> str:
             else "–",
             each.orders or "–",
         ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        rows.append(cells)
+    head = ("place", "what, `data`", "where it stands", "rows and runs", "its orders here")
+    return _markdown(head, rows)

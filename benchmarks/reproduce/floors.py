@@ -13,8 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 
-from benchmarks.reproduce.results import packed
-from benchmarks.reproduce.tasks import Parts, figures
+from benchmarks.reproduce.tasks import Parts, answers, figures
 
 ROWS = ("TF-IDF, linear",)
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -66,9 +65,7 @@ def outcome(
         predicted = classifier.predict(features[part])
         for key, value in figures(measure, predicted, targets[part]).items():
             result[f"{name}_{key}"] = value
-    if measure != "pearson":
-        result["correct"] = packed(predicted == targets[2])
-    return result
+    return result | answers(measure, predicted, targets[2])
 
 
 def size(features: list[Any], num_classes: int | None) -> dict[str, Any]:

@@ -79,12 +79,19 @@ class Paper(abc.ABC):
             "protocol": self.protocol(dataset),
         }
 
-    def distance(self, dataset: str, better: str, worse: str) -> float | bool | None:
-        """Gives the paper's difference of two rows.
+    def column(self, dataset: str) -> str:
+        """Names the set of the paper whose figures those of a data set are compared with."""
+        return self.tasks[dataset].column or dataset
 
-        `None` stands for the difference of its figures, `False` for no difference at all.
-        """
-        return None
+    def original(self, row: str) -> str:
+        """Names the paper's row, of which there may be several of ours."""
+        return row
+
+    def distance(self, dataset: str, better: str, worse: str) -> float | None:
+        """Gives the paper's difference of two rows, on its own set, if it has one."""
+        known = self.published(self.column(dataset))
+        both = better in known and worse in known
+        return round(known[better] - known[worse], 5) if both else None
 
     def protocol(self, dataset: str) -> dict[str, Any]:
         """Tells the reader of the results how the rows are trained and measured."""
@@ -123,7 +130,12 @@ class Paper(abc.ABC):
     def described(self, data: Any) -> dict[str, Any]:
         """Describes the data for the results file."""
         sizes = [len(targets) for _, targets in data.parts]
-        return {"examples": sizes, "test_examples": sizes[2]}
+        kept = {}
+        if data.task.measure != "accuracy":
+            # F1 and correlations of drawn items need the targets too.
+            (targets,) = tasks.answers(data.task.measure, data.parts[2][1], 1).values()
+            kept["test_targets"] = targets
+        return {"examples": sizes, "test_examples": sizes[2], **kept}
 
     @abc.abstractmethod
     def build(self, dataset: str, row: str, data: Any, options: Options) -> keras.Model:

@@ -24,7 +24,8 @@ class Judged:
         difference: Ours.
         interval: Its 95 % interval.
         paired: Whether the interval is of the same test items.
-        verdict: What it comes to.
+        word: What it comes to.
+        once: Whether one of the rows has a single run: what another seed would do is unknown.
     """
 
     better: str
@@ -34,31 +35,42 @@ class Judged:
     difference: float
     interval: tuple[float, float]
     paired: bool
-    verdict: str
+    word: str
+    once: bool
+
+    @property
+    def verdict(self) -> str:
+        """The word, and how much it stands on."""
+        return self.word + ", by one run" * self.once
+
+    @property
+    def span(self) -> str:
+        """The interval in points, and why it is not paired."""
+        low, high = map(points, self.interval)
+        return f"{low} to {high}" + ", unpaired: answers not kept" * (not self.paired)
+
+
+def points(value: float) -> str:
+    """A difference of shares in points, with its sign."""
+    return f"{100 * value:+.1f}".replace("-", "−")
 
 
 def judged(results: dict[str, Any]) -> Iterator[Judged]:
     """The claims of a results file whose rows were measured.
 
-    A claim is `[better, worse, words, distance]`; the distance is the paper's on its own data,
-    `None` for the difference of the paper's figures of the two rows, `False` where the paper has
-    none although both rows have figures.
+    A claim is `[better, worse, words, distance]`; the distance is the paper's on its own data, or
+    `None`.
     """
     rows = results["rows"]
     for better, worse, words, distance in results.get("claims", ()):
         if better not in rows or worse not in rows:
             continue
         both = [rows[name] for name in (better, worse)]
-        papers = [row["paper"] for row in both]
-        if distance is None and None not in papers:
-            distance = papers[0] - papers[1]
-        paper = None if distance is False else distance
         interval, paired = interval_of(results, better, worse)
-        # What another seed would do is not in the interval of a single run.
         once = any(len(row["runs"]) == 1 and "optimizer" in row["config"] for row in both)
-        words_of_it = verdict(interval, paper) + ", by one run" * once
         difference = mean(results, better) - mean(results, worse)
-        yield Judged(better, worse, words, paper, difference, interval, paired, words_of_it)
+        word = verdict(interval, distance)
+        yield Judged(better, worse, words, distance, difference, interval, paired, word, once)
 
 
 def mean(results: dict[str, Any], name: str) -> float:
@@ -84,60 +96,118 @@ def standard_error(results: dict[str, Any], name: str) -> float:
     return math.sqrt(variance / items + spread_of_runs**2 / runs)
 
 
-def rights(results: dict[str, Any], row: str) -> dict[int, np.ndarray]:
-    """Which test items each run of a row had right, by seed; runs that did not keep it are out."""
-    flags = {}
-    for run in results["rows"][row]["runs"]:
-        if "correct" in run:
-            bits = np.unpackbits(np.frombuffer(base64.b64decode(run["correct"]), np.uint8))
-            flags[run["seed"]] = bits[: results["test_examples"]].astype(float)
-    return flags
+# What a run kept of its test items, by what the file measures.
+KEPT = {"accuracy": "correct", "f1": "correct", "pearson": "grades"}
+
+
+def answers(results: dict[str, Any], row: str) -> dict[int, np.ndarray]:
+    """What each run of a row kept of its test items, by seed; runs that kept nothing are out.
+
+    Which items it had right, 0 or 1, or the grade that it gave each.
+    """
+    kept = KEPT[results["measure"]]
+    read = {run["seed"]: run[kept] for run in results["rows"][row]["runs"] if kept in run}
+    return {seed: _read(text, kept, results["test_examples"]) for seed, text in read.items()}
+
+
+def _read(text: str, kept: str, items: int) -> np.ndarray:
+    content = base64.b64decode(text)
+    if kept == "grades":
+        return np.frombuffer(content, "<f2").astype(float)
+    return np.unpackbits(np.frombuffer(content, np.uint8))[:items].astype(float)
+
+
+def measured(
+    measure: str, weights: np.ndarray, runs: np.ndarray, targets: np.ndarray | None
+) -> np.ndarray:
+    """What each run reaches on weighted test items: `(draws, runs)`.
+
+    Args:
+        measure: "accuracy", "f1" or "pearson".
+        weights: `(draws, items)`, each draw's sum is 1.
+        runs: `(runs, items)`: 1 where an item is right, or its grade.
+        targets: `(items,)`: 1 where the class is that of F1, or the grade; accuracy needs none.
+    """
+    if targets is None:
+        return weights @ runs.T
+    if measure == "f1":
+        found, wrong = weights @ (runs * targets).T, weights @ (1 - runs).T
+        return 2 * found / np.maximum(2 * found + wrong, 1e-12)
+    # About the mean of all items, so that little is lost in the differences of squares.
+    runs, targets = runs - runs.mean(axis=1, keepdims=True), targets - targets.mean()
+    mean, target = weights @ runs.T, (weights @ targets)[:, None]
+    both = weights @ (runs * targets).T - mean * target
+    spreads = (weights @ (runs**2).T - mean**2) * ((weights @ targets**2)[:, None] - target**2)
+    # Grades that are all the same tell nothing.
+    return both / np.sqrt(np.maximum(spreads, 1e-24))
 
 
 def paired_interval(
     results: dict[str, Any], better: str, worse: str, draws: int = 2000
 ) -> tuple[float, float] | None:
-    """The 95 % interval of a difference of accuracies, or `None`; by paired bootstrap.
+    """The 95 % interval of a difference of two rows, or `None`; by paired bootstrap.
 
     Test items are drawn anew, each with both models' answers, and so are the runs of either model:
     a difference that another seed would turn around is none. Folds have items of their own and are
-    drawn in pairs. A run that kept no answers takes part by its accuracy; `None` where a row has no
-    run that kept them, or folds are missing.
+    drawn in pairs. A run that kept no answers takes part by its figure; `None` where a row has no
+    run that kept them, the file lacks the targets that F1 and correlations need, or folds are
+    missing.
     """
-    answers = [rights(results, row) for row in (better, worse)]
-    if results["measure"] != "accuracy" or not all(answers):
+    kept = [answers(results, row) for row in (better, worse)]
+    measure, targets = results["measure"], None
+    if not all(kept):
         return None
+    if measure != "accuracy":
+        if "test_targets" not in results or results.get("folded"):
+            return None
+        targets = _read(results["test_targets"], KEPT[measure], results["test_examples"])
     reached = [
-        {run["seed"]: run["test_accuracy"] for run in results["rows"][row]["runs"]}
+        {run["seed"]: run[f"test_{measure}"] for run in results["rows"][row]["runs"]}
         for row in (better, worse)
     ]
     rng = np.random.default_rng(0)
     if results.get("folded"):
-        kept = [fold for fold in answers[0] if fold in answers[1]]
-        if set(reached[0]) != set(reached[1]) or not kept:
+        both = [fold for fold in kept[0] if fold in kept[1]]
+        if set(reached[0]) != set(reached[1]) or not both:
             return None
         noise = sum(
-            _drawn(rng, (answers[0][fold] - answers[1][fold])[None], draws)[:, 0] for fold in kept
-        ) / math.sqrt(len(kept) * len(reached[0]))
+            _drawn(rng, (kept[0][fold] - kept[1][fold])[None], draws)[:, 0] for fold in both
+        ) / math.sqrt(len(both) * len(reached[0]))
         leads = [reached[0][fold] - reached[1][fold] for fold in reached[0]]
         differences = _average(rng, leads, draws) + noise
     else:
-        runs = np.stack([*answers[0].values(), *answers[1].values()])
-        noise = _drawn(rng, runs, draws)
-        first = len(answers[0])
+        runs = np.stack([*kept[0].values(), *kept[1].values()])
+        noise = _drawn(rng, runs, draws, measure, targets)
+        first = len(kept[0])
         differences = noise[:, :first].mean(axis=1) - noise[:, first:].mean(axis=1)
         differences += _average(rng, list(reached[0].values()), draws)
         differences -= _average(rng, list(reached[1].values()), draws)
     return tuple(float(each) for each in np.quantile(differences, (0.025, 0.975)))
 
 
-def _drawn(rng: np.random.Generator, runs: np.ndarray, draws: int) -> np.ndarray:
-    """How far the mean of each run moves when its items are drawn anew: `(draws, runs)`."""
+def _drawn(
+    rng: np.random.Generator,
+    runs: np.ndarray,
+    draws: int,
+    measure: str = "accuracy",
+    targets: np.ndarray | None = None,
+) -> np.ndarray:
+    """How far the figure of each run moves when its items are drawn anew: `(draws, runs)`."""
     # Few patterns of answers occur: how often each is drawn is all that counts.
-    patterns, counts = np.unique(runs, axis=1, return_counts=True)
-    total = counts.sum()
-    drawn = rng.multinomial(total, counts / total, size=draws) @ patterns.T / total
-    return drawn - runs.mean(axis=1)
+    columns = runs if targets is None else np.vstack([runs, targets])
+    patterns, counts = np.unique(columns, axis=1, return_counts=True)
+    shares, items = counts / counts.sum(), counts.sum()
+    if len(counts) < items // 2:
+        drawn = rng.multinomial(items, shares, size=draws)
+    else:
+        # Of grades there is one pattern an item, and items are drawn faster one by one.
+        ones = np.repeat(np.arange(len(counts)), counts)[rng.integers(items, size=(draws, items))]
+        drawn = np.stack([np.bincount(each, minlength=len(counts)) for each in ones])
+    weights = drawn / items
+    runs, targets = patterns[: len(runs)], None if targets is None else patterns[-1]
+    return measured(measure, weights, runs, targets) - measured(
+        measure, shares[None], runs, targets
+    )
 
 
 def _average(rng: np.random.Generator, values: Any, draws: int) -> np.ndarray:
@@ -168,22 +238,27 @@ def interval_of(
     return (difference - 2 * error, difference + 2 * error), False
 
 
-def verdict(interval: tuple[float, float], paper: float | None) -> str:
-    """What an interval says of the order that the paper has, and of the paper's distance.
+HELD, LEVEL, SMALLER, REVERSED = "held", "level", "refuted in size", "reversed"
 
-    The paper's order is that of its difference; without one it is that of the claim. Where the
-    paper's difference is not even inside the interval, its distance is refuted.
+
+def verdict(interval: tuple[float, float], paper: float | None) -> str:
+    """One word for what an interval says of a difference that a paper prints.
+
+    The order is that of the paper's difference; without one it is that of the claim. Reversed is
+    an order whose opposite fills the interval. A size is refuted where the paper's difference is
+    larger than all of the interval. What is left holds where zero is outside the interval, and is
+    level where it is inside. Where the paper prints the same figure twice, that is the claim.
     """
     low, high = interval
+    if paper == 0:
+        return HELD if low <= 0 <= high else SMALLER
     if paper is not None and paper < 0:
         (low, high), paper = (-high, -low), -paper
     if high < 0:
-        return "**reversed**"
-    words = "holds" if low > 0 else "too close to call"
-    return f"{words}{SMALLER}" if paper is not None and paper > high else words
-
-
-SMALLER = ", but not by the paper's distance"
+        return REVERSED
+    if paper is not None and paper > high:
+        return SMALLER
+    return HELD if low > 0 else LEVEL
 
 
 def graded(results: dict[str, Any], row: str, attribution: str = "attention") -> np.ndarray:

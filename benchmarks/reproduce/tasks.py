@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 from sklearn.metrics import f1_score
 
-from benchmarks.reproduce.results import packed
+from benchmarks.reproduce.results import packed, packed_numbers
 from benchmarks.reproduce.training import BestEpoch, compile_model, embedding_size
 from benchmarks.reproduce.vectors import word_vectors
 from keras_attnpool import datasets, layers, ops, text
@@ -53,6 +53,8 @@ class Task:
         max_epochs: Epochs at most.
         table: The paper's table that the set is for or stands in for.
         paper: What the paper reports on it, if it is one of its own sets; by row, in percent.
+        column: The paper's own set that it is compared with, if it is another; of several the
+            closest to the paper's conditions is declared first.
         needs: What the user has to bring, if anything.
         runs: Planned runs.
         full_runs: Runs with `--full`, where they are others.
@@ -74,6 +76,7 @@ class Task:
     max_epochs: int
     table: str
     paper: dict[str, float] = dataclasses.field(default_factory=dict)
+    column: str = ""
     needs: str | None = None
     runs: int = 3
     full_runs: int | None = None
@@ -122,6 +125,20 @@ def held_out(name: str, **options: Any) -> Callable[[str], Parts]:
         return train, validation, datasets.load(name, split="test", **options)
 
     return parts
+
+
+def sst5_phrases(folder: str) -> Parts:
+    """Reads SST-5 with the phrases of its training sentences to train on, balanced.
+
+    In DiSAN's public code sentences and phrases with an opinion weigh four times as much as neutral
+    phrases: of these a quarter is drawn, once.
+    """
+    train, *others = official("sst5")(folder)
+    phrases = datasets.load("sst5", split="train", phrases=True)
+    sentences = set(train.texts)
+    kept = np.array([line in sentences for line in phrases.texts]) | (phrases.labels != 2)
+    kept |= np.random.default_rng(0).random(len(phrases)) < 0.25
+    return phrases.subset(kept), *others
 
 
 def without_breaks(part: Any) -> Any:
@@ -291,10 +308,8 @@ def run(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Trains one model with one seed and reads the test part once, at the selected epoch."""
     model, result, _ = fit(build, data, task, seed, options)
-    tested, correct = measure(model, data, 2, task)
-    result |= {f"test_{name}": value for name, value in tested.items()}
-    if correct is not None:
-        result["correct"] = packed(correct)
+    tested, kept = measure(model, data, 2, task)
+    result |= {f"test_{name}": value for name, value in tested.items()} | kept
     size = embedding_size(model)
     facts = {
         "parameters": model.count_params(),
@@ -305,16 +320,23 @@ def run(
 
 def measure(
     model: keras.Model, data: Any, part: int, task: Task
-) -> tuple[dict[str, float], np.ndarray | None]:
-    """Measures the figures of a part, and with classes also which items were right."""
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Measures the figures of a part, and keeps its answers, see `answers`."""
     batches = data.batches(part)
     outputs = batches.restore(model.predict(batches, verbose=0))
     targets = data.parts[part][1]
     if task.graded:
-        scores = keras.ops.convert_to_numpy(ops.expected_score(outputs))
-        return figures(task.measure, scores, targets), None
-    classes = outputs.argmax(axis=1)
-    return figures(task.measure, classes, targets), classes == targets
+        predicted = keras.ops.convert_to_numpy(ops.expected_score(outputs))
+    else:
+        predicted = outputs.argmax(axis=1)
+    return figures(task.measure, predicted, targets), answers(task.measure, predicted, targets)
+
+
+def answers(measure: str, predicted: np.ndarray, targets: np.ndarray) -> dict[str, str]:
+    """What paired intervals are drawn from: the grades, or which items were right."""
+    if measure == "pearson":
+        return {"grades": packed_numbers(predicted)}
+    return {"correct": packed(predicted == targets)}
 
 
 def figures(measure: str, predicted: np.ndarray, targets: np.ndarray) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Writes the matrix of the reproductions into the pages, and the figures of the papers.
 
 A line `<!-- book: matrix -->` becomes what `python -m benchmarks.reproduce --matrix` prints,
-`<!-- book: claims -->` counts what became of the orders that the papers give, and a line
+`<!-- book: claims -->` says of every claim of the papers' tables what became of it, and a line
 `<!-- book: published sam -->` becomes the figures of a paper for the rows of its experiments.
 """
 
@@ -16,18 +16,16 @@ PUBLISHED = re.compile(r"<!-- book: published (\w+) -->")
 
 def published(paper):
     """A paper's figures, in percent: a row for each model, a column for each data set."""
-    columns = {dataset: paper.rows(dataset) for dataset in paper.tasks}
+    # Several data sets of ours may stand for one of the paper's.
+    own = (dataset for dataset in paper.tasks if not paper.tasks[dataset].column)
+    columns = {dataset: paper.rows(dataset) for dataset in own}
     columns = {name: rows for name, rows in columns.items() if any(rows.values())}
     lines = ["| model | " + " | ".join(f"`{name}`" for name in columns) + " |"]
     lines.append("|---" + "|--:" * len(columns) + "|")
-    seen = {}
     for row in dict.fromkeys(row for rows in columns.values() for row in rows):
         figures = [rows.get(row) for rows in columns.values()]
-        # Two rows of ours may stand beside one of the paper's.
-        twin = seen.get(row.removesuffix(", fine-tuned"), [])
-        again = any(twin) and all(f is None or f == t for f, t in zip(figures, twin, strict=True))
-        if any(figures) and not again:
-            seen[row] = figures
+        # Two rows of ours may stand for one of the paper's.
+        if any(figures) and paper.original(row) == row:
             # At most as many digits as the papers have.
             cells = ["–" if f is None else f"{round(100 * f, 2):.10g}" for f in figures]
             lines.append(f"| {row} | " + " | ".join(cells) + " |")

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from charts import chart
 from tables import table
 
-from benchmarks.reproduce.significance import judged, mean, paired_interval
+from benchmarks.reproduce.significance import judged, mean, paired_interval, points
 
 MARKER = re.compile(r"^(?P<indent> *)<!-- results: (?P<file>\w+) (?P<view>\w+) -->$", re.M)
 
@@ -36,11 +36,6 @@ MEASURES = {
 def percent(value):
     """A share as a figure in percent."""
     return f"{100 * value:.1f}"
-
-
-def points(value):
-    """A difference of shares in points, with its sign."""
-    return f"{100 * value:+.1f}".replace("-", "−")
 
 
 def spread(summary, runs):
@@ -93,7 +88,7 @@ def claims_table(results, about=""):
                 f"{claim.words} ({claim.better} − {claim.worse})",
                 "–" if claim.paper is None else points(claim.paper),
                 points(claim.difference),
-                " to ".join(map(points, claim.interval)) + ", unpaired" * (not claim.paired),
+                claim.span,
                 claim.verdict,
             ]
             lines.append(cells)

@@ -11,6 +11,7 @@ from benchmarks.reproduce.significance import (
     standard_error,
     verdict,
 )
+from benchmarks.reproduce.tasks import answers, figures
 
 pytestmark = pytest.mark.one_backend("statistics in NumPy")
 
@@ -37,6 +38,22 @@ def file(a, b, items=8, **more):
     """A results file of two rows."""
     rows = {"a": a, "b": b}
     return {"measure": "accuracy", "test_examples": items, "rows": rows, **more}
+
+
+def of_measure(measure, targets, a, b):
+    """A file of two rows of F1 or correlation; a row is what each run predicts."""
+
+    def runs(row):
+        kept = [figures(measure, np.asarray(run), targets) for run in row]
+        read = [answers(measure, np.asarray(run), targets) for run in row]
+        return [
+            {"seed": seed, **{f"test_{k}": v for k, v in found.items()}, **text}
+            for seed, (found, text) in enumerate(zip(kept, read, strict=True))
+        ]
+
+    (text,) = answers(measure, targets, 1).values()
+    rows = {name: {"runs": runs(row)} for name, row in (("a", a), ("b", b))}
+    return {"measure": measure, "test_examples": len(targets), "test_targets": text, "rows": rows}
 
 
 def test_paired_intervals():
@@ -79,13 +96,71 @@ def test_intervals_have_the_spread_of_items_and_of_runs(kept):
     assert abs((high - low) / (2 * 1.96 * np.sqrt(variance)) - 1) < 0.1
 
 
+def f1(predicted, targets):
+    found = np.sum((predicted == 1) & (targets == 1))
+    return 2 * found / (np.sum(predicted == 1) + np.sum(targets == 1))
+
+
+def correlation(predicted, targets):
+    return np.corrcoef(predicted, targets)[0, 1]
+
+
+@pytest.mark.parametrize("measure", [f1, correlation])
+def test_f1_and_correlations_are_paired(measure):
+    """Against a bootstrap item by item: texts drawn anew, then the runs of either row."""
+    rng = np.random.default_rng(2)
+    items, name = 300, {f1: "f1", correlation: "pearson"}[measure]
+    # Texts are hard or easy for all: what pairing takes out of the interval.
+    truth, hard = rng.uniform(1, 5, items), rng.normal(size=items)
+    both = [
+        [truth + hard + shift * rng.normal(size=items) for shift in shifts]
+        for shifts in ((0.3, 0.35, 0.4), (0.6, 0.7))
+    ]
+    if measure is f1:
+        truth, both = truth > 3.2, [[run > 3.2 for run in row] for row in both]
+    truth, both = np.array(truth, float), [np.array(row, float) for row in both]
+    found = paired_interval(of_measure(name, truth, *both), "a", "b")
+
+    drawn = []
+    for _ in range(3000):
+        chosen = rng.integers(0, items, items)
+        leads = []
+        for row in both:
+            values = [measure(run, truth) for run in row]
+            noise = np.mean([measure(run[chosen], truth[chosen]) for run in row]) - np.mean(values)
+            again = np.mean(rng.choice(values, len(row))) - np.mean(values)
+            widened = again * np.sqrt(len(row) / (len(row) - 1))
+            leads.append(np.mean(values) + noise + widened)
+        drawn.append(leads[0] - leads[1])
+    expected = np.quantile(drawn, (0.025, 0.975))
+    assert np.allclose(found, expected, atol=0.08 * (expected[1] - expected[0]))
+    # Unpaired it would be wider.
+    alone = [paired_interval(of_measure(name, truth, r, [truth]), "a", "b") for r in both]
+    assert np.hypot(*(high - low for low, high in alone)) > 1.2 * (found[1] - found[0])
+
+
+def test_equal_answers_have_no_difference_in_any_measure():
+    right = np.array([1, 0, 1, 1, 0, 1, 1, 1])
+    for measure in ("f1", "pearson"):
+        file_ = of_measure(measure, np.array([1, 0, 0, 1, 0, 1, 1, 1]), [right], [right])
+        assert np.allclose(paired_interval(file_, "a", "b"), 0)
+
+
 def test_what_cannot_be_paired():
     right = [1, 0, 1, 1, 0, 1, 1, 1]
     # No run of a row kept its answers.
     assert paired_interval(file(entry(right), entry(0.5)), "a", "b") is None
-    for measure in ("f1", "pearson"):
-        other = file(entry(right), entry(right), measure=measure)
-        assert paired_interval({**other, "measure": measure}, "a", "b") is None
+    # Of F1 and of correlations neither answers nor targets alone are enough.
+    for measure, kept in (("f1", "correct"), ("pearson", "grades")):
+        targets = np.array([1, 0, 1, 1, 0, 1, 1, 0])
+        known = of_measure(measure, targets, [right], [right[::-1]])
+        assert paired_interval(known, "a", "b") is not None
+        assert paired_interval({**known, "folded": True}, "a", "b") is None
+        del known["rows"]["b"]["runs"][0][kept]
+        assert paired_interval(known, "a", "b") is None
+        known = of_measure(measure, targets, [right], [right[::-1]])
+        del known["test_targets"]
+        assert paired_interval(known, "a", "b") is None
     # One fold more in one of them: their means are not of the same items.
     folds = file(entry(right, right), entry(right), folded=True)
     assert paired_interval(folds, "a", "b") is None
@@ -135,23 +210,33 @@ def test_without_pairs_the_interval_is_two_standard_errors():
 
 
 @pytest.mark.parametrize(
-    ("interval", "paper", "words"),
+    ("interval", "paper", "word"),
     [
-        ((0.01, 0.03), 0.02, "holds"),
-        ((0.01, 0.03), 0.04, "holds, but not by the paper's distance"),
-        ((-0.01, 0.03), None, "too close to call"),
-        ((-0.01, 0.03), 0.04, "too close to call, but not by the paper's distance"),
-        ((-0.03, -0.01), 0.04, "**reversed**"),
-        ((0.0, 0.0), None, "too close to call"),
+        ((0.01, 0.03), 0.02, "held"),
+        # More than the paper has is no refutation.
+        ((0.03, 0.05), 0.02, "held"),
+        ((0.01, 0.03), 0.04, "refuted in size"),
+        ((0.01, 0.03), None, "held"),
+        ((-0.01, 0.03), 0.02, "level"),
+        ((-0.01, 0.03), None, "level"),
+        ((-0.01, 0.03), 0.04, "refuted in size"),
+        ((0.0, 0.0), None, "level"),
+        ((-0.03, -0.01), 0.04, "reversed"),
+        ((-0.03, -0.01), None, "reversed"),
         # The paper's own figures speak against the claim.
-        ((0.01, 0.03), -0.02, "**reversed**"),
-        ((-0.03, -0.01), -0.02, "holds"),
-        ((-0.03, -0.01), -0.04, "holds, but not by the paper's distance"),
-        ((-0.03, 0.01), -0.04, "too close to call, but not by the paper's distance"),
+        ((0.01, 0.03), -0.02, "reversed"),
+        ((-0.03, -0.01), -0.02, "held"),
+        ((-0.03, -0.01), -0.04, "refuted in size"),
+        ((-0.03, 0.01), -0.02, "level"),
+        ((-0.03, 0.01), -0.04, "refuted in size"),
+        # The paper prints the same figure twice.
+        ((-0.01, 0.03), 0.0, "held"),
+        ((0.01, 0.03), 0.0, "refuted in size"),
+        ((-0.03, -0.01), 0.0, "refuted in size"),
     ],
 )
-def test_verdicts(interval, paper, words):
-    assert verdict(interval, paper) == words
+def test_the_word_of_an_interval(interval, paper, word):
+    assert verdict(interval, paper) == word
 
 
 def test_claims_are_judged():
@@ -159,21 +244,21 @@ def test_claims_are_judged():
     rows = entry(better, better, paper=0.9), entry(worse, worse, paper=0.8)
     measured = file(*rows, items=100)
     measured["claims"] = [
-        ("a", "b", "said by the paper", None),
+        ("a", "b", "said by the paper", 0.1),
         ("a", "b", "by another of its tables", 0.5),
-        ("a", "b", "not by the paper", False),
+        ("a", "b", "not by the paper", None),
         ("a", "c", "not measured", None),
     ]
     first, other, none = judged(measured)
-    assert np.isclose(first.paper, 0.1) and np.isclose(first.difference, 0.3)
-    assert first.paired and first.verdict == "holds"
-    assert other.paper == 0.5 and other.verdict == "holds, but not by the paper's distance"
-    assert none.paper is None and none.verdict == "holds"
+    assert first.paper == 0.1 and np.isclose(first.difference, 0.3)
+    assert first.paired and first.verdict == "held" and first.span == "+21.0 to +39.0"
+    assert other.paper == 0.5 and other.verdict == "refuted in size"
+    assert none.paper is None and none.verdict == "held"
     del rows[0]["runs"][1]
-    assert {claim.verdict for claim in judged(measured)} >= {"holds, by one run"}
+    assert {claim.verdict for claim in judged(measured)} >= {"held, by one run"}
     # What draws nothing needs no second run.
     fixed = file(entry(better, drawn=False), rows[1], items=100, claims=measured["claims"][:1])
-    assert [claim.verdict for claim in judged(fixed)] == ["holds"]
+    assert [claim.verdict for claim in judged(fixed)] == ["held"]
 
 
 def test_standard_error_of_a_correlation():
