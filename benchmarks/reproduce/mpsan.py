@@ -100,6 +100,10 @@ class GatedConvolution(keras.layers.Layer):  # type: ignore[misc]
         gated = self.convolution(self.dropout(kept, training=training))
         return x + keras.activations.glu(gated)
 
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """`(batch, time, units)`, as the input."""
+        return input_shape
+
 
 def _folded(name: str, folder: str, fold: int = 0) -> Parts:
     """Nine tenths to train on, less a tenth of them to choose by; the fold to test."""

@@ -6,11 +6,22 @@ import json
 import os
 import types
 
+import keras
 import numpy as np
 import pytest
 
 from benchmarks.reproduce import __main__ as command
-from benchmarks.reproduce import book, comparison, engine, explanations, floors, pieces, sam, timing
+from benchmarks.reproduce import (
+    book,
+    comparison,
+    engine,
+    explanations,
+    floors,
+    mpsan,
+    pieces,
+    sam,
+    timing,
+)
 from benchmarks.reproduce import results as kept
 from benchmarks.reproduce.engine import reproduce, results_of, rows_of
 from benchmarks.reproduce.paper import Paper
@@ -416,6 +427,27 @@ def test_attention_is_graded(toy, row):
     assert len(kept) == 2 and kept.mean() == pytest.approx(result["test_naopc"], abs=1e-2)
     assert len(unpacked(result["correct"], 24)) == 24
     assert facts["parameters_without_embeddings"] < facts["parameters"]
+
+
+# --- the hierarchical CNN ----------------------------------------------------------------------
+
+
+def test_gated_convolutions_do_not_see_padding():
+    """`y = x + a * sigmoid(b)` in NumPy, windows of five, whatever stands at padding."""
+    rng = np.random.default_rng(0)
+    x, mask = rng.normal(size=(2, 7, 3)), np.arange(7) < np.array([[7], [4]])
+    layer = mpsan.GatedConvolution(3)
+    layer(x)
+    kernel, bias = layer.get_weights()
+    bias += rng.normal(size=6)
+    layer.set_weights([kernel, bias])
+    padded = np.pad(np.where(mask[..., None], x, 0), ((0, 0), (2, 2), (0, 0)))
+    windows = np.stack([padded[:, at : at + 7] for at in range(5)], axis=2)
+    a, b = np.split(np.einsum("btwd,wdf->btf", windows, kernel) + bias, 2, axis=-1)
+    expected = x + a / (1 + np.exp(-b))
+    garbage = np.where(mask[..., None], x, np.nan)
+    given = keras.ops.convert_to_numpy(layer(garbage.astype("float32"), mask=mask))
+    np.testing.assert_allclose(given[mask], expected[mask], atol=1e-5)
 
 
 # --- fine-tuned language models ----------------------------------------------------------------
