@@ -97,9 +97,13 @@ def reproduce(
 ) -> None:
     """Runs what is missing, seed by seed, so that an interrupted pass has every row.
 
-    Several processes may work on the same rows: a run that another has begun is left to it.
+    Several processes may work on the same rows: a run that another has begun is left to it. Files
+    that are there get the paper's claims of today.
     """
     files = {row.experiment: results_of(row, options, folder) for row in rows}
+    for each in files.values():
+        if each.path.exists() and "claims" in each.header:
+            each.note("claims", each.header["claims"])
     jobs = [
         (row, seed)
         for row in rows
