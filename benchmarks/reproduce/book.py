@@ -106,7 +106,7 @@ PLACES = (
         "IMDB, Adam for all rows",
         "imdb_4000_adam",
         f"4,000 {SUBSET}",
-        section="imdb-adam",
+        section="imdb",
         reason="the paper has SGD; hours on two cores",
     ),
     Place("lama", "Table 4", "News", "news", reason=LICENCE),
