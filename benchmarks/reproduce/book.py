@@ -469,7 +469,13 @@ class Line:
 # What no run of ours can tell.
 OTHERS = "their figures are from their own papers"
 OPEN = (
-    ("lama", "Section 5", "an epoch of BERT takes 8 to 12 hours, LAMA's 20 minutes", "–", DAYS),
+    (
+        "lama",
+        "Section 5",
+        "LAMA trains in minutes where BERT takes hours",
+        "Yelp 25 min against 8.5 h, Yelp-P 20 min against 12.5 h",
+        DAYS,
+    ),
     ("hcan", "Table 2", "HCAN converges in half of HAN's hours", "32 against 67 on Yelp", DAYS),
     ("mpsan", "Table 1", "MPSAN beats RNNs, trees and CNNs", "52.53 against 43.2 to 51.2", OTHERS),
     (

@@ -650,6 +650,29 @@ def test_a_claim_is_judged_by_what_is_closest_to_the_paper(tmp_path):
     assert line.word == "level" and line.on == "`whole`, tuned; `whole`: reversed; `part`: held"
 
 
+def test_times_are_judged_by_the_range_of_their_rounds(tmp_path):
+    def timed(paper, *relative):
+        return {"paper": paper, "relative": list(relative)}
+
+    first = timed(1.0, 1.0, 1.0, 1.0)
+    entry = {
+        "base": first,
+        "slower": timed(1.5, 1.4, 1.2, 1.6),
+        "faster": timed(0.5, 0.9, 0.7, 1.1),
+        "as long": timed(1.0, 1.03, 1.01, 1.05),
+        "not timed": timed(None, 2.0, 2.0, 2.0),
+    }
+    gpu = {"base, one document at a time": first, "slower": timed(1.5, 0.8, 0.7, 0.9)}
+    (tmp_path / "x.json").write_text(json.dumps({"times": entry, "times_gpu": gpu}))
+    place = book.Place("lama", "Table 9", "time", stands_in="toys", note=("x", "times"))
+    slower, faster, same = book._times(place, tmp_path)
+    assert slower.claim == "time of slower against base" and slower.word == "reversed"
+    assert slower.said == "1.50 times" and slower.here == "0.80 times (0.70 to 0.90)"
+    assert slower.on == "`x`, a GPU; a stand-in: toys; a CPU: held"
+    # Half of the paper's time is outside the range; seconds are printed whole.
+    assert faster.word == "refuted in size" and same.word == "held"
+
+
 def test_the_files_have_the_claims_of_the_papers():
     for row in {row.experiment: row for row in ROWS}.values():
         file = results_of(row, Options()).path
