@@ -91,6 +91,7 @@ class GatedConvolution(keras.layers.Layer):  # type: ignore[misc]
 
     def __init__(self, units: int, dropout: float = 0.3, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.supports_masking = True
         self.convolution = keras.layers.Conv1D(2 * units, 5, padding="same")
         self.dropout = keras.layers.Dropout(dropout)
 
