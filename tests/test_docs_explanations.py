@@ -87,10 +87,9 @@ def test_changes_are_paired_and_told_where_they_are_real():
     rows["AttentionPooling, entmax15"] = entry(0.5, 0.5)
     values = packed([*np.linspace(0, 1.02, 20), np.nan])
     rows["AttentionPooling, entmax15"]["runs"][0]["naopc_per_text"]["attention"] = values
-    lines = [
-        line.strip("| ").split(" | ")
-        for line in explanations.changes({"rows": rows}).split("\n")[2:]
-    ]
+    written, told = explanations.changes({"rows": rows}).split("\n\n")
+    assert told == "The encoder makes the weights of `AttentionPooling` better."
+    lines = [line.strip("| ").split(" | ") for line in written.split("\n")[2:]]
     found = {line[0]: line[1:] for line in lines}
     assert found["a gate"] == ["**0.10 (0.10 – 0.10)**", "–"]
     assert found["entmax15 for softmax"][0].startswith("0.01 (−0.")

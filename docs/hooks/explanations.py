@@ -154,7 +154,16 @@ def changes(results):
         sides = ([name + kind for name in both] for kind in ("", BARE))
         each = [np.concatenate([graded(results, name) for name in side]) for side in sides]
         lines.append([f"the encoder, over {len(both)} mechanisms", change(*each), ""])
-    return table(["change", "with the encoder", "without an encoder"], lines)
+    told = [table(["change", "with the encoder", "without an encoder"], lines)]
+    sides = {"better": [], "worse": []}
+    for name in both:
+        low, high = graded_interval(graded(results, name), graded(results, name + BARE))
+        if low > 0 or high < 0:
+            sides["better" if low > 0 else "worse"].append(f"`{name}`")
+    for side, names in sides.items():
+        if names:
+            told.append(f"The encoder makes the weights of {', '.join(names)} {side}.")
+    return "\n\n".join(told)
 
 
 def chart(results):
