@@ -55,7 +55,7 @@ def heatmap_html(
         label: A second line, the prediction say.
         sentence_lengths: Number of tokens of each sentence, in order: a line for each, with the
             share of the row's weight that it holds.
-        row_names: Name of each row. Defaults to "head 1", "head 2" ...
+        row_names: Name of each row, which need not be a head then. Defaults to "head 1", "head 2" ...
         vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
             compare several texts.
         unit: What the numbers of the scale are. Defaults to the uniform weight, 1 / `time`, where
@@ -94,7 +94,8 @@ def heatmap_html(
     else:
         parts.append(_row(words, rows.mean(axis=0), vmax, lengths, "mean"))
         is_open = " open" if rows.size <= _OPEN_CELLS else ""
-        parts.append(f"<details{is_open}><summary>{len(rows)} heads</summary>")
+        kind = "heads" if row_names is None else "rows"
+        parts.append(f"<details{is_open}><summary>{len(rows)} {kind}</summary>")
         parts += [
             _row(words, row, vmax, lengths, name) for row, name in zip(rows, names, strict=True)
         ]

@@ -12,7 +12,7 @@ from keras_attnpool.analysis.html_heatmaps import visible
 from keras_attnpool.cli import explanations, runs
 from keras_attnpool.cli.errors import CommandError, reported
 from keras_attnpool.cli.explanations import Explanation
-from keras_attnpool.cli.predict import field, given_texts
+from keras_attnpool.cli.predict import field, given_table
 from keras_attnpool.cli.trained import Run
 
 PRINTED_WORDS = 8
@@ -36,9 +36,9 @@ def explain(given: dict[str, Any]) -> int:
     runs.read_config(folder)
     out = Path(given.get("out", folder / runs.EXPLAINED))
     _check_out(out)
-    asked = given_texts(given)
+    table = given_table(given)
     run = Run.load(folder)
-    texts = list(asked)
+    texts = [content for content, _ in table.rows]
     if not texts:
         return 0
     pieces: list[str] = []

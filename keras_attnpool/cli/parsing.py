@@ -76,9 +76,11 @@ PREDICT_DESCRIPTION = """\
 Classifies texts with a trained run: one line a text, `label<TAB>probability<TAB>text`.
 
 Without TEXT, --file and --input, every line of standard input is a text; answers come as the lines
-do. Control characters are shown by their code (U+001B), and a ' stands before what a spreadsheet
-would take for a formula. --json, and --output with a name that ends in .jsonl, give labels and
-texts as they are.
+do. --output writes the columns of --input as they are, and behind them `label`, `probability` and
+`p(CLASS)` of every class: with a number where the input has such a name.
+
+Control characters are shown by their code (U+001B), and a ' stands before what a spreadsheet would
+take for a formula. --json, and --output with a name that ends in .jsonl, give everything as it is.
 """
 
 PREDICT_EXAMPLES = """\
@@ -284,9 +286,7 @@ def _add_predict(commands: Any) -> None:
         epilog=PREDICT_EXAMPLES,
     )
     _add_texts(command, "classify")
-    text = (
-        "where the answers go, a .csv, .tsv or .jsonl file, with the probabilities of all classes"
-    )
+    text = "where answers go, a .csv, .tsv or .jsonl file: the columns of the input, then the label"
     command.add_argument("--output", metavar="FILE", help=text)
     text = "one JSON object a line, with the probabilities of all classes"
     command.add_argument("--json", action="store_true", help=text)

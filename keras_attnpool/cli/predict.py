@@ -11,10 +11,10 @@ import re
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from keras_attnpool._files import whole_file
 from keras_attnpool.analysis.html_heatmaps import visible
@@ -33,7 +33,9 @@ ERRORS = (
     json.JSONDecodeError,
     RecursionError,
 )
-NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+NUMBER = re.compile(r"[+-]?[\d.,]+(e[+-]?\d+)?%?", re.IGNORECASE)
+# Where a table shows control characters. The quotes of a .csv keep tabs and line breaks.
+BUT_LINES, ALL = r"[^\r\n\t]+|\r(?!\n)", r"(?s).+"
 
 
 def predict(given: dict[str, Any]) -> int:
@@ -50,15 +52,16 @@ def predict(given: dict[str, Any]) -> int:
         CommandError: If the run or the input cannot be used.
     """
     with _output(given) as (stream, kind):
-        texts = given_texts(given)
+        table = given_table(given)
         run = Run.load(given["run"])
         # Whoever types waits for each answer.
         size = 1 if reads_stdin(given) and sys.stdin.isatty() else BATCH
         start, done, shown = time.monotonic(), 0, 0.0
-        writer = WRITERS[kind](stream, run.label_names)
-        while batch := list(itertools.islice(texts, size)):
-            for content, row in zip(batch, run.probabilities(batch).tolist(), strict=True):
-                writer(content, dict(zip(run.label_names, row, strict=True)))
+        write = WRITERS[kind](stream, table.names, run.label_names, given.get("delimiter", ","))
+        while batch := list(itertools.islice(table.rows, size)):
+            answers = run.probabilities([content for content, _ in batch]).tolist()
+            for (content, row), answer in zip(batch, answers, strict=True):
+                write(content, row, dict(zip(run.label_names, answer, strict=True)))
             stream.flush()
             done += len(batch)
             seconds = time.monotonic() - start
@@ -92,13 +95,26 @@ def _output(given: dict[str, Any]) -> Iterator[tuple[TextIO, str]]:
         yield file, path.suffix.lower()
 
 
-Writer = Callable[[str, dict[str, float]], None]
+class Table(NamedTuple):
+    """Texts, each with what stands beside it.
+
+    Attributes:
+        names: The names of the columns, or the keys of the first object.
+        rows: Of every text the text and its row: the cells, or the object.
+    """
+
+    names: list[str]
+    rows: Iterator[tuple[str, Any]]
 
 
-def _lines(stream: TextIO, names: list[str]) -> Writer:
+# What writes a text, its row and the probabilities of the classes.
+Writer = Callable[[str, Any, dict[str, float]], None]
+
+
+def _lines(stream: TextIO, names: list[str], classes: list[str], mark: str) -> Writer:
     """Lines to read: label, probability, text."""
 
-    def write(content: str, probabilities: dict[str, float]) -> None:
+    def write(content: str, row: Any, probabilities: dict[str, float]) -> None:
         label = max(probabilities, key=probabilities.__getitem__)
         line = field(" ".join(content.split()))
         print(field(label), f"{probabilities[label]:.4f}", line, sep="\t", file=stream)
@@ -106,42 +122,88 @@ def _lines(stream: TextIO, names: list[str]) -> Writer:
     return write
 
 
-def _objects(stream: TextIO, names: list[str]) -> Writer:
-    """JSON objects with the probabilities of all classes, one a line."""
+def _objects(stream: TextIO, names: list[str], classes: list[str], mark: str) -> Writer:
+    """JSON objects, one a line: what the input says, then the answer."""
+    own, numbers = _own_names(["label", "probability", "probabilities"], names), itertools.count(1)
+    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    if twice:
+        raise CommandError(
+            f"the input has two columns {twice[0]!r}: an object has one, a .csv both"
+        )
 
-    def write(content: str, probabilities: dict[str, float]) -> None:
+    def write(content: str, row: Any, probabilities: dict[str, float]) -> None:
+        row = row if isinstance(row, dict) else dict(zip(names, row, strict=True))
+        _check_keys(row.keys() & set(own), next(numbers))
         label = max(probabilities, key=probabilities.__getitem__)
-        answer = {"label": label, "probability": probabilities[label]}
-        print(json.dumps(answer | {"probabilities": probabilities, "text": content}), file=stream)
+        answer = zip(own, (label, probabilities[label], probabilities), strict=True)
+        print(json.dumps(row | dict(answer)), file=stream)
 
     return write
 
 
-def _table(delimiter: str, stream: TextIO, names: list[str]) -> Writer:
-    """A table with one column a class, and nothing that a spreadsheet would compute."""
-    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(["label", "probability", *(f"p({field(name)})" for name in names), "text"])
+def _table(ending: str, stream: TextIO, names: list[str], classes: list[str], mark: str) -> Writer:
+    """A table with the input's columns, then the answer, one column a class."""
+    own = ["label", "probability", *(f"p({field(name)})" for name in classes)]
+    own, numbers = _own_names(own, names), itertools.count(1)
+    writer = csv.writer(stream, delimiter=mark, lineterminator="\n")
 
-    def write(content: str, probabilities: dict[str, float]) -> None:
+    def put(cells: list[str]) -> None:
+        if ending == ".csv":
+            writer.writerow([_cell(cell, BUT_LINES) for cell in cells])
+        else:
+            print(*(_cell(cell, ALL) for cell in cells), sep="\t", file=stream)
+
+    def write(content: str, row: Any, probabilities: dict[str, float]) -> None:
+        if isinstance(row, dict):
+            _check_keys(row.keys() - set(names), next(numbers), " (a .jsonl keeps it)")
+            row = [_as_text(row.get(name)) for name in names]
         label = max(probabilities, key=probabilities.__getitem__)
-        numbers = [f"{value:.6f}" for value in (probabilities[label], *probabilities.values())]
-        writer.writerow([field(label), *numbers, field(content)])
+        answer = [f"{value:.6f}" for value in (probabilities[label], *probabilities.values())]
+        put([*row, label, *answer])
 
+    put([*names, *own])
     return write
+
+
+def _own_names(wanted: list[str], names: list[str]) -> list[str]:
+    """The names of the answer's columns; what the input has keeps its name."""
+    taken, own, number = {name.strip() for name in names}, wanted, 1
+    while taken.intersection(own):
+        number += 1
+        own = [f"{name}_{number}" for name in wanted]
+    if own is not wanted:
+        first = next(name for name in wanted if name in taken)
+        told = f"the answer is in {', '.join(map(repr, own))}"
+        print(f"note: the input has a column {visible(first)!r}: {told}", file=sys.stderr)
+    return own
+
+
+def _check_keys(keys: Set[str], number: int, advice: str = "") -> None:
+    """Refuses an object with keys that the first one does not have and that would be lost."""
+    if keys:
+        key = visible(min(keys))
+        raise CommandError(f"text {number} has the key {key!r}, which the first one lacks{advice}")
+
+
+def _as_text(value: Any) -> str:
+    """A value of an object as a cell."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 TABLES = (".csv", ".tsv", ".jsonl")
 TABLE_OPTIONS = ("text_column", "header", "delimiter")  # of --input
-WRITERS: dict[str, Callable[[TextIO, list[str]], Writer]] = {
+WRITERS: dict[str, Callable[[TextIO, list[str], list[str], str], Writer]] = {
     "": _lines,
     ".jsonl": _objects,
-    ".csv": functools.partial(_table, ","),
-    ".tsv": functools.partial(_table, "\t"),
+    ".csv": functools.partial(_table, ".csv"),
+    ".tsv": functools.partial(_table, ".tsv"),
 }
 
 
-def given_texts(given: dict[str, Any]) -> Iterator[str]:
-    """The texts of a command: its arguments, or the lines of a file or of standard input.
+def given_table(given: dict[str, Any]) -> Table:
+    """The texts of a command: its arguments, the lines of a file or standard input, or a table.
 
     Raises:
         CommandError: If a file stands where a text is expected, or cannot be read as texts.
@@ -155,16 +217,18 @@ def given_texts(given: dict[str, Any]) -> Iterator[str]:
     if "encoding" in given and (given.get("texts") or reads_stdin(given)):
         raise CommandError("--encoding needs an --input or a --file")
     if "input" in given:
-        return column(given["input"], given)
+        rows = table_rows(given["input"], given)
+        return Table(next(rows), rows)
+    texts = iter(given.get("texts", ()))
     if "file" in given or not sources:
-        return lines(sys.stdin) if reads_stdin(given) else _lines_of(given["file"], given)
-    for content in given["texts"]:
+        texts = lines(sys.stdin) if reads_stdin(given) else _lines_of(given["file"], given)
+    for content in given.get("texts", ()):
         if os.path.isfile(content):
             raise CommandError(
                 f"{content} is a file, not a text: --file {content} reads one text a line (if it "
                 "is a text after all, write it to standard input)"
             )
-    return iter(given["texts"])
+    return Table(["text"], ((content, [content]) for content in texts))
 
 
 def reads_stdin(given: dict[str, Any]) -> bool:
@@ -172,12 +236,15 @@ def reads_stdin(given: dict[str, Any]) -> bool:
     return not given.get("texts") and "input" not in given and given.get("file", "-") == "-"
 
 
-def column(path: str, given: dict[str, Any]) -> Iterator[str]:
+def table_rows(path: str, given: dict[str, Any]) -> Iterator[Any]:
     """The texts of one column of a .csv, .tsv or .jsonl file, gzipped or not, as they are read.
 
     Args:
         path: The file.
         given: What was given of `text_column`, `header`, `delimiter` and `encoding`.
+
+    Returns:
+        The names of the columns, then for every text the text and its row, as in `Table`.
 
     Raises:
         CommandError: If the file has no such column, or cannot be read.
@@ -200,13 +267,13 @@ def column(path: str, given: dict[str, Any]) -> Iterator[str]:
     header = given.get("header", ending == ".csv") or is_named
     opened = gzip.open if path.lower().endswith(".gz") else open
     stream = opened(path, "rt", encoding=_encoding(path, given), newline="")
-    return _column(stream, path, ending, wanted, header, given.get("delimiter", ","))
+    return _rows(stream, path, ending, wanted, header, given.get("delimiter", ","))
 
 
-def _column(
+def _rows(
     stream: Any, path: str, ending: str, wanted: str | int, header: bool, delimiter: str
-) -> Iterator[str]:
-    where = path
+) -> Iterator[Any]:
+    where, names = path, None
     with stream:
         try:
             if ending == ".jsonl":
@@ -220,7 +287,12 @@ def _column(
                             f"{where}: expects an object with a string as {str(wanted)!r} "
                             "(--text-column)"
                         )
-                    yield row[str(wanted)]
+                    if names is None:
+                        names = list(row)
+                        yield names
+                    yield row[str(wanted)], row
+                if names is None:
+                    yield []
                 return
             csv.field_size_limit(2**31 - 1)  # as in `train`, a text may be long
             rows = csv.reader(stream, delimiter=delimiter, strict=True)
@@ -228,6 +300,7 @@ def _column(
                 rows = csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
             first = next(rows, [])
             place = _place(path, first, wanted)
+            yield first if header else [str(position) for position in range(len(first))]
             for cells in itertools.chain([] if header else [first], rows):
                 if cells and len(cells) != len(first):
                     raise CommandError(
@@ -235,7 +308,7 @@ def _column(
                         f"{len(first)}"
                     )
                 if cells:
-                    yield cells[place]
+                    yield cells[place], cells
         except csv.Error as error:
             raise CommandError(f"{path}, line {rows.line_num}: {error}") from error
         except ERRORS as error:
@@ -306,6 +379,15 @@ def _read(path: str, encoding: str) -> Iterator[str]:
 
 def field(content: str) -> str:
     """A label or a text as part of one line, which neither terminal nor spreadsheet obeys."""
-    line = visible(content)
-    is_formula = line.startswith(("=", "+", "-", "@")) and not NUMBER.fullmatch(line)
+    return _no_formula(visible(content))
+
+
+def _cell(content: str, shown: str) -> str:
+    """A cell of a table, with visible control characters where `shown` matches."""
+    # Behind a dot, white space alone is left as it is.
+    return _no_formula(re.sub(shown, lambda part: visible(f".{part[0]}")[1:], content))
+
+
+def _no_formula(line: str) -> str:
+    is_formula = len(line) > 1 and line[0] in "=+-@" and not NUMBER.fullmatch(line)
     return f"'{line}" if is_formula else line

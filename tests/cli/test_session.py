@@ -44,8 +44,9 @@ def test_replay(tmp_path, monkeypatch, capsys):
     for command, printed in replayed:
         start, *arguments = shlex.split(command)[2:]
         assert start == "keras_attnpool"
-        assert main(arguments) == 0, capsys.readouterr().err
-        received = capsys.readouterr().out
+        status, (out, err) = main(arguments), capsys.readouterr()
+        received = err + out  # as a terminal shows remarks, which come first
+        assert status == 0, received
         assert alike(printed, received), f"{command}\n{received}"
     assert not alike("Accuracy 0.4", "Precision 0.4") and alike("a 1\n...\nb", "a -22\nx\ny\nb")
 

@@ -47,18 +47,151 @@ def test_tables(trained, tmp_path, capsys, name, ending):
     expected = run.probabilities(TEXTS)
     if ending == "jsonl":
         rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-        assert [row["text"] for row in rows] == TEXTS
+        assert [(row["id"], row["body"]) for row in rows] == list(zip("0123", TEXTS, strict=True))
+        assert list(rows[0]) == ["id", "body", "label", "probability", "probabilities"]
+        assert [row["label"] for row in rows] == run.predict(TEXTS)
         found = [list(row["probabilities"].values()) for row in rows]
     else:
-        with open(out, encoding="utf-8", newline="") as stream:
-            head, *rows = csv.reader(stream, delimiter="," if ending == "csv" else "\t")
-        assert head == ["label", "probability", *(f"p({n})" for n in run.label_names), "text"]
-        # A spreadsheet shows what it would compute, and control characters by their code.
-        assert rows[1][-1] == "'=1+1" and rows[2][-1] == 'a "quoted", oneU+000Aof two lines'
-        assert [row[0] for row in rows] == run.predict(TEXTS)
-        found = [[float(cell) for cell in row[2:-1]] for row in rows]
+        head, *rows = written(out)
+        names = [f"p({name})" for name in run.label_names]
+        assert head == ["id", "body", "label", "probability", *names]
+        # A spreadsheet shows what it would compute; a .tsv has no quotes, and no line breaks.
+        lines = 'a "quoted", one\nof two lines'
+        lines = lines if ending == "csv" else lines.replace("\n", "U+000A")
+        assert [row[:2] for row in rows] == [
+            ["0", "good food"],
+            ["1", "'=1+1"],
+            ["2", lines],
+            ["3", "caf\xe9"],
+        ]
+        assert [row[2] for row in rows] == run.predict(TEXTS)
+        found = [[float(cell) for cell in row[4:]] for row in rows]
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, out.name])
+
+
+def written(path, delimiter=","):
+    """The rows of a table, as `predict` itself would read them."""
+    how = {"delimiter": delimiter}
+    if path.suffix == ".tsv":
+        how = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
+    with open(path, encoding="utf-8", newline="") as stream:
+        return list(csv.reader(stream, **how))
+
+
+OBJECTS = """\
+{"n": 1, "text": "good food", "tags": ["a", null], "ok": true}
+{"text": "bad", "n": 2.5, "who": null}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "arguments", "output", "kept"),
+    [
+        # The other columns come first, as they are: only what a spreadsheet would compute is told.
+        (
+            "x.csv",
+            'a,text,a, b \n-,one,"=x, ""y""",-1.5\n"p\nq",two,\u00e4;,\t \n',
+            [],
+            "out.csv",
+            [
+                ["a", "text", "a", " b "],
+                ["-", "one", '\'=x, "y"', "-1.5"],
+                ["p\nq", "two", "\xe4;", "\t "],
+            ],
+        ),
+        (
+            "x.csv",
+            "text;n\none;1,5\n",
+            ["--delimiter", ";"],
+            "out.csv",
+            [["text", "n"], ["one", "1,5"]],
+        ),
+        ("x.csv", "n,text\n1,one\n", [], "out.tsv", [["n", "text"], ["1", "one"]]),
+        # Columns without names are called by their positions.
+        (
+            "x.tsv",
+            'a\tsaid "no"\n',
+            ["--text-column", "1"],
+            "out.tsv",
+            [["0", "1"], ["a", 'said "no"']],
+        ),
+        ("x.csv", "text,n\n", [], "out.csv", [["text", "n"]]),
+        (
+            "x.jsonl",
+            OBJECTS.split("\n")[0],
+            [],
+            "out.csv",
+            [["n", "text", "tags", "ok"], ["1", "good food", '["a", null]', "true"]],
+        ),
+    ],
+)
+def test_other_columns_are_kept(trained, tmp_path, capsys, name, content, arguments, output, kept):
+    path, out = tmp_path / name, tmp_path / output
+    path.write_text(content, encoding="utf-8", newline="")
+    command = ["predict", trained, "--input", path, *arguments, "--output", out]
+    status, _, err = run_main(capsys, *command)
+    assert (status, err) == (0, "")
+    rows = written(out, ";" if "--delimiter" in arguments else ",")
+    names = [f"p({each})" for each in load_run(trained).label_names]
+    assert [row[: len(kept[0])] for row in rows] == kept
+    assert rows[0][len(kept[0]) :] == ["label", "probability", *names]
+
+
+def test_keys_are_kept(trained, tmp_path, capsys):
+    path, out = tmp_path / "x.jsonl", tmp_path / "out.jsonl"
+    path.write_text(OBJECTS, encoding="utf-8")
+    assert run_main(capsys, "predict", trained, "--input", path, "--output", out)[0] == 0
+    printed = run_main(capsys, "predict", trained, "--input", path, "--json")[1]
+    assert out.read_text(encoding="utf-8") == printed
+    for line, given in zip(printed.splitlines(), OBJECTS.splitlines(), strict=True):
+        row = list(json.loads(line).items())
+        assert row[:-3] == list(json.loads(given).items())
+        assert [name for name, _ in row[-3:]] == ["label", "probability", "probabilities"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_table_that_has_a_column_of_the_answer(trained, tmp_path, capsys, ending):
+    """What is there keeps its name; the answer gets another one, and this is told."""
+    path = tmp_path / "x.csv"
+    path.write_text("label,text,label_2\nmine,good,x\n", encoding="utf-8")
+    out, again = tmp_path / f"out.{ending}", tmp_path / f"again.{ending}"
+    status, _, err = run_main(capsys, "predict", trained, "--input", path, "--output", out)
+    told = "note: the input has a column 'label': the answer is in 'label_3', 'probability_3', "
+    assert status == 0 and err.startswith(told) and err.count("\n") == 1
+    # A table that `predict` wrote is one that it reads.
+    assert run_main(capsys, "predict", trained, "--input", out, "--output", again)[0] == 0
+    if ending == "jsonl":
+        before, after = (json.loads(each.read_text(encoding="utf-8")) for each in (out, again))
+        assert before["label"] == "mine" and before["label_2"] == "x"
+        assert list(before)[3:] == ["label_3", "probability_3", "probabilities_3"]
+        assert list(after.items())[:6] == list(before.items())
+        assert after["label_4"] == before["label_3"]
+    else:
+        (names, row), (before, values) = written(again), written(out)
+        assert names[: len(before)] == before and row[: len(before)] == values
+        assert before[3:6] == ["label_3", "probability_3", "p(1 star)_3"]
+        assert names[len(before)] == "label_4" and len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "output", "message"),
+    [
+        ("x.csv", "a,text,a\n1,2,3\n", "out.jsonl", "the input has two columns 'a'"),
+        ("x.jsonl", OBJECTS, "out.csv", "text 2 has the key 'who', which the first one lacks"),
+        (
+            "x.jsonl",
+            '{"text": "a"}\n{"text": "", "label": 1}',
+            "out.jsonl",
+            "2 has the key 'label'",
+        ),
+    ],
+)
+def test_columns_that_would_be_lost(trained, tmp_path, capsys, name, content, output, message):
+    path, out = tmp_path / name, tmp_path / output
+    path.write_text(content, encoding="utf-8")
+    status, _, err = run_main(capsys, "predict", trained, "--input", path, "--output", out)
+    assert status == 2 and message in err and err.count("\n") == 1 and not out.exists()
 
 
 def test_columns_by_position_and_json_lines(trained, tmp_path, capsys):
