@@ -55,7 +55,7 @@ def heatmap_html(
         label: A second line, the prediction say.
         sentence_lengths: Number of tokens of each sentence, in order: a line for each, with the
             share of the row's weight that it holds.
-        row_names: Name of each row, which need not be a head then. Defaults to "head 1", "head 2" ...
+        row_names: Name of each row, head or not. Defaults to "head 1", "head 2" ...
         vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
             compare several texts.
         unit: What the numbers of the scale are. Defaults to the uniform weight, 1 / `time`, where

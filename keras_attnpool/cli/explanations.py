@@ -179,9 +179,46 @@ class Explainer:
     ) -> npt.NDArray[np.float32]:
         """By how much the probability of the predicted class falls without each group of words."""
         chosen, number = int(whole.argmax()), len(left_out)
-        filled = _filled(self._reader.without(content, left_out), number)
+        filled = _filled(self._reader.without([content] * number, left_out), number)
         without = np.asarray(self._model.predict(filled, batch_size=CHUNK, verbose=0))[:number]
         return np.asarray(whole[chosen] - without[:, chosen], np.float32)
+
+
+class Numbered:
+    """A classifier of some texts by the numbers of their words, whatever the model itself reads.
+
+    `analysis` takes ids out of texts: so it takes out words.
+
+    Args:
+        model: The model.
+        reader: What makes its inputs.
+        texts: The texts.
+
+    Attributes:
+        ids: Integer array `(texts, words)`: each word of each text has its own number, 0 = padding.
+    """
+
+    def __init__(self, model: keras.Model, reader: Reader, texts: Sequence[str]) -> None:
+        self._model, self._reader, self._texts = model, reader, texts
+        sizes = [len(reader.words(content)) for content in texts]
+        mask = np.arange(max(sizes)) < np.array(sizes)[:, None]
+        self.ids = np.where(mask, np.cumsum(mask).reshape(mask.shape), 0)
+
+    def predict(self, ids: npt.NDArray[Any], **options: Any) -> npt.NDArray[np.float32]:
+        """The probabilities for texts of which some words are left."""
+        answers = []
+        for start in range(0, len(ids), CHUNK):
+            chunk = ids[start : start + CHUNK]
+            # Whose words they are; where none is left, it does not matter.
+            owners = np.searchsorted(self.ids.max(axis=1), chunk.max(axis=1))
+            left_out = [
+                np.flatnonzero(~np.isin(own[own != 0], row)).tolist()
+                for own, row in zip(self.ids[owners], chunk, strict=True)
+            ]
+            texts = [self._texts[owner] for owner in owners]
+            filled = _filled(self._reader.without(texts, left_out), len(chunk))
+            answers.append(self._model.predict(filled, batch_size=CHUNK, verbose=0)[: len(chunk)])
+        return np.concatenate(answers)
 
 
 def plain(word: str) -> str:

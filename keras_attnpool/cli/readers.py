@@ -118,13 +118,11 @@ class Words:
         """Number of words of the text, also of those that are cut away."""
         return len(self.tokenizer.tokenize(content))
 
-    def without(self, content: str, left_out: Sequence[Sequence[int]]) -> Any:
-        """The inputs of the text for each group of words, by their places, without that group."""
-        ids = self.encode([content])
-        places = np.argwhere(ids[0])
-        variants = np.repeat(ids, len(left_out), axis=0)
+    def without(self, texts: Sequence[str], left_out: Sequence[Sequence[int]]) -> Any:
+        """The inputs of the texts, each without the words at some places."""
+        variants = self.encode(texts)
         for variant, group in zip(variants, left_out, strict=True):
-            for *sentence, place in places[sorted(group, reverse=True)]:
+            for *sentence, place in np.argwhere(variant)[sorted(group, reverse=True)]:
                 row = variant[tuple(sentence)]
                 row[place:] = [*row[place + 1 :], 0]
         return variants
@@ -314,13 +312,13 @@ class Features:
         """Number of words of the text, also of those that are cut away."""
         return len(content.split())
 
-    def without(self, content: str, left_out: Sequence[Sequence[int]]) -> Any:
-        """The inputs of the text for each group of words, by their places, without that group."""
-        words = self.words(content)
+    def without(self, texts: Sequence[str], left_out: Sequence[Sequence[int]]) -> Any:
+        """The inputs of the texts, each without the words at some places."""
+        words = {content: self.words(content) for content in set(texts)}
         return self.encode(
             [
-                " ".join(word for place, word in enumerate(words) if place not in group)
-                for group in left_out
+                " ".join(word for place, word in enumerate(words[content]) if place not in group)
+                for content, group in zip(texts, left_out, strict=True)
             ]
         )
 

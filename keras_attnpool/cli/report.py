@@ -28,13 +28,18 @@ INSTALL = "pip install keras_attnpool[plots]"
 TEXTS = 512
 TOKENS = 2**18
 DELETED, PAIRS = 32, 12
-TESTED_TOKENS = 2**10
+TESTED_TOKENS, MODEL_TOKENS = 2**10, 2**9  # a language model predicts more slowly
 HEATMAPS = 5
 HEATMAP_WORDS = 300
 TOP_WORDS, MIN_COUNT = 10, 3
 MATRIX_CLASSES = 12
 LISTED_CLASSES = 30
 NAME_CHARACTERS = 40
+
+
+# What models read in place of words, by the kind of the reader.
+OTHERS = {"sentences": "words of sentences, and then sentences"}
+OTHERS |= dict.fromkeys(("features", "tokens"), "pieces of words")
 
 
 class Html(str):
@@ -129,6 +134,8 @@ class _ExplainedTexts:
         heads = self.explainer.attention(self.test.texts)
         self.attended = bool(heads) and all(each is not None for each in heads)
         self.heads = [each for each in heads if each is not None]
+        self.effects: dict[int, npt.NDArray[np.float32]] = {}
+        self.is_plain = isinstance(reader, Words) and reader.kind == "words"
         # The generated reviews are their tokens, joined by spaces.
         self.gold = isinstance(reader, Words) and self.test.rationales and [
             gold[: len(each)] for gold, each in zip(self.test.rationales, self.words, strict=True)
@@ -172,23 +179,41 @@ class _ExplainedTexts:
             figure = re.sub("<i ", lambda tag: "<i data-gold " if next(gold) else tag[0], figure)
         return Html(figure)
 
+    def _tested(self) -> npt.NDArray[np.int64]:
+        """The texts that tests take words out of: there is a prediction for each word of each."""
+        tokens = TESTED_TOKENS if isinstance(self.reader, Words) else MODEL_TOKENS
+        most = max(1, int(tokens / np.mean([len(each) for each in self.words])))
+        return _spread(len(self.words), min(most, DELETED))
+
+    def _asked(self, rows: Sequence[int]) -> tuple[Any, npt.NDArray[Any]]:
+        """What predicts for texts without some words, and the ids of their words."""
+        texts = [self.test.texts[row] for row in rows]
+        if self.is_plain:
+            return self.model, self.reader.encode(texts)
+        numbered = explanations.Numbered(self.model, self.reader, texts)
+        return numbered, numbered.ids
+
+    def _effects(self, rows: Sequence[int]) -> list[npt.NDArray[np.float32]]:
+        for row in rows:
+            if row not in self.effects:
+                self.effects[row] = self.explainer.effects(self.test.texts[row])[0]
+        return [self.effects[row] for row in rows]
+
     def deletion(self) -> Html:
         """Whether the words that are said to count do count."""
-        if not isinstance(self.reader, Words) or self.reader.kind != "words" or not self.words:
+        if not self.words:
             return Html()
-        rows = [row for row in _spread(len(self.words), DELETED) if len(self.words[row]) > 1]
+        chosen = _spread(len(self.words), DELETED) if self.is_plain else self._tested()
+        rows = [row for row in chosen.tolist() if len(self.words[row]) > 1]
         if not rows:
             return Html()
-        texts = [self.test.texts[row] for row in rows]
-        ids = self.reader.encode(texts)
-        weights = {"effect": [self.explainer.effects(content)[0] for content in texts]}
+        model, ids = self._asked(rows)
+        weights = {"effect": self._effects(rows)}
         if self.attended:
             weights["attention"] = [self.heads[row].mean(axis=0) for row in rows]
         lines = []
         for name, each in weights.items():
-            placed = np.zeros(ids.shape)
-            placed[ids != 0] = np.concatenate(each)
-            curve = analysis.deletion_curve(self.model, ids, placed)
+            curve = analysis.deletion_curve(model, ids, _placed(each, ids))
             lines.append((name, f"{curve.attended_area:.3f}", f"{curve.random_area:.3f}"))
         table = _table(("words first in", "their deletion", "deletion at random"), lines)
         return _filled("deletion", texts=len(rows), table=table)
@@ -219,29 +244,31 @@ class _ExplainedTexts:
 
     def attention_tests(self) -> Html:
         """Whether the attention can be believed: the tests of the literature."""
-        if not isinstance(self.reader, Words) or self.reader.kind != "words":
-            return Html()
-        # There is a prediction for each word of each text.
-        most = max(1, int(TESTED_TOKENS / np.mean([len(each) for each in self.words])))
-        rows = _spread(len(self.words), min(most, DELETED))
-        ids = self.reader.encode([self.test.texts[row] for row in rows])
+        rows = self._tested().tolist()
+        model, ids = self._asked(rows)
         print(f"Testing the attention on {len(rows)} texts ...", flush=True)
+        verbose = int(sys.stdout.isatty())
         try:
+            if not self.is_plain:
+                raise ValueError(f"This model reads {OTHERS[self.reader.kind]}.")
             found = analysis.attention_report(
-                self.model,
-                ids,
-                layer=self.explainer.layer,
-                beam_size=0,
-                verbose=int(sys.stdout.isatty()),
+                model, ids, layer=self.explainer.layer, beam_size=0, verbose=verbose
             )
+            grades = found.grades
+            rest = _filled("needed", tests=Html(found.tests._repr_html_()))
         except ValueError as error:  # weights of another kind than one number a word
-            return _filled("untested", reason=str(error))
-        tables = {"grades": found.grades, "tests": found.tests}
-        return _filled(
-            "tested",
-            texts=len(rows),
-            **{name: Html(each._repr_html_()) for name, each in tables.items()},
-        )
+            attention = [self.heads[row].mean(axis=0) for row in rows]
+            weights = {"attention": attention, "effect": self._effects(rows)}
+            grades = analysis.grade_attributions(
+                model,
+                ids,
+                {name: _placed(each, ids) for name, each in weights.items()},
+                beam_size=0,
+                gradients=False,
+                verbose=verbose,
+            )
+            rest = _filled("unneeded", reason=str(error))
+        return _filled("tested", texts=len(rows), grades=Html(grades._repr_html_()), rest=rest)
 
     def top_words(self) -> Html:
         """The most attended words of each class."""
@@ -387,6 +414,13 @@ def _pictures(
 def _spread(size: int, most: int) -> npt.NDArray[np.int64]:
     """At most `most` positions in `range(size)`, evenly spaced: files are often sorted."""
     return np.linspace(0, size - 1, min(size, most)).astype(np.int64)
+
+
+def _placed(weights: Sequence[npt.NDArray[Any]], ids: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The weights of the words in the places of their ids."""
+    placed = np.zeros(ids.shape)
+    placed[ids != 0] = np.concatenate(weights)
+    return placed
 
 
 def _mixed(rows: Sequence[int], labels: npt.NDArray[Any]) -> list[int]:

@@ -10,7 +10,7 @@ import pytest
 
 from keras_attnpool import analysis, load_run, models, text
 from keras_attnpool.cli import explain, explanations, main, readers
-from keras_attnpool.cli.explanations import Explainer, flat_remark
+from keras_attnpool.cli.explanations import Explainer, Numbered, flat_remark
 
 pytestmark = pytest.mark.one_backend("test_smoke.py explains under every backend")
 
@@ -129,7 +129,7 @@ def test_attention_of_other_models(build, sizes, heads):
 
 def test_words_of_a_sentence_are_left_out_one_by_one():
     made = explainer(models.HAN, sentences=True, gru_units=2)
-    without = made._reader.without("a b. c", [[0], [1], [2], [3]])
+    without = made._reader.without(["a b. c"] * 4, [[0], [1], [2], [3]])
     ids = made._reader.encode(["a b. c"])
     assert without.shape == (4, *ids.shape[1:])
     assert [np.count_nonzero(each) for each in without] == [3] * 4
@@ -137,8 +137,26 @@ def test_words_of_a_sentence_are_left_out_one_by_one():
     # Without its only word a sentence is empty, and the others stay where they are.
     assert not without[3, 1].any() and (without[3, 0] == ids[0, 0]).all()
     assert made.effects("a b. c")[0].shape == (4,)
-    (pair,) = made._reader.without("a b. c", [[0, 2]])
+    (pair,) = made._reader.without(["a b. c"], [[0, 2]])
     assert pair[0].tolist() == [ids[0, 0, 1], *[0] * (ids.shape[2] - 1)]
+
+
+@pytest.mark.parametrize(("build", "sentences"), [(models.HAN, True), (models.SAN, False)])
+def test_words_by_numbers(build, sentences):
+    """What `analysis` finds when it takes numbers out is what is found when words are."""
+    made = explainer(build, sentences, gru_units=2, hidden_units=None)
+    texts = ["a b. c", "e", "d a . f"]
+    numbered = Numbered(made._model, made._reader, texts)
+    assert numbered.ids.tolist() == [[1, 2, 3, 4], [5, 0, 0, 0], [6, 7, 8, 9]]
+    found = analysis.leave_one_out(numbered, numbered.ids, batch_size=2)
+    for row, content in zip(found, texts, strict=True):
+        effects, whole, _ = made.effects(content)
+        np.testing.assert_allclose(row[: len(effects)], effects, atol=1e-5)
+        assert not row[len(effects) :].any()
+    # Without any word all texts are the empty one; of the others the words that are left stay.
+    left = numbered.predict(np.array([[6, 0, 0], [0, 0, 0], [2, 3, 4]]))
+    expected = [made.effects(each)[1] for each in ("d", "", "b. c")]
+    np.testing.assert_allclose(left, expected, atol=1e-5)
 
 
 def test_model_without_attention():

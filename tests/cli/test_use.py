@@ -411,6 +411,27 @@ def test_a_language_model(language_model, tmp_path, capsys, how):
     assert "reads features" in run_main(capsys, "export", run, "--out", tmp_path / "x")[2] or how
 
 
+@pytest.mark.parametrize("encoder", ["tiny", "hierarchical"])
+def test_reports_of_what_reads_no_plain_words(language_model, tmp_path, capsys, encoder):
+    """Words are taken out of any text; what is not tested for such a model is told."""
+    run = tmp_path / "run"
+    arguments = ["--encoder", encoder, "--pooling", "attention", "--epochs", "1", "--no-baseline"]
+    arguments += ["--max-tokens", "24"] if encoder == "tiny" else ["--units", "2"]
+    status, _, err = run_main(capsys, "train", language_model, *arguments, "--out", run)
+    assert status == 0, err
+    page = (run / "report.html").read_text(encoding="utf-8")
+    rows = [re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row) for row in page.split("<tr>")]
+    deletion = {row[0]: row[1:] for row in rows if len(row) == 3}
+    assert {"effect", "attention"} <= set(deletion)
+    grades = {row[0]: row[1:] for row in rows if len(row) > 5}
+    assert {"attention", "effect", "uniform"} <= set(grades)
+    # The effect is what is found without each word: it agrees with itself.
+    assert "1.000" in grades["effect"]
+    assert "Whether the attention is needed, and was learned, is not tested here" in page
+    read = "pieces of words" if encoder == "tiny" else "words of sentences, and then sentences"
+    assert f"This model reads {read}." in page
+
+
 def test_a_language_model_draws_the_seeds_of_its_dropout_again(language_model, tmp_path, capsys):
     """Those of each network follow from --seed, or a resumed run would go another way."""
     load, drawn = text.LanguageModel.from_preset, []
