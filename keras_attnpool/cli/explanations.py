@@ -203,22 +203,26 @@ class Numbered:
         sizes = [len(reader.words(content)) for content in texts]
         mask = np.arange(max(sizes)) < np.array(sizes)[:, None]
         self.ids = np.where(mask, np.cumsum(mask).reshape(mask.shape), 0)
+        self._known: dict[bytes, npt.NDArray[np.float32]] = {}  # several tests ask the same
 
     def predict(self, ids: npt.NDArray[Any], **options: Any) -> npt.NDArray[np.float32]:
         """The probabilities for texts of which some words are left."""
-        answers = []
-        for start in range(0, len(ids), CHUNK):
-            chunk = ids[start : start + CHUNK]
-            # Whose words they are; where none is left, it does not matter.
-            owners = np.searchsorted(self.ids.max(axis=1), chunk.max(axis=1))
-            left_out = [
-                np.flatnonzero(~np.isin(own[own != 0], row)).tolist()
-                for own, row in zip(self.ids[owners], chunk, strict=True)
-            ]
-            texts = [self._texts[owner] for owner in owners]
+        left = [np.sort(row[row != 0]) for row in ids]
+        keys = [each.tobytes() for each in left]
+        asked = dict(zip(keys, left, strict=True))
+        new = [key for key in asked if key not in self._known]
+        for start in range(0, len(new), CHUNK):
+            texts, left_out, chunk = [], [], new[start : start + CHUNK]
+            for row in map(asked.__getitem__, chunk):
+                # Where no word is left it does not matter of which text.
+                owner = int(np.searchsorted(self.ids.max(axis=1), row.max(initial=0)))
+                own = self.ids[owner]
+                texts.append(self._texts[owner])
+                left_out.append(np.flatnonzero(~np.isin(own[own != 0], row)).tolist())
             filled = _filled(self._reader.without(texts, left_out), len(chunk))
-            answers.append(self._model.predict(filled, batch_size=CHUNK, verbose=0)[: len(chunk)])
-        return np.concatenate(answers)
+            answers = self._model.predict(filled, batch_size=CHUNK, verbose=0)
+            self._known |= zip(chunk, answers, strict=False)
+        return np.stack([self._known[key] for key in keys])
 
 
 def plain(word: str) -> str:

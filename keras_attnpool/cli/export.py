@@ -1,6 +1,7 @@
 """The command `export`."""
 
 import json
+import re
 import shutil
 import tempfile
 import warnings
@@ -59,9 +60,12 @@ def export(given: dict[str, Any]) -> int:
                 run.model.export(folder / named["file"], format=form, verbose=False)
         except Exception as error:  # whatever the converters of a backend raise
             reason = " ".join(str(error).split())[:300]
+            advice = "another --format or KERAS_BACKEND may do"
+            if re.search("not installed|No module", reason):
+                advice = "what writes it is in the extra, pip install keras_attnpool[export]"
             raise CommandError(
                 f"Keras cannot write this model as {form} under {keras.config.backend()} "
-                f"({type(error).__name__}: {reason}): another --format or KERAS_BACKEND may do"
+                f"({type(error).__name__}: {reason}): {advice}"
             ) from error
         reader.tokenizer.export(folder / "tokenizer.json")
         labels = json.dumps(run.label_names, ensure_ascii=False)

@@ -33,7 +33,7 @@ ERRORS = (
     json.JSONDecodeError,
     RecursionError,
 )
-NUMBER = re.compile(r"[+-]?[\d.,]+(e[+-]?\d+)?%?", re.IGNORECASE)
+NUMBER = re.compile(r"[+-]?[\d., ]+(e[+-]?\d+)?%?", re.IGNORECASE)  # also one to call
 # Where a table shows control characters. The quotes of a .csv keep tabs and line breaks.
 BUT_LINES, ALL = r"[^\r\n\t]+|\r(?!\n)", r"(?s).+"
 
@@ -224,9 +224,13 @@ def given_table(given: dict[str, Any]) -> Table:
         texts = lines(sys.stdin) if reads_stdin(given) else _lines_of(given["file"], given)
     for content in given.get("texts", ()):
         if os.path.isfile(content):
+            is_table = content.lower().removesuffix(".gz").endswith(TABLES)
+            how = (
+                "--input {} reads a column of it" if is_table else "--file {} reads one text a line"
+            )
             raise CommandError(
-                f"{content} is a file, not a text: --file {content} reads one text a line (if it "
-                "is a text after all, write it to standard input)"
+                f"{content} is a file, not a text: {how.format(content)} (if it is a text after "
+                "all, write it to standard input)"
             )
     return Table(["text"], ((content, [content]) for content in texts))
 

@@ -134,7 +134,7 @@ class _ExplainedTexts:
         heads = self.explainer.attention(self.test.texts)
         self.attended = bool(heads) and all(each is not None for each in heads)
         self.heads = [each for each in heads if each is not None]
-        self.effects: dict[int, npt.NDArray[np.float32]] = {}
+        self.numbered: explanations.Numbered | None = None
         self.is_plain = isinstance(reader, Words) and reader.kind == "words"
         # The generated reviews are their tokens, joined by spaces.
         self.gold = isinstance(reader, Words) and self.test.rationales and [
@@ -179,41 +179,49 @@ class _ExplainedTexts:
             figure = re.sub("<i ", lambda tag: "<i data-gold " if next(gold) else tag[0], figure)
         return Html(figure)
 
-    def _tested(self) -> npt.NDArray[np.int64]:
+    def _tested(self) -> list[int]:
         """The texts that tests take words out of: there is a prediction for each word of each."""
         tokens = TESTED_TOKENS if isinstance(self.reader, Words) else MODEL_TOKENS
         most = max(1, int(tokens / np.mean([len(each) for each in self.words])))
-        return _spread(len(self.words), min(most, DELETED))
+        return list(map(int, _spread(len(self.words), min(most, DELETED))))
 
-    def _asked(self, rows: Sequence[int]) -> tuple[Any, npt.NDArray[Any]]:
+    def _asked(self, rows: list[int]) -> tuple[Any, npt.NDArray[Any]]:
         """What predicts for texts without some words, and the ids of their words."""
         texts = [self.test.texts[row] for row in rows]
         if self.is_plain:
             return self.model, self.reader.encode(texts)
-        numbered = explanations.Numbered(self.model, self.reader, texts)
-        return numbered, numbered.ids
+        if self.numbered is None:
+            self.numbered = explanations.Numbered(self.model, self.reader, texts)
+        return self.numbered, self.numbered.ids
 
-    def _effects(self, rows: Sequence[int]) -> list[npt.NDArray[np.float32]]:
-        for row in rows:
-            if row not in self.effects:
-                self.effects[row] = self.explainer.effects(self.test.texts[row])[0]
-        return [self.effects[row] for row in rows]
+    def _weights(
+        self, rows: list[int], model: Any, ids: npt.NDArray[Any]
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Effects, and attention if there is some, in the places of the ids."""
+        weights = {}
+        if self.is_plain:
+            effects = [self.explainer.effects(self.test.texts[row])[0] for row in rows]
+            weights["effect"] = _placed(effects, ids)
+        else:
+            weights["effect"] = analysis.leave_one_out(model, ids)
+        if self.attended:
+            weights["attention"] = _placed([self.heads[row].mean(axis=0) for row in rows], ids)
+        return weights
 
     def deletion(self) -> Html:
         """Whether the words that are said to count do count."""
         if not self.words:
             return Html()
-        chosen = _spread(len(self.words), DELETED) if self.is_plain else self._tested()
-        rows = [row for row in chosen.tolist() if len(self.words[row]) > 1]
+        rows = self._tested()
+        if self.is_plain:
+            chosen = _spread(len(self.words), DELETED).tolist()
+            rows = [row for row in chosen if len(self.words[row]) > 1]
         if not rows:
             return Html()
         model, ids = self._asked(rows)
-        weights = {"effect": self._effects(rows)}
-        if self.attended:
-            weights["attention"] = [self.heads[row].mean(axis=0) for row in rows]
         lines = []
-        for name, each in weights.items():
-            curve = analysis.deletion_curve(model, ids, _placed(each, ids))
+        for name, each in self._weights(rows, model, ids).items():
+            curve = analysis.deletion_curve(model, ids, each)
             lines.append((name, f"{curve.attended_area:.3f}", f"{curve.random_area:.3f}"))
         table = _table(("words first in", "their deletion", "deletion at random"), lines)
         return _filled("deletion", texts=len(rows), table=table)
@@ -244,7 +252,7 @@ class _ExplainedTexts:
 
     def attention_tests(self) -> Html:
         """Whether the attention can be believed: the tests of the literature."""
-        rows = self._tested().tolist()
+        rows = self._tested()
         model, ids = self._asked(rows)
         print(f"Testing the attention on {len(rows)} texts ...", flush=True)
         verbose = int(sys.stdout.isatty())
@@ -257,12 +265,10 @@ class _ExplainedTexts:
             grades = found.grades
             rest = _filled("needed", tests=Html(found.tests._repr_html_()))
         except ValueError as error:  # weights of another kind than one number a word
-            attention = [self.heads[row].mean(axis=0) for row in rows]
-            weights = {"attention": attention, "effect": self._effects(rows)}
             grades = analysis.grade_attributions(
                 model,
                 ids,
-                {name: _placed(each, ids) for name, each in weights.items()},
+                self._weights(rows, model, ids),
                 beam_size=0,
                 gradients=False,
                 verbose=verbose,

@@ -25,6 +25,24 @@ HOSTILE = [
 ]
 VIEWS = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
 
+# What stands between white space in a cell, if it is on more lines than one.
+BROKEN = """
+const broken = [];
+for (const cell of document.querySelectorAll("th, td")) {
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    for (const word of walker.currentNode.data.matchAll(/\\S+/g)) {
+      const range = document.createRange();
+      range.setStart(walker.currentNode, word.index);
+      range.setEnd(walker.currentNode, word.index + word[0].length);
+      const tops = new Set([...range.getClientRects()].map((each) => Math.round(each.top)));
+      if (tops.size > 1) broken.push(word[0]);
+    }
+  }
+}
+return broken;
+"""
+
 
 def check(browser, page, title, texts):
     """The page is sound in every view and shows these texts as texts."""
@@ -71,7 +89,11 @@ def test_the_report_of_a_run_on_generated_reviews(browser, tmp_path):
     sizes = ["--train-size", "40", "--test-size", "10"]
     assert main(["train", *SMALL, *sizes, "--out", str(tmp_path / "run")]) == 0
     title = "lama-encoder on generated reviews"
-    check(browser, tmp_path / "run" / "report.html", title, ["Results on 10 test texts"])
+    page = tmp_path / "run" / "report.html"
+    check(browser, page, title, ["Results on 10 test texts"])
+    for width in (1280, 390):
+        browser.open(page.as_uri(), width, "light")
+        assert not browser.run(BROKEN)
 
 
 def test_the_report_of_a_run_on_hostile_texts(browser, tmp_path):

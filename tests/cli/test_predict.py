@@ -103,6 +103,9 @@ def test_a_file_is_no_text(trained, tmp_path, capsys, command):
     path.write_text("good food\nbad food\n", encoding="utf-8")
     status, out, err = run_main(capsys, command, trained, "a text", path)
     assert (status, out) == (2, "") and f"--file {path}" in err and err.count("\n") == 1
+    table = tmp_path / "mails.csv.gz"
+    table.write_bytes(b"")
+    assert f"--input {table} reads a column" in run_main(capsys, command, trained, table)[2]
     status, out, _ = run_main(capsys, command, trained, "--file", path)
     assert status == 0
     lines = [line.split("\t")[2] for line in out.splitlines() if "\t" in line]
