@@ -47,7 +47,7 @@ def main() -> None:
     text = "where features of language models are kept; a run that finds its own there takes fewer "
     text += "seconds (default: each run computes them anew)"
     parser.add_argument("--features", type=Path, help=text)
-    parser.add_argument("--table", action="store_true", help="print the table of the guide")
+    parser.add_argument("--table", action="store_true", help="print the rows of the guide's tables")
     arguments = parser.parse_args()
     for name in arguments.names:
         record = run(name, arguments.runs / name, arguments.features)
@@ -55,8 +55,8 @@ def main() -> None:
         kept["compared" if "chosen" in record else "runs"][name] = record
         RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     if arguments.table:
-        for record in json.loads(RESULTS.read_text(encoding="utf-8"))["runs"].values():
-            print(row(record))
+        kept = json.loads(RESULTS.read_text(encoding="utf-8"))
+        print(*map(row, [*kept["runs"].values(), *kept["compared"].values()]), sep="\n")
 
 
 def run(name: str, out: Path, features: Path | None) -> dict[str, Any]:
@@ -104,10 +104,11 @@ def _part(file: Path, folder: Path) -> Path:
 
 
 def row(record: dict[str, Any]) -> str:
-    """A row of the guide's table."""
-    accuracies = [f"{each['accuracy']:.3f}" for each in record["results"].values()]
-    costs = [str(record["seconds"]), str(record["memory_mb"])]
-    return f"| {' | '.join([record['data'], record['options'], *accuracies, *costs])} |"
+    """A row of the guide's tables."""
+    cells = [record["data"], record["options"]]
+    cells += [f"{each['accuracy']:.3f}" for each in record["results"].values()]
+    cells += [record.get("chosen") or f"{record['seconds']} | {record['memory_mb']}"]
+    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

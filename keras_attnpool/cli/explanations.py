@@ -134,10 +134,7 @@ class Explainer:
                 found.append(
                     None
                     if weights is None
-                    else np.array(
-                        [self._reader.over_words(content, each * each.size) for each in weights],
-                        np.float32,
-                    )
+                    else self._reader.over_words(content, weights * weights.shape[1])
                 )
         return found
 

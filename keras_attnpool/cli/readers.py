@@ -1,5 +1,6 @@
 """How texts become the inputs of a network: as words, sentences of words, or tokens of a model."""
 
+import functools
 import itertools
 import re
 import reprlib
@@ -128,7 +129,7 @@ class Words:
         return variants
 
     def over_words(self, content: str, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Weights of the kept steps of a text, as those of its words."""
+        """Weights `(heads, kept steps)` of a text, as those of its words."""
         return weights
 
     def mask(self, inputs: Any) -> npt.NDArray[np.bool_]:
@@ -236,6 +237,8 @@ class Features:
         self.scale = scale
         self.max_length = language_model.sequence_length
         self._features: dict[str, Any] = {}
+        # Tokenizers of KerasHub are slow on single words, and reports ask again and again.
+        self._pieces = functools.lru_cache(1024)(self._pieces_of)
 
     @classmethod
     def learn(cls, texts: Sequence[str], options: Options) -> Self:
@@ -323,12 +326,13 @@ class Features:
         )
 
     def over_words(self, content: str, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Weights of the kept tokens of a text, as means over the tokens of each word."""
+        """Weights `(heads, tokens)` of a text, as means over the tokens of each word."""
         sizes = [size for _, size in self._pieces(content) if size]
         ends = 1 + np.cumsum([0, *sizes])  # behind the special token that every text begins with
-        return np.array([weights[a:b].mean() for a, b in itertools.pairwise(ends)], np.float32)
+        means = [weights[:, a:b].mean(axis=1) for a, b in itertools.pairwise(ends)]
+        return np.stack(means, axis=1) if means else weights[:, :0]
 
-    def _pieces(self, content: str) -> list[tuple[str, int]]:
+    def _pieces_of(self, content: str) -> list[tuple[str, int]]:
         """The words that are not cut away, each with the number of its tokens."""
         words = content.split()
         if not words:

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -288,16 +289,19 @@ def _fit(
         checkpoint.restore(model)
     for _ in range(checkpoint.epochs):
         batches.on_epoch_end()  # the order of the next epoch
-    model.fit(
-        batches,
-        validation_data=parts["validation"],
-        epochs=options.epochs,
-        initial_epoch=checkpoint.epochs,
-        callbacks=[checkpoint],
-        # A bar that moves, or a line an epoch where nothing can move.
-        verbose=1 if sys.stdout.isatty() else 2,
-        shuffle=False,
-    )
+    with warnings.catch_warnings():
+        if options.fine_tune:  # a language model has parts that its states do not hang on
+            warnings.filterwarnings("ignore", "Gradients do not exist for variables")
+        model.fit(
+            batches,
+            validation_data=parts["validation"],
+            epochs=options.epochs,
+            initial_epoch=checkpoint.epochs,
+            callbacks=[checkpoint],
+            # A bar that moves, or a line an epoch where nothing can move.
+            verbose=1 if sys.stdout.isatty() else 2,
+            shuffle=False,
+        )
 
 
 def _predicted(model: keras.Model, batches: Any) -> npt.NDArray[np.int64]:

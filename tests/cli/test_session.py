@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import own_files
 from keras_attnpool.cli import main
 
 pytestmark = pytest.mark.one_backend("test_smoke.py trains and predicts under every backend")
@@ -51,11 +52,8 @@ def test_replay(tmp_path, monkeypatch, capsys):
     assert not alike("Accuracy 0.4", "Precision 0.4") and alike("a 1\n...\nb", "a -22\nx\ny\nb")
 
 
-def test_the_table_is_that_of_the_runs():
-    path = GUIDE.parents[2] / "benchmarks" / "results" / "command_line" / "own_files.json"
+def test_the_tables_are_those_of_the_runs():
     page = GUIDE.read_text(encoding="utf-8")
-    for run in json.loads(path.read_text(encoding="utf-8"))["runs"].values():
-        cells = [run["data"], run["options"]]
-        cells += [f"{row['accuracy']:.3f}" for row in run["results"].values()]
-        cells += [str(run["seconds"]), str(run["memory_mb"])]
-        assert f"| {' | '.join(cells)} |" in page
+    kept = json.loads(own_files.RESULTS.read_text(encoding="utf-8"))
+    for record in [*kept["runs"].values(), *kept["compared"].values()]:
+        assert own_files.row(record) in page
