@@ -3,6 +3,8 @@
 import hashlib
 import os
 import re
+import sys
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -173,11 +175,16 @@ def load_file(path: str, options: Options, **kwargs: Any) -> LabeledTexts:
     if options.delimiter and suffix != ".csv":
         raise CommandError(f"--delimiter is for a .csv. Received: {path}")
     try:
-        return LOADERS[suffix](path, **kwargs)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            texts = LOADERS[suffix](path, **kwargs)
     except ValueError as error:
         message = typed(error)
         is_one = re.search(r"The columns are \(('|\").*([;\t]|\\t).*\1,\)", message)
         raise CommandError(message + delimiter_remark(is_one[2] if is_one else "")) from error
+    for warning in told:
+        print(f"note: {warning.message}", file=sys.stderr)
+    return texts
 
 
 def delimiter_remark(names: str) -> str:

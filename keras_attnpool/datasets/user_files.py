@@ -5,6 +5,7 @@ import csv
 import gzip
 import io
 import reprlib
+import warnings
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -44,8 +45,8 @@ def load_tsv(
             found, sorted (as numbers if all of them are).
         encoding: Encoding of the file. A byte order mark is dropped; that of UTF-16 replaces
             the default.
-        skip_empty: Whether lines without a text or without a label are left out; otherwise they
-            are an error.
+        skip_empty: Whether lines without a text or a label are left out, with a warning that
+            counts them; otherwise they are an error.
 
     Returns:
         `LabeledTexts` in the order of the lines: labels int32 of shape `(N,)`, no
@@ -209,6 +210,7 @@ def _labeled_texts(
         )
     texts: list[str] = []
     labels: list[str] = []
+    left_out: list[int] = []
     for line, fields in rows[header:]:
         if len(fields) != len(first):
             raise ValueError(
@@ -217,6 +219,7 @@ def _labeled_texts(
         text, label = fields[text_place].strip(), fields[label_place].strip()
         if not (text and label):
             if skip_empty:
+                left_out.append(line)
                 continue
             raise ValueError(
                 f"{path}, line {line}: the {'label' if text else 'text'} is empty "
@@ -229,6 +232,12 @@ def _labeled_texts(
             )
         texts.append(text)
         labels.append(label)
+    if left_out:
+        warnings.warn(
+            f"{path}: {len(left_out)} line(s) without a text or a label are left out, the first of "
+            f"them line {left_out[0]}",
+            stacklevel=3,
+        )
     classes = tuple(label_names) if label_names is not None else _sorted_labels(labels)
     if len(classes) < 2:
         raise ValueError(

@@ -173,7 +173,9 @@ def test_errors_name_what_was_typed(tmp_path, capsys, arguments, message):
 def test_lines_without_a_label(told, tmp_path):
     path = write(tmp_path / "mine.tsv", [*ROWS, ("", "no label"), ("spam", " ")])
     assert "mine.tsv, line 41: the label is empty (--skip-empty leaves such lines" in told(path)
-    assert "error" not in told(path, "--skip-empty")
+    found = told(path, "--skip-empty")
+    assert "error" not in found
+    assert "mine.tsv: 2 line(s) without a text or a label are left out, the first of them" in found
     whole = data.load_file(str(path), options.Options(skip_empty=True))
     assert len(whole) == len(ROWS)
 
