@@ -81,7 +81,8 @@ def situations(lines):
         times = {row: cost(lines, row) for row in level}
         cheap = min(level, key=lambda row: times[row])
         names = ", ".join(dict.fromkeys(task for task, _ in found))
-        cells = (f"`{first}`, {percent(means[first])}", f"{len(level) - 1} rows", f"`{cheap}`")
+        others = f"{len(level) - 1} row{'s' * (len(level) != 2)}"
+        cells = (f"`{first}`, {percent(means[first])}", others, f"`{cheap}`")
         body.append((kind, names, *cells))
     return table(head, body, left=range(5))
 
@@ -115,8 +116,9 @@ def costs(lines):
     places = {row: (cost(lines, row), 100 * each.mean()) for row, each in ranked.accuracy.items()}
     return chart(
         {row: [place] for row, place in places.items()},
-        "processor time of an epoch, in units of the mean's (up: mean accuracy over tasks, %)",
-        "Accuracy against cost, over the tasks that have all rows.",
+        "time of an epoch (the mean's is 1)",
+        "Up: mean accuracy over the tasks that have all rows, in percent. Across: the processor's "
+        "time of an epoch.",
         "; ".join(f"{row} {at:.1f} % at {x:.2f}" for row, (x, at) in places.items()),
         log_x=True,
         height=17 * len(places),
