@@ -2,6 +2,7 @@
 
 import argparse
 import fnmatch
+import gc
 from typing import Any
 
 from tqdm import tqdm
@@ -96,6 +97,7 @@ def main(given: list[str] | None = None) -> None:
             "same row behind the same encoder to go by; the others go by what is near."
         )
         return
+    gc.freeze()  # Every trial clears Keras's session, which would walk through all modules.
     bar = tqdm(wanted, unit="run", dynamic_ncols=True)
     for run in bar:
         bar.set_description(f"{run.key}, seed {run.seed}")
