@@ -37,7 +37,6 @@ COUNTED: dict[str, Callable[[], Any]] = {
     "PositionalSelfAttention, later words": lambda: layers.PositionalSelfAttention(
         DIM, positions=("later",)
     ),
-    "TokenWiseAttention": lambda: layers.TokenWiseAttention(mode="pointwise"),
 }
 # Forward, and with gradients where we have not struck that; docs/speed.md has the reasons.
 TARGETS = {

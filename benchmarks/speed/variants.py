@@ -77,8 +77,21 @@ def torch_attention(dim: int, heads: int) -> Any:
 LAYERS = {
     "MaskedAveragePooling1D": Variant(lambda dim, heads: layers.MaskedAveragePooling1D()),
     "MaskedMaxPooling1D": Variant(lambda dim, heads: layers.MaskedMaxPooling1D()),
+    "GeneralizedMeanPooling1D": Variant(lambda dim, heads: layers.GeneralizedMeanPooling1D()),
+    "StatisticsPooling1D": Variant(lambda dim, heads: layers.StatisticsPooling1D()),
     "AttentionPooling": Variant(
         lambda dim, heads: layers.AttentionPooling(dim), products=lambda t, d, h: d * d + 2 * d
+    ),
+    "AttentiveStatisticsPooling": Variant(
+        lambda dim, heads: layers.AttentiveStatisticsPooling(dim),
+        products=lambda t, d, h: d * d + 3 * d,
+    ),
+    "LearnedQueryPooling": Variant(
+        # Its keys and values are moved to the query and behind the sum.
+        lambda dim, heads: layers.LearnedQueryPooling(
+            num_heads=heads, key_dim=max(1, dim // heads)
+        ),
+        products=lambda t, d, h: 2 * d * h,
     ),
     "LowRankAttentionPooling": Variant(
         lambda dim, heads: layers.LowRankAttentionPooling(heads),
@@ -105,6 +118,7 @@ LAYERS = {
     ),
     "SequentialAttention": Variant(lambda dim, heads: layers.SequentialAttention(mode="pointwise")),
     "FeatureWiseAttention": Variant(lambda dim, heads: layers.FeatureWiseAttention()),
+    "TokenWiseAttention": Variant(lambda dim, heads: layers.TokenWiseAttention(mode="pointwise")),
     "PositionalSelfAttention, near words": Variant(
         lambda dim, heads: layers.PositionalSelfAttention(dim, positions=("faraway_2",)),
         products=lambda t, d, h: d * d + 2 * d,

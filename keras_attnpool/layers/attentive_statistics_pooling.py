@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers._attention import NORMALIZERS, AttentionPoolingBase
+from keras_attnpool.ops._devices import number
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.types import (
     ActivationLike,
@@ -105,7 +106,7 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         used = self._drop(weights, training)
         mean = ops.sum(used * values, axis=1)
         variance = ops.sum(used * ops.square(values - ops.expand_dims(mean, 1)), axis=1)
-        sigma = ops.sqrt(ops.maximum(variance, self.epsilon))
+        sigma = ops.sqrt(ops.maximum(variance, number(self.epsilon, variance)))
         output = zero_masked_rows(ops.concatenate([mean, sigma], axis=-1), mask)
         self._penalize(self.embedding_regularizer, ops.expand_dims(output, 1), mask)
         return output, weights if self.per_feature else ops.squeeze(weights, 2)

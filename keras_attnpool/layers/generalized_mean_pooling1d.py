@@ -1,18 +1,14 @@
 """A mean over time whose power is learned, from the average to the maximum: GeM."""
 
+import math
 from typing import Any
 
 import keras
 from keras import ops
 
 from keras_attnpool.layers._masked import GlobalPoolingBase
-from keras_attnpool.ops.masking import (
-    at_least_float32,
-    masked_max,
-    masked_mean,
-    zero_masked,
-    zero_masked_rows,
-)
+from keras_attnpool.ops._devices import number
+from keras_attnpool.ops.masking import at_least_float32, highest_along, mean_of_zeroed
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 SMALLEST_POWER = 1e-3
@@ -96,15 +92,18 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         given = at_least_float32(self.power)
-        nearest = ops.full_like(given, SMALLEST_POWER)
-        power = ops.where(ops.abs(given) < SMALLEST_POWER, nearest, given)
+        smallest = number(SMALLEST_POWER, given)
+        power = ops.where(ops.abs(given) < smallest, smallest, given)
         # The gradient is that of the given power, which is moved on from there.
         power = given + ops.stop_gradient(power - given)
-        logs = power * ops.log(ops.maximum(at_least_float32(inputs), self.epsilon))
-        largest = ops.stop_gradient(masked_max(logs, mask))
-        # Padded steps are 0 before the exponential, which would make some of them infinite.
-        shares = ops.exp(zero_masked(logs - ops.expand_dims(largest, 1), mask))
-        mean = masked_mean(shares, mask)
-        # An empty row's logarithm is that of 1: that of 0 has no finite gradient.
-        mean = ops.where(mean == 0, ops.ones_like(mean), mean)
-        return zero_masked_rows(ops.exp((largest + ops.log(mean)) / power), mask)
+        values = at_least_float32(inputs)
+        logs = power * ops.log(ops.maximum(values, number(self.epsilon, values)))
+        if mask is not None:
+            some = ops.any(mask, axis=1, keepdims=True)
+            # A row without a kept step keeps all its zeros: finite, and replaced in the end.
+            mask = ops.equal(mask, some)
+            logs = ops.where(ops.expand_dims(mask, 2), logs, number(-math.inf, logs))
+        largest = ops.stop_gradient(highest_along(logs, 1))
+        shares = ops.exp(logs - ops.expand_dims(largest, 1))
+        mean = ops.exp((largest + ops.log(mean_of_zeroed(shares, mask))) / power)
+        return mean if mask is None else ops.where(some, mean, number(0, mean))

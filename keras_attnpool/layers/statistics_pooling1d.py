@@ -6,7 +6,13 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers._masked import GlobalPoolingBase
-from keras_attnpool.ops.masking import at_least_float32, masked_mean, zero_masked_rows
+from keras_attnpool.ops._devices import number
+from keras_attnpool.ops.masking import (
+    at_least_float32,
+    mean_of_zeroed,
+    zero_masked,
+    zero_masked_rows,
+)
 from keras_attnpool.types import Shape, Tensor
 
 
@@ -52,10 +58,10 @@ class StatisticsPooling1D(GlobalPoolingBase):
         self._keep(locals())
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
-        mean = masked_mean(inputs, mask)
-        away = at_least_float32(inputs) - ops.expand_dims(mean, 1)
-        variance = masked_mean(ops.square(away), mask)
-        sigma = ops.sqrt(ops.maximum(variance, self.epsilon))
+        mean = mean_of_zeroed(inputs, mask)
+        away = zero_masked(at_least_float32(inputs) - ops.expand_dims(mean, 1), mask)
+        variance = mean_of_zeroed(ops.square(away), mask)
+        sigma = ops.sqrt(ops.maximum(variance, number(self.epsilon, variance)))
         return zero_masked_rows(ops.concatenate([mean, sigma], axis=-1), mask)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
