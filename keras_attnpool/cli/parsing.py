@@ -1,8 +1,10 @@
 """What may be typed: the arguments of every command, their defaults and their help."""
 
 import argparse
+import difflib
 import importlib.util
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -125,7 +127,8 @@ def parsed(argv: Sequence[str] | None) -> dict[str, Any]:
     Raises:
         SystemExit: After help, or a message on standard error.
     """
-    known, rest = parser().parse_known_args(argv)
+    top, commands = parser()
+    known, rest = top.parse_known_args(argv)
     given = vars(known)
     # argparse itself gives up texts that stand behind an option.
     takes_texts = given["command"] in ("predict", "explain")
@@ -133,12 +136,16 @@ def parsed(argv: Sequence[str] | None) -> dict[str, Any]:
     if takes_texts and (behind_dashes or not any(each.startswith("-") for each in rest)):
         given["texts"] = [*given.get("texts", ()), *rest[behind_dashes:]]
     elif rest:
-        parser().error(f"unrecognized arguments: {' '.join(rest)}")
+        command = commands[given["command"]]
+        options = re.findall(r"--[\w-]+", command.format_usage())
+        near = difflib.get_close_matches(rest[0].partition("=")[0], options, 1)
+        hint = f". Did you mean {near[0]}?" if near else ""
+        command.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
     return given
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of all commands."""
+def parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser of all commands, and that of each."""
     top = argparse.ArgumentParser(
         prog="python -m keras_attnpool",
         description=DESCRIPTION.format(advice=ADVICE if _has_keras_hub() else ""),
@@ -154,7 +161,7 @@ def parser() -> argparse.ArgumentParser:
     _add_explain(commands)
     _add_evaluate(commands)
     _add_export(commands)
-    return top
+    return top, commands.choices
 
 
 def _has_keras_hub() -> bool:

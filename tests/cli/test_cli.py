@@ -133,7 +133,13 @@ def test_texts_behind_options(trained, capsys):
 )
 def test_unknown_arguments_are_refused(arguments, capsys):
     status, out, err = run_main(capsys, *arguments)
-    assert status == 2 and f"unrecognized arguments: {arguments[-1]}" in err
+    assert status == 2 and f"{arguments[0]}: error: unrecognized arguments: {arguments[-1]}" in err
+    assert "Did you mean" not in err
+
+
+def test_a_misspelled_option_is_answered_by_the_nearest_one_of_its_command(capsys):
+    status, _, err = run_main(capsys, "train", "a.csv", "--out", "run", "--max-epochs", "3")
+    assert status == 2 and err.endswith("--max-epochs 3. Did you mean --epochs?\n")
 
 
 def test_nothing_to_predict(trained, capsys, monkeypatch):
