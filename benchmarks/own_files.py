@@ -20,7 +20,7 @@ from typing import Any
 from keras_attnpool.datasets import cache_folder
 
 RESULTS = Path(__file__).parent / "results" / "command_line" / "own_files.json"
-MINILM, COMPARED = "--encoder minilm", "--compare"
+MINILM, HIERARCHICAL, COMPARED = "--encoder minilm", "--encoder hierarchical", "--compare"
 # Of every set: its name, the file to train on, and the one to test on if there is one.
 SETS = {
     "trec": ("TREC", "TREC/train", "TREC/test"),
@@ -32,9 +32,10 @@ SETS = {
 OPTIONS = {
     "default": "default",
     "minilm": MINILM,
-    "hierarchical": "--encoder hierarchical",
+    "hierarchical": HIERARCHICAL,
     "compare": COMPARED,
     "minilm-compare": f"{MINILM} {COMPARED}",
+    "hierarchical-compare": f"{HIERARCHICAL} {COMPARED}",
 }
 SOME = 500  # texts of the training file of a run such as trec500-minilm
 
