@@ -8,7 +8,8 @@ from keras import ops
 
 from keras_attnpool.analysis._graph import rewire
 from keras_attnpool.analysis.scores import FLAG, _WithScores, split_arguments
-from keras_attnpool.types import Array
+from keras_attnpool.ops._rows import rows_at_hand
+from keras_attnpool.types import Array, Bools
 
 # The weighted sum of the inputs by the layout of the scores. A layer with another output, values
 # of its own say, is told by comparing.
@@ -20,10 +21,12 @@ class Reweighting:
     """Predicts with given weights in the place of those of a pooling layer.
 
     Args:
-        model: A functional model with one input of ids.
+        model: A functional model.
         path: The path of the pooling layer.
         layout: The layout of its scores, see `reduce_scores`.
-        ids: Integer array `(texts, time)`.
+        inputs: What `model.predict` takes, as arrays.
+        mask: Boolean array `(texts, time)` of the steps that the layer weighs; `(texts, sentences,
+            words)` of a layer inside a `HierarchicalEncoder`.
         batch_size: Number of texts in one step.
 
     Attributes:
@@ -32,10 +35,16 @@ class Reweighting:
     """
 
     def __init__(
-        self, model: keras.Model, path: str, layout: str, ids: Array, batch_size: int
+        self,
+        model: keras.Model,
+        path: str,
+        layout: str,
+        inputs: Any,
+        mask: Bools,
+        batch_size: int,
     ) -> None:
-        self.ids = ids
-        self.size = min(batch_size, len(ids))
+        self.inputs, self.texts = inputs, len(mask)
+        self.size = min(batch_size, len(mask))
         self.possible = layout in SUMS
         if not self.possible:
             return
@@ -46,37 +55,36 @@ class Reweighting:
             if called != path:
                 return layer(*args, **kwargs), {}
             tensors, others = split_arguments(layer, args, kwargs)
-            shape = (self.size, ids.shape[1])
+            shape = (self.size, *mask.shape[1:])
             swap = swap or _Swap(layer, others, layout, shape, next(iter(tensors)))
             outputs, apart = swap(tensors)
             return outputs, {"apart": [apart]}
 
         self.model = rewire(model, visit)
         self.swap: Any = swap
-        uniform = (ids != 0) / np.maximum((ids != 0).sum(axis=1, keepdims=True), 1)
+        uniform = mask / np.maximum(mask.sum(axis=-1, keepdims=True), 1)
         self.possible = bool(self._run(uniform)[1].max() <= SAME)
 
     def predict(self, weights: Array) -> Array:
-        """The model's outputs with weights `(texts, time)`, the same ones for every head."""
+        """The model's outputs with weights of the mask's shape, the same ones for every head."""
         return self._run(weights)[0]
 
     def _run(self, weights: Array) -> tuple[Array, Array]:
         outputs, apart = [], []
-        for start in range(0, len(self.ids), self.size):
-            rows = np.arange(start, start + self.size) % len(self.ids)  # the last one is filled up
+        for start in range(0, self.texts, self.size):
+            rows = np.arange(start, start + self.size) % self.texts  # the last one is filled up
             self.swap.given.assign(weights[rows])
-            predictions, extras = self.model.predict_on_batch(self.ids[rows])
+            predictions, extras = self.model.predict_on_batch(_some(self.inputs, rows))
             outputs.append(np.asarray(predictions))
             apart.append(np.asarray(extras["apart"][0]))
-        count = len(self.ids)
-        return np.concatenate(outputs)[:count], np.concatenate(apart)[:count]
+        return np.concatenate(outputs)[: self.texts], np.concatenate(apart)[: self.texts]
 
 
 class _Swap(_WithScores):
     """A pooling layer with weights given, and how far its own are from explaining its output."""
 
     def __init__(
-        self, layer: Any, others: dict[str, Any], layout: str, shape: tuple[int, int], first: str
+        self, layer: Any, others: dict[str, Any], layout: str, shape: tuple[int, ...], first: str
     ) -> None:
         super().__init__(layer, others, layer.name)
         self.layout = layout
@@ -88,23 +96,34 @@ class _Swap(_WithScores):
     def call(self, tensors: dict[str, Any]) -> Any:
         outputs, scores = self.layer(**{**self.others, **tensors, FLAG: True})
         values = ops.cast(tensors[self.first], "float32")
-        given = ops.cast(self.given.value, "float32")
+        given = self._of_rows()
         shape = ops.shape(outputs)
-        own = self._sum(SUMS[self.layout], ops.cast(scores, "float32"), values)
+        # What padding holds is not multiplied by its weight of 0: it may be NaN.
+        values = ops.where(ops.expand_dims(ops.not_equal(given, 0), -1), values, 0.0)
+        own = ops.einsum(SUMS[self.layout], ops.cast(scores, "float32"), values)
         own = ops.reshape(own, (shape[0], -1))
         plain = ops.cast(ops.reshape(outputs, (shape[0], -1)), "float32")
         if own.shape[1] != plain.shape[1]:
             return outputs, ops.full((shape[0],), np.inf)
         apart = ops.max(ops.abs(own - plain), axis=1) / (1e-6 + ops.max(ops.abs(plain), axis=1))
         heads = 1 if "h" not in self.layout else scores.shape[1]
-        other = ops.tile(self._sum("bt,btd->bd", given, values), (1, heads))
+        other = ops.tile(ops.einsum("bt,btd->bd", given, values), (1, heads))
         return ops.cast(ops.reshape(other, shape), outputs.dtype), apart
 
-    def _sum(self, how: str, weights: Any, values: Any) -> Any:
-        # What padding holds is not multiplied by its weight of 0: it may be NaN.
-        kept = ops.expand_dims(ops.not_equal(self.given.value, 0), -1)
-        return ops.einsum(how, weights, ops.where(kept, values, 0.0))
+    def _of_rows(self) -> Any:
+        """The weights of the rows at hand: of a `HierarchicalEncoder` those of its sentences."""
+        given = self.given.value
+        if len(given.shape) == 2:
+            return given
+        given = ops.reshape(given, (-1, given.shape[-1]))
+        # Where it can, it leaves out the sentences without a word.
+        kept = rows_at_hand(ops.any(ops.not_equal(given, 0), axis=1))
+        return given if kept is None or not len(kept) else ops.take(given, kept, axis=0)
 
     def compute_output_spec(self, tensors: dict[str, Any]) -> Any:
         outputs = self.layer.compute_output_spec(**{**self.others, **tensors})
         return outputs, keras.KerasTensor((None,), "float32")
+
+
+def _some(inputs: Any, rows: Array) -> Any:
+    return keras.tree.map_structure(lambda each: each[rows], inputs)

@@ -5,25 +5,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import keras
-import numpy as np
 
+from keras_attnpool.analysis._attention_tests import AttentionTests
 from keras_attnpool.analysis._documented import CLASSIFIER, documented
 from keras_attnpool.analysis._graph import layers_by_path
-from keras_attnpool.analysis._guided import guided_accuracy
-from keras_attnpool.analysis._probabilities import class_probabilities
-from keras_attnpool.analysis._randomizing import shuffled, weights_around
 from keras_attnpool.analysis._removal import checked_ids
 from keras_attnpool.analysis._report_page import write_report
-from keras_attnpool.analysis._reweighting import Reweighting
-from keras_attnpool.analysis._token_rows import checked_classes, checked_tokens
+from keras_attnpool.analysis._token_rows import checked_tokens
 from keras_attnpool.analysis.erasure import leave_one_out
 from keras_attnpool.analysis.grading import grade_attributions
-from keras_attnpool.analysis.reduction import LAYOUTS, reduce_scores
 from keras_attnpool.analysis.saliency import gradient_saliency
-from keras_attnpool.analysis.score_table import ScoreTable, mean_of
-from keras_attnpool.analysis.scores import attention_model, wanted_layers
-from keras_attnpool.analysis.weight_measures import kendall_tau
-from keras_attnpool.types import Array, Bools, Float32s, Float64s, PathLike
+from keras_attnpool.analysis.score_table import ScoreTable
+from keras_attnpool.analysis.scores import wanted_layers
+from keras_attnpool.types import Array, Float32s, PathLike
 
 OWNER = "attention_report"
 
@@ -142,16 +136,23 @@ def attention_report(
         raise ValueError(f"{OWNER} expects `path` in a folder that exists. Received: {path}")
     if tokens is not None:
         tokens = _checked_words(tokens, ids)
-    at = _only_path(model, layer)
-    shown = attention_model(model, at)
-    weights, predictions, layout = _attention(shown, ids, layout, batch_size)
-    tests = _Tests(ids, weights, predictions, labels, from_logits)
+    tests = AttentionTests(
+        model,
+        ids,
+        ids != 0,
+        _only_path(model, layer),
+        OWNER,
+        layout=layout,
+        labels=labels,
+        from_logits=from_logits,
+        batch_size=batch_size,
+    )
     effects = leave_one_out(model, ids, from_logits=from_logits, batch_size=batch_size)
     slopes = gradient_saliency(model, ids, from_logits=from_logits, batch_size=batch_size)
     grades = grade_attributions(
         model,
         ids,
-        {"attention": weights, "leave-one-out": effects, "gradient": slopes},
+        {"attention": tests.weights, "leave-one-out": effects, "gradient": slopes},
         rationales,
         beam_size=beam_size,
         seed=seed,
@@ -159,86 +160,11 @@ def attention_report(
         batch_size=batch_size,
         verbose=verbose,
     )
-    tests.add("as it is", weights, predictions)
-    rng = np.random.default_rng(seed)
-    swap = Reweighting(model, at, layout, ids, batch_size)
-
-    def reweighted(name: str, given: Array) -> None:
-        tests.add(name, given, swap.predict(given) if swap.possible else None)
-
-    mask = ids != 0
-    reweighted("uniform weights", mask / np.maximum(mask.sum(axis=1, keepdims=True), 1))
-    reweighted("shuffled weights", _dealt_out(weights, mask, rng))
-    for number, other in enumerate(others, 1):
-        theirs, answers, _ = _attention(attention_model(other, at), ids, layout, batch_size)
-        reweighted(f"weights of other {number}", theirs)
-        tests.add(f"other {number}", theirs, answers)
-    pooling, encoder = weights_around(model, at, OWNER)
-    both = pooling + encoder
-    for name, disordered in (("pooling", pooling), ("encoder", encoder), ("both", both)):
-        with shuffled(disordered, rng):
-            theirs, answers, _ = _attention(shown, ids, layout, batch_size)
-        tests.add(f"random {name}", theirs, answers)
-    table = ScoreTable(tests.rows, tests.per_text)
+    table = tests.table(others, seed)
     if path is not None:
-        drawn = {"attention": weights, "leave-one-out": effects}
+        drawn = {"attention": tests.weights, "leave-one-out": effects}
         path = write_report(path, title, grades, table, tokens, drawn, ids)
-    return AttentionReport(grades, table, weights, path)
-
-
-class _Tests:
-    """The rows of the table of tests, each against the attention as it is."""
-
-    def __init__(
-        self, ids: Array, weights: Array, predictions: Array, labels: Any, from_logits: bool
-    ) -> None:
-        self.ids, self.weights, self.from_logits = ids, weights, from_logits
-        self.mask = ids != 0
-        self.before = class_probabilities(predictions, from_logits, OWNER)
-        self.labels = labels
-        if labels is not None:
-            classes = self.before.shape[1]
-            if len(ids) < 2:
-                raise ValueError(f"{OWNER} expects `labels` of two texts or more. Received: one")
-            self.labels = checked_classes(labels, len(ids), classes, OWNER, "labels")
-        self.rows: dict[str, dict[str, float]] = {}
-        self.per_text: dict[str, dict[str, Float64s]] = {}
-
-    def add(self, name: str, weights: Array, predictions: Any) -> None:
-        columns: dict[str, Float64s] = {
-            "tau": kendall_tau(weights, self.weights, self.mask),
-            "overlap": np.minimum(_scaled(weights), _scaled(self.weights)).sum(axis=1),
-        }
-        if predictions is not None:
-            after = class_probabilities(predictions, self.from_logits, OWNER)
-            classes = after.argmax(axis=1)
-            columns["same class"] = (classes == self.before.argmax(axis=1)).astype(np.float64)
-            columns["change"] = np.abs(after - self.before).sum(axis=1) / 2
-            if self.labels is not None:
-                columns["accuracy"] = (classes == self.labels).astype(np.float64)
-        # A text without a token says nothing of attention, as in the grades.
-        used = self.mask.any(axis=1)
-        columns = {column: np.where(used, values, np.nan) for column, values in columns.items()}
-        self.per_text[name] = columns
-        self.rows[name] = {column: mean_of(values) for column, values in columns.items()}
-        if self.labels is not None:
-            self.rows[name]["guided accuracy"] = guided_accuracy(
-                self.ids, _scaled(weights), self.labels, self.before.shape[1]
-            )
-
-
-def _scaled(weights: Array) -> Float64s:
-    """Weights whose sum is 1, or 0 for a text without weight."""
-    total = weights.sum(axis=1, keepdims=True, dtype=np.float64)
-    return np.asarray(weights / np.where(total == 0, 1, total))
-
-
-def _dealt_out(weights: Array, mask: Bools, rng: np.random.Generator) -> Array:
-    """The weights of each text, given to its tokens in another order."""
-    dealt = weights.copy()
-    for row, kept in zip(dealt, mask, strict=True):
-        row[kept] = rng.permutation(row[kept])
-    return dealt
+    return AttentionReport(grades, table, tests.weights, path)
 
 
 def _only_path(model: keras.Model, layer: Any) -> str:
@@ -249,22 +175,6 @@ def _only_path(model: keras.Model, layer: Any) -> str:
             f"layer={layer!r}"
         )
     return next(iter(paths))
-
-
-def _attention(
-    shown: keras.Model, ids: Array, layout: str | None, batch_size: int
-) -> tuple[Float32s, Array, str]:
-    """The weights, one a token, the predictions and the layout of the scores."""
-    predictions, by_path = shown.predict(ids, batch_size=batch_size, verbose=0)
-    (path,) = by_path
-    scores = by_path[path][0] if len(by_path[path]) == 1 else by_path[path]
-    if not isinstance(scores, np.ndarray):
-        raise ValueError(
-            f"{OWNER} expects a layer with one array of scores, called once. Received: layer "
-            f"'{path}' with a {type(scores).__name__}"
-        )
-    layout = layout or LAYOUTS.get(scores.ndim, "")
-    return reduce_scores(scores, layout=layout or None, mask=ids != 0), predictions, layout
 
 
 def _checked_words(tokens: Any, ids: Array) -> list[list[str]]:

@@ -92,9 +92,9 @@ class Explainer:
         self._attention = _attention_models(model)
 
     @property
-    def layer(self) -> str | None:
-        """The path of the layer that pools by attention, if there is one."""
-        return next(reversed(self._attention), None)
+    def layers(self) -> list[str]:
+        """The paths of the layers that pool by attention: of words, then of sentences."""
+        return list(self._attention)
 
     def explain(self, texts: Sequence[str]) -> Iterator[Explanation]:
         """The explanation of every text, as soon as it is there."""

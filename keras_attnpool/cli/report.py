@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from keras_attnpool import analysis, datasets
 from keras_attnpool._files import whole_file
+from keras_attnpool.analysis._attention_tests import AttentionTests
 from keras_attnpool.analysis.html_heatmaps import page, visible
 from keras_attnpool.cli import comparison, explanations, runs
 from keras_attnpool.cli.options import Options
@@ -37,9 +38,13 @@ LISTED_CLASSES = 30
 NAME_CHARACTERS = 40
 
 
-# What models read in place of words, by the kind of the reader.
-OTHERS = {"sentences": "words of sentences, and then sentences"}
-OTHERS |= dict.fromkeys(("features", "tokens"), "pieces of words")
+# What each layer weighs of texts that are not read as plain words, by the kind of the reader.
+PIECES = "Its weights are those of pieces of words, special ones at the ends of a text among them"
+WEIGHED = {
+    "sentences": ("Words of a sentence.", "Sentences of a text."),
+    "features": (f"{PIECES}; the language model in front of the encoder stays as it is.",),
+    "tokens": (f"{PIECES}; the language model is a part of the encoder.",),
+}
 
 
 class Html(str):
@@ -255,26 +260,38 @@ class _ExplainedTexts:
         rows = self._tested()
         model, ids = self._asked(rows)
         print(f"Testing the attention on {len(rows)} texts ...", flush=True)
-        verbose = int(sys.stdout.isatty())
-        try:
-            if not self.is_plain:
-                raise ValueError(f"This model reads {OTHERS[self.reader.kind]}.")
-            found = analysis.attention_report(
-                model, ids, layer=self.explainer.layer, beam_size=0, verbose=verbose
-            )
-            grades = found.grades
-            rest = _filled("needed", tests=Html(found.tests._repr_html_()))
-        except ValueError as error:  # weights of another kind than one number a word
-            grades = analysis.grade_attributions(
-                model,
-                ids,
-                self._weights(rows, model, ids),
-                beam_size=0,
-                gradients=False,
-                verbose=verbose,
-            )
-            rest = _filled("unneeded", reason=str(error))
+        options = {"beam_size": 0, "verbose": int(sys.stdout.isatty())}
+        grades = None
+        if self.is_plain:
+            (layer,) = self.explainer.layers
+            try:
+                found = analysis.attention_report(model, ids, layer=layer, **options)
+                grades, tests = found.grades, Html(found.tests._repr_html_())
+                rest = _joined([_filled("needed"), tests])
+            except ValueError as error:
+                rest = _filled("unneeded", reason=str(error))
+        else:
+            rest = self._tests_of_layers([self.test.texts[row] for row in rows])
+        if grades is None:
+            weights = self._weights(rows, model, ids)
+            grades = analysis.grade_attributions(model, ids, weights, gradients=False, **options)
         return _filled("tested", texts=len(rows), grades=Html(grades._repr_html_()), rest=rest)
+
+    def _tests_of_layers(self, texts: Sequence[str]) -> Html:
+        """The tests of what weighs sentences, their words, or the tokens of a language model."""
+        inputs = self.reader.encode(texts)
+        mask = self.reader.mask(inputs)
+        steps = [mask, mask.any(axis=-1)]
+        found, refused = [], []
+        for path, kept, told in zip(
+            self.explainer.layers, steps, WEIGHED[self.reader.kind], strict=False
+        ):
+            try:
+                table = AttentionTests(self.model, inputs, kept, path, "attention_report").table()
+                found.append(_filled("layer", weighed=told, tests=Html(table._repr_html_())))
+            except ValueError as error:
+                refused.append(_filled("unneeded", reason=str(error)))
+        return _joined([_filled("needed") if found else Html(), *found, *refused])
 
     def top_words(self) -> Html:
         """The most attended words of each class."""

@@ -7,6 +7,7 @@ from backend_functions import numpy
 from keras import ops
 
 from keras_attnpool import analysis, layers
+from keras_attnpool.analysis._attention_tests import AttentionTests
 from keras_attnpool.analysis._guided import guided_accuracy
 from keras_attnpool.analysis._randomizing import shuffled, weights_around
 from keras_attnpool.analysis._reweighting import Reweighting
@@ -55,7 +56,9 @@ POOLINGS = {
 @pytest.mark.parametrize("layout", POOLINGS)
 def test_given_weights_take_the_place_of_the_layers_own(layout):
     model = model_of(POOLINGS[layout]())
-    swap = Reweighting(model, "pooling", layout, IDS, batch_size=5)  # the last batch is filled up
+    swap = Reweighting(
+        model, "pooling", layout, IDS, IDS != 0, batch_size=5
+    )  # the last batch is filled up
     assert swap.possible
     weights = np.random.default_rng(1).random(IDS.shape) * (IDS != 0)
     x, kernel, bias = states(model)
@@ -64,6 +67,74 @@ def test_given_weights_take_the_place_of_the_layers_own(layout):
     logits = pooled @ kernel + bias
     expected = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     np.testing.assert_allclose(swap.predict(weights), expected, atol=1e-5)
+
+
+# Of the three texts one has a sentence less than the others, one an empty sentence in between.
+DOCUMENTS = np.array(
+    [
+        [[1, 2, 0, 0], [3, 0, 0, 0], [4, 5, 6, 0]],
+        [[7, 8, 1, 2], [3, 4, 0, 0], [0, 0, 0, 0]],
+        [[5, 6, 7, 0], [0, 0, 0, 0], [8, 1, 0, 0]],
+    ]
+)
+
+
+def documents_model():
+    """A classifier of documents: words, sentences, and a mask of the words as a second input."""
+    keras.utils.set_random_seed(0)
+    wide = keras.initializers.RandomNormal(stddev=2.0)
+    words = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(9, 4, mask_zero=True, embeddings_initializer=wide)(words)
+    x = layers.AttentionPooling(name="words", kernel_initializer=wide)(x)
+    encoder = keras.Model(words, x)
+    ids, kept = (keras.Input((None, None), dtype="int32", name=name) for name in ("ids", "kept"))
+    x = layers.HierarchicalEncoder(encoder, name="sentences")(ids * kept)
+    x = layers.AttentionPooling(name="pooling", kernel_initializer=wide)(x)
+    return keras.Model({"ids": ids, "kept": kept}, keras.layers.Dense(2, "softmax")(x))
+
+
+def test_layers_of_words_and_of_sentences():
+    """Each has its own weights to replace; of sentences without a word there are none."""
+    model, mask = documents_model(), DOCUMENTS != 0
+    inputs = {"ids": np.where(mask, DOCUMENTS, 1), "kept": mask.astype("int32")}
+    inner = AttentionTests(model, inputs, mask, "sentences/words", "test")
+    outer = AttentionTests(model, inputs, mask.any(axis=2), "pooling", "test")
+    np.testing.assert_allclose(inner.weights.sum(axis=2), mask.any(axis=2), atol=1e-6)
+    np.testing.assert_allclose(outer.weights.sum(axis=1), 1, atol=1e-6)
+    embeddings = model.get_layer("sentences").encoder.layers[1].get_weights()[0][DOCUMENTS]
+    kernel, bias = model.layers[-1].get_weights()
+    context = np.ravel(model.get_layer("pooling").get_weights()[0])
+    kept = mask.any(axis=2)
+    equal = mask / np.maximum(mask.sum(axis=2, keepdims=True), 1)
+    # Other words give other sentences, and these other weights.
+    scores = np.tanh(np.einsum("bsw,bswd->bsd", equal, embeddings)) @ context
+    theirs = np.exp(scores) * kept
+    theirs /= theirs.sum(axis=1, keepdims=True)
+    alike = kept / kept.sum(axis=1, keepdims=True)
+    before = model.predict(inputs, verbose=0)
+    for tests, words, sentences in [(inner, equal, theirs), (outer, inner.weights, alike)]:
+        logits = np.einsum("bs,bsw,bswd->bd", sentences, words, embeddings) @ kernel + bias
+        after = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        table = tests.table()
+        uniform = table.per_text["uniform weights"]
+        change = np.abs(after - before).sum(axis=1) / 2
+        np.testing.assert_allclose(uniform["change"], change, atol=1e-5)
+        overlap = np.minimum(alike, outer.weights).sum(axis=1)
+        if tests is inner:  # the mean over the sentences that have words
+            overlap = np.minimum(equal, inner.weights).sum(axis=(1, 2)) / kept.sum(axis=1)
+        np.testing.assert_allclose(uniform["overlap"], overlap, atol=1e-5)
+        assert list(table)[-3:] == ["random pooling", "random encoder", "random both"]
+
+
+def test_there_is_no_row_for_what_has_no_weights():
+    """A pooling of features that were computed once has no encoder in front of it."""
+    features = keras.Input((None, 3))
+    x = layers.AttentionPooling(name="pooling")(features)
+    model = keras.Model(features, keras.layers.Dense(2, "softmax")(x))
+    states = np.random.default_rng(0).normal(size=(4, 5, 3)).astype("float32")
+    table = AttentionTests(model, states, np.ones((4, 5), bool), "pooling", "test").table()
+    assert list(table) == ["as it is", "uniform weights", "shuffled weights", "random pooling"]
+    assert table["random pooling"]["tau"] < 1
 
 
 @pytest.mark.parametrize(
@@ -77,8 +148,8 @@ def test_given_weights_take_the_place_of_the_layers_own(layout):
 )
 def test_a_layer_that_does_more_than_weigh_is_told(pooling):
     layout = "bht" if isinstance(pooling(), layers.ConvAttentionPooling) else "bt"
-    assert not Reweighting(model_of(pooling()), "pooling", layout, IDS, 12).possible
-    assert not Reweighting(model_of(pooling()), "pooling", "bqt", IDS, 12).possible
+    assert not Reweighting(model_of(pooling()), "pooling", layout, IDS, IDS != 0, 12).possible
+    assert not Reweighting(model_of(pooling()), "pooling", "bqt", IDS, IDS != 0, 12).possible
 
 
 def test_weights_in_disorder_come_back():

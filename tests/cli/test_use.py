@@ -15,6 +15,8 @@ import pytest
 
 from keras_attnpool import load_run, text
 from keras_attnpool.cli import evaluate, main
+from keras_attnpool.cli.data import load as load_data
+from keras_attnpool.cli.options import Options
 
 pytestmark = pytest.mark.one_backend("test_smoke.py trains and predicts under every backend")
 
@@ -416,25 +418,75 @@ def test_a_language_model(language_model, tmp_path, capsys, recwarn, how):
     assert "reads features" in run_main(capsys, "export", run, "--out", tmp_path / "x")[2] or how
 
 
-@pytest.mark.parametrize("encoder", ["tiny", "hierarchical"])
-def test_reports_of_what_reads_no_plain_words(language_model, tmp_path, capsys, encoder):
-    """Words are taken out of any text; what is not tested for such a model is told."""
+def reported(tmp_path, capsys, path, *arguments):
+    """A run without a baseline, the rows of its report's tables, and the report."""
     run = tmp_path / "run"
-    arguments = ["--encoder", encoder, "--pooling", "attention", "--epochs", "1", "--no-baseline"]
-    arguments += ["--max-tokens", "24"] if encoder == "tiny" else ["--units", "2"]
-    status, _, err = run_main(capsys, "train", language_model, *arguments, "--out", run)
+    arguments = [*arguments, "--epochs", "2", "--learning-rate", "0.01", "--no-baseline"]
+    status, _, err = run_main(capsys, "train", path, *arguments, "--out", run)
     assert status == 0, err
     page = (run / "report.html").read_text(encoding="utf-8")
-    rows = [re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row) for row in page.split("<tr>")]
+    rows = [re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row) for row in page.split("<tr>")[1:]]
+    return load_run(run), rows, page
+
+
+DISORDERED = ["random pooling", "random encoder", "random both"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "layers", "disordered", "told"),
+    [
+        (["--encoder", "tiny"], ["pooling"], DISORDERED[:1], "stays as it is"),
+        (["--encoder", "tiny+gru"], ["pooling"], DISORDERED, "stays as it is"),
+        (["--encoder", "tiny", "--fine-tune"], ["pooling"], DISORDERED, "part of the encoder"),
+        (
+            ["--encoder", "hierarchical"],
+            ["sentences/word_pooling", "pooling"],
+            DISORDERED,
+            "Sentences of a text.",
+        ),
+    ],
+)
+def test_reports_of_what_reads_no_plain_words(
+    language_model, tmp_path, capsys, arguments, layers, disordered, told
+):
+    """Words are taken out of any text, and each layer that attends gets other weights."""
+    sizes = ["--max-tokens", "24"] if "tiny" in arguments[1] else []
+    sizes += ["--units", "2"] if arguments[1] != "tiny" else []
+    arguments = [*arguments, "--pooling", "attention", *sizes]
+    run, rows, page = reported(tmp_path, capsys, language_model, *arguments)
     deletion = {row[0]: row[1:] for row in rows if len(row) == 3}
     assert {"effect", "attention"} <= set(deletion)
     grades = {row[0]: row[1:] for row in rows if len(row) > 5}
     assert {"attention", "effect", "uniform"} <= set(grades)
     # The effect is what is found without each word: it agrees with itself.
     assert "1.000" in grades["effect"]
-    assert "Whether the attention is needed, and was learned, is not tested here" in page
-    read = "pieces of words" if encoder == "tiny" else "words of sentences, and then sentences"
-    assert f"This model reads {read}." in page
+    assert told in page and "is not tested here" not in page
+    tested = [row for row in rows if row[0] in ("uniform weights", *DISORDERED)]
+    names = ["uniform weights", *disordered]
+    assert [row[0] for row in tested] == names * len(layers)
+    # Without its kernel the layer itself gives equal weights.
+    (data, _) = load_data(Options(**run.config["options"]))
+    before = run.probabilities(data.test.texts)
+    for path, row in zip(layers, tested[:: len(names)], strict=True):
+        outer, _, inner = path.rpartition("/")
+        holder = run.model.get_layer(outer).encoder if outer else run.model
+        weights = holder.get_layer(inner).get_weights()
+        holder.get_layer(inner).set_weights([0 * each for each in weights])
+        after = run.probabilities(data.test.texts)
+        holder.get_layer(inner).set_weights(weights)
+        expected = [(before.argmax(1) == after.argmax(1)).mean(), np.abs(before - after).sum() / 2]
+        expected[1] /= len(before)
+        np.testing.assert_allclose([float(each) for each in row[3:]], expected, atol=0.001)
+
+
+def test_a_report_says_which_attention_is_not_tested(language_model, tmp_path, capsys):
+    """The weights of every feature are no weights of words."""
+    arguments = ["--encoder", "tiny", "--pooling", "multi_dim", "--max-tokens", "24"]
+    _, rows, page = reported(tmp_path, capsys, language_model, *arguments)
+    assert "attention" in [row[0] for row in rows if len(row) > 5]  # as in the heat maps
+    assert page.count("is not tested here") == 1
+    assert "the weights of this layer are of another kind" in page
+    assert not any(row[0] in ("uniform weights", *DISORDERED) for row in rows)
 
 
 def test_a_language_model_draws_the_seeds_of_its_dropout_again(language_model, tmp_path, capsys):

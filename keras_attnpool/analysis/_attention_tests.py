@@ -1,0 +1,155 @@
+"""The tests of the literature on the attention of one layer, whatever its model reads."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_attnpool.analysis._guided import guided_accuracy
+from keras_attnpool.analysis._probabilities import class_probabilities
+from keras_attnpool.analysis._randomizing import shuffled, weights_around
+from keras_attnpool.analysis._reweighting import Reweighting
+from keras_attnpool.analysis._token_rows import checked_classes
+from keras_attnpool.analysis.reduction import LAYOUTS, reduce_scores
+from keras_attnpool.analysis.score_table import ScoreTable, mean_of
+from keras_attnpool.analysis.scores import attention_model
+from keras_attnpool.analysis.weight_measures import kendall_tau
+from keras_attnpool.types import Array, Bools, Float32s, Float64s
+
+
+class AttentionTests:
+    """Tests the attention of one layer; the table is that of `attention_report`.
+
+    Args:
+        model: A functional classifier.
+        inputs: What its `predict` takes, as arrays.
+        mask: Boolean array `(texts, steps)`, True where the layer has a step to weigh. Of a layer
+            inside a `HierarchicalEncoder`, `(texts, sentences, words)`: each sentence has weights
+            of its own, and what is measured of them is averaged over the sentences of a text.
+        path: The path of the layer.
+        owner: The public function, for messages.
+        layout: The layout of its scores, see `reduce_scores`.
+        labels: `None`, or the class of every text; `inputs` are ids `(texts, steps)` then.
+        from_logits: Whether the model returns logits.
+        batch_size: Number of texts in one step.
+
+    Attributes:
+        weights: float32 array of the mask's shape, the attention as it is.
+    """
+
+    def __init__(
+        self,
+        model: keras.Model,
+        inputs: Any,
+        mask: Bools,
+        path: str,
+        owner: str,
+        *,
+        layout: str | None = None,
+        labels: Any = None,
+        from_logits: bool = False,
+        batch_size: int = 32,
+    ) -> None:
+        self.model, self.inputs, self.mask, self.path = model, inputs, mask, path
+        self.owner, self.layout = owner, layout
+        self.from_logits, self.batch_size = from_logits, batch_size
+        self.shown = attention_model(model, path)
+        self.weights, self.predictions = self._attention(self.shown)
+        self.before = class_probabilities(self.predictions, from_logits, owner)
+        self.labels = labels
+        if labels is not None:
+            if len(mask) < 2:
+                raise ValueError(f"{owner} expects `labels` of two texts or more. Received: one")
+            classes = self.before.shape[1]
+            self.labels = checked_classes(labels, len(mask), classes, owner, "labels")
+
+    def table(self, others: Sequence[keras.Model] = (), seed: int = 0) -> ScoreTable:
+        """A row for each test; `others` are models from other seeds.
+
+        What has no weights to put in disorder, an encoder that is not there say, has no row.
+        """
+        table = ScoreTable({})
+        self._add(table, "as it is", self.weights, self.predictions)
+        rng = np.random.default_rng(seed)
+        swap = Reweighting(
+            self.model, self.path, str(self.layout), self.inputs, self.mask, self.batch_size
+        )
+        uniform = self.mask / np.maximum(self.mask.sum(axis=-1, keepdims=True), 1)
+        dealt = _dealt_out(self.weights, self.mask, rng)
+        for name, given in (("uniform weights", uniform), ("shuffled weights", dealt)):
+            self._add(table, name, given, swap.predict(given) if swap.possible else None)
+        for number, other in enumerate(others, 1):
+            theirs, answers = self._attention(attention_model(other, self.path))
+            given = swap.predict(theirs) if swap.possible else None
+            self._add(table, f"weights of other {number}", theirs, given)
+            self._add(table, f"other {number}", theirs, answers)
+        pooling, encoder = weights_around(self.model, self.path, self.owner)
+        parts = {"pooling": pooling, "encoder": encoder}
+        parts |= {"both": pooling + encoder} if pooling and encoder else {}
+        for name, disordered in parts.items():
+            if disordered:
+                with shuffled(disordered, rng):
+                    theirs, answers = self._attention(self.shown)
+                self._add(table, f"random {name}", theirs, answers)
+        return table
+
+    def _attention(self, shown: keras.Model) -> tuple[Float32s, Array]:
+        """The weights, one a step, and the predictions."""
+        predictions, by_path = shown.predict(self.inputs, batch_size=self.batch_size, verbose=0)
+        (path,) = by_path
+        scores = by_path[path][0] if len(by_path[path]) == 1 else by_path[path]
+        if not isinstance(scores, np.ndarray):
+            raise ValueError(
+                f"{self.owner} expects a layer with one array of scores, called once. Received: "
+                f"layer '{path}' with a {type(scores).__name__}"
+            )
+        rows = scores.reshape(-1, *scores.shape[self.mask.ndim - 1 :])  # of sentences, if any
+        self.layout = self.layout or LAYOUTS.get(rows.ndim, "")
+        weights = reduce_scores(rows, layout=self.layout or None, mask=self._rows(self.mask))
+        return weights.reshape(self.mask.shape), predictions
+
+    def _rows(self, values: Array) -> Array:
+        return values.reshape(-1, values.shape[-1])
+
+    def _add(self, table: ScoreTable, name: str, weights: Array, predictions: Any) -> None:
+        own, given, mask = map(self._rows, (self.weights, weights, self.mask))
+        overlap = np.minimum(_scaled(given), _scaled(own)).sum(axis=1)
+        columns = {
+            "tau": self._by_text(kendall_tau(given, own, mask)),
+            "overlap": self._by_text(np.where(mask.any(axis=1), overlap, np.nan)),
+        }
+        if predictions is not None:
+            after = class_probabilities(predictions, self.from_logits, self.owner)
+            classes = after.argmax(axis=1)
+            columns["same class"] = (classes == self.before.argmax(axis=1)).astype(np.float64)
+            columns["change"] = np.abs(after - self.before).sum(axis=1) / 2
+            if self.labels is not None:
+                columns["accuracy"] = (classes == self.labels).astype(np.float64)
+        # A text without a token says nothing of attention, as in the grades.
+        used = self.mask.reshape(len(self.mask), -1).any(axis=1)
+        columns = {column: np.where(used, values, np.nan) for column, values in columns.items()}
+        table.per_text[name] = columns
+        table[name] = {column: mean_of(values) for column, values in columns.items()}
+        if self.labels is not None:
+            table[name]["guided accuracy"] = guided_accuracy(
+                self.inputs, _scaled(given), self.labels, self.before.shape[1]
+            )
+
+    def _by_text(self, values: Float64s) -> Float64s:
+        return np.array([mean_of(each) for each in values.reshape(len(self.mask), -1)])
+
+
+def _scaled(weights: Array) -> Float64s:
+    """Weights whose sum is 1, or 0 for a text without weight."""
+    total = weights.sum(axis=1, keepdims=True, dtype=np.float64)
+    return np.asarray(weights / np.where(total == 0, 1, total))
+
+
+def _dealt_out(weights: Array, mask: Bools, rng: np.random.Generator) -> Array:
+    """The weights of each row, given to its steps in another order."""
+    dealt = weights.copy()
+    for place in np.ndindex(mask.shape[:-1]):
+        kept = mask[place]
+        dealt[place][kept] = rng.permutation(dealt[place][kept])
+    return dealt
