@@ -260,7 +260,7 @@ class _ExplainedTexts:
         rows = self._tested()
         model, ids = self._asked(rows)
         print(f"Testing the attention on {len(rows)} texts ...", flush=True)
-        options = {"beam_size": 0, "verbose": int(sys.stdout.isatty())}
+        options: dict[str, Any] = {"beam_size": 0, "verbose": int(sys.stdout.isatty())}
         grades = None
         if self.is_plain:
             (layer,) = self.explainer.layers
@@ -281,7 +281,7 @@ class _ExplainedTexts:
         """The tests of what weighs sentences, their words, or the tokens of a language model."""
         inputs = self.reader.encode(texts)
         mask = self.reader.mask(inputs)
-        steps = [mask, mask.any(axis=-1)]
+        steps = [mask, np.asarray(mask.any(axis=-1))]
         found, refused = [], []
         for path, kept, told in zip(
             self.explainer.layers, steps, WEIGHED[self.reader.kind], strict=False
