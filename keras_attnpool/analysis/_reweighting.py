@@ -8,7 +8,6 @@ from keras import ops
 
 from keras_attnpool.analysis._graph import rewire
 from keras_attnpool.analysis.scores import FLAG, _WithScores, split_arguments
-from keras_attnpool.ops._rows import rows_at_hand
 from keras_attnpool.types import Array, Bools
 
 # The weighted sum of the inputs by the layout of the scores. A layer with another output, values
@@ -96,7 +95,7 @@ class _Swap(_WithScores):
     def call(self, tensors: dict[str, Any]) -> Any:
         outputs, scores = self.layer(**{**self.others, **tensors, FLAG: True})
         values = ops.cast(tensors[self.first], "float32")
-        given = self._of_rows()
+        given = self._of_rows(values.shape[0])
         shape = ops.shape(outputs)
         # What padding holds is not multiplied by its weight of 0: it may be NaN.
         values = ops.where(ops.expand_dims(ops.not_equal(given, 0), -1), values, 0.0)
@@ -110,15 +109,17 @@ class _Swap(_WithScores):
         other = ops.tile(ops.einsum("bt,btd->bd", given, values), (1, heads))
         return ops.cast(ops.reshape(other, shape), outputs.dtype), apart
 
-    def _of_rows(self) -> Any:
+    def _of_rows(self, rows: int | None) -> Any:
         """The weights of the rows at hand: of a `HierarchicalEncoder` those of its sentences."""
         given = self.given.value
         if len(given.shape) == 2:
             return given
         given = ops.reshape(given, (-1, given.shape[-1]))
-        # Where it can, it leaves out the sentences without a word.
-        kept = rows_at_hand(ops.any(ops.not_equal(given, 0), axis=1))
-        return given if kept is None or not len(kept) else ops.take(given, kept, axis=0)
+        if rows in (None, given.shape[0]):
+            return given
+        # An eager call leaves out the sentences without a word.
+        kept = np.any(ops.convert_to_numpy(given), axis=1)
+        return ops.take(given, np.flatnonzero(kept), axis=0)
 
     def compute_output_spec(self, tensors: dict[str, Any]) -> Any:
         outputs = self.layer.compute_output_spec(**{**self.others, **tensors})

@@ -1,5 +1,6 @@
 """How well networks do on the test part, and whether anything simpler is as good."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,8 +43,10 @@ def linear(data: Data, class_weights: bool = False) -> npt.NDArray[np.int64] | N
         models = [
             LinearSVC(C=strength, class_weight=weight, random_state=0) for strength in STRENGTHS
         ] + [ComplementNB(alpha=smoothing) for smoothing in SMOOTHINGS]
-        for model in models:
-            model.fit(train, data.train.labels)
+        with warnings.catch_warnings():  # of as many classes as texts; of a strength too large
+            warnings.simplefilter("ignore")
+            for model in models:
+                model.fit(train, data.train.labels)
     except ValueError:  # no text has a word, or all have one class
         return largest(data)
     validation, test = (vectorizer.transform(part.texts) for part in data[1:])

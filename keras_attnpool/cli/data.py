@@ -27,6 +27,7 @@ HEADER_TEXTS = set(
     "text texts body content sentence sentences review reviews message comment title document "
     "question description tweet x".split()
 )
+COLUMNS = ("text_column", "label_column")
 MOST_LISTED = 5
 
 
@@ -59,22 +60,29 @@ def load(options: Options) -> tuple[Data, list[str]]:
         CommandError: If they cannot be read.
     """
     remarks: list[str] = []
+    test = None
     with reported():
         if options.file:
             whole = load_file(options.file, options)
             remarks = header_remark(whole) or swap_remark(whole)
             if options.test:
-                test = load_file(options.test, options, label_names=whole.label_names)
+                with reported("--test"):
+                    test = load_file(options.test, options, label_names=whole.label_names)
                 if os.path.samefile(options.file, options.test):
                     remarks.append("--test is FILE itself: scores tell what was remembered")
-            else:
-                whole, test = whole.split(TEST_SHARE, options.seed)
         elif options.dataset:
             whole, test = (_load_public(options.dataset, split) for split in ("train", "test"))
         else:
             whole = corpora.reviews(options.train_size, seed=REVIEW_SEEDS["train"])
             test = corpora.reviews(options.test_size, seed=REVIEW_SEEDS["test"])
-        train, validation = whole.split(VALIDATION_SHARE, options.seed)
+    try:
+        rest, test = (whole, test) if test is not None else whole.split(TEST_SHARE, options.seed)
+        train, validation = rest.split(VALIDATION_SHARE, options.seed)
+    except ValueError as error:
+        raise CommandError(
+            f"{options.file or '--train-size'}: expects some dozens of texts for each class, "
+            f"which are split into parts. Received: {len(whole)} texts"
+        ) from error
     data = Data(train, validation, test)
     if options.file and not remarks:
         remarks = class_remarks(data) + overlap_remarks(data)
@@ -169,9 +177,12 @@ def load_file(path: str, options: Options, **kwargs: Any) -> LabeledTexts:
     for name in FILE_OPTIONS[1:]:
         if getattr(options, name) is not None:
             kwargs[name] = getattr(options, name)
-    columns = (options.text_column, options.label_column)
+    columns = [kwargs.get(name, "" if suffix == ".csv" else 0) for name in COLUMNS]
     if options.header is False and any(isinstance(column, str) for column in columns):
-        raise CommandError("--no-header expects columns by their positions, counted from 0")
+        raise CommandError(
+            "--no-header expects columns by their positions, counted from 0, as --text-column 1 "
+            "--label-column 0"
+        )
     if options.delimiter and suffix != ".csv":
         raise CommandError(f"--delimiter is for a .csv. Received: {path}")
     try:

@@ -31,23 +31,33 @@ PART = re.compile(
     r"\1=\{'class_name': '(\w+)', 'config': \{.*?\}\} \((.*)\)$"
 )
 
+PART_ITSELF = re.compile("^`(encoder|pooling)` of TextClassifier")
+LACKS = re.compile(r": \w+\.__init__\(\) missing 1 required positional argument: '(units)'$")
+
 
 @contextmanager
-def reported() -> Iterator[None]:
-    """Makes errors of the library that the user's input causes a `CommandError`.
+def reported(option: str = "") -> Iterator[None]:
+    """Makes errors that the user's input causes a `CommandError`.
 
     Used around what reads that input, and nothing else: elsewhere a ValueError is a fault of ours
     and deserves its traceback.
+
+    Args:
+        option: The option that names the input, which its name then follows.
     """
     try:
         yield
+    except OSError as error:
+        message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        raise CommandError(f"{option} {message}".strip()) from error
     except (ValueError, ImportError) as error:
-        raise CommandError(typed(error)) from error
+        raise CommandError(f"{option} {typed(error)}".strip()) from error
 
 
 def typed(error: Exception) -> str:
     """The message in one line, with options where the library names its arguments."""
     message = PART.sub(r"--\1 \2: \3", " ".join(str(error).split()))
+    message = LACKS.sub(r" needs `\1`", PART_ITSELF.sub(r"--\1", message))
 
     def option(match: re.Match[str]) -> str:
         name = OPTIONS.get(match[1], f"--{match[1].replace('_', '-')}")

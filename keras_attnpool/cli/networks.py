@@ -123,6 +123,9 @@ def check(given: dict[str, Any], options: Options) -> None:
         # Options takes a name that is empty for one that was not given.
         if name in given and not all(given[name].split("+")):
             raise CommandError(f"{wanted}. Received: {given[name]!r}")
+    if options.model and options.encoder:
+        if "backbone" not in _arguments(MODELS[options.model][0]):
+            _refuse(options, "--encoder", "it has its own")
     asked, read = encoder(options), encoder(options).reads
     for name in asked.stages:
         if not _is_name("encoder", name):
@@ -134,8 +137,6 @@ def check(given: dict[str, Any], options: Options) -> None:
         builder = MODELS[options.model][0]
         if "pooling" not in _arguments(builder):
             able -= {"pooling"}
-        if options.encoder and "backbone" not in _arguments(builder):
-            _refuse(options, "--encoder", "it has its own")
         if options.encoder and not asked.language_model:
             _refuse(options, f"--encoder {options.encoder}", "its own stands behind words or "
                     "behind a language model")  # fmt: skip
@@ -151,6 +152,15 @@ def check(given: dict[str, Any], options: Options) -> None:
         _refuse(options, "--fine-tune", "it stands on a frozen language model")
     if options.penalty != "none" and not _takes(options, PENALTIES[options.penalty][0]):
         _refuse(options, f"--penalty {options.penalty}")
+
+
+def without_effect(options: Options) -> set[str]:
+    """The options that have no part in a run, whatever their values."""
+    read = encoder(options).reads
+    unused = {name for kind, names in READ_AS.items() if kind != read for name in names}
+    unused |= set(OF_WORDS) if read == "tokens" else set()
+    unused |= {"train_size", "test_size"} if options.file or options.dataset else set()
+    return unused | ({"penalty_factor"} if options.penalty == "none" else set())
 
 
 def _refuse(options: Options, typed: str, reason: str = "") -> None:

@@ -6,7 +6,7 @@ import importlib.util
 import math
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import keras_attnpool
 from keras_attnpool.cli.options import (
@@ -146,7 +146,7 @@ def parsed(argv: Sequence[str] | None) -> dict[str, Any]:
 
 def parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """The parser of all commands, and that of each."""
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="python -m keras_attnpool",
         description=DESCRIPTION.format(advice=ADVICE if _has_keras_hub() else ""),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -166,6 +166,13 @@ def parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser
 
 def _has_keras_hub() -> bool:
     return importlib.util.find_spec("keras_hub") is not None
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong, as the commands do; the usage alone is longer than a page."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message}\n")
 
 
 class _Version(argparse.Action):

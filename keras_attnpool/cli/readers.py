@@ -15,7 +15,7 @@ import numpy.typing as npt
 from keras_attnpool import text
 from keras_attnpool.cli import networks
 from keras_attnpool.cli.errors import CommandError, reported
-from keras_attnpool.cli.options import Options
+from keras_attnpool.cli.options import Options, flag
 from keras_attnpool.datasets import LabeledTexts, cache_folder
 from keras_attnpool.text.bucketing import OrderedBatches
 
@@ -40,12 +40,15 @@ class Words:
 
     def __init__(self, tokenizer: text.WordTokenizer, max_length: int) -> None:
         self.tokenizer, self.max_length = tokenizer, max_length
+        self.cut = 0.0  # the share of training texts that are longer
 
     @classmethod
     def learn(cls, texts: Sequence[str], options: Options) -> Self:
         """A reader for the vocabulary of the training texts."""
         tokenizer = text.WordTokenizer.train(texts, options.min_frequency)
-        return cls(tokenizer, **{name: getattr(options, name) for name in cls.limits()})
+        learned = cls(tokenizer, **{name: getattr(options, name) for name in cls.limits()})
+        learned.cut = float(np.mean([learned._is_cut(content) for content in texts]))
+        return learned
 
     @classmethod
     def limits(cls) -> tuple[str, ...]:
@@ -89,7 +92,8 @@ class Words:
             )
 
     def __str__(self) -> str:
-        return f"Words: {self.tokenizer.vocabulary_size}"
+        cut = _told_cut(self.cut, *self.limits())
+        return f"Words: {self.tokenizer.vocabulary_size}{cut}"
 
     def encode(self, texts: Sequence[str]) -> Any:
         """The inputs of a model; few lengths, since each is compiled."""
@@ -118,6 +122,9 @@ class Words:
     def length(self, content: str) -> int:
         """Number of words of the text, also of those that are cut away."""
         return len(self.tokenizer.tokenize(content))
+
+    def _is_cut(self, content: str) -> bool:
+        return self.length(content) > self.max_length
 
     def without(self, texts: Sequence[str], left_out: Sequence[Sequence[int]]) -> Any:
         """The inputs of the texts, each without the words at some places."""
@@ -190,6 +197,11 @@ class Sentences(Words):
             for content in texts
         ]
 
+    def _is_cut(self, content: str) -> bool:
+        sentences = text.split_sentences(content)
+        most = max((self.length(each) for each in sentences), default=0)
+        return len(sentences) > self.max_sentences or most > self.max_words
+
     def encode(self, texts: Sequence[str]) -> Any:
         """The inputs of a model."""
         ids = self.tokenizer.encode_sentences(texts, self.max_sentences, self.max_words)
@@ -224,7 +236,7 @@ class Features:
 
     kind = "features"
     fine_tune = False
-    full = 0.0  # the share of training texts that fill all tokens: nearly all of them are cut
+    cut = 0.0  # the share of training texts that fill all tokens: nearly all of them are cut
 
     def __init__(
         self,
@@ -257,7 +269,7 @@ class Features:
         if least < most:
             loaded = text.LanguageModel.from_preset(preset, least, layer=layer)
         learned = cls(loaded, preset, layer)
-        learned.full = float(np.mean(sizes == most))
+        learned.cut = float(np.mean(sizes == most))
         return learned
 
     @classmethod
@@ -297,7 +309,7 @@ class Features:
 
     def __str__(self) -> str:
         layer = f", layer {self.layer}" if self.layer else ""
-        cut = f" ({self.full:.0%} of the texts are cut: --max-tokens)" if self.full else ""
+        cut = _told_cut(self.cut, "max_tokens")
         return (
             f"Language model: {self.preset}{layer}, up to {self.max_length} tokens of a text{cut}"
         )
@@ -434,6 +446,12 @@ class _TokenBatches(OrderedBatches):
 
     def _inputs_of(self, chosen: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
         return {name: array[chosen] for name, array in self._inputs.items()}
+
+
+def _told_cut(share: float, *limits: str) -> str:
+    """What is said of the share of texts that are cut, and by which options."""
+    shown = f"{share:.0%}" if share >= 0.005 else "under 1%"
+    return f" ({shown} of the texts are cut: {', '.join(map(flag, limits))})" if share else ""
 
 
 def _weights(part: LabeledTexts, options: Options) -> npt.NDArray[np.float32] | None:

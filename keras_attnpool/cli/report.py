@@ -19,7 +19,7 @@ from keras_attnpool import analysis, datasets
 from keras_attnpool._files import whole_file
 from keras_attnpool.analysis._attention_tests import AttentionTests
 from keras_attnpool.analysis.html_heatmaps import page, visible
-from keras_attnpool.cli import comparison, explanations, runs
+from keras_attnpool.cli import comparison, explanations, networks, runs
 from keras_attnpool.cli.options import Options
 from keras_attnpool.cli.readers import Reader, Words
 
@@ -106,7 +106,7 @@ def write(
             _curves(pictures),
             _classes(test, predicted, results[name]["f1"]),
             *attended,
-            _options(options, metrics["sizes"]),
+            _options(options, metrics["sizes"], reader),
         ]
     )
     source = Path(options.file).name if options.file else options.dataset or "generated reviews"
@@ -389,12 +389,14 @@ def _heads(similarity: npt.NDArray[np.float64] | None, pictures: Mapping[str, st
     return _filled("heads", mean=f"{analysis.head_redundancy(similarity):.2f}", image=image)
 
 
-def _options(options: Options, sizes: Mapping[str, int]) -> Html:
+def _options(options: Options, sizes: Mapping[str, int], reader: Reader) -> Html:
     rows = [(f"{part} texts", str(size)) for part, size in sizes.items()]
+    rows.append(("what is read", str(reader)))
+    unused = networks.without_effect(options)
     rows += [
         (name.replace("_", " "), str(value))
         for name, value in vars(options).items()
-        if value is not None
+        if value is not None and name not in unused
     ]
     versions = f"Keras {keras.__version__}, {keras.config.backend()}"
     return _filled("options", table=_table(("option", "value"), [*rows, ("made with", versions)]))

@@ -17,7 +17,7 @@ from keras_attnpool import layers as layers
 from keras_attnpool import models as models
 from keras_attnpool import regularizers as regularizers
 from keras_attnpool._files import whole_file
-from keras_attnpool.cli.errors import CommandError
+from keras_attnpool.cli.errors import CommandError, reported
 
 CONFIG = "config.json"
 VOCABULARY = "vocabulary.json"
@@ -44,10 +44,11 @@ def owned(run: Path) -> Iterator[None]:
     """
     if run.exists() and not run.is_dir():
         raise CommandError(f"{run} is a file, where a run folder is to be")
-    made = [folder for folder in (run, *run.parents) if not folder.exists()]
-    run.mkdir(parents=True, exist_ok=True)
     path = run / LOCK
-    path.touch()
+    with reported("--out"):
+        made = [folder for folder in (run, *run.parents) if not folder.exists()]
+        run.mkdir(parents=True, exist_ok=True)
+        path.touch()
     inode = path.stat().st_ino
     lock = sqlite3.connect(path, timeout=0, isolation_level=None)
     try:

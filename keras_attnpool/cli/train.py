@@ -249,7 +249,8 @@ class _Training:
                 print("Training word2vec ...", flush=True)
                 dim = networks.embedding_dim(self.options)
                 return text.word2vec(self.data.train.texts, tokenizer, dim=dim, seed=seed)
-            vectors, coverage = text.load_word_vectors(source, tokenizer, seed)
+            with reported("--embeddings"):
+                vectors, coverage = text.load_word_vectors(source, tokenizer, seed)
         print(f"{source} has vectors for {coverage:.0%} of the words.")
         return vectors
 

@@ -407,7 +407,7 @@ def test_divergence_is_reported(tmp_path, capsys, monkeypatch):
         (["--learning-rate", "fast"], "expects a number above 0. Received: 'fast'"),
         (["--test", "x.tsv"], "--test needs a FILE"),
         (["--dataset", "r9"], "one of ('r8',"),
-        (["--train-size", "3"], "leaves a part empty"),
+        (["--train-size", "3"], "--train-size: expects some dozens of texts for each class"),
         (["x.tsv", "--dataset", "r8"], "exclude each other"),
         (["x.tsv", "--train-size", "9"], "for the generated reviews only"),
         (["no_such.tsv"], "no_such.tsv"),

@@ -92,6 +92,14 @@ def test_linear_classifier():
     assert not comparison.linear(data.Data(one, part, part)).any()
 
 
+def test_the_linear_classifier_is_silent(recwarn):
+    """As many classes as texts, and a support vector machine that does not converge."""
+    names = tuple(f"word{i}" for i in range(30))
+    one_each = LabeledTexts(names, np.arange(30), names)
+    assert len(comparison.linear(data.Data(one_each, one_each, one_each))) == 30
+    assert not list(recwarn)
+
+
 def test_linear_classifier_with_class_weights():
     """A word counts for the rare class where a third of the texts that have it are rare."""
     texts = ("film",) * 35 + ("film seldom",) * 15

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_attnpool import corpora
-from keras_attnpool.cli import data, main, options, train
+from keras_attnpool.cli import data, main, options, readers, train
 from keras_attnpool.datasets import LabeledTexts
 
 pytestmark = pytest.mark.one_backend("looks at labels and texts")
@@ -156,33 +156,85 @@ def test_a_file_of_another_delimiter(told, tmp_path):
             "--encoder conv_attention: --units of ConvMultiHeadAttention must be a multiple of "
             "--heads. Received: --units 5, --heads 7",
         ),
-        (["--pooling", "Dense"], "--pooling Dense: "),
+        (["--pooling", "Dense"], "--pooling Dense needs --units"),
         (
             ["--model", "hcan", "--heads", "3", "--units", "10"],
             "--units of HCAN must be a multiple of --heads. Received: --units 10, --heads 3",
         ),
         (["--no-header", "--text-column", "x"], "--no-header expects columns by their positions"),
+        (["--encoder", "GRU", "--units", "3"], "--encoder must return sequences"),
+        (["--encoder", "GRU"], "--encoder GRU needs --units"),
+        (["--model", "han", "--encoder", "minilm"], "--model han does not take --encoder: it has"),
+        (["--test", "none.tsv"], "--test none.tsv: No such file"),
+        (["--test", "{mine}/x.tsv"], "--test {mine}/x.tsv: Not a directory"),
+        (["--embeddings", "none.txt"], "--embeddings none.txt: No such file"),
+        (["--epochs", "0"], "argument --epochs: expects an integer >= 1 and below 2**31. Received"),
     ],
 )
 def test_errors_name_what_was_typed(tmp_path, capsys, arguments, message):
     mine = write(tmp_path / "mine.tsv", ROWS)
+    arguments = [each.replace("{mine}", str(mine)) for each in arguments]
     assert main(["train", str(mine), *arguments, "--out", str(tmp_path / "run")]) == 2
-    assert capsys.readouterr().err.splitlines()[-1].startswith(f"error: {message}")
+    (told,) = capsys.readouterr().err.splitlines()
+    told = told.removeprefix("python -m keras_attnpool train: ")
+    assert told.startswith(f"error: {message}".replace("{mine}", str(mine)))
 
 
-def test_lines_without_a_label(told, tmp_path):
-    path = write(tmp_path / "mine.tsv", [*ROWS, ("", "no label"), ("spam", " ")])
-    assert "mine.tsv, line 41: the label is empty (--skip-empty leaves such lines" in told(path)
-    found = told(path, "--skip-empty")
-    assert "error" not in found
-    assert "mine.tsv: 2 line(s) without a text or a label are left out, the first of them" in found
-    whole = data.load_file(str(path), options.Options(skip_empty=True))
-    assert len(whole) == len(ROWS)
+def test_a_run_folder_that_cannot_be(tmp_path, capsys):
+    mine = write(tmp_path / "mine.tsv", ROWS)
+    assert main(["train", str(mine), "--out", str(mine / "run")]) == 2
+    assert capsys.readouterr().err == f"error: --out {mine / 'run'}: Not a directory\n"
 
 
-@pytest.mark.parametrize(("texts", "size"), [(10, 8), (168, 16), (450, 32), (639, 32), (640, 64)])
-def test_an_epoch_of_few_texts_has_batches_enough(texts, size):
-    chosen, given = options.Options(), options.Options(batch_size=64)
-    for each in (chosen, given):
-        each.fit_to(texts)
-    assert (chosen.batch_size, given.batch_size) == (size, 64)
+def test_a_test_file_of_other_classes(tmp_path, capsys):
+    mine, other = write(tmp_path / "mine.tsv", ROWS), write(tmp_path / "x.tsv", [("eggs", "a")])
+    assert main(["train", str(mine), "--test", str(other), "--out", str(tmp_path / "run")]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: --test {other}, line 1: ") and "('ham', 'spam')" in told
+
+
+@pytest.mark.parametrize("count", [2, 6])
+def test_a_handful_of_texts(tmp_path, capsys, count):
+    mine = write(tmp_path / "mine.tsv", ROWS[:count])
+    assert main(["train", str(mine), "--out", str(tmp_path / "run")]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: {mine}: expects some dozens of texts for each class")
+    assert told.count("\n") == 1 and f"Received: {count} texts" in told
+
+
+def test_a_csv_without_a_header(tmp_path, capsys):
+    mine = tmp_path / "mine.csv"
+    mine.write_text("".join(f"{label},{text}\n" for label, text in ROWS), encoding="utf-8")
+    assert main(["train", str(mine), "--no-header", "--out", str(tmp_path / "run")]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: --no-header expects columns by their positions, counted from 0")
+    assert "--text-column" in told and "--label-column" in told
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"max_length": 3}, "Words: 6 (50% of the texts are cut: --max-length)"),
+        ({"max_length": 4}, "Words: 6 (25% of the texts are cut: --max-length)"),
+        ({"max_length": 5}, "Words: 6"),
+        (
+            {"encoder": "hierarchical", "max_words": 3},
+            "Words: 6 (25% of the texts are cut: --max-sentences, --max-words)",
+        ),
+        (
+            {"encoder": "hierarchical", "max_sentences": 1},
+            "Words: 6 (25% of the texts are cut: --max-sentences, --max-words)",
+        ),
+        ({"encoder": "hierarchical"}, "Words: 6"),
+    ],
+)
+def test_texts_that_are_cut(given, told):
+    texts = ["A a b .", "A . B c .", "a", "a b"] * 2
+    assert str(readers.learn(texts, options.Options(min_frequency=1, **given))) == told
+
+
+def test_few_of_many_texts_are_cut():
+    texts = ["a b c", *["a b"] * 999]
+    assert "(under 1% of the texts are cut: --max-length)" in str(
+        readers.learn(texts, options.Options(max_length=2))
+    )

@@ -57,6 +57,16 @@ def test_results(trained, page):
     assert rows["train texts"] == ["36"] and rows["seed"] == ["3"]
 
 
+def test_options_without_effect_are_not_listed(tmp_path):
+    """On one's own file nothing is drawn, and no sentences are split."""
+    page, _ = written(tmp_path, "average")
+    listed = {row[0]: row[1] for row in table_rows(page) if len(row) == 2}
+    assert listed["max length"] == "256" and listed["min frequency"] == "2"
+    assert listed["what is read"] == "Words: 5"
+    left_out = ("train size", "test size", "max sentences", "max words", "max tokens")
+    assert not set(listed) & {*left_out, "penalty factor", "fine tune"}
+
+
 def test_confusion_matrix(page, read):
     test, probabilities, _ = read
     predicted = probabilities.argmax(axis=1)
