@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from keras_attnpool.cli.errors import CommandError
+from keras_attnpool.cli.errors import CommandError, of_file
 from keras_attnpool.cli.parsing import parsed
 
 
@@ -40,8 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever reads our output has enough (`predict ... | head`).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (CommandError, OSError) as error:
+    except CommandError as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"error: {of_file(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\nInterrupted.", file=sys.stderr)

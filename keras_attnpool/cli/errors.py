@@ -48,10 +48,14 @@ def reported(option: str = "") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        raise CommandError(f"{option} {message}".strip()) from error
+        raise CommandError(f"{option} {of_file(error)}".strip()) from error
     except (ValueError, ImportError) as error:
         raise CommandError(f"{option} {typed(error)}".strip()) from error
+
+
+def of_file(error: OSError) -> str:
+    """Which file it is, and what is wrong with it."""
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
 
 
 def typed(error: Exception) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import keras
 
-from keras_attnpool.cli.errors import CommandError
+from keras_attnpool.cli.errors import CommandError, reported
 from keras_attnpool.cli.readers import Words
 from keras_attnpool.cli.trained import Run
 
@@ -49,7 +49,8 @@ def export(given: dict[str, Any]) -> int:
         )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise CommandError(f"--out {out} exists already: expects a new folder")
-    out.parent.mkdir(parents=True, exist_ok=True)
+    with reported("--out"):
+        out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as name:
         folder = Path(name) / "whole"
         folder.mkdir()

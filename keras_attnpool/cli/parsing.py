@@ -362,7 +362,9 @@ def _add_explain(commands: Any) -> None:
 
 def _add_texts(command: Any, verb: str) -> None:
     command.add_argument("run", metavar="RUN", help="the run folder")
-    command.add_argument("texts", metavar="TEXT", nargs="*", help=f"a text to {verb}")
+    absent = argparse.SUPPRESS  # said once more, or argparse lists TEXT among what is missing
+    text = f"a text to {verb}"
+    command.add_argument("texts", metavar="TEXT", nargs="*", default=absent, help=text)
     text = f"a file of texts to {verb}, one a line; - for standard input"
     command.add_argument("-f", "--file", metavar="FILE", help=text)
     text = "a .csv, .tsv or .jsonl file, gzipped or not: one of its columns is the texts"

@@ -2,12 +2,14 @@
 
 import codecs
 import csv
+import errno
 import functools
 import gzip
 import itertools
 import json
 import os
 import re
+import stat
 import sys
 import time
 import zlib
@@ -19,7 +21,7 @@ from typing import Any, NamedTuple, TextIO
 from keras_attnpool._files import whole_file
 from keras_attnpool.analysis.html_heatmaps import visible
 from keras_attnpool.cli.data import delimiter_remark
-from keras_attnpool.cli.errors import CommandError
+from keras_attnpool.cli.errors import CommandError, reported
 from keras_attnpool.cli.options import flag
 from keras_attnpool.cli.trained import Run
 
@@ -82,7 +84,9 @@ def _output(given: dict[str, Any]) -> Iterator[tuple[TextIO, str]]:
     path = Path(given["output"])
     if given.get("json"):
         raise CommandError("--json is for lines on standard output: the ending of --output says it")
-    if path.suffix.lower() not in TABLES or path.is_dir():
+    if path.is_dir():
+        raise CommandError(f"--output {path} is a folder: expects the name of a file")
+    if path.suffix.lower() not in TABLES:
         raise CommandError(
             f"--output expects a name that ends in {', '.join(TABLES)}. Received: {path}"
         )
@@ -214,6 +218,9 @@ def given_table(given: dict[str, Any]) -> Table:
     for name in TABLE_OPTIONS:
         if name in given and "input" not in given:
             raise CommandError(f"{flag(name)} needs an --input")
+    for name in ("file", "input"):
+        if given.get(name, "-") != "-":
+            _check_file(f"--{name}", given[name])
     if "encoding" in given and (given.get("texts") or reads_stdin(given)):
         raise CommandError("--encoding needs an --input or a --file")
     if "input" in given:
@@ -233,6 +240,13 @@ def given_table(given: dict[str, Any]) -> Table:
                 "all, write it to standard input)"
             )
     return Table(["text"], ((content, [content]) for content in texts))
+
+
+def _check_file(option: str, path: str) -> None:
+    # Not by opening it: a pipe can be opened once.
+    with reported(option):
+        if stat.S_ISDIR(os.stat(path).st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
 
 
 def reads_stdin(given: dict[str, Any]) -> bool:

@@ -130,11 +130,25 @@ def test_files_that_are_no_texts(trained, tmp_path, capsys):
         ("latin.txt", "expects utf-8"),
         ("table.csv", "--input with --text-column reads a column"),
         ("texts.txt.gz", "texts, one a line"),
-        ("none.txt", "No such file"),
+        ("none.txt", "none.txt: No such file"),
         (".", "Is a directory"),
     ]:
         status, out, err = run_main(capsys, "predict", trained, "--file", tmp_path / name)
         assert (status, out) == (2, "") and message in err and err.count("\n") == 1
+        assert err.startswith("error: --file ") or name == "latin.txt"
+
+
+@pytest.mark.parametrize("command", ["predict", "explain"])
+def test_tables_that_are_not_there(trained, tmp_path, capsys, command):
+    (tmp_path / "x.csv").mkdir()
+    for name, message in [("none.csv", "No such file or directory"), ("x.csv", "Is a directory")]:
+        status, out, err = run_main(capsys, command, trained, "--input", tmp_path / name)
+        assert (status, out) == (2, "") and err == f"error: --input {tmp_path / name}: {message}\n"
+
+
+def test_only_what_is_missing_is_asked_for(capsys):
+    _, _, err = run_main(capsys, "predict")
+    assert err.startswith("error: the following arguments are required: RUN (")
 
 
 def test_a_dash_is_standard_input(trained, capsys, monkeypatch):

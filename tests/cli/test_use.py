@@ -251,17 +251,20 @@ def test_how_a_table_is_read(trained, tmp_path, capsys, command, name, content, 
         ("text\n1\n", ["--output", "out.xlsx"], "--output expects a name that ends in .csv"),
         ("text\n1\n", ["--output", "x.tsv", "--json"], "--json is for lines"),
         ("text\n1\n", ["--output", "no/out.csv"], "there is no folder no"),
+        ("text\n1\n", ["--output", "{folder}"], "folder.csv is a folder"),
         ("text\n1\n", ["--output", "{path}"], "is the file that the texts are read from"),
     ],
 )
 def test_tables_that_are_refused(trained, tmp_path, capsys, content, arguments, message):
     path = tmp_path / "x.csv"
     path.write_text(content, encoding="utf-8")
-    arguments = [each.replace("{path}", str(path)) for each in arguments]
+    (tmp_path / "folder.csv").mkdir()
+    places = {"{path}": str(path), "{folder}": str(tmp_path / "folder.csv")}
+    arguments = [places.get(each, each) for each in arguments]
     status, _, err = run_main(capsys, "predict", trained, "--input", path, *arguments)
     assert status == 2 and message in err and err.count("\n") == 1
     assert path.read_text(encoding="utf-8") == content
-    assert [each.name for each in tmp_path.iterdir()] == ["x.csv"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["folder.csv", "x.csv"]
 
 
 @pytest.mark.parametrize(
@@ -330,6 +333,9 @@ def test_export_refuses(trained, tmp_path, capsys):
     (tmp_path / "mine" / "thesis.txt").touch()
     status, _, err = run_main(capsys, "export", trained, "--out", tmp_path / "mine")
     assert status == 2 and "expects a new folder" in err
+    (tmp_path / "file").touch()
+    status, _, err = run_main(capsys, "export", trained, "--out", tmp_path / "file" / "x")
+    assert status == 2 and err.startswith(f"error: --out {tmp_path / 'file'}")
 
 
 def test_export_as_onnx(trained, tmp_path, capsys):
