@@ -33,7 +33,7 @@ UNMOVED = (
     "Where all effects are near 0, no single word decides: the model stays as sure without it."
 )
 BY_GRADIENT = "The text is long: its effects are gradient x input, a first guess at the same."
-ATTENTION = "Attention: 1 is what mean pooling would give to every word."
+ATTENTION = "Attention: 1 is what a mean over all words would give to each."
 # Of English; a word that ends in "n't" is one too, and so are the three that a reader makes of it.
 NEGATIONS = {"not", "no", "never", "without", "nor", "neither", "hardly", "cannot"}
 # What may stand between a negation and the word that it negates.

@@ -99,8 +99,8 @@ of them as heat maps in an HTML page.
   effect     by how much the probability of the predicted class falls when the word is left out:
              + speaks for the class, - against it, 1 is the whole probability. Texts of more than
              128 words: gradient x input, in the same unit.
-  attention  where the attention of the model looks, if it has some: 1 is what mean pooling would
-             give to every word. It is no reason by itself; where it is all but uniform, this is
+  attention  where the attention of the model looks, if it has some: 1 is what a mean over all words
+             would give to each. It is no reason by itself; where it is all but uniform, this is
              said.
 """
 

@@ -196,7 +196,8 @@ class _Training:
                 result["difference"] = comparison.difference(test.labels, *pair, balanced)
         metrics["interrupted"] = False
         mean = networks.baseline_of(self.options)
-        simpler = [comparison.MAJORITY, comparison.LINEAR, *([mean] if mean else [])]
+        smaller = [row for row in self.rows if _is_simpler(metrics["results"], row, name, mean)]
+        simpler = [comparison.MAJORITY, comparison.LINEAR, *smaller]
         metrics["comparison"] = comparison.sentence(test.labels, predicted, simpler, balanced)
         if self.options.compare:
             metrics["chosen"] = name
@@ -269,6 +270,12 @@ def _rows(options: Options) -> dict[str, str | None]:
     rows: dict[str, str | None] = {options.name: None}
     mean = networks.baseline_of(options)
     return rows | ({mean: "mean"} if options.baseline and mean else {})
+
+
+def _is_simpler(results: dict[str, Any], row: str, model: str, mean: str | None) -> bool:
+    """Whether a row is the mean behind the encoder of the model, or has fewer parameters."""
+    sizes = [results[each]["parameters"] for each in (row, model)]
+    return row == mean or sizes[0] < sizes[1]
 
 
 def _fit(

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from keras_attnpool import load_run, text
-from keras_attnpool.cli import evaluate, main
+from keras_attnpool.cli import comparison, evaluate, main
 from keras_attnpool.cli.data import load as load_data
 from keras_attnpool.cli.options import Options
 
@@ -532,6 +532,11 @@ def test_an_unknown_language_model(language_model, tmp_path, capsys):
 def test_compare(tmp_path, capsys, monkeypatch):
     """The model of the run is the one that validation likes best, and says so."""
     monkeypatch.setattr("keras_attnpool.cli.options.COMPARED", ("attention", "max"))
+    compared = []
+    sentence = comparison.sentence
+    monkeypatch.setattr(
+        comparison, "sentence", lambda *given: compared.append(given) or sentence(*given)
+    )
     arguments = ["--encoder", "none", "--embedding-dim", "4", "--hidden-units", "0", "--compare"]
     arguments += ["--train-size", "60", "--test-size", "10", "--epochs", "2", "--out"]
     run = tmp_path / "run"
@@ -549,6 +554,9 @@ def test_compare(tmp_path, capsys, monkeypatch):
     assert f"none + {trained.config['options']['pooling']}" == chosen
     assert trained.model.count_params() == results[chosen]["parameters"]
     assert not (run / "resume").exists() and (run / "report.html").is_file()
+    # What has fewer parameters is a simpler row, too.
+    ((_, _, simpler, _),) = compared
+    assert chosen == "none + attention" and "none + max" in simpler
 
 
 def test_class_weights(tmp_path, capsys):
