@@ -144,7 +144,14 @@ def parsed(argv: Sequence[str] | None) -> dict[str, Any]:
     return given
 
 
-def parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+class _Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong, as the commands do; the usage alone is longer than a page."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message}\n")
+
+
+def parser() -> tuple[_Parser, dict[str, _Parser]]:
     """The parser of all commands, and that of each."""
     top = _Parser(
         prog="python -m keras_attnpool",
@@ -166,13 +173,6 @@ def parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser
 
 def _has_keras_hub() -> bool:
     return importlib.util.find_spec("keras_hub") is not None
-
-
-class _Parser(argparse.ArgumentParser):
-    """Says in one line what is wrong, as the commands do; the usage alone is longer than a page."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {message}\n")
 
 
 class _Version(argparse.Action):

@@ -42,7 +42,7 @@ NAME_CHARACTERS = 40
 PIECES = "Its weights are those of pieces of words, special ones at the ends of a text among them"
 WEIGHED = {
     "sentences": ("Words of a sentence.", "Sentences of a text."),
-    "features": (f"{PIECES}; the language model in front of the encoder stays as it is.",),
+    "features": (f"{PIECES}; the language model stays as it is.",),
     "tokens": (f"{PIECES}; the language model is a part of the encoder.",),
 }
 

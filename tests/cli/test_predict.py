@@ -148,7 +148,9 @@ def test_tables_that_are_not_there(trained, tmp_path, capsys, command):
 
 def test_only_what_is_missing_is_asked_for(capsys):
     _, _, err = run_main(capsys, "predict")
-    assert err.startswith("error: the following arguments are required: RUN (")
+    assert err == (
+        "python -m keras_attnpool predict: error: the following arguments are required: RUN\n"
+    )
 
 
 def test_a_dash_is_standard_input(trained, capsys, monkeypatch):
