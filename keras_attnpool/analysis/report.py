@@ -87,7 +87,7 @@ def attention_report(
     above that of uniform weights where the weights tell what another model can use.
 
     Weights can be changed where the layer's output is the weighted sum of its inputs. Of other
-    layers these rows hold no predictions.
+    layers these rows hold no predictions. What has no weights to put in disorder has no row.
 
     Cost: that of `grade_attributions` and about ten predictions of all texts; with `labels`, ten
     epochs of a small model for each row.
