@@ -230,7 +230,7 @@ def with_keys(dim: int, heads: int) -> Any:
 # Heads of vision models, timed by themselves: at their width the grid would take days.
 QUERY, QUERY_BLOCK = "LearnedQueryPooling", "LearnedQueryPooling, SigLIP's MLP"
 QUERIES = {
-    QUERY: Variant(lambda dim, heads: layers.LearnedQueryPooling(num_heads=heads)),
+    QUERY: LAYERS["LearnedQueryPooling"],
     QUERY_BLOCK: Variant(
         lambda dim, heads: layers.LearnedQueryPooling(num_heads=heads, feedforward_dim=4 * dim)
     ),
