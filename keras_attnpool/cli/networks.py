@@ -152,6 +152,8 @@ def check(given: dict[str, Any], options: Options) -> None:
         _refuse(options, "--fine-tune", "it stands on a frozen language model")
     if options.penalty != "none" and not _takes(options, PENALTIES[options.penalty][0]):
         _refuse(options, f"--penalty {options.penalty}")
+    if options.penalty == "embedding" and options.heads == 1:
+        _refuse(options, "--penalty embedding", "it compares heads, and --heads is 1")
 
 
 def without_effect(options: Options) -> set[str]:

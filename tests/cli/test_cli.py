@@ -399,6 +399,10 @@ def test_divergence_is_reported(tmp_path, capsys, monkeypatch):
         (["--encoder", "gru+minilm"], "first of several joined by +"),
         (["--model", "bigru", "--learn-scale"], "bigru does not take --learn-scale"),
         (["--model", "san", "--penalty", "embedding"], "does not take --penalty embedding"),
+        (
+            ["--model", "lama-encoder", "--penalty", "embedding", "--heads", "1"],
+            "does not take --penalty embedding: it compares heads, and --heads is 1",
+        ),
         (["--penalty-factor", "2"], "needs a --penalty"),
         (["--model", "lamb"], "invalid choice: 'lamb'"),
         (["--heads", "0"], "expects an integer >= 1 and below 2**31. Received: '0'"),

@@ -99,18 +99,19 @@ def test_batches_and_padding_change_nothing(trained, capsys, monkeypatch):
 
 @pytest.mark.parametrize("command", ["predict", "explain"])
 def test_a_file_is_no_text(trained, tmp_path, capsys, command):
+    run = shutil.copytree(trained, tmp_path / "run")  # `explain` leaves a page there
     path = tmp_path / "mails.txt"
     path.write_text("good food\nbad food\n", encoding="utf-8")
-    status, out, err = run_main(capsys, command, trained, "a text", path)
+    status, out, err = run_main(capsys, command, run, "a text", path)
     assert (status, out) == (2, "") and f"--file {path}" in err and err.count("\n") == 1
     table = tmp_path / "mails.csv.gz"
     table.write_bytes(b"")
-    assert f"--input {table} reads a column" in run_main(capsys, command, trained, table)[2]
-    status, out, _ = run_main(capsys, command, trained, "--file", path)
+    assert f"--input {table} reads a column" in run_main(capsys, command, run, table)[2]
+    status, out, _ = run_main(capsys, command, run, "--file", path)
     assert status == 0
     lines = [line.split("\t")[2] for line in out.splitlines() if "\t" in line]
     assert lines == ["good food", "bad food"]
-    status, _, err = run_main(capsys, command, trained, "a text", "-f", path)
+    status, _, err = run_main(capsys, command, run, "a text", "-f", path)
     assert status == 2 and "TEXT, --file and --input exclude each other" in err
 
 
