@@ -57,7 +57,9 @@ TASKS: dict[str, Task] = {
     "sick_relatedness": Task(
         official("sick"), adam(1e-3, 10.0), 32, (14, 32), 8, "1 (stand-in)", graded=True
     ),
-    "sst5_phrases": dataclasses.replace(SST5, parts=tasks.sst5_phrases),
+    "sst5_phrases": dataclasses.replace(
+        SST5, parts=tasks.sst5_phrases, boundaries=tasks.PHRASE_LENGTHS
+    ),
     "sst5": SST5,
     "imdb": Task(_imdb, adam(1e-3, 0.5), 128, (128,), 4, "3, Yelp (stand-in)", column="yelp"),
     "snli": Task(

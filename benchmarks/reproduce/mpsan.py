@@ -192,7 +192,12 @@ TASKS: dict[str, Task] = {
 }
 # As in DiSAN's public code, whose settings for SST-5 MPSAN has.
 TASKS = {
-    "sst5_phrases": dataclasses.replace(TASKS["sst5"], parts=tasks.sst5_phrases, column="sst5"),
+    "sst5_phrases": dataclasses.replace(
+        TASKS["sst5"],
+        parts=tasks.sst5_phrases,
+        boundaries=tasks.PHRASE_LENGTHS,
+        column="sst5",
+    ),
     **TASKS,
 }
 # Sets of table 6 that are not passed on: whoever has them gives their texts.

@@ -127,6 +127,9 @@ def held_out(name: str, **options: Any) -> Callable[[str], Parts]:
     return parts
 
 
+PHRASE_LENGTHS = (4, 8, 16, 24, 56)  # half of the phrases have six words at most
+
+
 def sst5_phrases(folder: str) -> Parts:
     """Reads SST-5 with the phrases of its training sentences to train on, balanced.
 
