@@ -55,7 +55,8 @@ PENALTIES = {
 }
 WANTED = {
     "encoder": f"--encoder expects {', '.join(ENCODERS)}; or, first of several joined by + or "
-    f"alone, {HIERARCHICAL}, {LANGUAGE_MODEL} or a preset of KerasHub",
+    f"alone, {HIERARCHICAL}, {LANGUAGE_MODEL} or a preset of KerasHub: its name, hf://user/model "
+    "or a folder",
     "pooling": f"--pooling expects one of {', '.join(POOLINGS)}, or the class of a layer",
 }
 HIDDEN_UNITS = 100  # of the general model, as in the comparison that chose the default

@@ -262,8 +262,10 @@ class Features:
         except ValueError as error:
             if re.search("`(sequence_length|layer)`", str(error)):  # it is not the preset
                 raise
+            # KerasHub tells whoever types an unknown name how to call its Python.
+            why = "" if "Unknown preset identifier" in str(error) else f" ({error})"
             wanted = networks.WANTED["encoder"]
-            raise CommandError(f"{wanted}. Received: {preset!r} ({error})") from error
+            raise CommandError(f"{wanted}. Received: {preset!r}{why}") from error
         sizes = loaded.encode(texts)["padding_mask"].sum(axis=1)
         least = min(-(-int(sizes.max()) // TOKEN_STEP) * TOKEN_STEP, most)
         if least < most:

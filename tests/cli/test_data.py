@@ -180,6 +180,13 @@ def test_errors_name_what_was_typed(tmp_path, capsys, arguments, message):
     assert told.startswith(f"error: {message}".replace("{mine}", str(mine)))
 
 
+def test_an_unknown_encoder_comes_without_advice_in_python(tmp_path, capsys):
+    mine = write(tmp_path / "mine.tsv", ROWS)
+    assert main(["train", str(mine), "--encoder", "grue", "--out", str(tmp_path / "run")]) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.endswith("its name, hf://user/model or a folder. Received: 'grue'")
+
+
 def test_a_run_folder_that_cannot_be(tmp_path, capsys):
     mine = write(tmp_path / "mine.tsv", ROWS)
     assert main(["train", str(mine), "--out", str(mine / "run")]) == 2
