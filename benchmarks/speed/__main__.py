@@ -27,45 +27,83 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.speed",
         description="Time the layers beside what one would otherwise use, on the backend of "
-        "KERAS_BACKEND. Settings that are in the results file are kept.",
+        "KERAS_BACKEND. What is in the results file is kept, and what is missing there is "
+        "measured; with --quick and with --only no file is read or written.",
     )
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="two settings, five minutes, no file")
+    size.add_argument("--quick", action="store_true", help="two settings, five minutes")
     size.add_argument("--full", action="store_true", help="the whole grid: many hours on a CPU")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="variants with this in the name")
-    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="NAME",
+        help="what has this in its name: layers, forms and peers; with --targets titles",
+    )
+    parser.add_argument("--rounds", type=int, default=5)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
         "--targets", action="store_true", help="the pairs that have a target, at the papers' sizes"
     )
-    parser.add_argument(
+    what.add_argument(
         "--launches", action="store_true", help="what a GPU is told to do, counted (any machine)"
     )
-    parser.add_argument(
+    what.add_argument(
         "--compiled", action="store_true", help="every layer compiled; go on by the same command"
     )
+    what.add_argument("--memory", action="store_true", help="peak memory instead of time")
     parser.add_argument(
         "--minutes", type=float, default=8, help="when --compiled ends at the latest (default 8)"
     )
-    parser.add_argument("--memory", action="store_true", help="peak memory instead of time")
     arguments = parser.parse_args()
-    chosen = "quick" if arguments.quick else "full" if arguments.full else "usual"
-    if arguments.launches:
-        _launches(arguments.only)
-        return
-    kinds = ("memory", "targets", "compiled")
+    backend = keras.backend.backend()
+    kinds = ("memory", "targets", "launches", "compiled")
     kind = next((kind for kind in kinds if getattr(arguments, kind)), "speed")
-    path = RESULTS / f"{kind}_{keras.backend.backend()}{devices.suffix() or '_cpu'}.json"
+    if arguments.rounds < 1:
+        parser.error(f"--rounds expects 1 or more. Received: {arguments.rounds}")
+    if arguments.minutes <= 0:
+        parser.error(f"--minutes expects more than 0. Received: {arguments.minutes:g}")
+    if arguments.launches and backend == "tensorflow":
+        parser.error("--launches counts under KERAS_BACKEND=torch and jax. Received: tensorflow")
+    for part in arguments.only or ():
+        if not _names(kind, [part]):
+            parser.error(f"--only {part}: no name has this in it")
     keep = not arguments.quick and not arguments.only
+    device = "" if arguments.launches else devices.suffix()
+    path = RESULTS / f"{kind}_{backend}{device or '_cpu'}.json"
+    if keep and not os.access(RESULTS, os.W_OK):
+        parser.error(f"{RESULTS} cannot be written; --quick and --only write no file")
+    if arguments.launches:
+        _launches(path if keep else None, arguments.only)
+        return
     data = json.loads(path.read_text()) if keep and path.exists() else _header()
-    if arguments.compiled:
-        _compiled(data, path if keep else None, arguments)
-        return
-    if arguments.memory:
-        _memory(data, path if keep else None, arguments.only)
-        return
-    if arguments.targets:
-        _targets(data, path if keep else None, arguments)
-        return
+    if data["versions"] != measure.versions():
+        told = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
+        parser.error(f"{path} was measured with {told}: move it away to measure anew")
+    there = len(data["cases"])
+    measured = {"memory": _memory, "targets": _targets, "compiled": _compiled, "speed": _speed}
+    measured[kind](data, path if keep else None, arguments)
+    if keep and len(data["cases"]) == there:
+        print(f"{path} has all of it: move it away to measure anew")
+
+
+def _names(kind: str, only: list[str] | None) -> list[str]:
+    """What a kind measures, as far as it is wanted."""
+    if kind == "targets":
+        from benchmarks.speed.comparisons import COMPARISONS
+
+        names = [comparison.title for comparison in COMPARISONS]
+    elif kind == "launches":
+        from benchmarks.speed import launches
+
+        names = list(launches.COUNTED)
+    else:
+        names = list(grid.LAYERS if kind == "compiled" else grid.variants())
+    return [name for name in names if grid.wanted(name, only)]
+
+
+def _speed(data: dict[str, Any], path: Path | None, arguments: argparse.Namespace) -> None:
+    """All variants in one setting after the other."""
+    chosen = "quick" if arguments.quick else "full" if arguments.full else "usual"
     for setting in grid.settings(chosen):
         if any(_same(setting, case) for case in data["cases"]):
             continue
@@ -73,25 +111,24 @@ def main() -> None:
         case = grid.measured(setting, arguments.rounds, arguments.only)
         data["cases"].append(case)
         _show(case, time.monotonic() - start)
-        if keep:
+        if path is not None:
             _write(path, data)
 
 
-def _launches(only: list[str] | None) -> None:
+def _launches(path: Path | None, only: list[str] | None) -> None:
     """Counts anew, which takes a minute; the whole table goes to the file."""
     from benchmarks.speed import launches
 
     rows = []
-    for name in launches.COUNTED:
-        if only is None or any(part.lower() in name.lower() for part in only):
-            rows.append(launches.counted(name))
-            print(rows[-1], flush=True)
-    if only is None:
+    for name in _names("launches", only):
+        rows.append(launches.counted(name))
+        print(rows[-1], flush=True)
+    if path is not None:
         backend = keras.backend.backend()
         shape = f"{launches.BATCH} x {launches.TIME} words, dim {launches.DIM}"
         data = {"backend": backend, "versions": measure.versions(), "cases": rows}
         data |= {"setting": f"{shape}, {launches.HEADS} heads", "targets": launches.TARGETS}
-        _write(RESULTS / f"launches_{backend}_cpu.json", data)
+        _write(path, data)
 
 
 def _header() -> dict[str, Any]:
@@ -112,8 +149,7 @@ def _targets(data: dict[str, Any], path: Path | None, arguments: argparse.Namesp
     for comparison in COMPARISONS:
         if keras.backend.backend() not in comparison.backends:
             continue
-        wanted = arguments.only or [""]
-        if not any(part.lower() in comparison.title.lower() for part in wanted):
+        if not grid.wanted(comparison.title, arguments.only):
             continue
         if any(case["title"] == comparison.title for case in data["cases"]):
             continue
@@ -144,25 +180,25 @@ def _compiled(data: dict[str, Any], path: Path | None, arguments: argparse.Names
 
     small = {"time": 16, "dim": 16, "batch": 2} if arguments.quick else {}
     seconds, chosen = 60 * arguments.minutes, compiled.settings(**small)
-    cases = compiled.cases(data["cases"], chosen, arguments.rounds, seconds, arguments.only)
-    for case in cases:
-        data["cases"].append(case)
+    known, key = data["cases"], compiled.key
+    for case in compiled.cases(known[:], chosen, arguments.rounds, seconds, arguments.only):
+        known[:] = [*(other for other in known if key(other) != key(case)), case]
         ratios = {name: ratio[0] for name, ratio in case.get("ratios", {}).items()}
         print(case["layer"], case["precision"], ratios, case["left_out"], flush=True)
         if path is not None:
             _write(path, data)
-    whole = len(compiled.PRECISIONS) * len(grid.LAYERS)
-    goes_on = path is not None and len(data["cases"]) < whole
-    after = "; the same command goes on" if goes_on else ""
-    print(f"{len(data['cases'])} of {whole} cases{after}", flush=True)
+    whole = len(compiled.PRECISIONS) * len(_names("compiled", arguments.only))
+    goes_on = "; the same command goes on" if len(known) < whole else ""
+    after = goes_on if path is not None else "; no file is written"
+    print(f"{len(known)} of {whole} cases{after}", flush=True)
 
 
-def _memory(data: dict[str, Any], path: Path | None, only: list[str] | None) -> None:
+def _memory(data: dict[str, Any], path: Path | None, arguments: argparse.Namespace) -> None:
     """Each variant in a process of its own: forward at 16,384 words, with gradients at 1,024."""
     mode = measure.MODES[keras.backend.backend()][0]
     for words, batch, gradient in ((1024, 8, True), (16384, 8, False)):
         for name, variant in grid.variants().items():
-            if only is not None and not any(part.lower() in name.lower() for part in only):
+            if not grid.wanted(name, arguments.only):
                 continue
             case = {"variant": name, "time": words, "dim": 512, "heads": 5, "batch": batch}
             case |= {"mode": mode, "gradient": gradient}

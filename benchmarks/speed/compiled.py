@@ -42,7 +42,8 @@ def time_limit(seconds: float) -> Iterator[None]:
         raise TimeIsUp
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+    # Again each second: what a finalizer raises, say of a weak reference, Python only prints.
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), 1.0)
     try:
         yield
     finally:
@@ -61,15 +62,15 @@ def cases(
     """The cases that are not known yet, as long as another one is likely to end in time.
 
     One that does not is cut off. The next call begins with it, and has all its time for it; where
-    that is too little, the case says so, and the call after goes on behind it.
+    that is too little, the case says so, and the call after goes on behind it, unless it has more
+    time to give.
     """
     start, longest = clock(), 0.0
-    done = {(case["layer"], case["precision"]) for case in known}
+    done = {key(case) for case in known if case.get("seconds", seconds) >= seconds}
     for setting in chosen:
         peers: dict[str, measure.Run | str] = {}
         for layer in LAYERS:
-            wanted = only is None or any(part.lower() in layer.lower() for part in only)
-            if (layer, setting.precision) in done or not wanted:
+            if (layer, setting.precision) in done or not grid.wanted(layer, only):
                 continue
             began = clock()
             left = seconds - (began - start)
@@ -83,8 +84,14 @@ def cases(
                     return
                 case = _nothing_yet(layer, setting)
                 case["left_out"][layer] = f"takes more than {seconds / 60:g} minutes"
+                case["seconds"] = seconds
             yield case
             longest = max(longest, clock() - began)
+
+
+def key(case: dict[str, Any]) -> tuple[str, str]:
+    """What tells the cases of a file apart."""
+    return case["layer"], case["precision"]
 
 
 def _nothing_yet(layer: str, setting: grid.Setting) -> dict[str, Any]:
@@ -92,7 +99,10 @@ def _nothing_yet(layer: str, setting: grid.Setting) -> dict[str, Any]:
 
 
 def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:100]}"
+    first, *rest = str(error).splitlines() or [""]
+    if first.endswith(":") and rest:  # A compiler's name; what it refused comes behind it.
+        first = f"{first} {rest[0].strip()}"
+    return f"{type(error).__name__}: {first[:160]}"
 
 
 def _case(

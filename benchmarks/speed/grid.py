@@ -110,14 +110,15 @@ def reason_to_leave_out(variant: Variant, setting: Setting) -> str | None:
     return f"would hold {numbers * 4 / 2**30:.1f} GiB for pairs of words"
 
 
+def wanted(name: str, only: list[str] | None) -> bool:
+    """Whether a name has any of these parts in it, whatever their case; `None` wants all."""
+    return only is None or any(part.lower() in name.lower() for part in only)
+
+
 def measured(setting: Setting, rounds: int, only: list[str] | None = None) -> dict[str, Any]:
     """Costs, ratios and checks of all variants in a setting."""
     x, mask = inputs_of(setting.batch, setting.time, setting.dim)
-    chosen = {
-        name: variant
-        for name, variant in variants().items()
-        if only is None or any(part.lower() in name.lower() for part in only)
-    }
+    chosen = {name: variant for name, variant in variants().items() if wanted(name, only)}
     left_out, made, runs = {}, {}, {}
     for name, variant in chosen.items():
         reason = reason_to_leave_out(variant, setting)

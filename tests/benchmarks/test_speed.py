@@ -183,6 +183,8 @@ def test_what_a_compiler_refuses_is_told(monkeypatch):
     monkeypatch.setattr(measure, "runner", refuse)
     (case,) = compiled.cases([], compiled.settings(batch=2)[:1], 1, 900, ["LowRank"])
     assert case["left_out"] == {"LowRankAttentionPooling": "RuntimeError: no kernel"}
+    raised = RuntimeError("backend='inductor' raised:\n  no kernel\nfor this")
+    assert compiled._reason(raised) == "RuntimeError: backend='inductor' raised: no kernel"
     assert "no kernel" in speed.compiled_table({"cases": [case]})
 
 
@@ -256,9 +258,47 @@ def test_what_takes_too_long_is_cut_off_and_told(compiled_command, monkeypatch, 
     assert told == {"AttentionPooling": "takes more than 5 minutes"}
     # It goes on behind it; what is measured stays as it was.
     monkeypatch.setattr(measure, "runner", run)
-    whole = compiled_command()
+    whole = compiled_command("--minutes", "5")
     assert len(whole) == 6 and second.items() <= whole.items()
     assert "ratios" in whole["FeatureWiseAttention", "float32"]
+    # With more time it is tried again, and it alone.
+    again = compiled_command("--minutes", "6")
+    assert "6 of 6 cases\n" in capsys.readouterr().out
+    assert [key for key in whole if again[key] != whole[key]] == [("AttentionPooling", "float32")]
+    assert "cost" in again["AttentionPooling", "float32"]
+    compiled_command()
+    assert "has all of it: move it away to measure anew" in capsys.readouterr().out
+
+
+def test_figures_of_other_versions_are_not_mixed(compiled_command, monkeypatch, capsys):
+    compiled_command()
+    monkeypatch.setattr(measure, "versions", lambda: {"keras": "4.0"})
+    with pytest.raises(SystemExit):
+        compiled_command()
+    (told,) = [line for line in capsys.readouterr().err.splitlines() if "error" in line]
+    assert "was measured with keras 3" in told and told.endswith("move it away to measure anew")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--quick", "--only", "LowRank", "Nonesuch"], "--only Nonesuch: no name has this in it"),
+        (["--launches", "--only", "Nonesuch"], "--only Nonesuch: no name has this in it"),
+        (["--targets", "--only", "LowRank"], "--only LowRank: no name has this in it"),
+        (["--memory", "--compiled"], "--compiled: not allowed with argument --memory"),
+        (["--quick", "--rounds", "0"], "--rounds expects 1 or more. Received: 0"),
+        (["--compiled", "--minutes", "-1"], "--minutes expects more than 0. Received: -1"),
+        (["--memory"], "cannot be written; --quick and --only write no file"),
+    ],
+)
+def test_the_command_line_refuses_in_one_line(options, message, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["speed", *options])
+    monkeypatch.setattr(command_line.os, "access", lambda *_: False)
+    with pytest.raises(SystemExit) as ended:
+        command_line.main()
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert ended.value.code == 2 and told.startswith("python -m benchmarks.speed: error: ")
+    assert told.endswith(message)
 
 
 def test_a_time_limit_ends_what_hangs():
@@ -270,6 +310,20 @@ def test_a_time_limit_ends_what_hangs():
     with compiled.time_limit(60):
         pass
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+def test_a_time_limit_that_a_finalizer_swallowed_comes_again(monkeypatch):
+    lost = []
+    monkeypatch.setattr("sys.unraisablehook", lambda told: lost.append(told.exc_type))
+
+    class Slow:
+        def __del__(self):
+            time.sleep(0.1)
+
+    with pytest.raises(compiled.TimeIsUp), compiled.time_limit(0.02):
+        Slow()
+        time.sleep(60)
+    assert lost == [compiled.TimeIsUp]
 
 
 def test_devices_are_told_beside_one():
