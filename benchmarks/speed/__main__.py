@@ -79,10 +79,10 @@ def main() -> None:
     if data["versions"] != measure.versions():
         told = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
         parser.error(f"{path} was measured with {told}: move it away to measure anew")
-    there = len(data["cases"])
+    before = list(data["cases"])
     measured = {"memory": _memory, "targets": _targets, "compiled": _compiled, "speed": _speed}
     measured[kind](data, path if keep else None, arguments)
-    if keep and len(data["cases"]) == there:
+    if keep and data["cases"] == before:
         print(f"{path} has all of it: move it away to measure anew")
 
 

@@ -529,10 +529,10 @@ def state_note(results):
     A classifier that draws nothing, without an optimizer of ours, has one run for good.
     """
     drawn = [row for row in results["rows"].values() if "optimizer" in row["config"]]
-    runs = sorted({len(row["runs"]) for row in drawn})
-    if runs[0] >= 3:
+    fewest = min((len(row["runs"]) for row in drawn), default=3)
+    if fewest >= 3:
         return ""
-    count = "one run" if runs[0] == 1 else f"{runs[0]} runs"
+    count = "one run" if fewest == 1 else f"{fewest} runs"
     return (
         '!!! warning "Still being measured"\n'
         f"    Some rows stand on {count} so far; three are planned. Expect the last digit to move."
