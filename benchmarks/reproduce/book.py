@@ -225,7 +225,7 @@ PLACES = (
         "sst5_phrases",
         TABLE,
         section="sst5-phrases",
-        reason="two rows; ten minutes a run of MPSAN on a core, more of others",
+        reason="MPSAN and no positions; the other rows take hours on a core",
     ),
     Place(
         "mpsan",
@@ -279,7 +279,7 @@ PLACES = (
         "sst5_phrases",
         f"SST-5 for Yelp, {TABLE}",
         section="sst5-phrases",
-        reason="the poolings; ten minutes a run on a core",
+        reason="generalized, mean and max; the other rows take hours on a core",
     ),
     Place(
         "generalized_pooling",
