@@ -15,6 +15,7 @@ class MaskCarrier(keras.layers.Layer):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__(autocast=False)
         self.supports_masking = True
+        self.built = True  # A symbolic call of the layer around it does not come by here.
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Returns the inputs."""

@@ -74,7 +74,8 @@ def TransformerEncoderClassifier(
     if embedded.shape[-1] % num_heads:
         raise Refused(
             "num_heads",
-            f"divide the embeddings' size {embedded.shape[-1]}",
+            f"divide the embeddings' size {embedded.shape[-1]} "
+            f"({'`embedding_dim`' if embeddings is None else '`embeddings`'})",
             f"num_heads={num_heads}",
         )
     x = embedded + PositionEmbedding(max_length, name="positions")(embedded)

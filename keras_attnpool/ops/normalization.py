@@ -5,7 +5,7 @@ import math
 import keras
 from keras import ops
 
-from keras_attnpool.ops._devices import threshold
+from keras_attnpool.ops._devices import threshold, torch_traces
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import Tensor
 
@@ -45,7 +45,8 @@ def layer_normalize(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     """Layer norm of the last axis with epsilon 1e-6, in float32 at least.
 
     `keras.ops.layer_normalization` is one operation on PyTorch. It has wrong second derivatives on
-    TensorFlow, whose variance takes the mean for a constant, and makes float32 of float64.
+    TensorFlow, whose variance takes the mean for a constant, and makes float32 of float64. PyTorch's
+    converter to ONNX lacks it for a size that is not written down: a trace gets the equation.
 
     Args:
         x: Float tensor `(..., dim)`.
@@ -56,7 +57,8 @@ def layer_normalize(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
         A tensor like `x`, at least float32.
     """
     x = at_least_float32(x)
-    if keras.backend.backend() == "torch" and keras.backend.standardize_dtype(x.dtype) == "float32":
+    single = keras.backend.standardize_dtype(x.dtype) == "float32"
+    if keras.backend.backend() == "torch" and single and not torch_traces():
         return ops.layer_normalization(x, gamma, beta, axis=-1, epsilon=1e-6)
     x = x - ops.mean(x, axis=-1, keepdims=True)
     scale = ops.rsqrt(ops.mean(ops.square(x), axis=-1, keepdims=True) + 1e-6)

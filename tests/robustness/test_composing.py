@@ -237,6 +237,13 @@ def dense_parts(layer):
     return [part for part in layer._flatten_layers() if isinstance(part, keras.layers.Dense)]
 
 
+@pytest.mark.torch_first("the same layers are called")
+@pytest.mark.parametrize("name", CASES)
+def test_a_model_holds_nothing_that_waits_for_its_first_batch(name):
+    """Keras quantizes no such model, and `torch.compile` cannot take it whole."""
+    assert [part.name for part in CASES[name].model()._flatten_layers() if not part.built] == []
+
+
 @pytest.mark.torch_first("Keras replaces the Dense parts alike")
 @pytest.mark.parametrize(
     "name", ["LAMAEncoder", *(pytest.param(name, marks=pytest.mark.slow) for name in QUANTIZED)]
