@@ -422,7 +422,7 @@ def test_attention_is_graded(toy, row):
     keys += " tau_leave_one_out tau_gradient auc auprc token_f1 iou_f1"
     assert {f"test_{key}" for key in keys.split()} <= set(result)
     assert 0 < result["test_mass"] < 1 and 0 < result["test_auc"] < 1
-    # The words that count most one by one: above any order (0.5) and above attention, not always best.
+    # Words by what each counts: no best order, but above any other (0.5) and above attention's.
     leave_one_out = result["test_naopc_of_leave_one_out"]
     assert max(0.5, result["test_naopc"]) < leave_one_out < 1.1
     kept = np.frombuffer(base64.b64decode(result["naopc_per_text"]["attention"]), "<f2")
