@@ -40,8 +40,8 @@ OF_DOCSTRING = ("Args", "Call arguments", "Input shape", "Output shape")
 OF_DOCSTRING += ("Returns", "Raises", "Example", "Reference")
 # The parts of a page in their order; others may stand between them.
 OF_PAGE = ("The equations", "Example", "Shapes", "Masking", "Cost", "How it differs", "Reference")
-# The comparison's rows: its own, and those that it takes from the papers' comparison.
-ROWS = ("benchmarks/arena/grid.py", "benchmarks/reproduce/comparison.py")
+# The comparison's rows: its own, and those whose weights are graded too.
+ROWS = ("benchmarks/arena/grid.py", "benchmarks/mechanisms.py")
 SHAPE = re.compile(r"`\([^`]*\)`")
 PICTURE = re.compile(r"\.\./(assets/pictures/[^)]+)\)")
 

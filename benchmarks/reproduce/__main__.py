@@ -5,7 +5,6 @@ import argparse
 from benchmarks import devices
 from benchmarks.reproduce import (
     book,
-    comparison,
     explanations,
     generalized_pooling,
     hcan,
@@ -19,7 +18,7 @@ from benchmarks.reproduce.timing import take_turns
 
 PAPERS = {
     file.PAPER.name: file.PAPER
-    for file in (lama, hcan, mpsan, generalized_pooling, sam, comparison, explanations)
+    for file in (lama, hcan, mpsan, generalized_pooling, sam, explanations)
 }
 
 

@@ -3,6 +3,7 @@
 A line `<!-- arena: verdict -->` becomes a view of the runs. What was not run is said to be missing.
 """
 
+import json
 import os
 import re
 import sys
@@ -14,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from charts import chart, ranks
-from results import memory_of, percent, points, relative_memory
+from results import percent, points
 from tables import table
 
 from benchmarks.arena import grid, verdict
@@ -22,6 +23,38 @@ from benchmarks.arena.verdict import BASE, blocks, cost, interval, mean, ranking
 
 MARKER = re.compile(r"^<!-- arena: (?P<view>\w+) -->$", re.M)
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
+
+
+# What a mechanism is called where the memory of layers is measured.
+IN_MEMORY = {
+    "LowRankAttentionPooling, learned scale": "LowRankAttentionPooling",
+    "PositionalSelfAttention, backward": "PositionalSelfAttention, all words",
+    "DirectionalSelfAttention, backward": "DirectionalSelfAttention",
+    "keras.layers.MultiHeadAttention": "MultiHeadAttention, average",
+}
+
+
+def memories():
+    """Memory of every layer in training in units of the mean's; what it would take, if too much."""
+    path = RESULTS / "speed" / "memory_torch_cpu.json"
+    cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
+    held = {
+        case["variant"]: case.get("bytes", case.get("left_out"))
+        for case in cases
+        if case["gradient"]
+    }
+    return {
+        name: value.removeprefix("would hold ")
+        if isinstance(value, str)
+        else f"{value / held[BASE]:.1f}"
+        for name, value in held.items()
+        if value is not None
+    }
+
+
+def memory_of(row, known):
+    """A row's memory among those of the layers."""
+    return known.get(IN_MEMORY.get(row, row), "–")
 
 
 def rows(lines):
@@ -93,6 +126,34 @@ def _level(block, first, row):
     return ends is None or ends[0] <= 0
 
 
+def which(lines):
+    """Every row once: its lead on the mean by situation, its cost, whether its weights tell."""
+    ranked = ranking(lines, rows(lines))
+    if ranked is None:
+        return "*No table before two tasks have all rows.*"
+    path = RESULTS / "explanations_reviews.json"
+    graded = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    whole = {key: blocks(lines)[key] for key in _whole(lines)}
+    kinds = {
+        kind: found
+        for kind in grid.KINDS
+        if (found := [block for (task, _), block in whole.items() if grid.TASKS[task].kind == kind])
+    }
+    head = ("pooling", "mean rank", *kinds, "time", "finds what decides (AUC)")
+    body = []
+    for row, rank in ranked.ranks.items():
+        leads = [
+            "–"
+            if row == BASE
+            else points(sum(mean(b[row]) - mean(b[BASE]) for b in found) / len(found))
+            for found in kinds.values()
+        ]
+        auc = graded.get(row, {}).get("summary", {}).get("test_auc")
+        auc = "–" if auc is None else f"{auc['mean']:.2f}"
+        body.append((row, f"{rank:.1f}", *leads, f"{cost(lines, row):.2f}", auc))
+    return table(head, body)
+
+
 def diagram(lines):
     """Mean ranks with the critical difference."""
     ranked = ranking(lines, rows(lines))
@@ -135,12 +196,12 @@ def overview(lines):
     judged = ranked.ranks if ranked else ()
     order = [*judged, *(row for row in grid.MECHANISMS if row not in judged), *grid.FLOORS]
     body = []
-    memory = {"memory": memory_of(RESULTS, "torch")}
+    known = memories()
     for row in order:
         time = None if row in grid.FLOORS else cost(lines, row)
         cells = ["–" if ranked is None or row not in ranked.ranks else f"{ranked.ranks[row]:.1f}"]
         cells += [points(leads[row][0]), f"{leads[row][1]:.2g}"] if row in leads else ["–", "–"]
-        cells += ["–" if time is None else f"{time:.2f}", relative_memory(memory, row)]
+        cells += ["–" if time is None else f"{time:.2f}", memory_of(row, known)]
         cells += [percent(mean(b[row])) if row in b else "–" for b in found.values()]
         body.append([row, *cells])
     return table(head, body)
@@ -209,7 +270,7 @@ def protocol(lines):
 
 VIEWS = {
     view.__name__: view
-    for view in (state, sentences, situations, diagram, costs, overview, tables, protocol)
+    for view in (state, sentences, situations, which, diagram, costs, overview, tables, protocol)
 }
 
 

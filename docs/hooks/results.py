@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from charts import chart
 from tables import table
 
-from benchmarks.reproduce.significance import judged, mean, paired_interval, points
+from benchmarks.reproduce.significance import judged, mean, points
 
 MARKER = re.compile(r"^(?P<indent> *)<!-- results: (?P<file>\w+) (?P<view>\w+) -->$", re.M)
 
@@ -93,117 +93,6 @@ def claims_table(results, about=""):
             ]
             lines.append(cells)
     return table(head, lines, left=(0, 4))
-
-
-def relative_time(results, name, base):
-    """Process time of an epoch in units of another row's, over the runs of both."""
-
-    def epoch(row):
-        runs = [run for run in results["rows"][row]["runs"] if "cpu_seconds" in run]
-        return sum(run["cpu_seconds"] / run["epochs"] for run in runs) / len(runs)
-
-    return epoch(name) / epoch(base)
-
-
-BASE = "MaskedAveragePooling1D"
-# What a mechanism is called where the memory of layers is measured.
-IN_MEMORY = {
-    "LowRankAttentionPooling, learned scale": "LowRankAttentionPooling",
-    "PositionalSelfAttention, backward": "PositionalSelfAttention, all words",
-    "DirectionalSelfAttention, backward": "DirectionalSelfAttention",
-    "keras.layers.MultiHeadAttention": "MultiHeadAttention, average",
-}
-
-
-def memory_of(folder, backend):
-    """Bytes of every layer in training, by name; a text for what was left out for its size."""
-    path = folder / "speed" / f"memory_{backend}_cpu.json"
-    cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
-    return {
-        case["variant"]: case.get("bytes", case.get("left_out"))
-        for case in cases
-        if case["gradient"]
-    }
-
-
-def relative_memory(results, name):
-    """Memory of a layer in units of the mean's."""
-    memory = results.get("memory", {})
-    held = memory.get(IN_MEMORY.get(name, name))
-    if held is None:
-        return "–"
-    return (
-        held.removeprefix("would hold ") if isinstance(held, str) else f"{held / memory[BASE]:.1f}"
-    )
-
-
-def mechanism(name, row):
-    """A row's name, as code where it is one."""
-    drawn = "optimizer" in row["config"]
-    return f"`{name}`" if drawn and "," not in name and " " not in name else name
-
-
-def comparison_table(results):
-    """Every mechanism on one encoder, the best first; differences to the mean of the states."""
-    rows = results["rows"]
-    ranked = sorted(rows, key=lambda name: -mean(results, name))
-    head = ["mechanism", "accuracy", "macro-F1", "against the mean, 95 % interval", "parameters"]
-    head += ["time", "memory"]
-    lines = []
-    for name in ranked:
-        row = rows[name]
-        drawn = "optimizer" in row["config"]
-        interval = None if name == BASE else paired_interval(results, name, BASE)
-        cells = [
-            mechanism(name, row),
-            percent(mean(results, name)),
-            percent(row["summary"]["test_macro_f1"]["mean"]),
-            "–"
-            if interval is None
-            else f"{points(mean(results, name) - mean(results, BASE))} "
-            f"({points(interval[0])} to {points(interval[1])})",
-            f"{row['parameters_without_embeddings']:,}",
-            f"{relative_time(results, name, BASE):.1f}" if drawn else "–",
-            relative_memory(results, name),
-        ]
-        lines.append(cells)
-    return table(head, lines)
-
-
-def which_table(files, graded):
-    """Every mechanism once: its accuracy on each set of the comparison, its cost, its truth.
-
-    The truth is from `graded`, the rows of `explanations`.
-    """
-    reviews = files["reviews"]
-    names = sorted(
-        {name for results in files.values() for name in results["rows"]},
-        key=lambda name: (
-            -sum(
-                mean(results, name) if name in results["rows"] else 0 for results in files.values()
-            )
-        ),
-    )
-    head = ["mechanism", *files, "parameters", "time", "finds what decides (AUC)"]
-    lines = []
-    for name in names:
-        row = reviews["rows"].get(name)
-        if row is None:
-            continue
-        drawn = "optimizer" in row["config"]
-        auc = graded.get(name, {}).get("summary", {}).get("test_auc")
-        cells = [
-            name,
-            *[
-                percent(mean(results, name)) if name in results["rows"] else "–"
-                for results in files.values()
-            ],
-            f"{row['parameters_without_embeddings']:,}" if drawn else "–",
-            f"{relative_time(reviews, name, BASE):.1f}" if drawn else "–",
-            "–" if auc is None else f"{auc['mean']:.2f}",
-        ]
-        lines.append(cells)
-    return table(head, lines)
 
 
 # By need: the results file, what answers the need, and what stands beside it.
@@ -579,8 +468,6 @@ def floors_table(files):
 
 VIEWS = {
     "floors": floors_table,
-    "comparison": comparison_table,
-    "which": which_table,
     "needs": needs_table,
     "parameters": parameters_chart,
     "time": time_chart,
@@ -615,22 +502,12 @@ def fill(markdown, folder):
                 path.stem: json.loads(path.read_text(encoding="utf-8"))
                 for path in folder.glob("*.json")
             }
-        elif match["file"] == "comparison":
-            paths = sorted(folder.glob("comparison_*.json"))
-            files = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-            results = {each["dataset"]: each for each in files}
         else:
             results = json.loads((folder / f"{match['file']}.json").read_text(encoding="utf-8"))
-        if match["view"] == "comparison":
-            results["memory"] = memory_of(folder, results["versions"]["backend"])
         view = match["view"]
         # What was timed on another backend or a GPU: "times_torch", "epoch_times_nvidia_h200".
         timed = functools.partial(times_table, name=view)
         write = timed if "times_" in view else VIEWS[view]
-        if view == "which":
-            path = folder / "explanations_reviews.json"
-            rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
-            write = functools.partial(which_table, graded=rows)
         return textwrap.indent(write(results), match["indent"])
 
     return MARKER.sub(filled, markdown)

@@ -45,8 +45,9 @@ def layer_normalize(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     """Layer norm of the last axis with epsilon 1e-6, in float32 at least.
 
     `keras.ops.layer_normalization` is one operation on PyTorch. It has wrong second derivatives on
-    TensorFlow, whose variance takes the mean for a constant, and makes float32 of float64. PyTorch's
-    converter to ONNX lacks it for a size that is not written down: a trace gets the equation.
+    TensorFlow, whose variance takes the mean for a constant, and makes float32 of float64.
+    PyTorch's converter to ONNX lacks it for a size that it does not know: a trace gets the
+    equation.
 
     Args:
         x: Float tensor `(..., dim)`.

@@ -257,6 +257,13 @@ def test_the_page_draws_what_is_there(tmp_path):
     assert "Not run yet: " + ", ".join(run.row for run in planned[-3:]) in told["tables"]
     assert told["overview"].count("\n") == 1 + len(grid.MECHANISMS) + len(grid.FLOORS)
     assert "| pairs | none yet |" in told["situations"]
+    head, _, first, *rest = told["which"].split("\n")
+    assert head == "| pooling | mean rank | sentences | bags | time | finds what decides (AUC) |"
+    assert len(rest) == len(grid.MECHANISMS) - 1 and first.count(" – ") <= 1
+    assert any(row.startswith(f"| {verdict.BASE} |") and row.count(" – |") == 3 for row in rest)
+    known = page.memories()
+    assert page.memory_of(verdict.BASE, known) == "1.0"
+    assert "GiB" in page.memory_of("DirectionalSelfAttention, backward", known)
     # Without any run the page still stands.
     path = tmp_path / "results.csv"
     empty = page.fill("".join(f"<!-- arena: {name} -->\n" for name in page.VIEWS), path)

@@ -2,6 +2,7 @@
 
 import base64
 import dataclasses
+import functools
 import json
 import os
 import types
@@ -13,7 +14,6 @@ import pytest
 from benchmarks.reproduce import __main__ as command
 from benchmarks.reproduce import (
     book,
-    comparison,
     engine,
     explanations,
     floors,
@@ -371,33 +371,33 @@ def test_tf_idf_on_pairs():
     assert graded["test_pearson"] == pytest.approx(found, abs=1e-3) and found > 0.95
 
 
-# --- the comparison ----------------------------------------------------------------------------
+# --- which attention can be believed ------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def toy():
     """Reviews, few."""
     made = tuple(corpora.reviews(count, seed=seed) for count, seed in ((64, 1), (16, 2), (24, 3)))
-    data = Data(dataclasses.replace(comparison.TASKS["reviews"], word2vec=8), made, Options())
+    data = Data(dataclasses.replace(explanations.REVIEWS, word2vec=8), made, Options())
     data.vectors = np.random.default_rng(0).normal(size=(data.tokenizer.vocabulary_size, 8))
     return data
 
 
 def test_every_mechanism_stands_between_the_same_parts(toy):
-    rows = [*comparison.MECHANISMS, comparison.KERAS]
-    built = {row: comparison.build(row, toy) for row in rows}
+    build = functools.partial(explanations.PAPER.build, "reviews", data=toy, options=Options())
+    built = {row: build(row) for row in explanations.GRADED}
     for model in built.values():
         names = [layer.name for layer in model.layers]
         assert {"embedding", "hidden", "classifier"} <= set(names)
         assert model.output_shape == (None, 5)
     counts = {row: model.count_params() for row, model in built.items()}
-    assert counts["MaskedAveragePooling1D"] == counts["MaskedMaxPooling1D"]
+    assert counts["AttentionPooling"] == counts["AttentionPooling, sparsemax"]
     assert counts["GeneralizedPooling"] > counts["LowRankAttentionPooling"]
 
 
 def test_texts_of_any_length_are_graded(toy):
     # Once a text had to be as long as the longest: of a thousand one was.
-    ids, gold = comparison.graded_texts(toy, 60, 10)
+    ids, gold = explanations.graded_texts(toy, 60, 10)
     assert len(ids) == len(gold) == 10 and ids.shape[1] == max(map(len, gold)) <= 60
     for row, flags in zip(ids, gold, strict=True):
         assert (row != 0).sum() == len(flags) and 0 < flags.sum() < len(flags)
