@@ -122,13 +122,15 @@ class ConvMultiHeadAttention(AttentionBase):
             self.beta = self.add_weight(name="beta", shape=(self.filters,), initializer="zeros")
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
+        # Not by slices with two new axes, which LiteRT lacks.
         if mask is None:
             pairs = None
         elif with_scores:
-            pairs = ops.logical_and(mask[:, None, :, None], mask[:, None, None, :])
+            queries, keys = ops.expand_dims(mask, (1, 3)), ops.expand_dims(mask, (1, 2))
+            pairs = ops.logical_and(queries, keys)
         else:
             # The outputs of padded queries become 0 in the end, whatever they attend to.
-            pairs = mask[:, None, None, :]
+            pairs = ops.expand_dims(mask, (1, 2))
         count = len(self.projections)
         if heads_together(inputs, 3 * count, self.filters):
             parts = self._project_together(inputs)
