@@ -313,6 +313,11 @@ def test_the_command_line_refuses_in_one_line(options, message, monkeypatch, cap
     assert told.endswith(message)
 
 
+def test_to_import_the_command_line_changes_no_flag():
+    """It is imported above. Tests behind these give XLA flags of their own."""
+    assert "multi_thread_eigen" not in command_line.os.environ.get("XLA_FLAGS", "")
+
+
 def test_a_time_limit_ends_what_hangs():
     with pytest.raises(compiled.TimeIsUp), compiled.time_limit(0.01):
         try:
