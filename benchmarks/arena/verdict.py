@@ -173,15 +173,23 @@ def sentences(lines: Lines, rows: list[str], floors: tuple[str, ...]) -> list[st
     )
     leads = against(ranked)
     real = [row for row in names if row in leads and leads[row][1] < LEVEL]
+    better = [row for row in real if leads[row][0] > 0]
+    worse = [row for row in real if row not in better]
     ahead = max(leads, key=lambda row: leads[row][0])
+    said = [
+        f"{joined(these)} {'is' if len(these) == 1 else 'are'} {how}"
+        for these, how in ((better, "better"), (worse, "worse"))
+        if these
+    ] or ["No row differs"]
     test = "by Wilcoxon's test with Holm's correction"
-    shown = f"From the mean of the states {joined(real)} differ{'s' * (len(real) == 1)}, {test}"
+    said[0] += " than the mean of the states" if real else " from the mean of the states"
+    shown = f"{', '.join(said)}, {test}"
     if not real:
-        shown = f"No row differs from the mean of the states, {test}"
         # The least p that the signs of so few differences can have.
         shown += ", and with so few tasks none can" * (2 * 0.5**count * len(leads) >= LEVEL)
     lead = f"{100 * leads[ahead][0]:+.1f}".replace("-", "−")
     told.append(f"{shown}; the largest mean lead is that of `{ahead}`, {lead} points.")
+    behind += [BASE, *worse] if first in better else []
     top = [row for row in names if row not in behind]
     times = {row: cost(lines, row) for row in top}
     cheap = min(top, key=lambda row: times[row] or math.inf)
