@@ -16,6 +16,7 @@ import keras
 
 from benchmarks import mechanisms
 from benchmarks.arena import digits
+from benchmarks.arena.verdict import LARGEST
 from benchmarks.reproduce import floors
 from benchmarks.reproduce.tasks import ONE_FILE, Parts
 from keras_attnpool import corpora, datasets, layers
@@ -47,6 +48,7 @@ class Task:
         length: Longer texts are cut to so many words, or so many word pieces.
         needs: What the user has to bring, if anything.
         trains_vectors: Whether the words' vectors are those of its training texts, fine-tuned.
+        shares: Name of the texts or pictures that it shares with other tasks.
     """
 
     read: Callable[[str], Parts]
@@ -54,6 +56,7 @@ class Task:
     length: int
     needs: str | None = None
     trains_vectors: bool = False
+    shares: str | None = None
 
 
 def _public(name: str) -> Callable[[str], Parts]:
@@ -80,21 +83,21 @@ def _snli(folder: str) -> Parts:
 FEW, SHORT, LONG, PAIRS, BAGS, SERIES = KINDS
 # In the order in which they are run: a budget that ends early has some of each kind.
 TASKS = {
-    "bags_any": Task(functools.partial(digits.bags, least=1), BAGS, 16),
-    "digits_by_row": Task(digits.rows, SERIES, 8),
-    "bags_two": Task(functools.partial(digits.bags, least=2), BAGS, 16),
+    "bags_any": Task(functools.partial(digits.bags, least=1), BAGS, 16, shares="digits"),
+    "digits_by_row": Task(digits.rows, SERIES, 8, shares="digits"),
+    "bags_two": Task(functools.partial(digits.bags, least=2), BAGS, 16, shares="digits"),
     "trec": Task(_public("trec"), SHORT, 24),
     "questions": Task(_generated(corpora.questions), FEW, 24, trains_vectors=True),
     "sick": Task(_public("sick"), PAIRS, 24),
-    "sst2": Task(_public("sst2"), SHORT, 32),
+    "sst2": Task(_public("sst2"), SHORT, 32, shares="sst"),
     "reviews": Task(_generated(corpora.reviews), FEW, 64, trains_vectors=True),
     "r8": Task(_public("r8"), LONG, 64),
     "subj": Task(_public("subj"), SHORT, 32),
     "sentence_pairs": Task(_generated(corpora.sentence_pairs), PAIRS, 16, trains_vectors=True),
-    "humor": Task(_public("humor"), SHORT, 32),
+    "humor": Task(_public("humor"), SHORT, 32, shares="hahackathon"),
     "imdb": Task(_public("imdb"), LONG, 96),
-    "sst5": Task(_public("sst5"), SHORT, 32),
-    "controversy": Task(_public("controversy"), SHORT, 32),
+    "sst5": Task(_public("sst5"), SHORT, 32, shares="sst"),
+    "controversy": Task(_public("controversy"), SHORT, 32, shares="hahackathon"),
     **{
         name: Task(functools.partial(_own, name), kind, length, ONE_FILE.format(name))
         for name, kind, length in (
@@ -181,7 +184,13 @@ SIZES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 # Linear classifiers, their strength chosen as epochs are.
 MEAN_FLOOR, FIRST_FLOOR = "mean of vectors, linear", "first vector, linear"
-FLOORS = (*floors.ROWS, MEAN_FLOOR, FIRST_FLOOR)
+LINEAR = (*floors.ROWS, MEAN_FLOOR, FIRST_FLOOR)
+FLOORS = (*LINEAR, LARGEST)
+
+
+def set_of(task: str) -> str:
+    """The texts or pictures of a task: those that share them are no independent witnesses."""
+    return (TASKS[task].shares if task in TASKS else None) or task
 
 
 def rows(task: Task, all_of_them: bool) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from results import percent, points
 from tables import table
 
 from benchmarks.arena import grid, verdict
-from benchmarks.arena.verdict import BASE, blocks, cost, interval, mean, ranking
+from benchmarks.arena.verdict import BASE, ahead, blocks, cost, interval, mean
 
 MARKER = re.compile(r"^<!-- arena: (?P<view>\w+) -->$", re.M)
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
@@ -65,6 +65,16 @@ def rows(lines):
     return [row for row in grid.MECHANISMS if row in declared | caught_up]
 
 
+def ranking(lines):
+    """The ranks of what is judged."""
+    return verdict.ranking(lines, rows(lines), grid.set_of)
+
+
+def counted(lines):
+    """The blocks that the verdict stands on."""
+    return verdict.counted(lines, rows(lines))
+
+
 def state(lines):
     """How much of the plan was run."""
     planned = grid.grid()
@@ -72,74 +82,101 @@ def state(lines):
     missing = [r for r in planned if (r.task, r.encoder, r.row, r.seed) not in done]
     hours = sum(x["cpu_seconds"] + (x["tuning_seconds"] or 0) for x in lines) / 3600
     capped = sum(not line["stopped"] for line in lines)
+    stuck = sum(
+        verdict.one_class(run, block)
+        for block in blocks(lines).values()
+        for runs in block.values()
+        for run in runs
+    )
     told = (
         f"{len(planned) - len(missing):,} of {len(planned):,} planned runs are here, {hours:.1f} "
-        f"core-hours of work; {capped} ended at the limit of epochs."
+        f"core-hours of work; {capped} ended at the limit of epochs, and {stuck} give every text "
+        "the same class."
     )
+    whole = verdict.whole(lines, rows(lines))
+    unlearned = [f"{task} ({encoder})" for task, encoder in whole.keys() - counted(lines).keys()]
+    if unlearned:
+        told += (
+            f" Not in the verdict: {', '.join(sorted(unlearned))}, where no row is shown to be "
+            "ahead of the largest class."
+        )
     if not missing:
         return told
-    whole = ", ".join(f"{task} ({encoder})" for task, encoder in _whole(lines)) or "no task yet"
+    run = ", ".join(f"{task} ({encoder})" for task, encoder in whole) or "no task yet"
     later = [f"`{row}`" for row in grid.MECHANISMS if row not in rows(lines)]
     without = f" but {', '.join(later)}, which joined later," * bool(later)
     return (
-        f'!!! warning "Partial"\n    {told} All mechanisms{without} were run on: {whole}. A dash '
-        "is a run that is missing. The verdict is of these tasks alone, and will move."
+        f'!!! warning "Partial"\n    {told} All mechanisms{without} were run on: {run}. The '
+        "verdict is of these tasks alone, and will move."
     )
-
-
-def _whole(lines):
-    """The blocks with all mechanisms."""
-    return [key for key, block in blocks(lines).items() if set(rows(lines)) <= set(block)]
 
 
 def sentences(lines):
     """The verdict."""
-    told = verdict.sentences(lines, rows(lines), grid.FLOORS)
+    told = verdict.sentences(lines, rows(lines), grid.LINEAR, grid.set_of)
     return "\n".join(f"{number}. {each}" for number, each in enumerate(told, start=1))
 
 
 def situations(lines):
-    """By kind of task the best row, and the cheapest that is not shown to be worse."""
-    head = ("situation", "tasks here", "best mean", "level with it everywhere", "cheapest of these")
+    """By kind of task the best row, and the cheapest that is not shown to be behind it."""
+    head = ("situation", "tasks", "best mean rank, mean accuracy", "behind another row on")
+    head += ("not shown to be behind it", "cheapest of these")
     body = []
     for kind in grid.KINDS:
-        found = [key for key in _whole(lines) if grid.TASKS[key[0]].kind == kind]
+        found = {key: b for key, b in counted(lines).items() if grid.TASKS[key[0]].kind == kind}
         if not found:
-            body.append((kind, "none yet", "–", "–", "–"))
+            body.append((kind, "none yet", *["–"] * 4))
             continue
-        these = [blocks(lines)[key] for key in found]
-        means = {row: sum(mean(b[row]) for b in these) / len(these) for row in rows(lines)}
-        first = max(means, key=means.get)
-        level = [row for row in means if row == first or all(_level(b, first, row) for b in these)]
-        times = {row: cost(lines, row) for row in level}
-        cheap = min(level, key=lambda row: times[row])
+        these = list(found.values())
+        first = next(iter(verdict.ranks_in(these, rows(lines))))
+        beaten = [
+            f"{task} ({encoder})"
+            for (task, encoder), b in found.items()
+            if any(ahead(b, row, first) for row in rows(lines))
+        ]
+        level = [row for row in rows(lines) if not any(ahead(b, first, row) for b in these)]
+        cheap = min(level, key=lambda row: cost(these, row))
         names = ", ".join(dict.fromkeys(task for task, _ in found))
         others = f"{len(level) - 1} row{'s' * (len(level) != 2)}"
-        cells = (f"`{first}`, {percent(means[first])}", others, f"`{cheap}`")
-        body.append((kind, names, *cells))
-    return table(head, body, left=range(5))
+        accuracy = percent(sum(mean(b[first]) for b in these) / len(these))
+        body.append(
+            (kind, names, f"`{first}`, {accuracy}", ", ".join(beaten) or "none", others)
+            + (f"`{cheap}`",)
+        )
+    return table(head, body, left=range(6))
 
 
-def _level(block, first, row):
-    """Whether the interval of a difference to the best row does not leave zero out."""
-    ends = interval(block, first, row)
-    return ends is None or ends[0] <= 0
+def legend(lines):
+    """The code of every row, and the other size that its tuning tries."""
+    body = []
+    for row in grid.MECHANISMS:
+        calls = []
+        for size in range(len(grid.sizes(row))):
+            layer, given = grid.arguments(row, size, "minilm")
+            told = ", ".join(f"{name}={value!r}" for name, value in given.items())
+            calls.append(f"`{layer.__name__}({told})`")
+        sees = "a sequence; its mean follows" if row in grid.SEQUENCES else "a vector"
+        body.append((row, " or ".join(calls), sees))
+    inside = textwrap.indent(table(("row", "layer", "gives"), body, left=range(3)), "    ")
+    return f'??? abstract "The code of every row"\n\n{inside}'
 
 
 def which(lines):
     """Every row once: its lead on the mean by situation, its cost, whether its weights tell."""
-    ranked = ranking(lines, rows(lines))
+    ranked = ranking(lines)
     if ranked is None:
         return "*No table before two tasks have all rows.*"
     path = RESULTS / "explanations_reviews.json"
     graded = json.loads(path.read_text(encoding="utf-8"))["rows"]
-    whole = {key: blocks(lines)[key] for key in _whole(lines)}
+    whole = counted(lines)
     kinds = {
         kind: found
         for kind in grid.KINDS
         if (found := [block for (task, _), block in whole.items() if grid.TASKS[task].kind == kind])
     }
-    head = ("pooling", "mean rank", *kinds, "time", "finds what decides (AUC)")
+    times = times_of(lines)
+    head = ("pooling", "mean rank", *kinds, *(f"time, {encoder}" for encoder in times))
+    head += ("finds what decides (AUC)",)
     body = []
     for row, rank in ranked.ranks.items():
         leads = [
@@ -150,36 +187,47 @@ def which(lines):
         ]
         auc = graded.get(row, {}).get("summary", {}).get("test_auc")
         auc = "–" if auc is None else f"{auc['mean']:.2f}"
-        body.append((row, f"{rank:.1f}", *leads, f"{cost(lines, row):.2f}", auc))
+        costs = (f"{cost(those, row):.2f}" for those in times.values())
+        body.append((row, f"{rank:.1f}", *leads, *costs, auc))
     return table(head, body)
+
+
+def times_of(lines):
+    """The blocks with all rows, by encoder: what the time of a row is told of."""
+    found = {}
+    for (_, encoder), block in counted(lines).items():
+        found.setdefault(encoder, []).append(block)
+    return found
 
 
 def diagram(lines):
     """Mean ranks with the critical difference."""
-    ranked = ranking(lines, rows(lines))
+    ranked = ranking(lines)
     if ranked is None:
         return "*No ranks before two tasks have all rows.*"
     spoken = "; ".join(f"{row} {rank:.1f}" for row, rank in ranked.ranks.items())
     return ranks(
         ranked.ranks,
         ranked.distance,
-        f"Mean rank over {len(ranked.tasks)} tasks, 1 is the best. Rows that share a line on the "
-        "right are not shown to differ: their ranks are less than the critical difference apart.",
+        f"Mean rank over {len(ranked.sets)} sets of data, 1 is the best. Rows that share a line on "
+        "the right are not shown to differ: their ranks are less than the critical difference "
+        "apart.",
         f"Mean ranks, critical difference {ranked.distance:.1f}: {spoken}",
     )
 
 
 def costs(lines):
     """Mean accuracy over tasks against the time of an epoch."""
-    ranked = ranking(lines, rows(lines))
+    ranked = ranking(lines)
     if ranked is None:
         return "*No chart before two tasks have all rows.*"
-    places = {row: (cost(lines, row), 100 * each.mean()) for row, each in ranked.accuracy.items()}
+    those = list(counted(lines).values())
+    places = {row: (cost(those, row), 100 * each.mean()) for row, each in ranked.accuracy.items()}
     return chart(
         {row: [place] for row, place in places.items()},
         "time of an epoch (the mean's is 1)",
-        "Up: mean accuracy over the tasks that have all rows, in percent. Across: the processor's "
-        "time of an epoch.",
+        "Up: mean accuracy over the sets of data, in percent. Across: the processor's time of an "
+        "epoch.",
         "; ".join(f"{row} {at:.1f} % at {x:.2f}" for row, (x, at) in places.items()),
         log_x=True,
         height=17 * len(places),
@@ -187,21 +235,23 @@ def costs(lines):
 
 
 def overview(lines):
-    """Every row: its mean rank, its mean lead with Holm's p, its cost, and every task."""
-    ranked = ranking(lines, rows(lines))
+    """Every row: its mean rank, its median lead with Holm's p, its cost, and every task."""
+    ranked = ranking(lines)
     leads = {} if ranked is None else verdict.against(ranked)
-    found = blocks(lines)
-    head = ["row", "mean rank", "lead on the mean", "p (Holm)", "time", "memory"]
+    found, times = blocks(lines), times_of(lines)
+    head = ["row", "mean rank", "median lead on the mean", "p (Holm)"]
+    head += [*(f"time, {encoder}" for encoder in times), "memory"]
     head += [f"{task}, {encoder}" for task, encoder in found]
     judged = ranked.ranks if ranked else ()
     order = [*judged, *(row for row in grid.MECHANISMS if row not in judged), *grid.FLOORS]
     body = []
     known = memories()
     for row in order:
-        time = None if row in grid.FLOORS else cost(lines, row)
-        cells = ["–" if ranked is None or row not in ranked.ranks else f"{ranked.ranks[row]:.1f}"]
-        cells += [points(leads[row][0]), f"{leads[row][1]:.2g}"] if row in leads else ["–", "–"]
-        cells += ["–" if time is None else f"{time:.2f}", memory_of(row, known)]
+        cells = [f"{ranked.ranks[row]:.1f}" if row in judged else "–"]
+        lead = leads.get(row)
+        cells += ["–", "–"] if lead is None else [points(lead.median), f"{lead.p_value:.2g}"]
+        cells += [f"{cost(b, row):.2f}" if row in judged else "–" for b in times.values()]
+        cells += [memory_of(row, known)]
         cells += [percent(mean(b[row])) if row in b else "–" for b in found.values()]
         body.append([row, *cells])
     return table(head, body)
@@ -219,12 +269,13 @@ def tables(lines):
             lead = "–"
             if row != BASE and BASE in block:
                 lead = points(mean(runs) - mean(block[BASE]))
-                lead += " ({} to {})".format(*map(points, interval(block, row, BASE)))
+                ends = interval(block, row, BASE)
+                lead += " (one run)" if ends is None else " ({} to {})".format(*map(points, ends))
             tuned = row not in grid.FLOORS
             size = grid.sizes(row)[first["size"] or 0] if tuned else {}
             told = ", ".join(f"{name}={value}" for name, value in size.items())
             settings = f"{first['learning_rate']:g}, {first['dropout']:g}" if tuned else "–"
-            epochs = ", ".join(f"{r['epochs']}{'' if r['stopped'] else ' (limit)'}" for r in runs)
+            epochs = ", ".join(f"{r['epochs']}{_remark(r, block)}" for r in runs)
             body.append(
                 [row, percent(mean(runs)), percent(mean(runs, "test_macro_f1")), lead]
                 + [f"{first['parameters']:,}", settings + f", {told}" * bool(told)]
@@ -240,6 +291,13 @@ def tables(lines):
     return "\n\n".join(parts) or "*Nothing was run yet.*"
 
 
+def _remark(run, block):
+    """What is to be said of a run."""
+    if verdict.one_class(run, block):
+        return " (one class)"
+    return "" if run["stopped"] else " (limit)"
+
+
 def protocol(lines):
     """What the runs share, from the file that declares it."""
     tried = "; ".join(
@@ -247,14 +305,35 @@ def protocol(lines):
         for name, values in list(grid.TRIALS.items())[:2]
     )
     versions = sorted({line["versions"] for line in lines})
+    ran = {(line["task"], line["row"], line["encoder"], line["seed"]): line for line in lines}
+    gaps = [
+        line["test_accuracy"] - sum(later) / len(later)
+        for (task, row, encoder, seed), line in ran.items()
+        if seed == grid.SEEDS[0] and row in grid.MECHANISMS
+        if (
+            later := [
+                ran[task, row, encoder, other]["test_accuracy"]
+                for other in grid.SEEDS[1:]
+                if (task, row, encoder, other) in ran
+            ]
+        )
+    ]
+    gap = points(sum(gaps) / len(gaps)) if gaps else "–"
+    lengths: dict[int, list[str]] = {}
+    for task in dict.fromkeys(line["task"] for line in lines):
+        lengths.setdefault(grid.TASKS[task].length, []).append(task)
+    cut = "; ".join(f"{length} {', '.join(lengths[length])}" for length in sorted(lengths))
     return "\n".join(
         [
             f"- **texts**: at most {grid.TRAINED_ON:,} to train on, {grid.CHOSEN_BY} to choose "
-            f"by, {grid.TESTED_ON:,} to test; none of these is in one of the others too",
+            f"by, {grid.TESTED_ON:,} to test; a text of the test part is in no other",
+            f"- **lengths**, in words or pieces of words, where texts are cut: {cut}. TF-IDF reads "
+            "whole texts",
             f"- **runs**: seeds {', '.join(map(str, grid.SEEDS))}; each has its own split, first "
             "weights, and word vectors where these are trained",
-            f"- **tuned**, on the first seed's validation part: {tried}; one size of each mechanism"
-            f", and where there is none a rate of {grid.SPARE[1]:g}",
+            f"- **tuned**, on the first seed's validation part: {tried}; a second size of each "
+            f"mechanism, and where there is none a rate of {grid.SPARE[1]:g}. The first seed's own "
+            f"run is the best of these trials: {gap} points against the later seeds, on average",
             f"- **training**: Adam, batches of {grid.BATCH}, gradients clipped to norm "
             f"{grid.CLIP:g}; it ends after {grid.PATIENCE} epochs without a better one, or after "
             f"{grid.MAX_EPOCHS}",
@@ -270,7 +349,8 @@ def protocol(lines):
 
 VIEWS = {
     view.__name__: view
-    for view in (state, sentences, situations, which, diagram, costs, overview, tables, protocol)
+    for view in (state, sentences, situations, legend, which, diagram)
+    + (costs, overview, tables, protocol)
 }
 
 

@@ -16,8 +16,8 @@ MODELS = (
     "mpsan", "disan", "bi-blosan", "multi-head-san", "san", "bigru", "text-cnn", "transformer",
     "average",
 )  # fmt: skip
-# In `benchmarks/results/arena/results.csv` no pooling has a mean rank that is shown to be better,
-# and the closest takes twice the time. Its weights find the words that decide.
+# In `benchmarks/results/arena/results.csv` no pooling has a better mean rank, and its weights find
+# the words that decide.
 ENCODER, POOLING = "gru", "generalized_scalar"
 # What --compare trains: two whose attention finds what decides, and two without any.
 COMPARED = (POOLING, "attention", "max", "mean")

@@ -224,26 +224,125 @@ def test_ranks_are_those_of_demsar():
     # Demsar's table 5: 2.569 for four.
     assert ranked.distance == pytest.approx(2.569 * np.sqrt(4 * 5 / (6 * 8)), abs=1e-3)
     leads = verdict.against(ranked)
-    assert leads["AttentionPooling"][0] == pytest.approx(0.2, abs=0.03)
+    assert leads["AttentionPooling"].median == pytest.approx(0.2, abs=0.03)
     exact = stats.wilcoxon(np.arange(1.0, 9)).pvalue
-    assert leads["AttentionPooling"][1] == pytest.approx(3 * exact) and exact == 2 / 2**8
-    assert leads["MaskedMaxPooling1D"][1] > 0.05
+    assert leads["AttentionPooling"].p_value == pytest.approx(3 * exact) and exact == 2 / 2**8
+    assert leads["MaskedMaxPooling1D"].p_value > 0.05
+    assert verdict.shown(leads, True) == ["AttentionPooling"] == verdict.steady(ranked, True)
+    assert verdict.shown(leads, False) == ["LastPooling1D"] == verdict.steady(ranked, False)
     assert verdict.ranking(lines[: 2 * len(ROWS)], ROWS) is None  # a single task
 
 
+def test_tasks_that_share_their_texts_count_once():
+    lines = made()
+    ranked = verdict.ranking(lines, ROWS, lambda task: "one" if task < "task3" else task)
+    assert ranked.sets["one"] == ["task0", "task1", "task2"] and len(ranked.sets) == 6
+    apart = verdict.ranking(lines, ROWS)
+    for row in ROWS:
+        assert ranked.accuracy[row][0] == pytest.approx(apart.accuracy[row][:3].mean(), abs=1e-8)
+    assert {grid.set_of(name) for name in ("sst2", "sst5")} == {"sst"} and grid.set_of("r8") == "r8"
+
+
+def test_what_one_set_decides_is_said():
+    """Ahead on all of seven sets p is 2 / 2**7, on six 2 / 2**6; Holm doubles both."""
+    three = [verdict.BASE, "AttentionPooling", "MaskedMaxPooling1D"]
+    lines = made(7)
+    ranked = verdict.ranking(lines, three)
+    assert verdict.shown(verdict.against(ranked), True) == ["AttentionPooling"]
+    assert verdict.steady(ranked, True) == []
+    told = verdict.sentences(lines, three, ())[2]
+    assert "is better; without one of the sets `AttentionPooling` would not be" in told
+    assert "without one" not in verdict.sentences(made(8), three, ())[2]
+
+
+def test_better_is_what_the_test_says_and_not_the_mean():
+    lines = made(22)
+    for run in lines:
+        if run["row"] == "MaskedMaxPooling1D":
+            base = next(
+                each
+                for each in lines
+                if (each["task"], each["encoder"], each["row"])
+                == (run["task"], run["encoder"], verdict.BASE)
+            )
+            run["test_accuracy"] = base["test_accuracy"] + (
+                -0.45 if run["task"] == "task0" else 1e-3
+            )
+    lead = verdict.against(verdict.ranking(lines, ROWS))["MaskedMaxPooling1D"]
+    assert lead.ahead and lead.median > 0 and lead.p_value < 0.05
+
+
+def test_ties_are_ties_and_all_rows_have_the_same_seeds():
+    lines = made()
+    for run in lines:
+        if run["row"] == "MaskedMaxPooling1D":
+            run["test_accuracy"] = 0.1 + 0.2
+        if run["row"] == verdict.BASE:
+            run["test_accuracy"] = 0.3
+    ranks = verdict.ranking(lines, ROWS).ranks
+    assert ranks["MaskedMaxPooling1D"] == ranks[verdict.BASE]
+    # A second seed that some rows lack changes nothing.
+    more = [{**run, "seed": 1, "test_accuracy": 0.99} for run in lines if run["row"] == ROWS[1]]
+    assert verdict.ranking([*lines, *more], ROWS).ranks == ranks
+
+
+def test_a_task_that_nothing_learns_does_not_count():
+    def with_floor(share):
+        made_of = [{**run, "seed": seed} for run in made() for seed in (0, 1)]
+        floors = [line("task0", "gru", verdict.LARGEST, share, seed) for seed in (0, 1)]
+        return verdict.counted([*made_of, *floors], ROWS)
+
+    assert ("task0", "gru") in with_floor(0.5) and ("task0", "gru") not in with_floor(0.74)
+
+
+def test_a_run_of_one_class_is_found():
+    """Three classes; 60 of 100 texts are of the largest, 30 of another one."""
+    floor = line("t", "gru", verdict.LARGEST, 0.6, test_macro_f1=0.75 / 3)
+    block = {verdict.LARGEST: [floor]}
+    other = 2 * 0.3 / 1.3 / 3
+    assert verdict.one_class(line("t", "gru", "A", 0.3, test_macro_f1=other), block)
+    assert not verdict.one_class(line("t", "gru", "A", 0.3, test_macro_f1=other + 0.01), block)
+    assert not verdict.one_class(line("t", "gru", "A", 0.6, test_macro_f1=0.58), block)
+    assert not verdict.one_class(floor, block) and not verdict.one_class(floor, {})
+
+
+def test_one_run_has_no_interval():
+    block = {row: [line("t", "gru", row, a)] for row, a in (("A", 0.9), ("B", 0.5))}
+    assert verdict.interval(block, "A", "B") is None and not verdict.ahead(block, "A", "B")
+    for row, accuracy in (("A", 0.9), ("B", 0.5)):
+        block[row].append(line("t", "gru", row, accuracy, 1))
+    low, high = verdict.interval(block, "A", "B")
+    assert 0.3 < low < 0.4 < high < 0.5 and verdict.ahead(block, "A", "B")
+
+
 def test_the_verdict_says_what_is_shown_and_no_more():
-    told = " ".join(verdict.sentences(made(), ROWS, grid.FLOORS))
-    assert "`AttentionPooling` has the best mean rank, 1.0 of 4" in told
-    ahead = "`AttentionPooling` is better than the mean of the states, `LastPooling1D` is worse, by"
-    assert re.search(f"{ahead} .* lead is that of `Att", told)
+    told = " ".join(verdict.sentences(made(), ROWS, grid.LINEAR))
+    assert "`AttentionPooling` has the best mean rank, 1.0 of 4." in told
+    assert "it shows `AttentionPooling` to be better than" in told
+    assert "`AttentionPooling` is better, `LastPooling1D` is worse" in told
+    assert re.search("largest median lead is that of `Att", told)
     # The mean and what is worse than it are shown to be worse than the best.
-    assert "not shown to be worse, `AttentionPooling` is the cheapest" in told
-    few = " ".join(verdict.sentences(made(3), ROWS, grid.FLOORS))
-    assert "with so few tasks none can" in few
-    assert "no verdict" in verdict.sentences(made(1), ROWS, grid.FLOORS)[0]
-    floor = line("task0", "gru", grid.MEAN_FLOOR, 0.9)
-    told = verdict.sentences([*made(), floor], ROWS, grid.FLOORS)[-1]
-    assert "1 of 16 blocks: task0 (gru)." in told
+    assert "shows 3 rows to be worse" in told and "`AttentionPooling` is the cheapest" in told
+    few = " ".join(verdict.sentences(made(3), ROWS, grid.LINEAR))
+    assert "with so few sets none can be" in few
+    assert "no verdict" in verdict.sentences(made(1), ROWS, grid.LINEAR)[0]
+    runs_of = [{**run, "seed": seed} for run in made() for seed in (0, 1)]
+    floor = [
+        line("task0", each, grid.MEAN_FLOOR, 0.9, s) for each in ("gru", "minilm") for s in (0, 1)
+    ]
+    told = verdict.sentences([*runs_of, *floor], ROWS, grid.LINEAR)[-1]
+    assert "linear classifier on 7 of 8 tasks, but not on task0." in told
+
+
+def test_the_cheapest_is_never_one_that_is_worse():
+    """The mean is the best: a row that is worse than it is not recommended."""
+    lines = made()
+    for run in lines:
+        run["test_accuracy"] += 0.4 * (run["row"] == verdict.BASE)
+        run["cpu_seconds"] *= 0.5 if run["row"] == "LastPooling1D" else 1
+    told = verdict.sentences(lines, ROWS, ())
+    assert f"`{verdict.BASE}` has the best" in told[1]
+    assert f"`{verdict.BASE}` is the cheapest" in told[3]
 
 
 def test_the_page_draws_what_is_there(tmp_path):
@@ -259,9 +358,14 @@ def test_the_page_draws_what_is_there(tmp_path):
     assert told["overview"].count("\n") == 1 + len(grid.MECHANISMS) + len(grid.FLOORS)
     assert "| pairs | none yet |" in told["situations"]
     head, _, first, *rest = told["which"].split("\n")
-    assert head == "| pooling | mean rank | sentences | bags | time | finds what decides (AUC) |"
+    assert head == (
+        "| pooling | mean rank | sentences | bags | time, dense | time, minilm | time, gru "
+        "| finds what decides (AUC) |"
+    )
     assert len(rest) == len(grid.MECHANISMS) - 1 and first.count(" – ") <= 1
     assert any(row.startswith(f"| {verdict.BASE} |") and row.count(" – |") == 3 for row in rest)
+    assert "| GeneralizedPooling, scalar | `GeneralizedPooling(" in told["legend"]
+    assert told["legend"].count("\n    | ") == 1 + len(grid.MECHANISMS)
     known = page.memories()
     assert page.memory_of(verdict.BASE, known) == "1.0"
     assert "GiB" in page.memory_of("DirectionalSelfAttention, backward", known)
