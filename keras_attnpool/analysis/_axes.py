@@ -24,6 +24,12 @@ def axes_or_new(ax: Any, owner: str, size: tuple[float, float]) -> Any:
     return ax
 
 
+def plain_legend(ax: Any, **options: Any) -> None:
+    """A legend without a frame, whose names are no formulas."""
+    for text in ax.legend(frameon=False, **options).get_texts():
+        text.set_parse_math(False)
+
+
 def plain_grid(ax: Any, title: str | None = None, axis: str = "both") -> None:
     """A title, a light grid behind the data, and no frame at the top and on the right."""
     if title is not None:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
-from keras_attnpool.analysis._axes import axes_or_new, plain_grid
+from keras_attnpool.analysis._axes import axes_or_new, plain_grid, plain_legend
 from keras_attnpool.analysis._documented import CLASSIFIER, PLOT, documented
 from keras_attnpool.analysis._removal import Removal, checked_shares
 from keras_attnpool.types import Array, Float64s
@@ -136,7 +136,7 @@ def plot_deletion_curve(
     ax.set(xlabel="tokens removed (%)", ylabel="probability of the predicted class")
     ax.set_ylim(0, 1)
     plain_grid(ax, title)
-    ax.legend(frameon=False)
+    plain_legend(ax)
     return ax
 
 

@@ -31,9 +31,10 @@ def reduce_scores(
         features: `"mean"`, `"max"` or `"norm"` (the l2 norm) over features, or the index of one.
         layout: One letter per axis: `b` batch, `h` heads, `q` query, `t` time (the token that is
             attended to), `d` features. Defaults to `"bt"` for two axes and `"bht"` for three; say
-            `"btd"`, `"bhtd"`, `"bqt"` or `"bhqt"` where those are meant.
+            `"btd"`, `"bhtd"`, `"bqt"`, `"bhqt"` or `"bqht"` where those are meant.
         mask: Boolean or 0/1 array `(batch, time)`, True = keep: other tokens get 0, and their
-            queries do not count. A text without a kept token gets zeros.
+            queries do not count. A text without a kept token gets zeros. Where there are not as
+            many queries as tokens, they are learned ones and all count.
 
     Returns:
         float32 array `(batch, time)`.
@@ -58,7 +59,9 @@ def reduce_scores(
         values = _reduced(values, layout.index("d"), features, "features", REDUCTIONS)
         layout = layout.replace("d", "")
     if "q" in layout:
-        values = _mean_over_queries(values, layout, keep)
+        # Learned queries are no tokens, and all of them count.
+        tokens = values.shape[layout.index("q")] == values.shape[layout.index("t")]
+        values = _mean_over_queries(values, layout, keep if tokens else None)
         layout = layout.replace("q", "")
     if "h" in layout:
         values = _reduced(values, layout.index("h"), heads, "heads", REDUCTIONS[:2])
@@ -93,13 +96,7 @@ def _checked_mask(mask: Any, values: Array, layout: str) -> Array | None:
     if mask is None:
         return None
     shape = (values.shape[0], values.shape[layout.index("t")])
-    keep = checked_mask(mask, shape, "reduce_scores")
-    if "q" in layout and values.shape[layout.index("q")] != shape[1]:
-        raise ValueError(
-            "reduce_scores can use `mask` for the queries only where queries and tokens are the "
-            f"same. Received: {values.shape} ({layout})"
-        )
-    return keep
+    return checked_mask(mask, shape, "reduce_scores")
 
 
 def _reduced(

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_attnpool.analysis._axes import axes_or_new, plain_grid
+from keras_attnpool.analysis._axes import axes_or_new, plain_grid, plain_legend
 from keras_attnpool.analysis._documented import PLOT, documented
 
 
@@ -50,8 +50,7 @@ def plot_learning_curves(
     name = metric.replace("val_", "validation ", 1) if metric.startswith("val_") else metric
     ax.set(xlabel="epoch", ylabel=name.replace("_", " "))
     plain_grid(ax, title)
-    for text in ax.legend(frameon=False).get_texts():
-        text.set_parse_math(False)
+    plain_legend(ax)
     return ax
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_attnpool.analysis._axes import axes_or_new, plain_grid
+from keras_attnpool.analysis._axes import axes_or_new, plain_grid, plain_legend
 from keras_attnpool.analysis._documented import PLOT, TOKENS, documented
 from keras_attnpool.analysis._token_rows import aligned_rows, checked_labels, checked_tokens
 from keras_attnpool.types import Array, Float64s
@@ -175,7 +175,7 @@ def plot_weight_distribution(
     ax.tick_params(axis="x", pad=6 + 8 * len(values))
     ax.set(xlabel=xlabel, ylabel="density")
     plain_grid(ax, title)
-    ax.legend(frameon=False, fontsize="small")
+    plain_legend(ax, fontsize="small")
     return ax
 
 

@@ -127,10 +127,11 @@ class Explainer:
                 for each in self._attention.values()
             ]
             scores = [next(iter(by_path.values()))[0] for _, by_path in answers]
+            symbols = [next(iter(each.output[1].values()))[0] for each in self._attention.values()]
             for row, (content, mask) in enumerate(
                 zip(some, self._reader.mask(inputs), strict=True)
             ):
-                weights = _of_text([_row(each, row) for each in scores], mask)
+                weights = _of_text([_row(each, row) for each in scores], symbols, mask)
                 found.append(
                     None
                     if weights is None
@@ -322,40 +323,49 @@ def _row(scores: Any, row: int) -> Any:
     return keras.tree.map_structure(lambda each: np.asarray(each)[row], scores)
 
 
-def _of_text(scores: list[Any], mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.float32] | None:
+def _of_text(
+    scores: list[Any], symbols: list[Any], mask: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float32] | None:
     """Weights `(heads, kept steps)` of one text; a word's in its sentence, times that one's."""
     if not mask.any():
         return None
     if mask.ndim == 1:
-        return _over_steps(scores[0], mask)
+        return _over_steps(scores[0], symbols[0], mask)
     kept = np.asarray(mask.any(axis=1))
-    outer, parts = _over_steps(scores[1], kept), []
+    outer, parts = _over_steps(scores[1], symbols[1], kept), []
     for place, row in enumerate(np.flatnonzero(kept).tolist()):
-        inner = _over_steps(_row(scores[0], row), mask[row])
+        inner = _over_steps(_row(scores[0], row), symbols[0], mask[row])
         if outer is None or inner is None:
             return None
         parts.append(outer.mean(axis=0)[place] * inner.mean(axis=0))
     return np.concatenate(parts)[None]
 
 
-def _over_steps(scores: Any, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.float32] | None:
+def _over_steps(
+    scores: Any, symbols: Any, mask: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float32] | None:
     """Weights `(heads, kept steps)` of one text, whatever the layout: over time they sum to 1.
 
     Args:
         scores: What the layer gives for the text: one axis of steps, maybe with heads and queries
             before it and features behind it; or a dictionary of such.
+        symbols: The outputs of the model that they are of: only an axis of steps has no size there,
+            unless all texts have one length.
         mask: Boolean array `(steps,)`.
     """
-    for each in map(np.asarray, keras.tree.flatten(scores)):
+    flat = zip(*map(keras.tree.flatten, (scores, symbols)), strict=True)
+    for each, symbol in ((np.asarray(values), symbol) for values, symbol in flat):
+        sizes = symbol.shape[-each.ndim :]
         for axis in reversed(range(each.ndim)):
-            if each.shape[axis] != mask.size:
+            if each.shape[axis] != mask.size or (None in sizes and sizes[axis] is not None):
                 continue
             over_time = np.moveaxis(each, axis, -1)
             if not np.isclose(np.median(over_time[..., mask].sum(axis=-1)), 1, atol=0.01):
                 continue
             if axis < each.ndim - 1:  # each feature has its own weights
                 over_time = over_time.mean(axis=-2)
-            if over_time.ndim == 3:  # how much a step is looked at by the others
+            # How much a step is looked at by the others; learned queries are no steps.
+            if over_time.ndim == 3 and over_time.shape[1] == mask.size:
                 over_time = over_time[:, mask].mean(axis=1)
             return np.asarray(over_time[..., mask].reshape(-1, mask.sum()), np.float32)
     return None

@@ -262,6 +262,11 @@ def _parts(options: Options, pooling: str | None) -> dict[str, Any]:
         usual = [own[each] for each in ARGUMENTS["units"] if own.get(each)]
         sizes = {"units": usual[0], **sizes} if usual else sizes
     stages = [_config("encoder", name, sizes) for name in asked.stages]
+    for stage, name in zip(stages, asked.stages, strict=True):
+        if "max_length" in _part_arguments("encoder", name):  # positions for all that is read
+            limits = [getattr(options, each) for each in READ_AS[asked.reads] if "max_" in each]
+            usual = resolved(name, NAMES["encoder"])[1].get("max_length", 0)
+            stage["config"]["max_length"] = max(usual, *limits)
     name = pooling or str(options.pooling)
     return {
         "encoder": stages,

@@ -5,6 +5,7 @@ import csv
 import errno
 import functools
 import gzip
+import io
 import itertools
 import json
 import os
@@ -14,7 +15,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator, Set
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -283,8 +284,8 @@ def table_rows(path: str, given: dict[str, Any]) -> Iterator[Any]:
     # As `train` reads them: the first line names the columns of a .csv, unless --no-header says
     # otherwise, and of a .tsv if a column is named.
     header = given.get("header", ending == ".csv") or is_named
-    opened = gzip.open if path.lower().endswith(".gz") else open
-    stream = opened(path, "rt", encoding=_encoding(path, given), newline="")
+    # The lines of a .tsv end with \n, as in `train`; a csv.reader wants them as they are.
+    stream = _opened(path, given, newline="\n" if ending == ".tsv" else "")
     return _rows(stream, path, ending, wanted, header, given.get("delimiter", ","))
 
 
@@ -314,19 +315,25 @@ def _rows(
                 return
             csv.field_size_limit(2**31 - 1)  # as in `train`, a text may be long
             rows = csv.reader(stream, delimiter=delimiter, strict=True)
+            cells_of = ((rows.line_num, cells) for cells in rows)
             if ending == ".tsv":
-                rows = csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
-            first = next(rows, [])
+                cells_of = (
+                    (number, line.removesuffix("\n").removesuffix("\r").split("\t"))
+                    for number, line in enumerate(stream, 1)
+                )
+            start, first = next(cells_of, (1, []))
+            first[:1] = [cell.removeprefix("\ufeff") for cell in first[:1]]
             place = _place(path, first, wanted)
             yield first if header else [str(position) for position in range(len(first))]
-            for cells in itertools.chain([] if header else [first], rows):
-                if cells and len(cells) != len(first):
+            for number, cells in itertools.chain([] if header else [(start, first)], cells_of):
+                if cells in ([], [""]):
+                    continue
+                if len(cells) != len(first):
                     raise CommandError(
-                        f"{path}, line {rows.line_num}: has {len(cells)} columns, the first line "
+                        f"{path}, line {number}: has {len(cells)} columns, the first line "
                         f"{len(first)}"
                     )
-                if cells:
-                    yield cells[place], cells
+                yield cells[place], cells
         except csv.Error as error:
             raise CommandError(f"{path}, line {rows.line_num}: {error}") from error
         except ERRORS as error:
@@ -356,23 +363,24 @@ def lines(stream: TextIO) -> Iterator[str]:
     if stream.isatty():
         print("Reading texts, one a line, until Ctrl-D.", file=sys.stderr)
     try:
-        for line in stream:
-            yield line.rstrip("\r\n")
+        for place, line in enumerate(stream):
+            yield line.rstrip("\r\n") if place else line.rstrip("\r\n").removeprefix("\ufeff")
     except UnicodeError as error:
         expected = getattr(error, "encoding", stream.encoding)
         raise CommandError(f"{name}: expects {expected}. Received: {error}") from error
 
 
 def _lines_of(path: str, given: dict[str, Any]) -> Iterator[str]:
-    if path.lower().endswith((".csv", ".tsv", ".gz")):
+    if path.lower().endswith((*TABLES, ".gz")):
         raise CommandError(
             f"--file expects texts, one a line, and nothing else. Received: {path}; "
             "--input with --text-column reads a column of a table"
         )
-    return _read(path, _encoding(path, given))
+    return _read(_opened(path, given))
 
 
-def _encoding(path: str, given: dict[str, Any]) -> str:
+def _opened(path: str, given: dict[str, Any], newline: str | None = None) -> TextIO:
+    """The content of a file, gzipped or not. A pipe can be opened once: its start is peeked at."""
     wanted = str(given.get("encoding", "utf-8"))
     try:
         "".encode(wanted)
@@ -380,18 +388,24 @@ def _encoding(path: str, given: dict[str, Any]) -> str:
         raise CommandError(
             f"--encoding expects an encoding of text that Python knows. Received: {wanted!r}"
         ) from error
-    if codecs.lookup(wanted).name != "utf-8":
-        return wanted
-    try:
-        with (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as file:
-            start = file.read(2)
-    except ERRORS as error:
-        raise CommandError(f"{path} cannot be read: {error}") from error
-    return "utf-16" if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+    with ExitStack() as opened:
+        try:
+            stream: Any = opened.enter_context(open(path, "rb"))
+            if stream.peek(2)[:2] == b"\x1f\x8b" or path.lower().endswith(".gz"):
+                packed, stream = stream, gzip.GzipFile(fileobj=stream)
+                stream.myfileobj = packed  # closed with it
+            start = stream.peek(2)[:2]
+        except ERRORS as error:
+            raise CommandError(f"{path} cannot be read: {error}") from error
+        opened.pop_all()
+    if codecs.lookup(wanted).name == "utf-8":
+        is_utf_16 = start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        wanted = "utf-16" if is_utf_16 else "utf-8-sig"
+    return io.TextIOWrapper(stream, encoding=wanted, newline=newline)
 
 
-def _read(path: str, encoding: str) -> Iterator[str]:
-    with open(path, encoding=encoding) as stream:
+def _read(stream: TextIO) -> Iterator[str]:
+    with stream:
         yield from lines(stream)
 
 

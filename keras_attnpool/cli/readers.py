@@ -205,7 +205,12 @@ class Sentences(Words):
     def encode(self, texts: Sequence[str]) -> Any:
         """The inputs of a model."""
         ids = self.tokenizer.encode_sentences(texts, self.max_sentences, self.max_words)
-        more = [-ids.shape[1] % 4, -ids.shape[2] % 8]
+        # Few shapes, and none beyond the limits: a model may have positions for no more.
+        steps, limits = (4, 8), (self.max_sentences, self.max_words)
+        more = [
+            min(-(-size // step) * step, limit) - size
+            for size, step, limit in zip(ids.shape[1:], steps, limits, strict=True)
+        ]
         return np.pad(ids, ((0, 0), *((0, each) for each in more)))
 
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
@@ -254,7 +259,7 @@ class Features:
 
     @classmethod
     def learn(cls, texts: Sequence[str], options: Options) -> Self:
-        """A reader of as many tokens as the training texts have."""
+        """A reader of as many tokens as `--max-tokens` says: later texts may be longer."""
         preset, most = str(networks.encoder(options).language_model), options.max_tokens
         layer = networks.layer(options)
         try:
@@ -266,11 +271,8 @@ class Features:
             why = "" if "Unknown preset identifier" in str(error) else f" ({error})"
             wanted = networks.WANTED["encoder"]
             raise CommandError(f"{wanted}. Received: {preset!r}{why}") from error
-        sizes = loaded.encode(texts)["padding_mask"].sum(axis=1)
-        least = min(-(-int(sizes.max()) // TOKEN_STEP) * TOKEN_STEP, most)
-        if least < most:
-            loaded = text.LanguageModel.from_preset(preset, least, layer=layer)
         learned = cls(loaded, preset, layer)
+        sizes = loaded.encode(_spaced(texts))["padding_mask"].sum(axis=1)
         learned.cut = float(np.mean(sizes == most))
         return learned
 
@@ -318,7 +320,7 @@ class Features:
 
     def encode(self, texts: Sequence[str]) -> Any:
         """The inputs of a model."""
-        inputs = self.language_model.features(texts, dtype="float32")
+        inputs = self.language_model.features(_spaced(texts), dtype="float32")
         return {**inputs, "features": inputs["features"] * np.float32(self.scale)}
 
     def words(self, content: str) -> list[str]:
@@ -351,11 +353,14 @@ class Features:
         words = content.split()
         if not words:
             return []
-        alone = self.language_model.tokens(["", *words])
-        left = self.max_length - len(alone[0])
+        # Behind a space a word has other pieces in vocabularies of bytes: "a" stands before it.
+        none, one, *behind = self.language_model.tokens(
+            ["", "a", words[0], *(f"a {word}" for word in words[1:])]
+        )
+        left = self.max_length - len(none)
         pieces = []
-        for word, tokens in zip(words, alone[1:], strict=True):
-            size = min(len(tokens) - len(alone[0]), left)
+        for place, (word, tokens) in enumerate(zip(words, behind, strict=True)):
+            size = min(len(tokens) - len(one if place else none), left)
             pieces.append((word, size))
             left -= size
         return pieces
@@ -396,7 +401,7 @@ class Features:
             if name not in self._features:
                 print(f"Features of {len(part)} {name} texts, kept in {folder} ...", flush=True)
                 self._features[name] = self.language_model.features(
-                    part.texts, cache=folder, verbose=1
+                    _spaced(part.texts), cache=folder, verbose=1
                 )
         return self._features
 
@@ -416,13 +421,13 @@ class Tokens(Features):
 
     def encode(self, texts: Sequence[str]) -> Any:
         """The inputs of a model."""
-        return self._padded(self.language_model.encode(texts, trim=True))
+        return self._padded(self.language_model.encode(_spaced(texts), trim=True))
 
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
         """What `fit` and `predict` take, for every part of the data."""
         return {
             name: _TokenBatches(
-                self.language_model.encode(part.texts, trim=True),
+                self.language_model.encode(_spaced(part.texts), trim=True),
                 len(part),
                 part.labels,
                 options.batch_size,
@@ -448,6 +453,11 @@ class _TokenBatches(OrderedBatches):
 
     def _inputs_of(self, chosen: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
         return {name: array[chosen] for name, array in self._inputs.items()}
+
+
+def _spaced(texts: Sequence[str]) -> list[str]:
+    """The texts with plain spaces: to KerasHub U+00A0 and its like are letters of a word."""
+    return [" ".join(content.split()) for content in texts]
 
 
 def _told_cut(share: float, *limits: str) -> str:

@@ -106,14 +106,18 @@ class Run:
                 the run lies beside it in the folder `run`.
 
         Raises:
-            CommandError: If the folder holds something else than a run.
+            CommandError: If it is no folder, or holds something else than a run.
         """
         card = self.card(target)
         with tempfile.TemporaryDirectory() as temporary:
             remote = target.startswith("hf://")
             folder = Path(temporary) / "run" if remote else Path(target)
+            if folder.exists() and not folder.is_dir():
+                raise CommandError(f"push expects a folder or hf://user/name. Received: {target}")
             if folder.exists() and any(folder.iterdir()):
                 runs.read_config(folder)  # nothing but a run is replaced
+                if folder.resolve() != self.folder.resolve():
+                    runs.remove_run(folder)  # its scores are not those of this one
             folder.mkdir(parents=True, exist_ok=True)
             runs.write_json(folder / runs.CONFIG, self.config)
             self.reader.save(folder)

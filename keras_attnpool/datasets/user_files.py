@@ -131,13 +131,16 @@ def load_csv(
     return _labeled_texts("load_csv", path, rows, header, *columns, label_names, skip_empty)
 
 
+_UTF_16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
+
+
 def _decoded(path: Path, encoding: str) -> str:
     content = path.read_bytes()
     if content[:2] == b"\x1f\x8b":
         content = _unpacked(path, content)
-    if encoding == "utf-8" and content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        encoding = "utf-16"  # what spreadsheets call "Unicode text"
     try:
+        if codecs.lookup(encoding).name == "utf-8" and content[:2] in _UTF_16:
+            encoding = "utf-16"  # what spreadsheets call "Unicode text"
         return content.decode(encoding).removeprefix("\ufeff")
     except LookupError as error:
         raise ValueError(
@@ -212,6 +215,9 @@ def _labeled_texts(
     labels: list[str] = []
     left_out: list[int] = []
     for line, fields in rows[header:]:
+        if skip_empty and fields == [""]:
+            left_out.append(line)
+            continue
         if len(fields) != len(first):
             raise ValueError(
                 f"{path}, line {line}: {len(fields)} field(s), but the first line has {len(first)}"

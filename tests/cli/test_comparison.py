@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keras_attnpool import datasets
-from keras_attnpool.cli import comparison, data, export, networks, options
+from keras_attnpool import datasets, models, text
+from keras_attnpool.cli import comparison, data, export, networks, options, readers
 from keras_attnpool.datasets import LabeledTexts
 from keras_attnpool.layers import BidirectionalGRU, MaskedAveragePooling1D
 
@@ -147,6 +147,33 @@ def test_every_model_has_the_mean_of_its_encoder(name):
         inputs = {"vocabulary_size": None, "backbone": 4, "sequence_length": 7}
     mean = networks.build(chosen, inputs, 3, None, "mean")
     assert mean.output_shape == (None, 3)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "sizes", "shape"),
+    [
+        ("positions", {"max_length": 600}, (1, 600)),
+        ("hierarchical+positions", {"max_sentences": 2, "max_words": 600}, (1, 2, 600)),
+        ("hierarchical+positions", {"max_sentences": 600, "max_words": 2}, (1, 600, 2)),
+    ],
+)
+def test_positions_reach_as_far_as_texts_are_read(encoder, sizes, shape):
+    chosen = options.Options(encoder=encoder, pooling="mean", **SMALL, **sizes)
+    model = networks.build(chosen, {"vocabulary_size": 9}, 3, None)
+    assert model.predict(np.ones(shape, "int32"), verbose=0).shape == (1, 3)
+
+
+@pytest.mark.parametrize("content", ["a " * 49, "A. " * 29, "a " * 90, "A. " * 40])
+def test_sentences_are_never_longer_than_their_limits(content):
+    """No multiples of what lengths are rounded to: HCAN has positions for just so many."""
+    tokenizer = text.WordTokenizer(["[PAD]", "[UNK]", "a", "."])
+    reader = readers.Sentences(tokenizer, max_sentences=30, max_words=50)
+    ids = reader.encode([content])
+    assert ids.shape[1] <= 30 and ids.shape[2] <= 50
+    model = models.HCAN(
+        4, 2, embedding_dim=4, num_heads=2, filters=4, max_words=50, max_sentences=30
+    )
+    assert model.predict(ids, verbose=0).shape == (1, 2)
 
 
 def test_the_page_has_every_encoder_and_pooling():

@@ -99,9 +99,9 @@ def test_weights_are_those_of_the_layer(trained):
         np.testing.assert_allclose(each, scores[0, :, :number] * number, atol=1e-4)
 
 
-def explainer(build, sentences=False, **sizes):
+def explainer(build, sentences=False, embedding_dim=4, **sizes):
     tokenizer = text.WordTokenizer(["[PAD]", "[UNK]", *"abcdef."])
-    model = build(9, 3, embedding_dim=4, **sizes)
+    model = build(9, 3, embedding_dim=embedding_dim, **sizes)
     reader = readers.Sentences(tokenizer, 5, 5) if sentences else readers.Words(tokenizer, 9)
     return Explainer(model, reader, ["x", "y", "z"])
 
@@ -116,6 +116,17 @@ def explainer(build, sentences=False, **sizes):
         (models.TextClassifier, {"pooling": "generalized_scalar"}, 5),
         (models.TextClassifier, {"pooling": "attention"}, 1),
         (models.TextClassifier, {"pooling": "sequential"}, 1),
+        (models.TextClassifier, {"pooling": "learned_query"}, 1),
+        (
+            models.TextClassifier,
+            {
+                "pooling": {
+                    "class_name": "learned_query",
+                    "config": {"num_queries": 3, "num_heads": 2},
+                }
+            },
+            6,
+        ),
         (models.HAN, {"gru_units": 2, "sentences": True}, 1),
     ],
 )
@@ -125,6 +136,17 @@ def test_attention_of_other_models(build, sizes, heads):
     assert first.shape == (heads, 3) and second.shape == (heads, 6) and none is None
     for each in (first, second):
         np.testing.assert_allclose(each.mean(axis=1), 1, atol=1e-4)
+
+
+def test_words_are_no_features():
+    """Weights of 9 words by 9 features: uniform ones sum to 1 over either axis."""
+    made = explainer(models.TextClassifier, embedding_dim=9, pooling="multi_dim")
+    for variable in made._model.get_layer("pooling").weights:
+        variable.assign(0.02 * np.random.default_rng(0).normal(size=variable.shape))
+    content = "a b c d e f a b c"
+    (found,) = made.attention([content])
+    scores = analysis.attention_scores(made._model, made._reader.encode([content]), "pooling")
+    np.testing.assert_allclose(found[0], 9 * scores[0].mean(axis=-1), atol=1e-5)
 
 
 def test_words_of_a_sentence_are_left_out_one_by_one():

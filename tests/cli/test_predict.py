@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -123,13 +124,31 @@ def test_encodings_of_a_file_of_texts(trained, tmp_path, capsys, encoding):
     assert [line.split("\t")[2] for line in out.splitlines()] == ["good café", "bad"]
 
 
+def test_a_mark_of_the_byte_order_is_no_text(trained, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("\ufeffgood food\n"))
+    status, out, _ = run_main(capsys, "predict", trained)
+    assert status == 0 and out.endswith("\tgood food\n") and "\ufeff" not in out
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_read_once(trained, tmp_path, capsys):
+    """As in `--file <(command)`."""
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["sh", "-c", f"printf 'good\\nbad\\n' > '{tmp_path / 'pipe'}'"]):
+        status, out, _ = run_main(capsys, "predict", trained, "--file", tmp_path / "pipe")
+    assert status == 0
+    assert [line.split("\t")[2] for line in out.splitlines()] == ["good", "bad"]
+
+
 def test_files_that_are_no_texts(trained, tmp_path, capsys):
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
     (tmp_path / "table.csv").write_text("label,text\n")
+    (tmp_path / "table.jsonl").write_text('{"text": "good"}\n')
     (tmp_path / "texts.txt.gz").write_bytes(gzip.compress(b"good\n"))
     for name, message in [
         ("latin.txt", "expects utf-8"),
         ("table.csv", "--input with --text-column reads a column"),
+        ("table.jsonl", "--input with --text-column reads a column"),
         ("texts.txt.gz", "texts, one a line"),
         ("none.txt", "none.txt: No such file"),
         (".", "Is a directory"),

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from keras_attnpool import load_run, text
-from keras_attnpool.cli import comparison, evaluate, main
+from keras_attnpool.cli import comparison, evaluate, main, readers
 from keras_attnpool.cli.data import load as load_data
 from keras_attnpool.cli.options import Options
 
@@ -221,6 +221,9 @@ def test_columns_by_position_and_json_lines(trained, tmp_path, capsys):
         ("x.csv", "id\ttext\n1\tone\n2\ttwo\n", ["--delimiter", "tab"], ["one", "two"]),
         ("x.csv", "\ufefftext\ncaf\xe9\n", [], ["caf\xe9"]),
         ("x.csv", "text\ncaf\xe9\n".encode("cp1252"), ["--encoding", "cp1252"], ["caf\xe9"]),
+        ("x.csv", "\ufefftext\none\n".encode("utf-16-le"), ["--encoding", "utf-16-le"], ["one"]),
+        ("x.csv", gzip.compress(b"text\none\n"), [], ["one"]),
+        ("x.tsv", "a\tone\rmore\n\nb\ttwo\r\n", ["--text-column", "1"], ["one more", "two"]),
     ],
 )
 def test_how_a_table_is_read(trained, tmp_path, capsys, command, name, content, arguments, texts):
@@ -523,6 +526,50 @@ def test_texts_that_a_language_model_cuts(language_model, tmp_path, capsys):
     )
 
 
+def test_later_texts_may_be_longer(language_model, tmp_path, capsys):
+    """The training texts have six tokens; what is read later is cut by --max-tokens alone."""
+    arguments = ["--encoder", "tiny", "--epochs", "1", "--no-report", "--no-baseline"]
+    arguments += ["--max-tokens", "24", "--pooling", "attention", "--out", tmp_path / "run"]
+    assert run_main(capsys, "train", language_model, *arguments)[0] == 0
+    run = load_run(tmp_path / "run")
+    ends = [f"{'good ' * 20}{end}" for end in ("good", "bad")]
+    first, second = run.probabilities(ends)
+    assert len(run.reader.words(ends[0])) == 21 and np.abs(first - second).max() > 1e-6
+
+
+@pytest.mark.parametrize("how", [[], ["--fine-tune", "--learning-rate", "0.001"]])
+def test_spaces_that_are_no_plain_ones(language_model, tmp_path, capsys, how):
+    arguments = ["--encoder", "tiny", "--epochs", "1", "--no-report", "--no-baseline"]
+    arguments += ["--max-tokens", "24", "--pooling", "attention", "--out", tmp_path / "run"]
+    assert run_main(capsys, "train", language_model, *arguments, *how)[0] == 0
+    run = load_run(tmp_path / "run")
+    plain, *others = run.explain(["good bad food", "good\u00a0bad\u3000food", "good bad\u2028food"])
+    for each in others:
+        assert each.words == plain.words and np.isfinite(each.attention).all()
+        np.testing.assert_allclose(each.effects, plain.effects, atol=1e-6)
+        np.testing.assert_allclose(each.attention, plain.attention, atol=1e-6)
+
+
+def test_pieces_of_words_in_a_vocabulary_of_bytes(monkeypatch):
+    """Behind a space "the" is one piece, and two at the beginning."""
+    keras_hub = pytest.importorskip("keras_hub")
+    pieces = [*"thecat", "\u0120", "<s>", "</s>", "<pad>", "<mask>", "<unk>"]
+    pieces += ["\u0120t", "he", "\u0120the", "\u0120a"]
+    vocabulary = {piece: place for place, piece in enumerate(dict.fromkeys(pieces))}
+    merges = ["\u0120 t", "h e", "\u0120t he", "\u0120 a"]
+    tokenizer = keras_hub.models.RobertaTokenizer(vocabulary, merges)
+    backbone = keras_hub.models.RobertaBackbone(
+        len(vocabulary), 1, 2, 8, 16, max_sequence_length=16
+    )
+    preprocessor = keras_hub.models.RobertaTextClassifierPreprocessor(tokenizer, sequence_length=16)
+    model = text.LanguageModel(backbone, preprocessor)
+    reader = readers.Features(model, "tiny", None)
+    content = "the the a the"
+    whole = len(model.tokens([content])[0]) - len(model.tokens([""])[0])
+    sizes = [size for _, size in reader._pieces(content)]
+    assert sizes == [2, 1, 1, 1] and sum(sizes) == whole
+
+
 def test_an_unknown_language_model(language_model, tmp_path, capsys):
     arguments = ["--encoder", "tinny", "--out", tmp_path / "run"]
     status, _, err = run_main(capsys, "train", language_model, *arguments)
@@ -608,6 +655,15 @@ def test_push_to_a_folder(trained, tmp_path):
     run, same = load_run(trained), load_run(tmp_path / "pushed")
     expected = run.probabilities(TEXTS)
     np.testing.assert_allclose(same.probabilities(TEXTS), expected, atol=1e-6)
+    # Of a run that it replaces nothing is left: its scores would be told as those of this one.
+    (tmp_path / "pushed" / "metrics.json").write_text("{}")
+    (tmp_path / "pushed" / "resume").mkdir()
+    run.push(str(tmp_path / "pushed"))
+    left = {path.name for path in (tmp_path / "pushed").iterdir()}
+    assert not left & {"metrics.json", "resume"} and (trained / "metrics.json").exists()
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="push expects a folder"):
+        run.push(str(tmp_path / "file"))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").touch()
     with pytest.raises(ValueError, match="is not a run folder"):

@@ -129,10 +129,23 @@ def test_unicode_text_of_spreadsheets(tmp_path, encoding):
     data = load_tsv(path, header=True)
     assert (data.texts, data.label_names) == (("schön", "übel"), ("gut", "schlecht"))
     path.write_bytes(gzip.compress(mark + content.encode(encoding)))
-    assert load_tsv(path, header=True).texts == ("schön", "übel")
+    for name in ("utf-8", "UTF-8", "utf8"):
+        assert load_tsv(path, header=True, encoding=name).texts == ("schön", "übel")
     # What the caller names is what it is read as.
     with pytest.raises(ValueError, match="not valid ascii"):
         load_tsv(path, encoding="ascii")
+
+
+@pytest.mark.parametrize("load", [load_tsv, load_csv])
+def test_blank_lines_in_the_middle_can_be_left_out(tmp_path, load):
+    between = "," if load is load_csv else "\t"
+    path = tmp_path / "x"
+    path.write_text(f"label{between}text\n\na{between}one\n\nb{between}two\n")
+    with pytest.warns(UserWarning, match=r"2 line\(s\) without .* line 2"):
+        data = load(path, header=True, text_column="text", label_column="label", skip_empty=True)
+    assert data.texts == ("one", "two")
+    with pytest.raises(ValueError, match="line 2: 1 field"):
+        load(path, header=True, text_column="text", label_column="label")
 
 
 def test_the_hint_names_an_encoding_that_fits(tmp_path):
