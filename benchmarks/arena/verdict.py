@@ -267,7 +267,15 @@ def sentences(
         if some
     ] or ["no row is shown to be better or worse"]
     stay = [row for way in (True, False) for row in steady(ranked, way)]
-    shaken = [row for row in (*better, *worse) if row not in stay]
+    fall = [row for row in (*better, *worse) if row not in stay]
+    kept = [
+        f"{joined(some)} {verb} so"
+        for some, verb in (
+            (stay, "stays" if len(stay) == 1 else "stay"),
+            (fall, "does not stay" if len(fall) == 1 else "do not stay"),
+        )
+        if some
+    ]
     best = max(leads, key=lambda row: leads[row].median)
     lead = f"{100 * leads[best].median:+.1f}".replace("-", "\N{MINUS SIGN}")
     told.append(
@@ -275,7 +283,7 @@ def sentences(
         + ", ".join(said)
         # The least p that the signs of so few differences can have.
         + ", and with so few sets none can be" * (2 * 0.5**count * len(leads) >= LEVEL)
-        + (f"; without one of the sets {joined(shaken)} would not be" if shaken else "")
+        + (f". Whichever set is left out, {', '.join(kept)}" if kept else "")
         + f". The largest median lead is that of `{best}`, {lead} points."
     )
     lost = shown(against(ranked, first), False)

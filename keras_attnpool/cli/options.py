@@ -16,7 +16,7 @@ MODELS = (
     "mpsan", "disan", "bi-blosan", "multi-head-san", "san", "bigru", "text-cnn", "transformer",
     "average",
 )  # fmt: skip
-# In `benchmarks/results/arena/results.csv` no pooling has a better mean rank, and its weights find
+# In `benchmarks/results/arena/results.csv` no pooling is shown to be better, and its weights find
 # the words that decide.
 ENCODER, POOLING = "gru", "generalized_scalar"
 # What --compare trains: two whose attention finds what decides, and two without any.
