@@ -71,6 +71,16 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
+def is_length(value: Any) -> bool:
+    """Whether it may be a number of steps: an integer >= 0, or one that is not known yet.
+
+    That is a tensor, or a symbol of PyTorch's; floats have no `__index__`.
+    """
+    if isinstance(value, numbers.Integral):
+        return _is_integer(value) and int(value) >= 0
+    return hasattr(value, "__index__") and not isinstance(value, np.bool_)
+
+
 def integer(least: int) -> Kind:
     """A size, from this one on."""
     # From 2**31 on no backend has room for an axis; the error would come late and say little.
