@@ -138,7 +138,13 @@ FINITE = Kind(
     lambda value: _is_number(value) and abs(value) <= sys.float_info.max,
     float,
 )
-POSITIVE = Kind("a finite number > 0", lambda value: FINITE.fits(value) and value > 0, float)
+# Another number would be 0 or infinite beside the float32 that it meets.
+LEAST, MOST = float(np.finfo("float32").tiny), float(np.finfo("float32").max)
+POSITIVE = Kind(
+    "a finite number > 0 that float32 can hold",
+    lambda value: _is_number(value) and LEAST <= value <= MOST,
+    float,
+)
 NOT_NEGATIVE = Kind("a finite number >= 0", lambda value: FINITE.fits(value) and value >= 0, float)
 # What every backend can start its random numbers from; Keras does not take NumPy integers.
 SEED = Kind(
