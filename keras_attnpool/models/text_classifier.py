@@ -66,7 +66,7 @@ def TextClassifier(
     Args:
         encoder: What makes states `(batch, time, other dim)` of the words' vectors
             `(batch, time, dim)`, or a list of such, in order. The states of one that reads
-            backwards are put at their words again.
+            backwards are put at their words again, the final one at the first word.
         pooling: What makes one vector of the states. By its name or by a config without
             `bidirectional`, `"last"` takes the final state of both directions behind an encoder of
             both, if all that stands between leaves the features in their places: dropout, noise,
