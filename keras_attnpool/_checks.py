@@ -71,6 +71,16 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
+def is_length(value: Any) -> bool:
+    """Whether it may be a number of steps: an integer >= 0, or one that is not known yet.
+
+    That is a tensor, or a symbol of PyTorch's; floats have no `__index__`.
+    """
+    if isinstance(value, numbers.Integral):
+        return _is_integer(value) and int(value) >= 0
+    return hasattr(value, "__index__") and not isinstance(value, np.bool_)
+
+
 def integer(least: int) -> Kind:
     """A size, from this one on."""
     # From 2**31 on no backend has room for an axis; the error would come late and say little.
@@ -128,7 +138,13 @@ FINITE = Kind(
     lambda value: _is_number(value) and abs(value) <= sys.float_info.max,
     float,
 )
-POSITIVE = Kind("a finite number > 0", lambda value: FINITE.fits(value) and value > 0, float)
+# Another number would be 0 or infinite beside the float32 that it meets.
+LEAST, MOST = float(np.finfo("float32").tiny), float(np.finfo("float32").max)
+POSITIVE = Kind(
+    "a finite number > 0 that float32 can hold",
+    lambda value: _is_number(value) and LEAST <= value <= MOST,
+    float,
+)
 NOT_NEGATIVE = Kind("a finite number >= 0", lambda value: FINITE.fits(value) and value >= 0, float)
 # What every backend can start its random numbers from; Keras does not take NumPy integers.
 SEED = Kind(

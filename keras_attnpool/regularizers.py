@@ -80,7 +80,8 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
         Returns:
             A scalar, at least float32; 0 when no example counts.
         """
-        return _mean_over_kept(self.penalties(_flatten_features(heads, 2, self)), kept)
+        heads = _flatten_features(heads, 2, self)
+        return _of_any_batch(_mean_over_kept(self.penalties(heads), kept), heads)
 
     def __call__(self, x: Tensor) -> Tensor:
         """The penalty of one tensor with the heads on its first axis.
@@ -240,8 +241,9 @@ class HeadDistance(HeadRegularizer):
         """The mean penalty over the examples that count, or the penalty of their mean distance."""
         if not self.batch_mean:
             return super().batch_penalty(heads, kept)
-        distances = _mean_over_kept(self._distances(_flatten_features(heads, 2, self)), kept)
-        penalty = self._hinge(ops.expand_dims(distances, 0))[0]
+        heads = _flatten_features(heads, 2, self)
+        distances = _mean_over_kept(self._distances(heads), kept)
+        penalty = _of_any_batch(self._hinge(ops.expand_dims(distances, 0))[0], heads)
         # Without an example there is no distance, and the hinge of 0 would be the full threshold.
         return penalty if kept is None else ops.where(ops.any(kept), penalty, penalty * 0)
 
@@ -288,6 +290,14 @@ def _flatten_features(x: Tensor, leading: int, regularizer: HeadRegularizer) -> 
     for dim in shape[leading:]:
         size = size * dim
     return ops.reshape(x, (*shape[:leading], size))
+
+
+def _of_any_batch(penalty: Tensor, heads: Tensor) -> Tensor:
+    """The penalty of heads `(batch, ...)`; 0 of a batch without rows, which has no mean."""
+    rows = heads.shape[0]
+    if rows is None and not isinstance(heads, keras.KerasTensor):
+        return ops.where(ops.shape(heads)[0] > 0, penalty, ops.zeros_like(penalty))
+    return ops.sum(heads) if rows == 0 else penalty
 
 
 def _mean_over_kept(values: Tensor, kept: Tensor | None) -> Tensor:

@@ -70,6 +70,24 @@ class TestEveryPenalty:
         )
         assert float(numpy(regularizer.batch_penalty(x, kept & False))) == 0
 
+    @pytest.mark.parametrize("kept", [None, np.zeros(0, bool)])
+    def test_a_batch_without_rows_has_no_penalty(self, regularizer, kept):
+        """Nor NaN in its gradient; in a graph of TensorFlow the number of rows is unknown."""
+        regularizers = [regularizer]
+        if isinstance(regularizer, HeadDistance):
+            config = {**regularizer.get_config(), "batch_mean": True}
+            regularizers.append(HeadDistance.from_config(config))
+        for each in regularizers:
+            penalty = lambda x, each=each: each.batch_penalty(x, kept)  # noqa: E731
+            assert float(numpy(penalty(np.zeros((0, 3, 4), "float32")))) == 0
+            if keras.backend.backend() == "tensorflow" and kept is None:
+                import tensorflow as tf
+
+                graph = tf.function(penalty, input_signature=[tf.TensorSpec((None, 3, 4))])
+                assert float(graph(tf.zeros((0, 3, 4)))) == 0
+                x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype("float32")
+                np.testing.assert_allclose(numpy(graph(x)), numpy(penalty(x)), rtol=1e-6)
+
     def test_identical_and_zero_heads_have_finite_gradients(self, regularizer):
         for x in (np.zeros((3, 4), "float32"), np.ones((3, 4), "float32")):
             assert np.isfinite(float(numpy(regularizer(x))))

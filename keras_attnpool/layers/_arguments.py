@@ -162,7 +162,11 @@ class LayerArguments:
             return initializer
         seed = self.seed if config["seed"] is None else config["seed"]
         # The first copy keeps the seed, as one Keras layer with one kernel would.
-        config["seed"] = None if seed is None else seed + 7919 * index
+        if seed is not None:
+            seed = seed + 7919 * index
+            # JAX has no larger ones.
+            seed = seed if seed < 2**32 else seed % 2**32
+        config["seed"] = seed
         return type(initializer).from_config(config)
 
 

@@ -35,7 +35,7 @@ class DirectionalAttentionBase(SequenceAttentionBase):
             "kernel_initializer": self._fresh(self.kernel_initializer),
             "bias_initializer": self._fresh(self.bias_initializer),
             **self._for_inside(),
-            "seed": None if self.seed is None else self.seed + 1,
+            "seed": None if self.seed is None else (self.seed + 1) % 2**31,
             "dtype": self._inner_policy(),
         }
 

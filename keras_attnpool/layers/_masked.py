@@ -114,7 +114,8 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         return tuple(input_shape)
 
     def _feature_dim(self, input_shape: Shape, name: str = "inputs") -> int:
-        if not isinstance(input_shape, (list, tuple)):
+        shapes = (list, tuple)
+        if not isinstance(input_shape, shapes) or any(isinstance(x, shapes) for x in input_shape):
             received = f"a structure with the shapes {input_shape}"
             raise refusal(self, name, "be one tensor", received)
         dim = input_shape[-1]
@@ -139,6 +140,8 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
     def _read(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Returns the inputs, zero at padded steps, in the compute dtype, and the boolean mask."""
+        if not hasattr(inputs, "dtype"):
+            raise refusal(self, "inputs", "be one tensor", f"a {type(inputs).__name__}")
         if keras.backend.standardize_dtype(inputs.dtype) == "string":
             raise refusal(self, "inputs", "be numbers", "strings")
         inputs = ops.cast(inputs, self.compute_dtype)

@@ -6,7 +6,12 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers._attention import AttentionBase
-from keras_attnpool.ops.masking import max_of_zeroed, mean_of_zeroed, zero_masked_rows
+from keras_attnpool.ops.masking import (
+    at_least_float32,
+    max_of_zeroed,
+    mean_of_zeroed,
+    zero_masked_rows,
+)
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
@@ -90,7 +95,8 @@ class FeatureWiseAttention(AttentionBase):
         if with_scores:
             # The steps of an empty row are zero whatever weighs them.
             gate = zero_masked_rows(gate, mask)
-        output = inputs * ops.cast(ops.expand_dims(self._drop(gate, training), 1), inputs.dtype)
+        # The gate's gradient is a sum over time, which can leave the range of float16.
+        output = at_least_float32(inputs) * ops.expand_dims(self._drop(gate, training), 1)
         return output, gate
 
     def _scores_shape(self, input_shape: Shape) -> Shape:

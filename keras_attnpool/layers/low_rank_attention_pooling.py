@@ -163,6 +163,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         """Pools `(batch, time, dim)` to `(batch, num_heads * dim)`."""
         # With a second tensor argument Keras hands the inputs' own mask over as `inputs_mask`.
         inputs, mask = self._read(inputs, inputs_mask if mask is None else mask)
+        context = None if context is None else ops.convert_to_tensor(context)
         self._check_context(inputs.shape, context, mask)
         logits = ops.transpose(self._scores(inputs, context, mask), (0, 2, 1))
         vectors, weights = self._attend(inputs, logits, mask, training, return_attention_scores)

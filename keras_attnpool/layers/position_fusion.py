@@ -93,7 +93,7 @@ class PositionFusion(FusionBase):
         self.input_spec = None
 
     def build(  # type: ignore[override]
-        self, attentions_shape: Sequence[Shape], tokens_shape: Shape
+        self, attentions_shape: Sequence[Shape] = (), tokens_shape: Shape = ()
     ) -> None:
         """Creates W_P and b_P for as many sources as there are."""
         self._check(attentions_shape, tokens_shape)

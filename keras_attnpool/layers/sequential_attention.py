@@ -159,7 +159,7 @@ class SequentialAttention(AttentionBase):
             "kernel_initializer": kernel_initializer,
             "bias_initializer": bias_initializer,
             **self._for_inside(),
-            "seed": None if self.seed is None else self.seed + index,
+            "seed": None if self.seed is None else (self.seed + index) % 2**31,
             "dtype": self._inner_policy(),
             "name": self.order[index],
         }

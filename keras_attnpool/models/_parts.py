@@ -10,9 +10,11 @@ import keras
 from keras_attnpool import layers
 from keras_attnpool._checks import Kind, Refused
 from keras_attnpool.layers import (
+    AddPositionEmbedding,
     BidirectionalGRU,
     BidirectionalLSTM,
     FusionGate,
+    LastPooling1D,
     PositionalSelfAttention,
     PositionFusion,
     ShortcutStackedBiLSTM,
@@ -30,6 +32,27 @@ BOTH_DIRECTIONS = (
     BidirectionalLSTM,
     ShortcutStackedBiLSTM,
     keras.layers.Bidirectional,
+)
+# What leaves each feature in its place, so that the states of both directions stay halves.
+IN_PLACE = (
+    keras.layers.Dropout,
+    keras.layers.SpatialDropout1D,
+    keras.layers.AlphaDropout,
+    keras.layers.GaussianDropout,
+    keras.layers.GaussianNoise,
+    keras.layers.ActivityRegularization,
+    keras.layers.LayerNormalization,
+    keras.layers.BatchNormalization,
+    keras.layers.GroupNormalization,
+    keras.layers.RMSNormalization,
+    keras.layers.UnitNormalization,
+    keras.layers.Activation,
+    keras.layers.ReLU,
+    keras.layers.LeakyReLU,
+    keras.layers.PReLU,
+    keras.layers.ELU,
+    keras.layers.Identity,
+    AddPositionEmbedding,
 )
 # The four attentions of MPSAN.
 POSITIONS = (
@@ -86,7 +109,28 @@ def encode(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
             "return sequences, (batch, time, dim), with as many steps as it is given",
             f"{part!r}, which returns the shape {states.shape} for {x.shape}",
         )
-    return states
+    # Keras leaves them in the order of reading; the mask needs them at their words.
+    backwards = isinstance(part, keras.layers.RNN) and part.go_backwards
+    return keras.ops.flip(states, axis=1) if backwards else states
+
+
+def both_directions(part: Part, before: bool) -> bool:
+    """Whether states are forward states followed by as many backward states.
+
+    `before` says so of what the encoder `part` was given.
+    """
+    if isinstance(part, BOTH_DIRECTIONS):
+        return bool(part.merge_mode == "concat")
+    return before and (part is unchanged or isinstance(part, IN_PLACE))
+
+
+def final_states(pooling: LayerLike) -> dict[str, Any]:
+    """What makes "last" take the final state of both directions, unless its config says it."""
+    if names.is_made(pooling):
+        return {}
+    make, config = names.resolved(pooling, POOLINGS)
+    plain = make is LastPooling1D and "bidirectional" not in config
+    return {"bidirectional": True} if plain else {}
 
 
 def pool(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
@@ -108,6 +152,11 @@ def pool(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
             f"{part!r}, which returns the shape {vector.shape}",
         )
     return vector
+
+
+def unchanged(x: Tensor, mask: Tensor | None) -> Tensor:
+    """The encoder "none"."""
+    return x
 
 
 # -- parts made of several layers ------------------------------------------------------------------
@@ -208,7 +257,7 @@ def plain_pooling(name: str) -> keras.layers.Layer:
 
 # What each name stands for: a layer or a function that makes a part, and its sizes.
 ENCODERS: dict[str, Maker] = {
-    "none": (lambda prefix: lambda x, mask: x, {}),
+    "none": (lambda prefix: unchanged, {}),
     **names.ENCODERS,
     "cnn": (convolutions, {}),
     "positional": (positional, {}),

@@ -9,7 +9,15 @@ import numpy as np
 from keras_attnpool._checks import Refused
 from keras_attnpool.models._blocks import classifier, documents, tokens_or_backbone
 from keras_attnpool.models._builder import builder
-from keras_attnpool.models._parts import BOTH_DIRECTIONS, ENCODER, POOLING, Part, encode, made, pool
+from keras_attnpool.models._parts import (
+    ENCODER,
+    POOLING,
+    both_directions,
+    encode,
+    final_states,
+    made,
+    pool,
+)
 from keras_attnpool.types import ActivationLike, LayerLike, RegularizerLike, Tensor
 
 
@@ -57,8 +65,12 @@ def TextClassifier(
 
     Args:
         encoder: What makes states `(batch, time, other dim)` of the words' vectors
-            `(batch, time, dim)`, or a list of such, in order.
-        pooling: What makes one vector of the states.
+            `(batch, time, dim)`, or a list of such, in order. The states of one that reads
+            backwards are put at their words again, the final one at the first word.
+        pooling: What makes one vector of the states. By its name or by a config without
+            `bidirectional`, `"last"` takes the final state of both directions behind an encoder of
+            both, if all that stands between leaves the features in their places: dropout, noise,
+            normalization, activations, positions. Otherwise it takes the last step.
         attention_regularizer: Penalty on the weights of a pooling that attends, for instance
             `AttentionOrthogonality`; for a pooling by its name.
         embedding_regularizer: Penalty on the heads' vectors, likewise.
@@ -106,14 +118,12 @@ def TextClassifier(
         penalties["embedding_regularizer"] = embedding_regularizer
 
     def level(x: Tensor, mask: Tensor | None, prefix: str = "") -> Tensor:
-        part: Part | None = None
+        both = False
         for number, stage in enumerate(stages):
             several = f"_{number}" if len(stages) > 1 else ""
             part = made("encoder", _renamed(stage, prefix), f"{prefix}encoder{several}")
-            x = encode(part, x, mask)
-        options = dict(penalties)
-        if pooling == "last" and isinstance(part, BOTH_DIRECTIONS):
-            options["bidirectional"] = part.merge_mode == "concat"
+            x, both = encode(part, x, mask), both_directions(part, both)
+        options = {**penalties, **(final_states(pooling) if both else {})}
         return pool(
             made("pooling", _renamed(pooling, prefix), f"{prefix}pooling", options), x, mask
         )

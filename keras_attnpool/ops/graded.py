@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 from keras import ops
 
+from keras_attnpool._checks import integer
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import Tensor
 
+GRADES = integer(2)
 # A tuple: torch.compile cannot trace a union of types that holds NumPy's.
 _NO_TENSOR = (np.ndarray, np.generic, list, tuple, float, int)
 
@@ -49,7 +51,7 @@ def score_distribution(scores: Tensor, num_scores: int) -> Tensor:
         Tai, Socher and Manning (2015), Improved semantic representations from tree-structured
         long short-term memory networks, section 4.2.
     """
-    if isinstance(num_scores, bool) or not isinstance(num_scores, int) or num_scores < 2:
+    if not GRADES.fits(num_scores):
         raise ValueError(
             "score_distribution expects `num_scores` to be an integer of 2 or more. "
             f"Received: num_scores={num_scores!r}"
@@ -57,7 +59,7 @@ def score_distribution(scores: Tensor, num_scores: int) -> Tensor:
     if isinstance(scores, _NO_TENSOR):
         _check_scores(scores, num_scores)
     scores = ops.expand_dims(at_least_float32(scores), -1)
-    grades = ops.arange(1, num_scores + 1, dtype=scores.dtype)
+    grades = ops.arange(1, int(num_scores) + 1, dtype=scores.dtype)
     return ops.relu(1 - ops.abs(scores - grades))
 
 

@@ -5,9 +5,10 @@ import warnings
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
-from keras_attnpool._checks import is_shape
+from keras_attnpool._checks import Refused, is_length, is_shape
 from keras_attnpool._docstrings import documented
 from keras_attnpool.ops import _devices
 from keras_attnpool.ops._devices import number, number_of_kept, torch_traces, values_at_hand
@@ -40,7 +41,9 @@ def at_least_float32(x: Tensor) -> Tensor:
     return x if dtype in ("float32", "float64") else ops.cast(x, "float32")
 
 
-def check_mask_shape(mask_shape: Shape, inputs_shape: Shape, name: str) -> None:
+def check_mask_shape(
+    mask_shape: Shape, inputs_shape: Shape, name: str, kind: str = "layer "
+) -> None:
     """Raises unless a mask is `(batch, time)` for inputs `(batch, time, ...)`.
 
     Dimensions that are unknown statically are not compared.
@@ -49,6 +52,7 @@ def check_mask_shape(mask_shape: Shape, inputs_shape: Shape, name: str) -> None:
         mask_shape: Static shape of the mask.
         inputs_shape: Static shape of the inputs that it belongs to.
         name: Name of the caller, for the message.
+        kind: What the caller is, in front of its name; `""` for a function.
 
     Raises:
         ValueError: If the rank is not 2 or a known dimension differs.
@@ -64,7 +68,7 @@ def check_mask_shape(mask_shape: Shape, inputs_shape: Shape, name: str) -> None:
     expected = tuple(inputs_shape)[:2]
     if not is_shape(mask_shape, expected):
         raise ValueError(
-            f"`mask` of layer '{name}' must have shape (batch, time) = {expected}, True where a "
+            f"`mask` of {kind}'{name}' must have shape (batch, time) = {expected}, True where a "
             f"step is kept. Received: mask of shape {tuple(mask_shape)} for inputs of shape "
             f"{tuple(inputs_shape)}."
         )
@@ -137,7 +141,23 @@ def as_bool_mask(
     mask = ops.convert_to_tensor(mask)
     check_mask_shape(tuple(mask.shape), tuple(inputs.shape), name)
     check_mask_values(mask, name, wait)
-    return ops.cast(mask, "bool")
+    return ops.cast(_fitted(mask, inputs), "bool")
+
+
+def _fitted(mask: Tensor, inputs: Tensor) -> Tensor:
+    """The mask, whose sizes are compared with the inputs' when the graph runs if not before.
+
+    Only a graph of TensorFlow has unknown sizes, and only there is anything added. One step would
+    be broadcast to all.
+    """
+    shapes = [tuple(x.shape)[:2] for x in (mask, inputs)]
+    if None not in (*shapes[0], *shapes[1]) or isinstance(mask, keras.KerasTensor):
+        return mask
+    sizes = zip(ops.shape(mask), ops.shape(inputs), strict=False)
+    # Where one differs the shape asked for has more entries than the mask: no reshaping goes.
+    return ops.reshape(
+        mask, [wanted + 2 * (size - wanted) * (size - wanted) for size, wanted in sizes]
+    )
 
 
 def check_dense(inputs: Tensor, name: str) -> None:
@@ -163,11 +183,15 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
 
     Args:
         lengths: Integers `(batch,)`, the number of kept steps of each row.
-        max_length: Time steps of the mask. Defaults to the largest length, which must then be
-            known outside of a compiled function.
+        max_length: Time steps of the mask, 0 or more. Defaults to the largest length, which must
+            then be known outside of a compiled function.
 
     Returns:
         Boolean tensor `(batch, max_length)`, True for the first `lengths[i]` steps of row `i`.
+
+    Raises:
+        ValueError: If the lengths are not integers `(batch,)`, or `max_length` is not an integer
+            of 0 or more.
 
     Example:
 
@@ -176,6 +200,15 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
     True
     """
     lengths = ops.convert_to_tensor(lengths)
+    dtype, shape = keras.backend.standardize_dtype(lengths.dtype), tuple(lengths.shape)
+    if "int" not in dtype or len(shape) != 1:
+        received = f"{dtype} of shape {shape}"
+        raise Refused("lengths", "be integers (batch,)", received).by("lengths_to_mask")
+    if max_length is not None and not is_length(max_length):
+        must, received = "be None or an integer >= 0", f"max_length={max_length!r}"
+        raise Refused("max_length", must, received).by("lengths_to_mask")
+    # The steps might not fit into a smaller type.
+    lengths = lengths if dtype == "int64" else ops.cast(lengths, "int32")
     if max_length is None:
         max_length = int(ops.max(lengths))
     steps = ops.arange(0, max_length, dtype=lengths.dtype)
@@ -201,9 +234,11 @@ def zero_masked(x: Tensor, mask: Tensor | None) -> Tensor:
     >>> float(keras.ops.sum(ops.zero_masked(x, np.array([[True, False]]))))
     1.0
     """
-    if mask is None:
-        return ops.convert_to_tensor(x)
     x = ops.convert_to_tensor(x)
+    if mask is None:
+        return x
+    mask = ops.convert_to_tensor(mask)
+    check_mask_shape(tuple(mask.shape), tuple(x.shape), "zero_masked", kind="")
     return ops.where(_append_axes(mask, x), x, number(0, x))
 
 
@@ -271,7 +306,8 @@ def masked_sum(x: Tensor, mask: Tensor | None = None) -> Tensor:
     >>> ops.masked_sum(np.ones((2, 5, 3))).shape == (2, 3)
     True
     """
-    mask = _as_bool(mask, "masked_sum")
+    x = ops.convert_to_tensor(x)
+    mask = _as_bool(mask, "masked_sum", x)
     return ops.sum(at_least_float32(zero_masked(x, mask)), axis=1)
 
 
@@ -287,7 +323,8 @@ def masked_mean(x: Tensor, mask: Tensor | None = None) -> Tensor:
     >>> float(ops.masked_mean(x, np.array([[True, True, False]]))[0, 0])
     3.0
     """
-    mask = _as_bool(mask, "masked_mean")
+    x = ops.convert_to_tensor(x)
+    mask = _as_bool(mask, "masked_mean", x)
     return mean_of_zeroed(zero_masked(x, mask), mask)
 
 
@@ -315,7 +352,8 @@ def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
     >>> float(ops.masked_max(x, np.array([[True, True, False]]))[0, 0])
     -2.0
     """
-    mask = _as_bool(mask, "masked_max")
+    x = ops.convert_to_tensor(x)
+    mask = _as_bool(mask, "masked_max", x)
     return max_of_zeroed(zero_masked(x, mask), mask)
 
 
@@ -324,9 +362,16 @@ def max_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
     if mask is not None:
         # A row without a kept step keeps its zeros: there no step differs from "any".
         kept = ops.equal(mask, ops.any(mask, axis=1, keepdims=True))
-        # Not the lowest finite number: the maximum of kept steps may be -inf.
-        x = ops.where(_append_axes(kept, x), x, number(-math.inf, x))
+        x = ops.where(_append_axes(kept, x), x, number(_nothing_below(x), x))
     return highest_along(x, 1)
+
+
+def _nothing_below(x: Tensor) -> float:
+    """The lowest value of the dtype of `x`, which for floats is -inf: a maximum may be that."""
+    dtype = keras.backend.standardize_dtype(x.dtype)
+    if "int" in dtype:
+        return int(np.iinfo(dtype).min)
+    return False if dtype == "bool" else -math.inf
 
 
 def highest_along(x: Tensor, axis: int) -> Tensor:
@@ -368,11 +413,18 @@ def _softmax(logits: Tensor, axis: int) -> Tensor:
     return ops.exp(logits - logits) if single else ops.softmax(logits, axis=axis)
 
 
-def _as_bool(mask: Tensor | None, function: str) -> Tensor | None:
-    """A mask as booleans; one of other values than 0 and 1 is refused where they can be read."""
+def _as_bool(mask: Tensor | None, function: str, x: Tensor | None = None) -> Tensor | None:
+    """A mask as booleans; one of other values than 0 and 1 is refused where they can be read.
+
+    With `x`, `(batch, time, ...)`, one that is not `(batch, time)` is refused too.
+    """
     if mask is None:
         return None
+    mask = ops.convert_to_tensor(mask)
     check_mask_values(mask, function, wait=False, kind="")
+    if x is not None:
+        check_mask_shape(tuple(mask.shape), tuple(x.shape), function, kind="")
+        mask = _fitted(mask, x)
     return ops.cast(mask, "bool")
 
 

@@ -9,13 +9,14 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import deprecate
+from keras_attnpool._checks import SIZE, Kind, Refused, deprecate, fitted, is_length
 from keras_attnpool._docstrings import documented
 from keras_attnpool.ops._devices import constant
 from keras_attnpool.types import Tensor
 
 NAMES = ("faraway_m", "earlier", "later", "distance", "scaled_distance")
 # MPSAN's words, which mean the opposite of DiSAN's. They are taken until the next version.
+TIME = Kind("an integer >= 0 or a scalar tensor", is_length)
 OLD_NAMES = {"backward": "earlier", "forward": "later"}
 COMMON = """
 
@@ -46,6 +47,7 @@ def faraway(time: Tensor, width: int) -> Tensor:
     >>> [[float(v) for v in row] for row in ops.faraway(3, 1)]
     [[-inf, 0.0, -inf], [0.0, -inf, 0.0], [-inf, 0.0, -inf]]
     """
+    width = _fitted("faraway", "width", width, SIZE)
     return _additive_mask(f"faraway_{width}", time, "faraway")
 
 
@@ -242,8 +244,17 @@ def _offsets(time: Tensor) -> Any:
     return ops.expand_dims(steps, 0) - ops.expand_dims(steps, 1)
 
 
+def _fitted(owner: str, name: str, value: Any, kind: Kind) -> Any:
+    """The argument as the owner gets it."""
+    try:
+        return fitted(name, value, kind)
+    except Refused as refused:
+        raise refused.by(owner) from None
+
+
 def _additive_mask(name: str, time: Tensor, owner: str) -> Tensor:
     """The mask as the paper adds it to the scores."""
+    time = _fitted(owner, "time", time, TIME)
     relation = parse_positions([name], owner)
     penalty = relation.penalty(time, "float32")
     if penalty is not None:

@@ -50,6 +50,20 @@ class TestInitializers:
             np.testing.assert_array_equal(a, b)
         np.testing.assert_array_equal(first[0], numpy(initializer((4, 3))))
 
+    def test_the_largest_seeds(self):
+        """Those of layers and kernels inside go on from it, and no backend has larger ones."""
+        x, seed = np.ones((2, 4, 6), "float32"), 2**31 - 1
+        for layer in (
+            layers.DirectionalSelfAttention(3, dropout=0.1, seed=seed),
+            layers.BlockSelfAttention(3, seed=seed),
+            layers.SequentialAttention(seed=seed),
+        ):
+            assert np.isfinite(numpy(layer(x))).all()
+        initializer = keras.initializers.GlorotUniform(seed=2**32 - 1)
+        p, q = kernels(kernel_initializer=initializer)
+        np.testing.assert_array_equal(p, numpy(initializer((4, 3))))
+        assert np.abs(p - q).max() > 1e-3
+
     def test_the_config_keeps_the_initializer_as_given(self):
         layer = LowRankAttentionPooling(3, kernel_initializer="he_normal", seed=4)
         assert layer.get_config()["kernel_initializer"]["class_name"] == "HeNormal"
@@ -61,6 +75,29 @@ class TestInitializers:
 
         for kernel in kernels(kernel_initializer=halves):
             np.testing.assert_array_equal(kernel, 0.5)
+
+
+@pytest.mark.parametrize("built", [False, True])
+def test_a_list_of_inputs_is_refused_by_the_layers_name(built):
+    x = np.ones((2, 4, 6), "float32")
+    for make in (layers.AttentionPooling, MaskedAveragePooling1D, layers.BidirectionalGRU):
+        layer = make(3, name="mine") if make is layers.BidirectionalGRU else make(name="mine")
+        if built:
+            layer(x)
+        with pytest.raises(ValueError, match="`inputs` of layer 'mine' .* must be one tensor"):
+            layer([x])
+
+
+@pytest.mark.parametrize("value", [1e-50, 1e-39, 1e39, 1e60])
+def test_a_number_that_float32_cannot_hold_is_refused(value):
+    for make, name in (
+        (layers.GeneralizedMeanPooling1D, "epsilon"),
+        (layers.GeneralizedMeanPooling1D, "p"),
+        (layers.StatisticsPooling1D, "epsilon"),
+        (lambda **kwargs: layers.DirectionalSelfAttention(3, **kwargs), "scale"),
+    ):
+        with pytest.raises(ValueError, match=f"`{name}` of .*finite number > 0 that float32"):
+            make(**{name: value})
 
 
 def test_kernels_and_biases_are_regularized_and_constrained():

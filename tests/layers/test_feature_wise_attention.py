@@ -7,7 +7,7 @@ from backend_functions import gradients, numpy
 from layer_contract import DIM, EquationContract, SeededContract, SequenceContract, batch
 from reference import sam as reference
 
-from keras_attnpool.layers import FeatureWiseAttention
+from keras_attnpool.layers import FeatureWiseAttention, SequentialAttention
 
 pytestmark = pytest.mark.every_backend
 
@@ -38,6 +38,27 @@ class TestFeatureWiseAttention(FeatureContract, SeededContract, SequenceContract
         _, gate = self.outputs(self.built(), x, mask, return_attention_scores=True)
         np.testing.assert_array_equal(gate[-1], 0)
         assert (gate[:-1] > 0).all()
+
+    @pytest.mark.parametrize("in_order", [False, True])
+    def test_the_gradient_of_a_long_text_in_half_precision(self, in_order):
+        """That of the gate is a sum over 2000 steps of 40, more than float16 holds."""
+        x, found = np.full((1, 2000, DIM), 40, "float32"), []
+        for policy in ("mixed_float16", "float32"):
+            kwargs = {"bias_initializer": "ones", "seed": 0, "dtype": policy}
+            if in_order:
+                layer = SequentialAttention(order=("feature",), reduction=2, **kwargs)
+            else:
+                layer = FeatureWiseAttention(2, **kwargs)
+            layer.build(x.shape)
+            # Kernels so small that no gate is saturated.
+            layer.set_weights([w / 1000 for w in layer.get_weights()])
+            on_x, on_weights = gradients(
+                layer, x, lambda t, layer=layer: keras.ops.sum(keras.ops.cast(layer(t), "float32"))
+            )
+            found.append([on_x, *on_weights.values()])
+        for half, full in zip(*found, strict=True):
+            assert np.abs(full).max() > 0
+            np.testing.assert_allclose(half, full, atol=0.02 * np.abs(full).max())
 
 
 class TestThreshold(FeatureContract):

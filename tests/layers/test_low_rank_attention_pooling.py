@@ -323,6 +323,13 @@ class TestPassedContext:
         with pytest.raises(ValueError, match="one vector a row"):
             LowRankAttentionPooling(3, name="the_name")(x, context=np.ones(shape, "float32"))
 
+    def test_a_context_may_be_a_list(self):
+        x, _ = batch()
+        context = np.random.default_rng(1).normal(size=(4, x.shape[2])).astype("float32")
+        layer = LowRankAttentionPooling(3, seed=0)
+        target = numpy(layer(x, context=context))
+        np.testing.assert_array_equal(numpy(layer(x, context=context.tolist())), target)
+
     def test_the_size_of_the_context_is_fixed_by_the_first_call(self):
         x, _ = batch()
         with pytest.raises(ValueError, match=r"\(4, 4\).*\(4, 5\)"):

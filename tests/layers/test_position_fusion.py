@@ -105,7 +105,7 @@ class TestPositionFusion(SeededContract, SequenceContract):
 
     def test_tensors_that_do_not_fit_are_errors_with_their_shapes(self):
         x, _ = batch()
-        for attentions in ([x[..., :4]], [x[:, :3]], [x[0]], x):
+        for attentions in ([], [x[..., :4]], [x[:, :3]], [x[0]], x):
             with pytest.raises(ValueError, match=r"'the_name' \(PositionFusion\).*\(4, 5, 6\)"):
                 PositionFusion(name="the_name")(attentions, x)
         built = PositionFusion(name="the_name")

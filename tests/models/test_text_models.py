@@ -240,6 +240,66 @@ class TestLAMA:
         assert losses[1] > losses[0] + 0.01
 
 
+def dropout():
+    return keras.layers.Dropout(0.1)
+
+
+def of_keras():
+    return keras.layers.Bidirectional(keras.layers.GRU(2, return_sequences=True))
+
+
+TANH = {"class_name": "Activation", "config": {"activation": "tanh"}}
+SUMMED = {"class_name": "gru", "config": {"merge_mode": "sum"}}
+
+
+class TestTextClassifier:
+    @pytest.mark.one_backend("looks at the layers that are made")
+    @pytest.mark.parametrize(
+        ("stages", "both"),
+        [
+            (["gru"], True),
+            (["gru", dropout], True),
+            (["stacked_lstm", "LayerNormalization", "positions", "none"], True),
+            (
+                ["cnn", of_keras, TANH],
+                True,
+            ),
+            (["gru", {"class_name": "Dense", "config": {"units": 4}}], False),
+            (["gru", "cnn", dropout], False),
+            (["gru", SUMMED], False),
+            ([dropout], False),
+        ],
+    )
+    def test_last_is_the_final_state_of_both_directions(self, stages, both):
+        """However it is named, as long as the features still are the states of both."""
+        for pooling in ("last", {"class_name": "last", "config": {}}, "LastPooling1D"):
+            encoder = [stage() if callable(stage) else stage for stage in stages]
+            model = models.TextClassifier(9, 2, encoder=encoder, pooling=pooling)
+            assert model.get_layer("pooling").bidirectional is both
+
+    @pytest.mark.one_backend("looks at the layers that are made")
+    @pytest.mark.parametrize("named", [True, False])
+    def test_a_config_decides_what_last_is(self, named):
+        config = {"class_name": "last", "config": {"bidirectional": named}}
+        for encoder in ("gru", "none"):
+            model = models.TextClassifier(9, 2, encoder=encoder, pooling=config)
+            assert model.get_layer("pooling").bidirectional is named
+
+    @pytest.mark.parametrize("kind", ["GRU", "LSTM"])
+    def test_states_of_an_encoder_that_reads_backwards_stand_at_their_words(self, kind):
+        """Keras leaves them in the order of reading, where right padding comes first."""
+        config = {"units": 3, "return_sequences": True, "go_backwards": True}
+        encoder = {"class_name": kind, "config": config}
+        model = models.TextClassifier(VOCABULARY, 3, encoder=encoder, pooling="first", **SMALL)
+        pooled = keras.Model(model.input, model.get_layer("pooling").output)
+        vectors = predict(pooled, ids())
+        # The final state of a backward reading is that at the first word.
+        words = numpy(model.get_layer("embedding")(ids()))
+        for row, length in enumerate((5, 3, 1)):
+            final = numpy(model.get_layer("encoder")(words[row : row + 1, :length]))[0, -1]
+            np.testing.assert_allclose(vectors[row], final, atol=1e-6)
+
+
 class TestBaselines:
     @pytest.mark.one_backend("counts parameters")
     def test_transformer_parameters(self):

@@ -124,6 +124,11 @@ def test_scores_outside_the_grades_are_refused(scores, received):
         score_distribution(scores, 5)
 
 
+def test_the_number_of_grades_may_be_numpys():
+    rows = score_distribution([3.25], np.int64(4))
+    np.testing.assert_array_equal(numpy(rows), [[0, 0, 0.75, 0.25]])
+
+
 @pytest.mark.parametrize("wrong", [1, 0, 2.0, True, None])
 def test_number_of_grades_must_be_an_integer_of_two_or_more(wrong):
     with pytest.raises(ValueError, match="score_distribution expects `num_scores`.*Received"):

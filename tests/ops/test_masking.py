@@ -132,6 +132,19 @@ class TestReductions:
         assert numpy(function(x[:0], mask[:0])).shape == (0, x.shape[-1])
         assert numpy(function(x[:0])).shape == (0, x.shape[-1])
 
+    @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", "bool"])
+    def test_the_maximum_of_integers(self, dtype):
+        low = 0 if dtype in ("bool", "uint8") else np.iinfo(dtype).min
+        x = np.array([[[low], [low], [1]], [[1], [low], [1]], [[1], [1], [1]]]).astype(dtype)
+        mask = np.array([[True, True, False], [True, False, True], [False] * 3])
+        target = np.array([[low], [1], [0]]).astype(dtype)
+        highest = ops.masked_max(x, mask)
+        # JAX has no int64 but in its x64 mode.
+        wanted = keras.ops.convert_to_tensor(x).dtype
+        assert highest.dtype == wanted
+        if keras.backend.standardize_dtype(wanted) == dtype:
+            np.testing.assert_array_equal(numpy(highest), target)
+
     @pytest.mark.parametrize("function", [ops.masked_sum, ops.masked_mean, ops.masked_max])
     def test_gradients_at_padding_are_zero(self, function):
         x, mask = batch()
@@ -152,6 +165,38 @@ class TestMasks:
         target = [[True, True, False], [False] * 3, [True] * 3]
         np.testing.assert_array_equal(numpy(ops.lengths_to_mask(np.array([2, 0, 3]))), target)
         assert numpy(ops.lengths_to_mask(np.array([2, 0]), max_length=5)).shape == (2, 5)
+
+    @pytest.mark.parametrize(
+        ("dtype", "lengths", "steps"),
+        [("uint8", [2, 200], 300), ("int8", [2, 100], 200), ("int16", [2, 300], 40000)],
+    )
+    def test_lengths_of_a_small_type(self, dtype, lengths, steps):
+        """More steps than the type counts."""
+        mask = numpy(ops.lengths_to_mask(np.array(lengths, dtype), max_length=steps))
+        np.testing.assert_array_equal(mask.sum(axis=1), lengths)
+        assert mask.shape == (2, steps)
+
+    @pytest.mark.parametrize(
+        "lengths", [[2.0, 3.0], np.array([True, False]), 3, np.ones((2, 1), "int32"), []]
+    )
+    def test_lengths_of_another_kind_are_refused(self, lengths):
+        with pytest.raises(ValueError, match=r"`lengths` of lengths_to_mask must be integers \("):
+            ops.lengths_to_mask(lengths, max_length=4)
+
+    @pytest.mark.parametrize("steps", [-1, 2.0, "4", True, [4], np.float32(3)])
+    def test_a_number_of_steps_of_another_kind_is_refused(self, steps):
+        with pytest.raises(ValueError, match="`max_length` of lengths_to_mask must be None or an"):
+            ops.lengths_to_mask([1, 2], max_length=steps)
+
+    def test_a_number_of_steps_may_be_a_tensor(self):
+        for steps in (np.int64(4), keras.ops.convert_to_tensor(4), keras.ops.shape(np.ones(4))[0]):
+            assert numpy(ops.lengths_to_mask([1, 2], max_length=steps)).shape == (2, 4)
+
+        def of_inputs(x, mask):
+            return ops.lengths_to_mask(mask, max_length=keras.ops.shape(x)[1])
+
+        lengths = keras.ops.convert_to_tensor([1, 2])
+        assert numpy(compiled(of_inputs)(keras.ops.ones((2, 4)), lengths)).shape == (2, 4)
 
     def test_lists_and_numbers_become_booleans(self):
         x = np.zeros((1, 3, 2), "float32")
@@ -212,6 +257,36 @@ class TestMasks:
         with pytest.raises(ValueError, match=r"layer 'pool'.*\(2, 3\).*\(2, 4\)"):
             ops.check_mask_shape((2, 4), (2, 3, 8), "pool")
         ops.check_mask_shape((None, None), (2, 3, 8), "pool")
+
+
+@pytest.mark.parametrize("function", ["masked_sum", "masked_mean", "masked_max", "zero_masked"])
+@pytest.mark.parametrize("shape", [(3, 1), (1, 4), (4,), (3, 4, 1), (3, 5)])
+def test_masks_of_another_shape_are_refused_by_functions_too(function, shape):
+    """Also those that could be broadcast."""
+    with pytest.raises(ValueError, match=rf"`mask` of '{function}' must .* \(3, 4\), True"):
+        getattr(ops, function)(np.ones((3, 4, 2), "float32"), np.ones(shape, bool))
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (1, 4), (4, 3), (6, 2), (3, 5), (1, 12)])
+def test_a_mask_of_another_shape_is_refused_where_sizes_are_unknown(shape):
+    """They are, in a graph of TensorFlow; elsewhere the shapes are known to the call."""
+    mean = keras_attnpool.layers.MaskedAveragePooling1D()
+
+    def of_layer(x, mask):
+        return mean(x, mask=mask)
+
+    for function in (of_layer, ops.masked_mean, ops.masked_max):
+        called = function
+        if keras.backend.backend() == "tensorflow":
+            import tensorflow as tf
+
+            unknown = [tf.TensorSpec((None, None, 2)), tf.TensorSpec((None, None), "bool")]
+            called = tf.function(function, input_signature=unknown)
+        x, mask = keras.ops.ones((3, 4, 2)), keras.ops.ones((3, 4), "bool")
+        np.testing.assert_array_equal(numpy(called(x, mask)), 1)
+        assert numpy(called(x[:0], mask[:0])).shape == (0, 2)
+        with pytest.raises(Exception, match=r"\S"):
+            numpy(called(x, keras.ops.ones(shape, "bool")))
 
 
 @pytest.mark.parametrize("function", ["masked_sum", "masked_mean", "masked_max", "masked_softmax"])

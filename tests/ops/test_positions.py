@@ -138,10 +138,23 @@ def test_the_penalty_has_the_precision_it_is_asked_for():
     np.testing.assert_allclose(numpy(penalty)[0, 3], -LOG3, atol=tolerance)
 
 
-@pytest.mark.parametrize("width", [0, -1, 1.5])
-def test_a_width_below_one_is_an_error(width):
-    with pytest.raises(ValueError, match="faraway"):
+@pytest.mark.parametrize("width", [0, -1, 1.5, 2.0, "2", True, None])
+def test_a_width_must_be_an_integer_of_one_or_more(width):
+    with pytest.raises(ValueError, match="`width` of faraway must be an integer >= 1"):
         ops.faraway(5, width)
+
+
+@pytest.mark.parametrize("function", [lambda time: ops.faraway(time, 1), ops.later, ops.distance])
+@pytest.mark.parametrize("time", [-1, 2.5, "3", True, None])
+def test_a_time_must_be_an_integer(function, time):
+    with pytest.raises(ValueError, match="`time` of (faraway|later|distance) must be an integer"):
+        function(time)
+
+
+def test_integers_may_be_numpys():
+    np.testing.assert_array_equal(
+        numpy(ops.faraway(np.int32(5), np.int64(2))), numpy(ops.faraway(5, 2))
+    )
 
 
 @pytest.mark.parametrize(
