@@ -50,8 +50,9 @@ class TestFeatureWiseAttention(FeatureContract, SeededContract, SequenceContract
             else:
                 layer = FeatureWiseAttention(2, **kwargs)
             layer.build(x.shape)
-            # Kernels so small that no gate is saturated.
-            layer.set_weights([w / 1000 for w in layer.get_weights()])
+            # Kernels so small that no gate is saturated, and positive: of random ones every hidden
+            # unit may be off, and then no gradient reaches them.
+            layer.set_weights([np.abs(w) / 1000 for w in layer.get_weights()])
             on_x, on_weights = gradients(
                 layer, x, lambda t, layer=layer: keras.ops.sum(keras.ops.cast(layer(t), "float32"))
             )
