@@ -6,15 +6,19 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_attnpool.analysis._graph import layers_by_path
 from keras_attnpool.analysis._guided import guided_accuracy
 from keras_attnpool.analysis._probabilities import class_probabilities
 from keras_attnpool.analysis._randomizing import shuffled, weights_around
 from keras_attnpool.analysis._reweighting import Reweighting
 from keras_attnpool.analysis._token_rows import checked_classes
+from keras_attnpool.analysis.leaks import ANY_TIME, KERAS_LISTED, KERAS_QUERIES
 from keras_attnpool.analysis.reduction import LAYOUTS, reduce_scores
 from keras_attnpool.analysis.score_table import ScoreTable, mean_of
 from keras_attnpool.analysis.scores import attention_model
 from keras_attnpool.analysis.weight_measures import kendall_tau
+from keras_attnpool.layers import LearnedQueryPooling
+from keras_attnpool.layers._attention import AttentionBase
 from keras_attnpool.types import Array, Bools, Float32s, Float64s
 
 
@@ -105,9 +109,37 @@ class AttentionTests:
                 f"layer '{path}' with a {type(scores).__name__}"
             )
         rows = scores.reshape(-1, *scores.shape[self.mask.ndim - 1 :])  # of sentences, if any
-        self.layout = self.layout or LAYOUTS.get(rows.ndim, "")
-        weights = reduce_scores(rows, layout=self.layout or None, mask=self._rows(self.mask))
+        mask = self._rows(self.mask)
+        self.layout = self._layout(path, rows.shape)
+        place = self.layout.find("t")
+        if len(self.layout) != rows.ndim or place < 0 or rows.shape[place] != mask.shape[1]:
+            raise ValueError(
+                f"{self.owner} expects `layout` with a letter for each axis of the scores, `t` for "
+                f"the {mask.shape[1]} steps. Received: layout={self.layout!r} for layer '{path}' "
+                f"with scores of shape {rows.shape}"
+            )
+        weights = reduce_scores(rows, layout=self.layout, mask=mask)
         return weights.reshape(self.mask.shape), predictions
+
+    def _layout(self, path: str, shape: tuple[int, ...]) -> str:
+        """The layout that is given, else what the layer or the shape tells of it."""
+        layer = layers_by_path(self.model, self.owner)[path]
+        if isinstance(layer, LearnedQueryPooling):
+            return (self.layout or "blht").replace("q", "l")
+        if self.layout:
+            return self.layout
+        if isinstance(layer, AttentionBase):
+            return _own_layout(layer)
+        for kinds, layout in ((KERAS_LISTED, "bqt"), (KERAS_QUERIES, "bhqt")):
+            if isinstance(layer, kinds):
+                return layout
+        steps = self.mask.shape[-1]
+        if len(shape) == 2 or (len(shape) == 3 and shape[2] == steps != shape[1]):
+            return LAYOUTS[len(shape)]
+        raise ValueError(
+            f"{self.owner} needs `layout` where the scores could be read in several ways. "
+            f"Received: layer '{path}' with scores of shape {shape}"
+        )
 
     def _rows(self, values: Array) -> Array:
         return values.reshape(-1, values.shape[-1])
@@ -138,6 +170,16 @@ class AttentionTests:
 
     def _by_text(self, values: Float64s) -> Float64s:
         return np.array([mean_of(each) for each in values.reshape(len(self.mask), -1)])
+
+
+def _own_layout(layer: AttentionBase) -> str:
+    """The layout of a layer of this package: heads stand before the time, features behind it."""
+    sizes = layer._scores_shape((None, ANY_TIME, 1))
+    times = [place for place, size in enumerate(sizes) if size == ANY_TIME]
+    if not times:
+        return "b" + "d" * (len(sizes) - 1)
+    letters = {0: "b", **dict.fromkeys(times, "q"), times[-1]: "t"}
+    return "".join(letters.get(n, "h" if n < times[-1] else "d") for n in range(len(sizes)))
 
 
 def _scaled(weights: Array) -> Float64s:

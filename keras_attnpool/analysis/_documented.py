@@ -10,8 +10,8 @@ Args:
     ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
     weights: One row `(time,)` per text or `(texts, time)`, of any sign, one number for each place
         of `ids`: see `reduce_scores`. Any array will do, also one of another library.
-    rationales: `None`, or one boolean or 0/1 array per text, True = the token decides; as long as
-        the text or padded.
+    rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
+        each token, or one for each place of `ids`.
     shares: Increasing shares in [0, 1].
     classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
     replacement: `None` takes tokens out and closes the gap; an id is put in their place, that of

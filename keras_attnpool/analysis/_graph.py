@@ -1,10 +1,12 @@
 """A model's graph, replayed over the same layers with each layer call in other hands."""
 
-import inspect
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from typing import Any
 
 import keras
+
+from keras_attnpool.layers import HierarchicalEncoder
 
 Visit = Callable[[str, Any, tuple[Any, ...], dict[str, Any]], tuple[Any, dict[str, list[Any]]]]
 """`(path, layer, args, kwargs) -> (the layer's outputs, further tensors by name)`."""
@@ -26,11 +28,9 @@ def graph_of(model: Any) -> keras.Model | None:
 def inner_model(layer: Any) -> keras.Model | None:
     """The model that a layer consists of and that has a graph, or `None`.
 
-    That is the layer itself, or the encoder of a layer made from an encoder alone, as
-    `HierarchicalEncoder` is.
+    That is the layer itself, or the encoder of a `HierarchicalEncoder`.
     """
-    arguments = list(inspect.signature(type(layer).__init__).parameters)
-    model = layer.encoder if arguments == ["self", "encoder", "kwargs"] else layer
+    model = layer.encoder if isinstance(layer, HierarchicalEncoder) else layer
     return model if graph_of(model) is not None else None
 
 
@@ -71,6 +71,8 @@ def _inside(model: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
     """A functional model over the very layers of `model`, each called through `visit`.
 
+    What the visits of one layer give stands in the order in which `model` called it.
+
     Args:
         model: A functional or built Sequential model.
         visit: Calls a layer, or does something else in its place. Operations that are no layers
@@ -82,7 +84,9 @@ def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
         all that the visits gave, call after call.
     """
     inner: dict[str, Any] = {}
-    extras: dict[str, list[Any]] = {}
+    extras: dict[str, list[tuple[int, list[Any]]]] = {}
+    graph = graph_of(model)
+    numbers = _call_numbers(graph)
 
     def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
         path = prefix + layer.name
@@ -97,13 +101,27 @@ def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
                         encoder=inner[path], name=layer.name, dtype=layer.dtype_policy
                     )
             outputs, extra = inner[path](*args, **kwargs)
+        number = next(numbers[id(layer)])
         for name, tensors in extra.items():
-            extras.setdefault(name, []).extend(tensors)
+            extras.setdefault(name, []).append((number, tensors))
         return outputs
 
-    graph = keras.models.clone_model(
-        graph_of(model), clone_function=lambda layer: layer, call_function=call
-    )
-    rewired = keras.Model(graph.input, (graph.output, extras), name=model.name)
+    clone = keras.models.clone_model(graph, clone_function=lambda layer: layer, call_function=call)
+    found = {
+        name: [tensor for _, tensors in sorted(calls, key=itemgetter(0)) for tensor in tensors]
+        for name, calls in extras.items()
+    }
+    rewired = keras.Model(clone.input, (clone.output, found), name=model.name)
     rewired.supports_masking = model.supports_masking
     return rewired
+
+
+def _call_numbers(graph: Any) -> dict[int, Iterator[int]]:
+    """For each operation the numbers of its calls, as the graph runs through them."""
+    numbers: dict[int, list[int]] = {}
+    for depth in sorted(graph._nodes_by_depth, reverse=True):
+        for node in graph._nodes_by_depth[depth]:
+            if not node.is_input:
+                calls = node.operation._inbound_nodes
+                numbers.setdefault(id(node.operation), []).append(calls.index(node))
+    return {operation: iter(each) for operation, each in numbers.items()}

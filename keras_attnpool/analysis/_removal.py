@@ -24,6 +24,7 @@ class Removal:
         ids: The ids `(used, time)`.
         tokens: Boolean array `(used, time)`.
         sizes: Number of tokens `(used,)`.
+        in_front: Boolean array `(used,)`, whether a text's padding stands in front of its tokens.
         classes: The class of each text `(used,)`.
         full: float64 array `(used,)`, the probability of the class on the full text.
     """
@@ -57,6 +58,7 @@ class Removal:
         self.ids = ids[self.used]
         self.tokens: Bools = self.ids != 0
         self.sizes = self.tokens.sum(axis=1)
+        self.in_front = _padded_in_front(self.tokens)
         full = self._probabilities(self.ids)
         self.classes = full.argmax(axis=1)
         if classes is not None:
@@ -120,13 +122,23 @@ class Removal:
         if self.replacement is not None:
             return np.where(removed, self.replacement, ids)
         # The places that become free join the padding, on whichever side it is.
-        in_front = bool((~self.tokens[:, 0]).any())
+        in_front = self.in_front[texts, None]
         closed = np.argsort(removed != in_front, axis=1, kind="stable")
         return np.take_along_axis(np.where(removed, 0, ids), closed, axis=1)
 
     def _probabilities(self, texts: Array) -> Array:
         outputs = self.model.predict(texts, batch_size=self.batch_size, verbose=0)
         return class_probabilities(outputs, self.from_logits, self.owner)
+
+
+def _padded_in_front(tokens: Bools) -> Bools:
+    """Whether each text has its padding in front.
+
+    A text with padding on neither side, or on both, goes with most of the others.
+    """
+    first, last = ~tokens[:, 0], ~tokens[:, -1]
+    told = first != last
+    return np.where(told, first, (first & told).sum() > (last & told).sum())
 
 
 def checked_ids(ids: Any, batch_size: int, owner: str) -> Array:

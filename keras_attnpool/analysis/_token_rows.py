@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_attnpool.types import Bools, Float64s, Int64s
+from keras_attnpool.types import Array, Bools, Float64s, Int64s
 
 
 def aligned_rows(
@@ -69,13 +69,14 @@ def flag_rows(values: Any, owner: str, name: str) -> list[Bools]:
 
 
 def checked_mask(mask: Any, shape: tuple[int, int], owner: str) -> Bools:
-    """A mask of that shape, `(batch, time)`."""
-    keep: Bools = np.asarray(mask).astype(bool)
-    if keep.shape != shape:
+    """A mask of that shape, `(batch, time)`, from booleans or 0 and 1."""
+    keep: Array = np.asarray(mask)
+    if keep.shape != shape or not np.isin(keep, (0, 1)).all():
         raise ValueError(
-            f"{owner} expects `mask` of shape (batch, time) = {shape}. Received: {keep.shape}"
+            f"{owner} expects `mask` as boolean or 0/1 array of shape (batch, time) = {shape}. "
+            f"Received: shape {keep.shape}, dtype {keep.dtype}, values {np.unique(keep)[:3]}"
         )
-    return keep
+    return keep.astype(bool)
 
 
 def checked_tokens(tokens: Any, owner: str) -> list[list[str]]:

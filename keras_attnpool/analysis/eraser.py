@@ -27,7 +27,7 @@ class EraserTexts(NamedTuple):
         tokens: The tokens of each text.
         rationales: Boolean array `(tokens,)` of each text, True = part of the evidence.
         labels: int64 array `(texts,)`.
-        label_names: The name of each class, sorted.
+        label_names: The name of each class.
         names: The annotation's id of each text.
         attributions: float64 array `(tokens,)` of each text from `results.jsonl`, or `None`.
 
@@ -154,7 +154,9 @@ def to_eraser(
     return folder
 
 
-def from_eraser(folder: PathLike, split: str = "test") -> EraserTexts:
+def from_eraser(
+    folder: PathLike, split: str = "test", label_names: Sequence[str] | None = None
+) -> EraserTexts:
     """Reads texts, rationales and attributions from the files of an ERASER data set.
 
     Sets of several documents a text give one text each, document after document, in the order of
@@ -164,13 +166,16 @@ def from_eraser(folder: PathLike, split: str = "test") -> EraserTexts:
     Args:
         folder: The folder of the set.
         split: The name of the annotations' file, `"train"`, `"val"` or `"test"` in ERASER's sets.
+        label_names: The name of each class, that of class 0 first. Defaults to the classes of this
+            split, sorted; give those of the training split to the others.
 
     Returns:
         `EraserTexts`. Its attributions are the `soft_rationale_predictions` of `results.jsonl`,
         where the folder has that file.
 
     Raises:
-        ValueError: If a file is no such file, or a span or row does not fit its document.
+        ValueError: If a file is no such file, a span or row does not fit its document, or a class
+            is not in `label_names`.
         FileNotFoundError: If a file is not there.
 
     Example:
@@ -218,7 +223,13 @@ def from_eraser(folder: PathLike, split: str = "test") -> EraserTexts:
         names.append(name)
     if weights and len(weights) != len(tokens):
         raise ValueError(f"{folder / RESULTS} has results of {len(weights)} of {len(tokens)} texts")
-    label_names = sorted(set(classes))
+    label_names = sorted(set(classes)) if label_names is None else list(label_names)
+    unknown = sorted(set(classes) - set(label_names))
+    if unknown or len(set(label_names)) != len(label_names):
+        raise ValueError(
+            f"from_eraser expects distinct `label_names` with every class of {folder}, {split}. "
+            f"Received: label_names={label_names}, without {unknown}"
+        )
     labels = np.array([label_names.index(each) for each in classes], np.int64)
     return EraserTexts(tokens, golds, labels, label_names, names, weights or None)
 
@@ -282,14 +293,24 @@ def _weights(
 
 
 def _documents(folder: Path) -> dict[str, list[str]]:
-    """The tokens of each document; sentences are lines, tokens are parted by spaces."""
+    """The tokens of each document, which ERASER's spans count.
+
+    Sentences are lines, tokens are parted by single spaces and by no other white space. Two spaces
+    have an empty token between them; in the files of a folder it does not count.
+    """
     if (folder / DOCUMENTS).exists():
         given = _read(folder / DOCUMENTS, "docid", "document")
-        return {each["docid"]: each["document"].split() for each in given}
+        return {each["docid"]: _tokens(each["document"]) for each in given}
     return {
-        path.name: path.read_text(encoding="utf-8").split()
+        path.name: [token for token in _tokens(path.read_text(encoding="utf-8")) if token]
         for path in sorted((folder / "docs").iterdir())
     }
+
+
+def _tokens(document: str) -> list[str]:
+    if not document.strip():
+        return []
+    return [token for line in document.split("\n") for token in line.strip().split(" ")]
 
 
 def _replace(path: Path, key: str, split: str, entries: list[dict[str, Any]]) -> None:

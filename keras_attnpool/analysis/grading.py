@@ -185,12 +185,20 @@ def _by_rationale(
                 f"{removal.owner} expects `rationales` no longer than `ids`, {len(gold)}. "
                 f"Received: a row of {len(row)}: cut it as the text was cut"
             )
-        gold[: len(row)] = row
-        if (gold & ~tokens).any():
+        number = np.count_nonzero(tokens)
+        if len(row) < number:
+            raise ValueError(
+                f"{removal.owner} expects as many `rationales` as tokens. Received: a row of "
+                f"{len(row)} for a text of {number} tokens"
+            )
+        # In the places of `ids`, else the text's own row, wherever `ids` are padded.
+        of_tokens = tokens if len(row) == len(gold) else np.arange(len(row)) < number
+        if row[~of_tokens].any():
             raise ValueError(
                 f"{removal.owner} expects `rationales` in the places of `ids`. Received: a row "
-                f"with {np.count_nonzero(gold & ~tokens)} of its tokens on padding"
+                f"with {np.count_nonzero(row[~of_tokens])} of its tokens on padding"
             )
+        gold[tokens] = row[of_tokens]
     return {
         name: {c: score(each, list(golds), removal.tokens) for c, score in RATIONALE_SCORES.items()}
         for name, each in scores.items()

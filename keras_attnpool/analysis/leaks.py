@@ -327,15 +327,19 @@ def _stretched(keep: Keep, time: int) -> Keep:
     return keep[:, middles]
 
 
-def _first(args: Any, kwargs: Any) -> Any:
-    return args[0] if args else next(iter(kwargs.values()), None)
+def _first(operation: Any, args: Any, kwargs: Any) -> Any:
+    """Returns the first argument of a call, also where it is written behind others by name."""
+    if args:
+        return args[0]
+    name = next(iter(inspect.signature(operation.call).parameters), None)
+    return kwargs.get(name, next(iter(kwargs.values()), None))
 
 
 def _read(layer: Any, args: Any, kwargs: Any) -> list[Any]:
     """Lists what an operation could hand a mask on from: as in Keras, the first argument."""
     if not isinstance(layer, keras.Layer):
         return _sequences((args, kwargs))
-    read = _sequences(_first(args, kwargs))
+    read = _sequences(_first(layer, args, kwargs))
     return read[:1] if isinstance(layer, KERAS_LISTED) else read
 
 
@@ -345,11 +349,11 @@ def _attended(layer: Any, args: Any, kwargs: Any) -> Any:
     if isinstance(layer, KERAS_QUERIES):
         sequence = args[1] if len(args) > 1 else kwargs.get("value")
     elif isinstance(layer, KERAS_LISTED):
-        sequence = _first(args, kwargs)[1]
+        sequence = _first(layer, args, kwargs)[1]
     elif isinstance(layer, KERAS_POOLING):
-        sequence = _first(args, kwargs) if layer.data_format == "channels_last" else None
+        sequence = _first(layer, args, kwargs) if layer.data_format == "channels_last" else None
     elif isinstance(layer, OURS) and not isinstance(layer, NOT_OVER_TIME):
-        sequence = _first(args, kwargs)
+        sequence = _first(layer, args, kwargs)
     return sequence if _sequences([sequence]) else None
 
 
@@ -384,7 +388,7 @@ def _along(keep: Keep, axis: int, ndim: int) -> Keep:
 
 def _share_of_outputs(layer: Any, keep: Keep, args: Any, kwargs: Any) -> float:
     """Measures the share of padding in the outputs of a layer that has no weights to show."""
-    inputs, rows = _first(args, kwargs), keep.any(axis=1)
+    inputs, rows = _first(layer, args, kwargs), keep.any(axis=1)
     if not rows.any():
         return 0.0
     others = {name: x for name, x in kwargs.items() if x is not inputs}

@@ -30,11 +30,12 @@ def reduce_scores(
         heads: `"mean"` or `"max"` over heads, or the index of one head.
         features: `"mean"`, `"max"` or `"norm"` (the l2 norm) over features, or the index of one.
         layout: One letter per axis: `b` batch, `h` heads, `q` query, `t` time (the token that is
-            attended to), `d` features. Defaults to `"bt"` for two axes and `"bht"` for three; say
-            `"btd"`, `"bhtd"`, `"bqt"`, `"bhqt"` or `"bqht"` where those are meant.
+            attended to), `d` features, `l` learned query. Defaults to `"bt"` for two axes and
+            `"bht"` for three; say `"btd"`, `"bhtd"`, `"bqt"`, `"bhqt"` or `"blht"` where those are
+            meant.
         mask: Boolean or 0/1 array `(batch, time)`, True = keep: other tokens get 0, and their
-            queries do not count. A text without a kept token gets zeros. Where there are not as
-            many queries as tokens, they are learned ones and all count.
+            queries do not count. A text without a kept token gets zeros. Learned queries all count;
+            `q` stands for them too where there are not as many queries as tokens.
 
     Returns:
         float32 array `(batch, time)`.
@@ -58,13 +59,19 @@ def reduce_scores(
     if "d" in layout:
         values = _reduced(values, layout.index("d"), features, "features", REDUCTIONS)
         layout = layout.replace("d", "")
+    else:
+        _check_unused(features, "features", REDUCTIONS)
+    if "l" in layout:
+        values, layout = values.mean(axis=layout.index("l")), layout.replace("l", "")
     if "q" in layout:
-        # Learned queries are no tokens, and all of them count.
+        # Queries that are no tokens are learned, and all of them count.
         tokens = values.shape[layout.index("q")] == values.shape[layout.index("t")]
         values = _mean_over_queries(values, layout, keep if tokens else None)
         layout = layout.replace("q", "")
     if "h" in layout:
         values = _reduced(values, layout.index("h"), heads, "heads", REDUCTIONS[:2])
+    else:
+        _check_unused(heads, "heads", REDUCTIONS[:2])
     if keep is not None:
         values = np.where(keep, values, 0)
     return values.astype(np.float32)
@@ -78,11 +85,11 @@ def _checked_layout(values: Array, layout: str | None) -> str:
                 "reduce_scores needs `layout` for other than two or three axes, 'bhtd' or 'bhqt' "
                 f"say. Received: scores of shape {values.shape}"
             )
-    right_letters = set(layout) <= set("bhqtd") and {"b", "t"} <= set(layout)
+    right_letters = set(layout) <= set("bhlqtd") and {"b", "t"} <= set(layout)
     if not right_letters or len(set(layout)) != len(layout) or layout[0] != "b":
         raise ValueError(
-            "reduce_scores expects `layout` of distinct letters out of 'bhqtd', with 'b' first and "
-            f"'t' among them. Received: layout={layout!r}"
+            "reduce_scores expects `layout` of distinct letters out of 'bhlqtd', with 'b' first "
+            f"and 't' among them. Received: layout={layout!r}"
         )
     if len(layout) != values.ndim or 0 in values.shape:
         raise ValueError(
@@ -117,6 +124,15 @@ def _reduced(
     if how == "norm":
         return np.asarray(np.sqrt(np.square(values).sum(axis=axis)))
     return np.asarray(values.mean(axis=axis) if how == "mean" else values.max(axis=axis))
+
+
+def _check_unused(how: str | int, name: str, allowed: tuple[str, ...]) -> None:
+    """A reduction of an axis that is not there is one of those that change nothing."""
+    if how not in (*allowed, 0) or isinstance(how, bool):
+        raise ValueError(
+            f"reduce_scores expects `{name}` to be one of {allowed} where the layout has no such "
+            f"axis. Received: {name}={how!r}"
+        )
 
 
 def _mean_over_queries(values: Array, layout: str, keep: Array | None) -> Array:

@@ -54,6 +54,7 @@ def attention_report(
     *,
     layer: Any = None,
     layout: str | None = None,
+    embedding: Any = None,
     others: Sequence[keras.Model] = (),
     tokens: Sequence[Sequence[str]] | None = None,
     rationales: Sequence[Any] | None = None,
@@ -76,7 +77,7 @@ def attention_report(
     | `weights of other 1` ... | those of `others[0]`, from another seed | see below |
     | `other 1` ... | the whole model is `others[0]` | a low tau: the seed chose the weights |
     | `random pooling` | the layer's weights are shuffled | a high tau: not what it learned |
-    | `random encoder` | those of all layers in front of it | the same |
+    | `random encoder` | those of all layers listed before it | the same |
     | `random both` | both | the same |
 
     Other weights that give the same classes are another explanation of the same prediction. The
@@ -97,8 +98,9 @@ def attention_report(
         labels: `None`, or integer array `(texts,)`. Texts that the model was not trained on.
         layer: The attention layer, its name or path, see `attention_scores`. Needed if the model
             has several.
-        layout: The layout of its scores, see `reduce_scores`. Needed for weights a feature or a
-            query.
+        layout: The layout of its scores, see `reduce_scores`. Layers of this package and of Keras
+            tell theirs; that of another layer is needed where its shape does not.
+        embedding: The embedding layer, for `gradient_saliency`. Needed if the model has several.
         others: Models of the same kind from other seeds, with a layer of the same path.
         tokens: `None`, or one list of strings per text, for the heat maps of the page.
         beam_size: Of the search of bounds, see `grade_attributions`; 0 leaves the bounds out.
@@ -132,6 +134,10 @@ def attention_report(
         - Adebayo et al., 2018, Sanity Checks for Saliency Maps
     """
     ids = checked_ids(ids, batch_size, OWNER)
+    if ids.ndim != 2:
+        raise ValueError(f"{OWNER} expects `ids` (texts, time). Received: shape {ids.shape}")
+    if isinstance(others, keras.Model):
+        raise ValueError(f"{OWNER} expects `others` as a list of models. Received: one model")
     if path is not None and not Path(path).parent.is_dir():
         raise ValueError(f"{OWNER} expects `path` in a folder that exists. Received: {path}")
     if tokens is not None:
@@ -148,7 +154,9 @@ def attention_report(
         batch_size=batch_size,
     )
     effects = leave_one_out(model, ids, from_logits=from_logits, batch_size=batch_size)
-    slopes = gradient_saliency(model, ids, from_logits=from_logits, batch_size=batch_size)
+    slopes = gradient_saliency(
+        model, ids, layer=embedding, from_logits=from_logits, batch_size=batch_size
+    )
     grades = grade_attributions(
         model,
         ids,
@@ -156,6 +164,7 @@ def attention_report(
         rationales,
         beam_size=beam_size,
         seed=seed,
+        layer=embedding,
         from_logits=from_logits,
         batch_size=batch_size,
         verbose=verbose,

@@ -86,9 +86,9 @@ def attention_scores(
 
     Returns:
         The scores as float32 NumPy array in the layer's layout, `(batch, heads, time)` say. A layer
-        that is called several times gives a list of such arrays; a layer whose scores are a tuple
-        or dict gives that structure. With `layer=None` and several such layers, a dict from path to
-        scores. With `return_predictions`, the pair `(scores, predictions)`.
+        that is called several times gives a list of such arrays, call after call; a layer whose
+        scores are a tuple or dict gives that structure. With `layer=None` and several such layers,
+        a dict from path to scores. With `return_predictions`, the pair `(scores, predictions)`.
 
     Raises:
         ValueError: If the model has no graph, has no such layer, the layer has no weights to show,

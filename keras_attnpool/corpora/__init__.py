@@ -1,6 +1,6 @@
 """Corpora that are generated: any size, nothing to download, and the deciding tokens known.
 
-NumPy out: nothing here needs a backend. The words and patterns are text files in `words/`.
+NumPy out: nothing here uses a backend. The words and patterns are text files in `words/`.
 """
 
 from keras_attnpool.corpora._questions import questions as questions

@@ -1,6 +1,6 @@
 """Labelled texts: public data sets by name, and your own files.
 
-NumPy in, NumPy out: nothing here needs a backend. `keras_attnpool.corpora` generates texts.
+NumPy in, NumPy out: nothing here uses a backend. `keras_attnpool.corpora` generates texts.
 """
 
 import importlib

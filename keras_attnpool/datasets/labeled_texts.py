@@ -31,7 +31,7 @@ def _checked_rationales(
 ) -> tuple[Bools, ...] | None:
     if rationales is None:
         return None
-    masks = tuple(np.asarray(mask, bool) for mask in rationales)
+    masks = tuple(np.array(mask, bool) for mask in rationales)
     if len(masks) != len(texts):
         raise ValueError(
             f"{owner} expects one rationale per text, {len(texts)} in all. "
@@ -44,6 +44,18 @@ def _checked_rationales(
                 f'aligned with text.split(" "). Received: shape={mask.shape} in `{name}`'
             )
     return masks
+
+
+def _set_tuples(rows: Any, *names: str) -> None:
+    """Makes tuples of these fields; a string would fall into its letters."""
+    for name in names:
+        value = getattr(rows, name)
+        if isinstance(value, str):
+            raise ValueError(
+                f"{type(rows).__name__} expects `{name}` as a sequence of strings. "
+                f"Received: one string, {value[:40]!r}"
+            )
+        object.__setattr__(rows, name, tuple(value))
 
 
 class _Labeled:
@@ -169,10 +181,7 @@ class LabeledTexts(_Labeled):
 
     def __post_init__(self) -> None:
         """Normalise the fields and check that they fit together."""
-        if isinstance(self.texts, str):
-            raise ValueError("LabeledTexts expects a sequence of texts. Received: one string")
-        object.__setattr__(self, "texts", tuple(self.texts))
-        object.__setattr__(self, "label_names", tuple(self.label_names))
+        _set_tuples(self, "texts", "label_names")
         labels = _checked_labels("LabeledTexts", self.labels, len(self.texts), self.label_names)
         object.__setattr__(self, "labels", labels)
         rationales = _checked_rationales("LabeledTexts", "rationales", self.rationales, self.texts)
@@ -214,8 +223,7 @@ class SentencePairs(_Labeled):
 
     def __post_init__(self) -> None:
         """Normalise the fields and check that they fit together."""
-        for name in ("sentences_a", "sentences_b", "label_names"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+        _set_tuples(self, "sentences_a", "sentences_b", "label_names")
         size = len(self.sentences_a)
         if len(self.sentences_b) != size:
             raise ValueError(

@@ -198,6 +198,10 @@ def _labeled_texts(
     label_names: Sequence[str] | None,
     skip_empty: bool,
 ) -> LabeledTexts:
+    if isinstance(label_names, str) or len(set(label_names or ())) != len(label_names or ()):
+        raise ValueError(
+            f"{function} expects distinct strings in `label_names`. Received: {label_names!r}"
+        )
     rows = list(numbered_rows)
     while rows and rows[-1][1] == [""]:  # blank lines at the end
         rows.pop()
@@ -256,9 +260,9 @@ def _labeled_texts(
 
 def _place(caller: str, argument: str, column: str | int, first: Sequence[str]) -> int:
     """Returns the position of a column, by its name in the first line or as it is given."""
-    if isinstance(column, int):
+    if isinstance(column, int | np.integer):
         if 0 <= column < len(first):
-            return column
+            return int(column)
         raise ValueError(
             f"{caller} expects {argument}={column} (counted from 0), but the line has "
             f"{len(first)} field(s)"

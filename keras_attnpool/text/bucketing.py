@@ -378,9 +378,19 @@ def checked_rows(
                 f"{expectation} to hold integer ids. "
                 f"Received: dtype={array.dtype} at index {index}{where}"
             )
+        check_ids_fit(expectation, array, f" at index {index}{where}")
         steps = np.nonzero(array)[0]
         checked.append(array[: steps[-1] + 1 if steps.size else 0].astype(np.int32))
     return checked
+
+
+def check_ids_fit(expectation: str, ids: Any, where: str = "") -> None:
+    """Raises where an id would be another number as int32, or stands for no word."""
+    if ids.size and not 0 <= ids.min() <= ids.max() <= np.iinfo(np.int32).max:
+        raise ValueError(
+            f"{expectation} to hold ids from 0 to {np.iinfo(np.int32).max}. "
+            f"Received: from {ids.min()} to {ids.max()}{where}"
+        )
 
 
 def checked_targets(owner: str, name: str, values: npt.ArrayLike | None, size: int) -> Any:

@@ -13,6 +13,7 @@ from keras_attnpool.text._vocabulary import check_integers
 from keras_attnpool.text.bucketing import (
     ArrangedBatches,
     OrderedBatches,
+    check_ids_fit,
     checked_rows,
     least_padding,
 )
@@ -232,6 +233,7 @@ def _checked_sentences(document: _Document, index: int) -> list[Int32s]:
             "DocumentBatches expects every sentence to hold integer ids. "
             f"Received: dtype={document.dtype}{where}"
         )
+    check_ids_fit("DocumentBatches expects every sentence", document, where)
     ends = ((document != 0) * np.arange(1, document.shape[1] + 1)).max(axis=1, initial=0)
     count = int(((ends > 0) * np.arange(1, len(ends) + 1)).max(initial=0))
     words = document[:count].astype(np.int32)

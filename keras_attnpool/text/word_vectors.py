@@ -162,7 +162,7 @@ def load_word_vectors(
                 f"Received: {line[:60]!r}"
             )
         # A few published words contain spaces, so the numbers are counted from the right.
-        index = wanted.get(" ".join(fields[:-dim]))
+        index = wanted.get(" ".join(fields[:-dim]).strip(" "))
         if index is not None and index not in vector_of:
             vector_of[index] = _vector(f"{owner}, line {number}", fields[-dim:])
     if not dim:
@@ -183,7 +183,9 @@ def _lines(owner: str, path: PathLike) -> Iterator[tuple[int, str]]:
         try:
             # Read as bytes: only "\n" ends a line, while words may contain U+0085 or U+2028.
             for number, line in enumerate(file, start=1):
-                text = line.decode("utf-8").rstrip(" \r\n")
+                # A byte order mark is no part of the first word.
+                encoding = "utf-8-sig" if number == 1 else "utf-8"
+                text = line.decode(encoding).rstrip(" \r\n")
                 if text:
                     yield number, text
         except UnicodeDecodeError as error:

@@ -151,8 +151,8 @@ def test_evidence_of_a_document_that_is_not_listed_and_odd_line_ends(tmp_path):
     annotation = {"annotation_id": "x", "classification": "yes", "evidences": [[evidence]]}
     (tmp_path / "test.jsonl").write_text(json.dumps({**annotation, "docids": ["a"]}))
     texts = analysis.from_eraser(tmp_path)
-    assert texts.tokens == [["one", "two", "three"]]
-    assert texts.rationales[0].tolist() == [False, False, True]
+    assert texts.tokens == [["one\u2028two", "three"]]
+    assert texts.rationales[0].tolist() == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -206,3 +206,34 @@ def test_results_of_some_texts_are_told(tmp_path):
         analysis.from_eraser(tmp_path)
     with pytest.raises(FileNotFoundError):
         analysis.from_eraser(tmp_path, "dev")
+
+
+def test_splits_share_their_classes(tmp_path):
+    names = ["NEG", "NEUTRAL", "POS"]
+    analysis.to_eraser(tmp_path, [["a"], ["b"], ["c"]], [0, 1, 2], names, split="train")
+    analysis.to_eraser(tmp_path, [["a"], ["b"]], [2, 0], names)
+    train = analysis.from_eraser(tmp_path, "train")
+    test = analysis.from_eraser(tmp_path, label_names=train.label_names)
+    assert test.labels.tolist() == [2, 0] and test.label_names == names
+    for given in (["NEG"], ["NEG", "POS", "POS"]):
+        with pytest.raises(ValueError, match="distinct `label_names` with every class"):
+            analysis.from_eraser(tmp_path, label_names=given)
+
+
+@pytest.mark.parametrize("in_one_file", [True, False])
+def test_tokens_are_parted_as_eraser_parts_them(tmp_path, in_one_file):
+    """By single spaces: a no-break space parts nothing, two spaces hold an empty token."""
+    document = "price\u00a0is low\n the  film was bad "
+    if in_one_file:
+        lines = json.dumps({"docid": "one", "document": document})
+        (tmp_path / "docs.jsonl").write_text(lines, encoding="utf-8")
+    else:
+        (tmp_path / "docs").mkdir()
+        (tmp_path / "docs" / "one").write_text(document, encoding="utf-8")
+    span = {"docid": "one", "start_token": 1, "end_token": 2}
+    annotation = {"annotation_id": "one", "classification": "NEG", "evidences": [[span]]}
+    (tmp_path / "test.jsonl").write_text(json.dumps(annotation), encoding="utf-8")
+    texts = analysis.from_eraser(tmp_path)
+    empty = [""] if in_one_file else []
+    assert texts.tokens[0] == ["price\u00a0is", "low", "the", *empty, "film", "was", "bad"]
+    assert np.flatnonzero(texts.rationales[0]).tolist() == [1]

@@ -237,7 +237,7 @@ def test_progress(capsys):
         ("grade_attributions", {"attributions": {"ig": [[1]]}}, "as many `ig`"),
         ("grade_attributions", {"rationales": []}, "one row per text, 1 in all"),
         ("grade_attributions", {"rationales": [[1, 0, 0, 0]]}, "no longer than `ids`, 3"),
-        ("grade_attributions", {"rationales": [[1]], "ids": np.array([[0, 1, 2]])}, "on padding"),
+        ("grade_attributions", {"rationales": [[1, 0, 0]], "ids": np.array([[0, 1, 2]])}, "on pad"),
         ("leave_one_out", {"replacement": 0.5}, "None or an id"),
         ("leave_one_out", {"replacement": -1}, "None or an id"),
         ("leave_one_out", {"ids": np.zeros((1, 3), int)}, "a text with a token"),
@@ -266,3 +266,46 @@ def test_a_model_without_a_graph_is_graded_without_gradients():
     assert "tau gradient" not in table.columns
     with pytest.raises(ValueError, match="gradient_saliency reads the graph"):
         analysis.grade_attributions(*given, verbose=0)
+
+
+@NUMPY
+@pytest.mark.parametrize("ids", [[5, 6, 7, 8, 0, 0], [0, 0, 5, 6, 7, 8], [0, 5, 6, 7, 8, 0]])
+def test_rationales_lie_on_the_tokens_wherever_the_padding_is(ids):
+    """In the places of the ids, or as long as the text; the third token decides."""
+    ids = np.array([ids])
+    weights = np.zeros(ids.shape)
+    weights[ids > 0] = [0.1, 0.2, 0.6, 0.1]
+    for gold in ([0, 0, 1, 0], [0, 0, 1, 0, 0], (ids[0] == 7).tolist()):
+        grades = analysis.grade_attributions(
+            OfTokens(interacting), ids, weights, [gold], beam_size=0, gradients=False, verbose=0
+        )
+        assert grades["attribution"]["AUC"] == 1
+    for gold, told in (
+        ([0, 0, 1], "3 for a text of 4 tokens"),
+        ([1] * 5, "1 of its tokens on pad"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            analysis.grade_attributions(
+                OfTokens(interacting), ids, weights, [gold], beam_size=0, gradients=False
+            )
+
+
+class OfPlaces:
+    """A classifier in NumPy that reads where a token stands."""
+
+    def predict(self, texts, **kwargs):
+        found = 0.5 + (texts * np.arange(1, texts.shape[1] + 1)).sum(1) / 1000
+        return np.stack([found, 1 - found], axis=1)
+
+
+@NUMPY
+def test_what_closes_a_gap_is_decided_text_by_text():
+    """A text with padding on neither side goes with most of the others."""
+    behind, in_front, full = [3, 5, 7, 0], [0, 3, 5, 7], [3, 5, 7, 9]
+    alone = [analysis.leave_one_out(OfPlaces(), np.array([x])) for x in (behind, in_front)]
+    both = analysis.leave_one_out(OfPlaces(), np.array([behind, in_front]))
+    np.testing.assert_array_equal(both, np.concatenate(alone))
+    for text, other in ((behind, 5 + 14 + 27), (in_front, 2 * 5 + 3 * 7 + 4 * 9)):
+        effects = analysis.leave_one_out(OfPlaces(), np.array([text, full]))
+        total = 3 + 2 * 5 + 3 * 7 + 4 * 9
+        np.testing.assert_allclose(effects[1, 0], (total - other) / 1000)

@@ -287,3 +287,18 @@ def test_a_batch_that_can_show_no_leak_is_said():
         assert mask_leaks(model, np.ones((2, 5), "int32")) == []
     with pytest.raises(ValueError, match="mask_leaks expects `inputs` with at least one row"):
         mask_leaks(model, IDS[:0])
+
+
+class MaskFirst(Subclassed):
+    """Writes the mask before the inputs."""
+
+    def call(self, ids):
+        return self.out(self.pooling(mask=None, inputs=self.between(self.words(ids))))
+
+
+def test_the_order_of_named_arguments_hides_nothing():
+    pooling = layers.AttentionPooling(name="reader")
+    (leak,) = mask_leaks(MaskFirst(ops.tanh, pooling), IDS)
+    (expected,) = mask_leaks(Subclassed(ops.tanh, pooling), IDS)
+    assert leak.layer == "reader" and leak.share == pytest.approx(expected.share, abs=0.3)
+    assert leak.share > 0.1

@@ -78,3 +78,27 @@ def test_mask_without_queries():
 def test_errors(kwargs, message):
     with pytest.raises(ValueError, match=message):
         reduce_scores(**kwargs)
+
+
+def test_learned_queries_are_no_tokens():
+    """Their letter says so, also where there are as many as tokens."""
+    scores = np.random.default_rng(0).dirichlet([1, 1], size=(1, 4, 1))
+    narrow, wide = (np.pad(scores, [(0, 0)] * 3 + [(0, n)]) for n in (2, 3))
+    expected = scores.mean(axis=(1, 2))
+    for padded in (narrow, wide):
+        mask = np.arange(padded.shape[-1]) < 2
+        found = reduce_scores(padded, layout="blht", mask=mask[None])
+        np.testing.assert_allclose(found[:, :2], expected, rtol=1e-6)
+        assert not found[:, 2:].any()
+
+
+@pytest.mark.parametrize("given", [{"heads": 7}, {"features": "nonsense"}, {"heads": "norm"}])
+def test_a_reduction_of_an_axis_that_is_not_there(given):
+    with pytest.raises(ValueError, match=f"`{next(iter(given))}` to be one of .* no such axis"):
+        reduce_scores([[0.5, 0.5]], **given)
+
+
+def test_a_mask_that_is_none():
+    """An additive mask holds the opposite of what its truth values say."""
+    with pytest.raises(ValueError, match=r"boolean or 0/1 array of shape .*float64"):
+        reduce_scores([[0.2, 0.3, 0.5]], mask=[[0.0, 0.0, -1e9]])

@@ -272,3 +272,94 @@ class TestErrors:
         given = {"model": sharp(), "ids": IDS, "beam_size": 0, "verbose": 0}
         with pytest.raises(ValueError, match=message):
             analysis.attention_report(**{**given, **change})
+
+
+# The scores of each layer could be read along another axis: time, features, heads are all 6.
+LIKE_THE_TIME = {
+    "btd": lambda: layers.MultiDimAttentionPooling(name="pooling"),
+    "bht": lambda: layers.StructuredSelfAttentionPooling(6, 3, name="pooling"),
+    "bhtd": lambda: layers.GeneralizedPooling(6, 3, name="pooling"),
+    "blht": lambda: layers.LearnedQueryPooling(6, 2, name="pooling"),
+}
+
+
+@pytest.mark.parametrize("layout", LIKE_THE_TIME)
+def test_a_layer_tells_the_layout_of_its_scores(layout):
+    keras.utils.set_random_seed(0)
+    ids = keras.Input((None,), dtype="int32")
+    wide = keras.initializers.RandomNormal(stddev=1.0)
+    x = keras.layers.Embedding(9, 6, mask_zero=True, embeddings_initializer=wide)(ids)
+    model = keras.Model(ids, keras.layers.Dense(2, "softmax")(LIKE_THE_TIME[layout]()(x)))
+    tests = AttentionTests(model, IDS, IDS != 0, "pooling", "test")
+    scores = analysis.attention_scores(model, IDS)
+    axes = tuple(n for n, letter in enumerate(layout) if letter not in "bt")
+    np.testing.assert_allclose(tests.weights, scores.mean(axis=axes), atol=1e-6)
+    assert tests.layout == layout
+    # Padding changes nothing, neither do more queries than tokens.
+    wider = np.pad(IDS, ((0, 0), (0, 1)))
+    again = AttentionTests(model, wider, wider != 0, "pooling", "test")
+    np.testing.assert_allclose(again.weights[:, :6], tests.weights, atol=1e-6)
+
+
+def test_keras_layers_tell_theirs():
+    keras.utils.set_random_seed(0)
+    ids = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(9, 6, mask_zero=True)(ids)
+    attended = keras.layers.Attention(name="attention")([x, x])
+    many = keras.layers.MultiHeadAttention(6, 2, name="many")(x, x)
+    pooled = layers.MaskedAveragePooling1D()(attended + many, mask=ids != 0)
+    model = keras.Model(ids, keras.layers.Dense(2, "softmax")(pooled))
+    for name, layout in (("attention", "bqt"), ("many", "bhqt")):
+        tests = AttentionTests(model, IDS, IDS != 0, name, "test")
+        assert tests.layout == layout
+        np.testing.assert_allclose(tests.weights.sum(axis=1), 1, atol=1e-5)
+
+
+class Gate(keras.layers.Layer):
+    """A user's layer whose scores are square."""
+
+    def call(self, x, return_attention_scores=False):
+        scores = keras.ops.softmax(x, axis=1)
+        pooled = keras.ops.sum(scores * x, axis=1)
+        return (pooled, scores) if return_attention_scores else pooled
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "needs `layout` where the scores could be read in several ways"),
+        ({"layout": "bt"}, "a letter for each axis"),
+        ({"others": "model"}, "`others` as a list of models"),
+        ({"ids": IDS[:, None]}, r"`ids` \(texts, time\)"),
+    ],
+)
+def test_what_is_refused_by_its_name(given, told):
+    ids = keras.Input((6,), dtype="int32")
+    model = keras.Model(
+        ids, keras.layers.Dense(2, "softmax")(Gate()(keras.layers.Embedding(9, 6)(ids)))
+    )
+    if "others" in given:
+        given = {"others": model}
+    with pytest.raises(ValueError, match=told):
+        analysis.attention_report(model, **{"ids": IDS, "beam_size": 0, "verbose": 0, **given})
+
+
+def test_two_embeddings():
+    """Gradients need one; a model of two says which."""
+    ids = keras.Input((None,), dtype="int32")
+    words, more = (
+        keras.layers.Embedding(9, 4, mask_zero=True, name=name)(ids) for name in ("words", "more")
+    )
+    x = layers.AttentionPooling(name="pooling")(keras.layers.Add()([words, more]))
+    model = keras.Model(ids, keras.layers.Dense(2, "softmax")(x))
+    report = analysis.attention_report(model, IDS, embedding="words", beam_size=0, verbose=0)
+    slopes = analysis.gradient_saliency(model, IDS, layer="words")
+    tau = analysis.kendall_tau(report.weights, slopes, IDS != 0)
+    np.testing.assert_allclose(report.grades.per_text["attention"]["tau gradient"], tau)
+
+
+def test_another_models_texts_are_drawn_class_by_class():
+    """Texts in an order that alternates their classes teach it all of them."""
+    ids = np.tile([[2, 3, 4, 5], [6, 7, 8, 9]], (20, 1))
+    weights = np.full(ids.shape, 0.25)
+    assert guided_accuracy(ids, weights, np.tile([0, 1], 20), 2) == 1

@@ -208,3 +208,44 @@ def test_layers_that_cannot_be_traced_with_an_unknown_length(name):
     assert predictions.shape == model.output_shape
     (calls,) = list(scores.values())[:1]
     assert all(x.dtype == "float32" for x in keras.tree.flatten(calls))
+
+
+def test_scores_of_a_layer_called_twice_stand_in_the_order_of_its_calls():
+    """Whatever the outputs read first; of a layer inside a shared encoder too."""
+    _, model = nested()
+    inner, pooling = model.get_layer("inner"), layers.AttentionPooling(4, name="own")
+    ids = keras.Input((None,), dtype="int32"), keras.Input((None,), dtype="int32")
+    words = keras.layers.Embedding(20, 6, mask_zero=True)
+    encoded, pooled = [], []
+    for each in ids:
+        encoded.append(inner(each))
+        pooled.append(pooling(words(each)))
+    swapped = keras.layers.concatenate([encoded[1], encoded[0], pooled[1], pooled[0]])
+    model = keras.Model(list(ids), keras.layers.Dense(2)(swapped))
+    given = [IDS, np.array([[7, 8], [9, 1], [2, 2]], "int32")]
+    for layer in ("own", "inner/encoder/att"):
+        scores = analysis.attention_scores(model, given, layer)
+        assert [each.shape for each in scores] == [(3, 4), (3, 2)]
+
+
+class Scaled(keras.layers.Layer):
+    """A user's layer with an encoder, which is no `HierarchicalEncoder`."""
+
+    def __init__(self, encoder, **kwargs):
+        super().__init__(**kwargs)
+        self.encoder = encoder
+
+    def call(self, x):
+        return 2 * self.encoder(x)
+
+
+def test_another_layer_with_an_encoder_is_left_alone():
+    states = keras.Input((6,))
+    inner = keras.Model(states, keras.layers.Dense(3)(states))
+    ids = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(20, 6, mask_zero=True)(ids)
+    x = layers.AttentionPooling(4, name="att")(x)
+    model = keras.Model(ids, Scaled(inner)(x))
+    scores, predictions = analysis.attention_scores(model, IDS, return_predictions=True)
+    assert scores.shape == IDS.shape
+    np.testing.assert_allclose(predictions, model.predict(IDS, verbose=0), atol=1e-6)

@@ -108,3 +108,19 @@ def test_pairs_are_picked_and_split():
         pairs.subset([0.5])
     with pytest.raises(ValueError, match="SentencePairs.split"):
         pairs.split(1.0)
+
+
+def test_a_string_is_no_sequence_of_names():
+    """It would fall into its letters."""
+    with pytest.raises(ValueError, match="`label_names` as a sequence of strings"):
+        LabeledTexts(("a", "b"), [0, 1], "xy")
+    for given in (("ab", ("c", "d")), (("c", "d"), "ab")):
+        with pytest.raises(ValueError, match="`sentences_[ab]` as a sequence of strings"):
+            SentencePairs(*given, [0, 1], ("x", "y"))
+
+
+def test_rationales_are_kept_as_they_were_given():
+    gold = np.array([True, False])
+    data = LabeledTexts(("a b",), [0], ("x",), [gold])
+    gold[:] = False
+    assert data.rationales[0].tolist() == [True, False]

@@ -2,6 +2,7 @@ import codecs
 import csv
 import gzip
 
+import numpy as np
 import pytest
 
 from keras_attnpool.datasets import load_csv, load_tsv, user_files
@@ -177,3 +178,16 @@ def test_a_gzip_file_that_unpacks_without_end(tmp_path, monkeypatch):
         load_tsv(path)
     path.write_bytes(gzip.compress(b"a\tb\nc\td\n" * 125))
     assert len(load_tsv(path)) == 250
+
+
+@pytest.mark.parametrize("names", ["abc", ["a", "a", "b"]])
+def test_label_names_are_distinct_strings(tmp_path, names):
+    (tmp_path / "x.tsv").write_text("a\tone\nb\ttwo\n")
+    with pytest.raises(ValueError, match="load_tsv expects distinct strings in `label_names`"):
+        load_tsv(tmp_path / "x.tsv", label_names=names)
+
+
+def test_a_column_by_numpys_number(tmp_path):
+    (tmp_path / "x.tsv").write_text("a\tone\nb\ttwo\n")
+    given = {"text_column": np.int64(1), "label_column": np.int64(0)}
+    assert load_tsv(tmp_path / "x.tsv", **given).texts == ("one", "two")

@@ -337,3 +337,12 @@ def test_ids_must_be_integers():
         text.BucketedBatches(["a text".split()])
     with pytest.raises(TypeError, match="float64 at index 0 of 'b'"):
         text.BucketedBatches({"a": [[1]], "b": [[1.5]]})
+
+
+@pytest.mark.parametrize("id_", [2**32, 2**31, -1])
+def test_ids_that_int32_cannot_hold(id_):
+    with pytest.raises(ValueError, match=f"ids from 0 to 2147483647.*{id_}"):
+        text.BucketedBatches([[1], [id_, 3]])
+    for document in ([[1, 2], [id_, 3]], np.array([[1, 2], [id_, 3]])):
+        with pytest.raises(ValueError, match=f"ids from 0 to 2147483647.*{id_}"):
+            text.DocumentBatches([document])

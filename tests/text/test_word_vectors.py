@@ -172,3 +172,11 @@ def test_missing_file_and_bad_vocabulary(tmp_path):
         text.load_word_vectors(tmp_path / "absent.txt", VOCABULARY)
     with pytest.raises(ValueError, match=r"load_word_vectors.*starts with '\[PAD\]'"):
         text.load_word_vectors(tmp_path / "absent.txt", ["good"])
+
+
+def test_a_byte_order_mark_and_two_spaces_are_no_part_of_a_word(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_bytes("\ufeffgood 1 2\nfilm  3 4\n".encode())
+    vectors, coverage = text.load_word_vectors(path, VOCABULARY)
+    np.testing.assert_array_equal(vectors[2:4], [[1, 2], [3, 4]])
+    assert coverage == pytest.approx(2 / 3)
