@@ -169,5 +169,8 @@ def texts_at_once(removal: Removal, beam_size: int | None) -> int:
 
 def check_beam(beam_size: int | None, owner: str) -> None:
     """Raises a ValueError if the beam has no room."""
-    if beam_size is not None and not beam_size >= 1:
-        raise ValueError(f"{owner} expects `beam_size` >= 1 or None. Received: {beam_size}")
+    whole = np.issubdtype(type(beam_size), np.integer)
+    if beam_size is not None and not (whole and beam_size >= 1):
+        raise ValueError(
+            f"{owner} expects an integer `beam_size` >= 1 or None. Received: {beam_size!r}"
+        )

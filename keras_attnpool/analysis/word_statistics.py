@@ -55,8 +55,8 @@ def top_attended_words(
             f"{owner} expects `score` to be one of {SCORES}. Received: score={score!r}"
         )
     for name, value in (("k", k), ("min_count", min_count)):
-        if value < 1:
-            raise ValueError(f"{owner} expects `{name}` >= 1. Received: {name}={value}")
+        if not np.issubdtype(type(value), np.integer) or value < 1:
+            raise ValueError(f"{owner} expects an integer `{name}` >= 1. Received: {value!r}")
     sums: list[dict[str, float]] = [defaultdict(float) for _ in label_names]
     counts: list[dict[str, int]] = [defaultdict(int) for _ in label_names]
     relative = score == "relative"

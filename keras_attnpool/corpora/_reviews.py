@@ -293,7 +293,8 @@ def reviews(
         negation_rate=negation_rate,
         label_noise=label_noise,
     )
-    if len(sentences) != 2 or not 1 <= sentences[0] <= sentences[1]:
+    whole = np.ndim(sentences) == 1 and all(isinstance(n, int | np.integer) for n in sentences)
+    if not whole or len(sentences) != 2 or not 1 <= sentences[0] <= sentences[1]:
         raise ValueError(
             "reviews expects `sentences` as (smallest, largest) with 1 <= smallest <= largest. "
             f"Received: sentences={sentences!r}"

@@ -408,6 +408,11 @@ def checked_targets(owner: str, name: str, values: npt.ArrayLike | None, size: i
 
 def checked_boundaries(owner: str, boundaries: Sequence[int], longest: int) -> tuple[int, ...]:
     """Increasing lengths of which the last is enough."""
+    if not isinstance(boundaries, Iterable):
+        raise ValueError(
+            f"{owner} expects `boundaries` to be several lengths. "
+            f"Received: boundaries={boundaries!r}"
+        )
     lengths = tuple(int(boundary) for boundary in boundaries)
     if not lengths or lengths[0] < 1 or any(np.diff(lengths) < 1):
         raise ValueError(

@@ -1,6 +1,7 @@
 """Words and punctuation marks to ids and back, over the `tokenizers` library."""
 
 import os
+import pathlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -150,6 +151,8 @@ class WordTokenizer(Vocabulary):
         assert tokenizers.Tokenizer.from_file("tokenizer.json").encode("Good").ids == [4]
         ```
         """
+        if not (folder := pathlib.Path(path).parent).is_dir():
+            raise FileNotFoundError(f"WordTokenizer.export: there is no folder {str(folder)!r}")
         self._rust.save(os.fspath(path))
 
     def tokenize(self, text: str) -> list[str]:

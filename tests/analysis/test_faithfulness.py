@@ -233,6 +233,7 @@ def test_progress(capsys):
         ("faithfulness", {"classes": [0, 1]}, r"integer array \(1,\)"),
         ("faithfulness", {"batch_size": 0}, "`batch_size` >= 1"),
         ("normalized_aopc", {"beam_size": 0}, "`beam_size` >= 1 or None"),
+        ("normalized_aopc", {"beam_size": 1.5}, "an integer `beam_size` >= 1 or None"),
         ("normalized_aopc", {"weights": [[1]]}, "3 tokens and 1 weights"),
         ("grade_attributions", {"attributions": {"ig": [[1]]}}, "as many `ig`"),
         ("grade_attributions", {"rationales": []}, "one row per text, 1 in all"),

@@ -65,6 +65,7 @@ class TestTopAttendedWords:
             ({"score": "best"}, "one of"),
             ({"k": 0}, "`k` >= 1"),
             ({"min_count": 0}, "`min_count` >= 1"),
+            ({"k": 1.5}, "an integer `k` >= 1"),
         ],
     )
     def test_errors(self, change, message):

@@ -175,6 +175,8 @@ def test_cue_words_alone_give_nothing_away(corpus):
         ({"seed": -1}, "seed=-1"),
         ({"sentences": (0, 3)}, r"sentences=\(0, 3\)"),
         ({"sentences": (4, 3)}, r"sentences=\(4, 3\)"),
+        ({"sentences": 4}, "sentences=4"),
+        ({"sentences": (2.5, 3)}, r"sentences=\(2.5, 3\)"),
         ({"distractor_rate": 1.5}, "distractor_rate=1.5"),
         ({"negation_rate": -0.1}, "negation_rate=-0.1"),
         ({"label_noise": float("nan")}, "label_noise=nan"),

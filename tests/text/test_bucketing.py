@@ -321,6 +321,7 @@ def test_restore_refuses():
         ({"batch_size": 2.0}, "batch_size=2.0"),
         ({"boundaries": ()}, r"increasing positive.*\(\)"),
         ({"boundaries": (0, 4)}, "increasing positive"),
+        ({"boundaries": 4}, "several lengths.*boundaries=4"),
         ({"boundaries": (4, 4)}, "increasing positive"),
         ({"boundaries": (2,)}, "longest text's length 3"),
     ],

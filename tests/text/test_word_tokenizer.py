@@ -326,3 +326,9 @@ def test_cut_rows_are_parts_of_the_whole(texts, limit, data):
         if len(tokens) > limit:
             tokens = tokens[:head] + tokens[len(tokens) - (limit - head) :]
         assert tokenizer.decode(row) == tokens
+
+
+def test_export_into_a_folder_that_is_not_there(tmp_path):
+    tokenizer = text.WordTokenizer.train(["a b"])
+    with pytest.raises(FileNotFoundError, match="there is no folder .*nowhere"):
+        tokenizer.export(tmp_path / "nowhere" / "x.json")
