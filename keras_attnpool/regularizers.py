@@ -73,7 +73,8 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
         """The mean penalty over the examples that count.
 
         Args:
-            heads: Float tensor `(batch, heads, ...)`; axes after the heads are flattened.
+            heads: Float tensor `(batch, heads, ...)`; axes after the heads are flattened, but by
+                `AttentionOrthogonality`.
             kept: Boolean tensor `(batch,)`, False for examples that do not count (empty texts),
                 or `None` when all do.
 
@@ -106,7 +107,8 @@ class AttentionOrthogonality(HeadRegularizer):
 
     With rows that sum to 1 an entry of the diagonal of `A A^T` is 1 only for a head that attends to
     a single token, and an entry off it is 0 only for heads that share no token. The norm is squared
-    as printed in both papers.
+    as printed in both papers. Where every feature has weights of its own, `(heads, time, features)`
+    as in `GeneralizedPooling`, it is the mean over the features.
 
     Args:
         factor: Weight in the loss; 0.2 in LAMA, 1.0 in Lin et al. for the Yelp reviews.
@@ -136,10 +138,24 @@ class AttentionOrthogonality(HeadRegularizer):
         super().__init__(factor)
 
     def penalties(self, heads: Tensor) -> Tensor:
-        """The penalty `(batch,)` of attention `(batch, heads, time)`."""
-        products = ops.matmul(heads, ops.transpose(heads, (0, 2, 1)))
-        identity = ops.eye(heads.shape[1], dtype=heads.dtype)
-        return self.factor * ops.sum(ops.square(products - identity), axis=(1, 2))
+        """The penalty `(...,)` of attention `(..., heads, time)`."""
+        products = ops.matmul(heads, ops.swapaxes(heads, -1, -2))
+        identity = ops.eye(heads.shape[-2], dtype=heads.dtype)
+        return self.factor * ops.sum(ops.square(products - identity), axis=(-2, -1))
+
+    def batch_penalty(self, heads: Tensor, kept: Tensor | None = None) -> Tensor:
+        """The mean over the examples that count; over the features, where each has its weights."""
+        if len(heads.shape) != 4:
+            return super().batch_penalty(heads, kept)
+        by_feature = ops.transpose(at_least_float32(heads), (0, 3, 1, 2))
+        penalties = ops.mean(self.penalties(by_feature), axis=1)
+        return _of_any_batch(_mean_over_kept(penalties, kept), heads)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """The penalty of attention `(heads, time)` or `(heads, time, features)`."""
+        if len(x.shape) != 3:
+            return super().__call__(x)
+        return self.batch_penalty(ops.expand_dims(x, 0))
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")

@@ -19,6 +19,8 @@ from keras_attnpool._files import whole_file
 from keras_attnpool.cli import readers, runs
 from keras_attnpool.cli.errors import CommandError, reported
 from keras_attnpool.cli.explanations import Explainer, Explanation
+from keras_attnpool.text._vocabulary import checked_texts
+from keras_attnpool.types import PathLike
 
 BATCH = 64
 
@@ -76,6 +78,7 @@ class Run:
 
     def probabilities(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """The probabilities of all classes, float32 `(texts, classes)`."""
+        texts = checked_texts("Run", texts)
         answers = [np.zeros((0, len(self.label_names)), np.float32)]
         for start in range(0, len(texts), BATCH):
             with reported():
@@ -94,10 +97,11 @@ class Run:
 
     def explain(self, texts: Sequence[str]) -> list[Explanation]:
         """For every text the class, what each word does to it, and where attention looks."""
+        texts = checked_texts("Run", texts)
         with reported():
             return list(self.explainer.explain(texts))
 
-    def push(self, target: str) -> None:
+    def push(self, target: PathLike) -> None:
         """Hands the run on: to a folder, or to the Hugging Face Hub, with a model card.
 
         Args:
@@ -108,6 +112,7 @@ class Run:
         Raises:
             CommandError: If it is no folder, or holds something else than a run.
         """
+        target = os.fspath(target)
         card = self.card(target)
         with tempfile.TemporaryDirectory() as temporary:
             remote = target.startswith("hf://")

@@ -19,10 +19,13 @@ from keras_attnpool._checks import (
     present_names,
 )
 from keras_attnpool._docstrings import filled
+from keras_attnpool.regularizers import HeadRegularizer
 from keras_attnpool.types import Tensor
 
 # Arguments that no version took by position, wherever they stand.
 BY_NAME = ("gated", "normalizer", "position_weighted")
+# What these read has the heads on an axis of its own.
+OF_HEADS = ("attention_regularizer", "embedding_regularizer")
 
 
 class LayerArguments:
@@ -63,6 +66,8 @@ class LayerArguments:
     seed: int | None = None
     _old_names: tuple[str, ...] = ()
     _initializers_used = 0
+    # Whether a `kernel_regularizer` is given kernels with the heads on their first axis.
+    _heads_in_kernel = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -95,6 +100,15 @@ class LayerArguments:
                     value = module.get(value if value is None else fitted(name, value, kind))
             except Refused as refused:
                 raise refused.by(type(self).__name__) from None
+            if isinstance(value, HeadRegularizer) and not (
+                name in OF_HEADS or (name == "kernel_regularizer" and self._heads_in_kernel)
+            ):
+                raise Refused(
+                    name,
+                    "be no HeadRegularizer: that weight has no heads on its first axis; "
+                    f"{' or '.join(f'`{each}`' for each in OF_HEADS)} may be one",
+                    type(value).__name__,
+                ).by(type(self).__name__)
             setattr(self, name, value)
         if self.dropout > 0:
             # Named after the layer: Keras would name it by a counter.

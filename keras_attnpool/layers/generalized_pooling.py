@@ -86,6 +86,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     """
 
     _old_names = ("scalar",)
+    _heads_in_kernel = True
 
     def __init__(
         self,

@@ -177,7 +177,9 @@ def encode_tokens(
         mask = keras.Input((sequence_length,), dtype="int32", name="padding_mask")
         inputs = {"features": features, "padding_mask": mask}
         return inputs, features, CheckedMask("padding_mask", name="mask")(mask)
-    backbone.trainable = trainable
+    # Parts of a backbone that are frozen, as by LoRA, stay so.
+    if not trainable or not backbone.trainable_weights:
+        backbone.trainable = trainable
     structure = backbone.inputs[0] if isinstance(backbone, keras.Sequential) else backbone.input
     inputs = keras.tree.map_structure(lambda x: _same_input(x, sequence_length), structure)
     states = backbone(inputs) if trainable else InferenceMode(backbone, name="frozen")(inputs)

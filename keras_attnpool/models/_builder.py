@@ -35,8 +35,9 @@ Args:
         `"padding_mask"` or `"attention_mask"` if there is one, else "id is not 0" where a single
         integer tensor comes in, else the Keras mask of the states.
     sequence_length: Steps of every text, or `None` where that is left open; for backbones.
-    trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`. If not,
-        the backbone runs in inference mode, without dropout.
+    trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; of a
+        backbone that is frozen in part, by LoRA say, that part stays so. If not, the backbone runs
+        in inference mode, without dropout.
     packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`. Weights
         and their names are the same.
     gru_units: Units of the GRUs per direction.

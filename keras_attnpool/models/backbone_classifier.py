@@ -35,7 +35,7 @@ def BackboneClassifier(
             `(batch, time, dim)` to a vector, any pooling layer of this package.
         encoder: A layer from `(batch, time, dim)` to `(batch, time, other dim)` between backbone
             and pooling, or several in order. The mask goes to those whose call takes one; the
-            others see what stands at padded steps.
+            others see zeros at padded steps.
         sequence_length: Steps of every text; needed by layers that must know it.
 
     Example:

@@ -138,7 +138,8 @@ def MPSANPair(
 
     Args:
         num_classes: Number of points on the scale, or of classes.
-        dropout: As in `MPSAN` (the paper's 0.55 for this task is what its code keeps).
+        dropout: As in `MPSAN`, but for the vector that goes into the classifier, which has none
+            (the paper's 0.55 for this task is what its code keeps).
         kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling; the paper has
             an L2 of 5e-4 for this task.
 

@@ -489,8 +489,8 @@ def test_reports_of_what_reads_no_plain_words(
 
 
 def test_a_report_says_which_attention_is_not_tested(language_model, tmp_path, capsys):
-    """The weights of every feature are no weights of words."""
-    arguments = ["--encoder", "tiny", "--pooling", "multi_dim", "--max-tokens", "24"]
+    """Those of features and of tokens, one after the other, are no weights of words alone."""
+    arguments = ["--encoder", "tiny", "--pooling", "sequential", "--max-tokens", "24"]
     _, rows, page = reported(tmp_path, capsys, language_model, *arguments)
     assert "attention" in [row[0] for row in rows if len(row) > 5]  # as in the heat maps
     assert page.count("is not tested here") == 1
@@ -699,3 +699,18 @@ def test_push_to_the_hub(trained, tmp_path, monkeypatch):
     model = keras.saving.load_model("hf://me/hotel")
     answers = model.predict(run.reader.encode(TEXTS), verbose=0)
     np.testing.assert_allclose(answers, expected, atol=1e-6)
+
+
+def test_texts_that_are_none(trained):
+    """One string would be explained letter by letter."""
+    run = load_run(trained)
+    for call in (run.predict, run.probabilities, run.explain):
+        for given in ("good food", None, [1]):
+            with pytest.raises(TypeError, match="Run expects"):
+                call(given)
+    np.testing.assert_array_equal(run.probabilities(x for x in TEXTS), run.probabilities(TEXTS))
+
+
+def test_push_to_a_path(trained, tmp_path):
+    load_run(trained).push(tmp_path / "pushed")
+    assert load_run(tmp_path / "pushed").predict(TEXTS) == load_run(trained).predict(TEXTS)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from backend_functions import numpy
 
-from keras_attnpool import layers, models
+from keras_attnpool import layers, models, regularizers
 from keras_attnpool.layers import (
     GeneralizedPooling,
     LowRankAttentionPooling,
@@ -227,3 +227,26 @@ def test_the_docstring_holds_every_argument_in_its_place():
     titles = re.findall(r"^([A-Z][a-z ]+):$", text, re.M)
     sections = ["Args", "Call arguments", "Input shape", "Output shape", "Returns", "Raises"]
     assert titles == [*sections, "Example", "Reference"]
+
+
+def _with_heads():
+    pooling = {
+        "num_heads": 3,
+        "kernel_regularizer": regularizers.HeadDistance(),
+    }
+    yield lambda: layers.StructuredSelfAttentionPooling(hidden_dim=6, **pooling), "kernel"
+    yield lambda: layers.LowRankAttentionPooling(**pooling), "kernel"
+    yield lambda: layers.LearnedQueryPooling(2, **pooling), "kernel"
+    yield lambda: layers.AttentionPooling(bias_regularizer=regularizers.HeadDistance()), "bias"
+    yield (
+        lambda: layers.GeneralizedPooling(3, 4, bias_regularizer=regularizers.HeadDistance()),
+        "bias",
+    )
+
+
+@pytest.mark.parametrize(("make", "name"), _with_heads())
+def test_a_penalty_on_heads_where_a_weight_has_none_on_its_first_axis(make, name):
+    """It would take features for heads."""
+    with pytest.raises(ValueError, match=f"`{name}_regularizer` of .* no heads on its first axis"):
+        make()
+    layers.GeneralizedPooling(3, 4, kernel_regularizer=regularizers.HeadDistance())

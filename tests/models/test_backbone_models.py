@@ -404,3 +404,18 @@ def test_unknown_options_are_errors():
     ):
         with pytest.raises(ValueError, match="`pooling` of BackboneClassifier.*one vector"):
             models.BackboneClassifier(DIM, 3, pooling=pooling)
+
+
+@pytest.mark.parametrize("row", ["RoBERTa", "RBA", "DiSAN", "SAM"])
+def test_a_backbone_that_is_frozen_in_part_stays_so(row):
+    backbone = hub_like()
+    backbone.get_layer("token_embedding").trainable = False
+    x = keras.layers.Dense(DIM, name="adapter")(backbone.output["sequence_output"])
+    backbone = keras.Model(backbone.input, {"sequence_output": x})
+    model = ROWS[row](backbone)
+    paths = {weight.path for weight in model.trainable_weights}
+    assert any("adapter" in path for path in paths)
+    assert not any("token_embedding" in path for path in paths)
+    backbone.trainable = False
+    model = ROWS[row](backbone)
+    assert any("token_embedding" in weight.path for weight in model.trainable_weights)
