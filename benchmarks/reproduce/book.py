@@ -107,7 +107,7 @@ PLACES = (
         "imdb_4000_adam",
         f"4,000 {SUBSET}",
         section="imdb-adam",
-        reason="the paper has SGD; the Transformer takes hours on a core",
+        reason="the paper has SGD; the Transformer wants a GPU",
     ),
     Place("lama", "Table 4", "News", "news", reason=LICENCE),
     Place("lama", "Table 4", "Yelp", "yelp", reason=LICENCE),
