@@ -421,8 +421,18 @@ def _pictures(
     }
     figures = {file: Figure(figsize=(6, 3.8), layout="constrained") for file in runs.PICTURES}
     accuracy, loss, heads = (figure.subplots() for figure in figures.values())
-    analysis.plot_learning_curves(histories, accuracy)
-    analysis.plot_learning_curves(losses, loss, metric="loss")
+    curves = {key: each["val_accuracy"] for key, each in histories.items()}
+    for ax, lines, ylabel in (
+        (accuracy, curves, "validation accuracy"),
+        (loss, losses, "loss"),
+    ):
+        for label, values in lines.items():
+            ax.plot(range(1, len(values) + 1), values, "o-", markersize=3.5, label=label)
+        ax.set(xlabel="epoch", ylabel=ylabel)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.grid(color="0.9")
+        for text in ax.legend(frameon=False).get_texts():
+            text.set_parse_math(False)  # a $ in a name is a dollar
     if similarity is None:
         del figures["heads.png"]
     else:
