@@ -159,14 +159,14 @@ class _Seen(NamedTuple):
 
     inputs: list[Array]
     outputs: list[Array]
-    index: int = 0
+    place: int = 0
 
-    def at(self, index: int) -> "_Seen":
-        return self._replace(index=index)
+    def at(self, place: int) -> "_Seen":
+        return self._replace(place=place)
 
     @property
     def row(self) -> list[Array]:
-        return [x[self.index] for x in self.outputs]
+        return [x[self.place] for x in self.outputs]
 
 
 def _checked(model: keras.Model, rows: "_Rows", tolerance: float) -> BatchIndependence:
@@ -245,9 +245,9 @@ class _Rows:
         if self.count == 1:  # its neighbour is itself, the other way round
             self.rows.append([x[::-1] if x.ndim else x for x in self.rows[0]])
         inputs, first = _declared(model, self._keys), self.rows[0]
-        for x, row in zip(inputs, first, strict=True):
-            if x is not None and len(x.shape) != 1 + row.ndim:
-                received = f"a row of shape {row.shape} for an input of shape {tuple(x.shape)}"
+        for declared, x in zip(inputs, first, strict=True):
+            if declared is not None and len(declared.shape) != 1 + x.ndim:
+                received = f"a row of shape {x.shape} for an input of {tuple(declared.shape)}"
                 raise ValueError(_expected(received))
         layers = model._flatten_layers()
         masking = [x.mask_value for x in layers if isinstance(x, keras.layers.Masking)]
@@ -293,7 +293,10 @@ class _Rows:
         self.pads = (
             bool(masking)
             or strided
-            or all(any(not self._floats[j] for j in group) for group in self._groups)
+            or not any(
+                all(self._floats[j] for j in group) and any(growing[j] for j in group)
+                for group in self._groups
+            )
         )
         self.grow = self.pads and any(growing)
         self._front = False
@@ -411,7 +414,7 @@ class _Rows:
             a, b = (self._own_steps(row, x, like.shape) for x in both)
             with np.errstate(invalid="ignore"):
                 apart = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0, np.abs(a - b))
-            size = np.abs(a[np.isfinite(a)]).max(initial=1)
+            size = float(np.abs(a[np.isfinite(a)]).max(initial=1))
             found.append(float(np.nan_to_num(apart, nan=np.inf).max(initial=0)) / size)
         return max(found)
 
@@ -424,7 +427,7 @@ class _Rows:
 
 def _steps(x: Array, axes: int = 1) -> Bools:
     """Whether anything is true of a step, whose axes stand behind the first `axes`."""
-    return np.asarray(x != 0).any(axis=tuple(range(axes, x.ndim)))
+    return np.asarray((x != 0).any(axis=tuple(range(axes, x.ndim))))
 
 
 def _fitted(x: Array, shape: tuple[int, ...]) -> Array:
@@ -511,7 +514,7 @@ def _first_layer(
     model: keras.Model, rows: _Rows, row: int, own: _Seen, other: _Seen, tolerance: float
 ) -> str:
     """The path of the first call whose outputs differ in the row's own steps, else the model's."""
-    calls = [_calls(model, rows.packed(x.inputs), len(x.inputs[0]), x.index) for x in (own, other)]
+    calls = [_calls(model, rows.packed(x.inputs), len(x.inputs[0]), x.place) for x in (own, other)]
 
     def differ(one: list[Array | None], other: list[Array | None]) -> bool:
         both = [(x, y) for x, y in zip(one, other, strict=False) if x is not None and y is not None]
