@@ -3,27 +3,22 @@
 import functools
 import inspect
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 import keras
 
 from keras_attnpool._checks import (
-    OLD_NAMES,
     Kind,
     Refused,
-    deprecate,
     fitted,
     kind_of,
     module_of,
-    present_names,
 )
 from keras_attnpool._docstrings import filled
 from keras_attnpool.regularizers import HeadRegularizer
 from keras_attnpool.types import Tensor
 
-# Arguments that no version took by position, wherever they stand.
-BY_NAME = ("gated", "normalizer", "position_weighted")
 # What these read has the heads on an axis of its own.
 OF_HEADS = ("attention_regularizer", "embedding_regularizer")
 
@@ -64,7 +59,6 @@ class LayerArguments:
     name: str
     dropout: float = 0.0
     seed: int | None = None
-    _old_names: tuple[str, ...] = ()
     _initializers_used = 0
     # Whether a `kernel_regularizer` is given kernels with the heads on their first axis.
     _heads_in_kernel = False
@@ -74,7 +68,6 @@ class LayerArguments:
         if "__init__" in vars(cls):
             if cls.__doc__ and not _is_base(cls):  # Python leaves it out with -OO
                 cls.__doc__ = complete(cls.__doc__, cls)
-            cls.__init__ = _of_any_version(cls.__init__)  # type: ignore[method-assign]
 
     def _keep(self, given: dict[str, Any], **special: Kind | Collection[str]) -> None:
         """Checks every argument, and keeps it as an attribute of its name.
@@ -192,37 +185,3 @@ def complete(docstring: str, cls: Any) -> str:
 
 def _is_base(cls: type) -> bool:
     return cls.__module__.startswith(f"{__package__}._")
-
-
-def _of_any_version(constructor: Callable[..., None]) -> Callable[..., None]:
-    """Takes what an earlier version took, with a warning: old names, and all by position."""
-    signature = inspect.signature(constructor)
-    parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    names = [p.name for p in parameters if p.name not in BY_NAME]
-    sizes = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
-
-    @functools.wraps(constructor)
-    def construct(self: Any, *args: Any, **kwargs: Any) -> None:
-        given, owner = (self, *args), type(self).__name__
-        # A class of the user's own may have an argument of that name.
-        old_names = [name for name in self._old_names if name not in names]
-        replaced = {OLD_NAMES[old][0]: old for old in old_names}
-        late = {
-            replaced.get(name, name): value
-            for name, value in zip(names[sizes:], given[sizes:], strict=False)
-        }
-        if late and len(given) <= len(names) and not late.keys() & kwargs.keys():
-            deprecate(
-                f"{owner} takes {', '.join(late)} by name; a later version will no longer take it "
-                "by position."
-            )
-            given, kwargs = given[:sizes], {**late, **kwargs}
-        try:
-            kwargs = present_names(kwargs, old_names, owner)
-        except Refused as refused:
-            raise refused.by(owner) from None
-        constructor(*given, **kwargs)
-
-    # Keras reads a constructor's arguments without looking behind a wrapper.
-    construct.__signature__ = signature  # type: ignore[attr-defined]
-    return construct

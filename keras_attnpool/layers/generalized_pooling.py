@@ -85,7 +85,6 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 4-6
     """
 
-    _old_names = ("scalar",)
     _heads_in_kernel = True
 
     def __init__(

@@ -195,7 +195,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     ) -> None:
         """Refuses a mask in place of the context, and a context in place of the mask."""
         if context is None:
-            # A model saved by an earlier version may hold the context as second argument.
+            # `layer(x, context)` hands the context over as the mask.
             floats = isinstance(mask, keras.KerasTensor) and mask.dtype.startswith("float")
             other_size = self.context_kernel.shape[0] != inputs_shape[-1]
             if self._built_with_context and (floats or other_size):
@@ -203,8 +203,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
                     self,
                     "context",
                     "be passed as `context=`, since the layer was built with one; the second "
-                    "argument is the mask. If this comes from a file, build the model anew with "
-                    "`context=` and read the file by `load_weights`",
+                    "argument is the mask",
                     f"context=None, mask={mask!r}",
                 )
             return

@@ -10,7 +10,7 @@ from keras_attnpool.layers._attention import SequenceAttentionBase
 from keras_attnpool.ops._additive_attention import additive_attention, banded_attention
 from keras_attnpool.ops._devices import affine, pairs_together
 from keras_attnpool.ops.masking import at_least_float32
-from keras_attnpool.ops.positions import parse_positions, warn_of_old_names
+from keras_attnpool.ops.positions import parse_positions
 from keras_attnpool.types import (
     ActivationLike,
     ConstraintLike,
@@ -40,10 +40,6 @@ class PositionalSelfAttention(SequenceAttentionBase):
     - `"later"`: 0 where `i > j`, else -infinity
     - `"distance"`: `-|i - j|`
     - `"scaled_distance"`: `-log |i - j|`, 0 where `i = j`
-
-    MPSAN's own words for the directions, "backward" for `"earlier"` and "forward" for `"later"`,
-    are taken too, with a DeprecationWarning: a GRU, DiSAN and `DirectionalSelfAttention` use them
-    the other way round.
 
     A step that may attend to no kept step gives a zero vector with zero weights: the first one with
     `"earlier"`, the last with `"later"`, a single one with `"faraway_m"`. With a faraway mask
@@ -98,8 +94,6 @@ class PositionalSelfAttention(SequenceAttentionBase):
           eq. 1-12
     """
 
-    _old_names = ("multi_dim",)
-
     def __init__(
         self,
         units: int,
@@ -123,7 +117,6 @@ class PositionalSelfAttention(SequenceAttentionBase):
     ) -> None:
         super().__init__(**kwargs)
         self._relation = parse_positions(positions, type(self).__name__)
-        warn_of_old_names(positions, type(self).__name__)
         self._keep(locals())
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:

@@ -97,7 +97,6 @@ Returns:
 def builder(
     *,
     like: Callable[..., object] | None = None,
-    old_names: Collection[str] = (),
     **special: Kind | Collection[str],
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """`checked`, for a function whose docstring lacks what all builders share.
@@ -115,6 +114,6 @@ def builder(
             common += [text for name, text in WITH.items() if name in names]
             common += [COMMON.replace("BUILDER", function.__name__)]
             function.__doc__ = filled(function.__doc__, common, Args=function)
-        return checked(old_names=old_names, **special)(function)
+        return checked(**special)(function)
 
     return decorate

@@ -61,7 +61,7 @@ def pooling_of(given: dict[str, Any], **unused: Any) -> keras.layers.Layer:
     )
 
 
-@builder(old_names=("attention_dim",), pooling=POOLINGS, shortcut=SHORTCUTS)
+@builder(pooling=POOLINGS, shortcut=SHORTCUTS)
 def BiLSTM(
     vocabulary_size: int,
     num_classes: int,

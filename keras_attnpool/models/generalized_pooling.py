@@ -14,7 +14,7 @@ from keras_attnpool.models.bilstm import POOLINGS, pooling_of, stacked_bilstm
 from keras_attnpool.types import ActivationLike, RegularizerLike
 
 
-@builder(old_names=("attention_dim", "scalar"), shortcut=SHORTCUTS)
+@builder(shortcut=SHORTCUTS)
 def GeneralizedPoolingClassifier(
     vocabulary_size: int,
     num_classes: int,
@@ -81,7 +81,6 @@ def GeneralizedPoolingClassifier(
 
 @builder(
     like=GeneralizedPoolingClassifier,
-    old_names=("attention_dim", "scalar"),
     pooling=("generalized", *POOLINGS),
     shortcut=SHORTCUTS,
 )

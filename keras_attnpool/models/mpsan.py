@@ -32,7 +32,7 @@ POSITION_LISTS = Kind(
 )
 
 
-@builder(old_names=("multi_dim",), positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS)
+@builder(positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS)
 def MPSAN(
     vocabulary_size: int,
     num_classes: int,
@@ -107,9 +107,7 @@ def MPSAN(
     return classifier(locals(), tokens, vector, "elu", drops_vector=True)
 
 
-@builder(
-    like=MPSAN, old_names=("multi_dim",), positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS
-)
+@builder(like=MPSAN, positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS)
 def MPSANPair(
     vocabulary_size: int,
     num_classes: int = 5,

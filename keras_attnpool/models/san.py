@@ -9,7 +9,7 @@ from keras_attnpool.models._builder import builder
 from keras_attnpool.types import ActivationLike, RegularizerLike
 
 
-@builder(old_names=("attention_dim",))
+@builder()
 def SAN(
     vocabulary_size: int,
     num_classes: int,

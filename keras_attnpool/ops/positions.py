@@ -9,15 +9,13 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import SIZE, Kind, Refused, deprecate, fitted, is_length
+from keras_attnpool._checks import SIZE, Kind, Refused, fitted, is_length
 from keras_attnpool._docstrings import documented
 from keras_attnpool.ops._devices import constant
 from keras_attnpool.types import Tensor
 
 NAMES = ("faraway_m", "earlier", "later", "distance", "scaled_distance")
-# MPSAN's words, which mean the opposite of DiSAN's. They are taken until the next version.
 TIME = Kind("an integer >= 0 or a scalar tensor", is_length)
-OLD_NAMES = {"backward": "earlier", "forward": "later"}
 COMMON = """
 
 Args:
@@ -207,9 +205,9 @@ def parse_positions(positions: Sequence[str], owner: str) -> Relation:
             low.append(-int(window[1]))
             high.append(int(window[1]))
             itself = False
-        elif name in ("earlier", "backward"):
+        elif name == "earlier":
             high.append(-1)
-        elif name in ("later", "forward"):
+        elif name == "later":
             low.append(1)
         elif name == "distance":
             linear += 1
@@ -226,16 +224,6 @@ def parse_positions(positions: Sequence[str], owner: str) -> Relation:
             f"later. {received}"
         )
     return Relation(max(low, default=None), min(high, default=None), itself, linear, logarithmic)
-
-
-def warn_of_old_names(positions: Sequence[str], owner: str) -> None:
-    """Warns of MPSAN's words for directions among the names that an owner was given."""
-    old = next((name for name in positions if name in OLD_NAMES), None)
-    if old is not None:
-        deprecate(
-            f'"{old}" of {owner} is deprecated; it is now "{OLD_NAMES[old]}". Forward and backward '
-            "are the directions in which a layer reads, as a GRU or DirectionalSelfAttention"
-        )
 
 
 def _offsets(time: Tensor) -> Any:

@@ -2,19 +2,16 @@
 
 import inspect
 import re
-import warnings
 
 import keras
 import numpy as np
 import pytest
 from backend_functions import numpy
 
-from keras_attnpool import layers, models, regularizers
+from keras_attnpool import layers, regularizers
 from keras_attnpool.layers import (
-    GeneralizedPooling,
     LowRankAttentionPooling,
     MaskedAveragePooling1D,
-    PositionalSelfAttention,
     StructuredSelfAttentionPooling,
     TokenWiseAttention,
 )
@@ -147,73 +144,15 @@ def test_a_users_subclass_has_arguments_of_its_own():
         Halved(0)
 
 
-class TestPositions:
-    """Sizes alone are taken by position."""
-
-    def test_the_rest_warns_and_is_taken(self):
-        with pytest.warns(DeprecationWarning, match="TokenWiseAttention takes mode, reduction"):
-            layer = TokenWiseAttention("pointwise", 4, name="by_position")
-        assert (
-            layer.get_config()
-            == TokenWiseAttention(mode="pointwise", reduction=4, name="by_position").get_config()
-        )
-
-    def test_a_new_argument_takes_no_old_ones_place(self):
-        with pytest.warns(DeprecationWarning, match="takes activation, flatten by name"):
-            layer = StructuredSelfAttentionPooling(2, 4, "relu", False)
-        assert not layer.flatten and not layer.gated
-        with pytest.warns(DeprecationWarning, match="takes keepdims by name"):
-            layer = MaskedAveragePooling1D(True)
-        assert layer.keepdims and not layer.position_weighted
-
-    def test_what_stands_twice_or_is_too_much_is_an_error(self):
+def test_sizes_alone_are_taken_by_position():
+    for make in (
+        lambda: TokenWiseAttention("pointwise"),
+        lambda: StructuredSelfAttentionPooling(2, 4, "relu"),
+        lambda: MaskedAveragePooling1D(True),
+        lambda: LowRankAttentionPooling(2, 1, "mean"),
+    ):
         with pytest.raises(TypeError, match="positional argument"):
-            TokenWiseAttention("pointwise", mode="dense")
-        with pytest.raises(TypeError, match="positional argument"):
-            LowRankAttentionPooling(*range(1, 40))
-
-
-class TestOldNames:
-    """An earlier version's names are taken for one version more, with a warning."""
-
-    def test_they_warn_at_the_users_line_and_mean_the_same(self):
-        with pytest.warns(DeprecationWarning, match="it is now `per_feature=False`") as warned:
-            layer = GeneralizedPooling(2, 4, scalar=True, name="old")
-        assert [w.filename for w in warned] == [__file__]
-        new = GeneralizedPooling(2, 4, per_feature=False, name="old")
-        assert layer.get_config() == new.get_config()
-        with pytest.warns(DeprecationWarning, match="it is now `per_feature=True`"):
-            assert PositionalSelfAttention(4, multi_dim=True).per_feature
-        with pytest.warns(DeprecationWarning, match="`scalar` of GeneralizedPooling"):
-            # Names that belong to no module.
-            exec("make(2, 4, scalar=True)", {"make": GeneralizedPooling})
-
-    def test_by_position_too(self):
-        with pytest.warns(DeprecationWarning, match=r"\bscalar\b"):
-            assert not GeneralizedPooling(2, 4, True).per_feature
-
-    def test_a_file_that_holds_them_loads_without_a_warning(self):
-        config = GeneralizedPooling(2, 4).get_config()
-        del config["per_feature"]
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            layer = GeneralizedPooling.from_config({**config, "scalar": True})
-        assert not layer.per_feature
-
-    def test_a_builders(self):
-        with pytest.warns(DeprecationWarning, match="`attention_dim` of SAN is deprecated"):
-            model = models.SAN(20, 3, attention_dim=7)
-        assert model.get_layer("pooling").hidden_dim == 7
-
-    def test_what_does_not_fit_is_refused_by_the_name_that_was_given(self):
-        with pytest.raises(ValueError, match="`scalar` of GeneralizedPooling must be True or F"):
-            GeneralizedPooling(2, 4, scalar="no")
-        with pytest.raises(ValueError, match="`attention_dim` of HAN must be an integer >= 1"):
-            models.HAN(20, 3, attention_dim=0)
-        with pytest.raises(TypeError, match="got `scalar` beside `per_feature`"):
-            GeneralizedPooling(2, 4, scalar=True, per_feature=True)
-        with pytest.raises(ValueError, match="Unrecognized keyword arguments"):
-            StructuredSelfAttentionPooling(2, 4, scalar=True)
+            make()
 
 
 def test_the_docstring_holds_every_argument_in_its_place():
