@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import re
 from collections.abc import Collection
 from typing import Any
 
@@ -20,7 +19,7 @@ from keras_attnpool.regularizers import HeadRegularizer
 from keras_attnpool.types import Tensor
 
 # What these read has the heads on an axis of its own.
-OF_HEADS = ("attention_regularizer", "embedding_regularizer")
+OF_HEADS = ("attention_regularizer", "vector_regularizer")
 
 
 class LayerArguments:
@@ -47,11 +46,8 @@ class LayerArguments:
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        bias_regularizer: Regularizer of the biases.
         attention_regularizer: Regularizer of the attention weights of each example.
-        embedding_regularizer: Regularizer of the heads' vectors of each example.
-        kernel_constraint: Constraint of the kernels.
-        bias_constraint: Constraint of the biases.
+        vector_regularizer: Regularizer of the heads' vectors of each example.
         seed: Seed of the dropout, and of initializers that have none of their own.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
     """
@@ -120,9 +116,9 @@ class LayerArguments:
         return dict(config)
 
     def _for_inside(self) -> dict[str, Any]:
-        """`use_bias`, the regularizers and the constraints, for a layer inside."""
-        shared = re.compile("use_bias|(kernel|recurrent|bias)_(regularizer|constraint)")
-        return {name: getattr(self, name) for name in self._arguments if shared.fullmatch(name)}
+        """`use_bias` and the regularizers of the kernels, for a layer inside."""
+        shared = {"use_bias", "kernel_regularizer", "recurrent_regularizer"}
+        return {name: getattr(self, name) for name in self._arguments if name in shared}
 
     def _drop(self, x: Tensor, training: bool | None) -> Tensor:
         if not training or self.dropout == 0:
@@ -139,13 +135,12 @@ class LayerArguments:
             )
 
     def _add(self, kind: str, name: str, shape: tuple[int, ...], initializer: Any = None) -> Any:
-        """A weight that the arguments of that kind start, regularize and constrain."""
+        """A weight that the arguments of that kind start and regularize."""
         return self.add_weight(  # type: ignore[attr-defined]
             name=name,
             shape=shape,
             initializer=self._fresh(initializer or getattr(self, f"{kind}_initializer")),
             regularizer=getattr(self, f"{kind}_regularizer", None),
-            constraint=getattr(self, f"{kind}_constraint", None),
         )
 
     _add_kernel = functools.partialmethod(_add, "kernel")

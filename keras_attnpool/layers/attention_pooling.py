@@ -10,7 +10,6 @@ from keras_attnpool.layers._attention import AttentionPoolingBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -42,8 +41,7 @@ class AttentionPooling(AttentionPoolingBase):
         kernel_initializer: Initializer of the hidden kernels and the context.
         kernel_regularizer: Regularizer of the hidden kernels and the context.
         attention_regularizer: Regularizer of the attention weights, taken as one head.
-        embedding_regularizer: Regularizer of the pooled vectors, taken as one head.
-        kernel_constraint: Constraint of the hidden kernels and the context.
+        vector_regularizer: Regularizer of the pooled vectors, taken as one head.
 
     Output shape:
         `(batch, dim)`; the scores are `(batch, time)`.
@@ -84,11 +82,8 @@ class AttentionPooling(AttentionPoolingBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
         attention_regularizer: RegularizerLike = None,
-        embedding_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
+        vector_regularizer: RegularizerLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

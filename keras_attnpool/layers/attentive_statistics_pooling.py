@@ -10,7 +10,6 @@ from keras_attnpool.ops._devices import number
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -39,7 +38,7 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         activation: Activation of the hidden layer.
         epsilon: The least variance, a number > 0; below it sigma has no gradient.
         attention_regularizer: Regularizer of the attention weights, taken as one head.
-        embedding_regularizer: Regularizer of the pooled vectors, taken as one head.
+        vector_regularizer: Regularizer of the pooled vectors, taken as one head.
 
     Output shape:
         `(batch, 2 * dim)`; the scores are `(batch, time)`, or `(batch, time, dim)` with
@@ -81,11 +80,8 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
         attention_regularizer: RegularizerLike = None,
-        embedding_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
+        vector_regularizer: RegularizerLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -108,7 +104,7 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         variance = ops.sum(used * ops.square(values - ops.expand_dims(mean, 1)), axis=1)
         sigma = ops.sqrt(ops.maximum(variance, number(self.epsilon, variance)))
         output = zero_masked_rows(ops.concatenate([mean, sigma], axis=-1), mask)
-        self._penalize(self.embedding_regularizer, ops.expand_dims(output, 1), mask)
+        self._penalize(self.vector_regularizer, ops.expand_dims(output, 1), mask)
         return output, weights if self.per_feature else ops.squeeze(weights, 2)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:

@@ -6,7 +6,7 @@ import keras
 
 from keras_attnpool.layers._recurrent import BidirectionalBase
 from keras_attnpool.ops._recurrence import BothDirections
-from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -64,10 +64,6 @@ class BidirectionalGRU(BidirectionalBase):
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
         recurrent_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        recurrent_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

@@ -13,7 +13,6 @@ from keras_attnpool.ops._vector_pooling import divided, softmax_terms
 from keras_attnpool.ops.masking import highest_along, zero_masked
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -51,8 +50,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
 
     Args:
         units: Size of the output, and of everything inside.
-        direction: `"forward"`: attend to earlier steps and blocks; `"backward"`: to later ones;
-            `None`: to all but itself.
+        direction: How the layer reads, in the paper's words: `"forward"` attends to earlier steps
+            and blocks, `"backward"` to later ones, `None` to all but itself.
         block_length: Steps of a block, the paper's r, or `None` for `ceil((2 n)^(1/3))`.
         scale: Bound of the scores, the paper's c.
         activation: Activation of steps 1 and 6, and of the first step within 4.
@@ -101,9 +100,6 @@ class BlockSelfAttention(DirectionalAttentionBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

@@ -10,7 +10,7 @@ from keras_attnpool._checks import refusal
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskReader
 from keras_attnpool.ops.masking import as_bool_mask, check_dense, check_mask_shape, highest_along
-from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -40,7 +40,6 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         use_bias: Whether the convolutions have biases; the official code has none.
         embeddings_initializer: Initializer of the characters' vectors.
         embeddings_regularizer: Regularizer of the characters' vectors.
-        embeddings_constraint: Constraint of the characters' vectors.
         seed: Seed of initializers that have none of their own.
 
     Call arguments:
@@ -104,10 +103,6 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         bias_initializer: InitializerLike = "zeros",
         embeddings_regularizer: RegularizerLike = None,
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        embeddings_constraint: ConstraintLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

@@ -12,7 +12,6 @@ from keras_attnpool.ops._dot_product_attention import split_heads
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -45,7 +44,6 @@ class ConvAttentionPooling(AttentionPoolingBase):
         scale: What the scores are divided by. `None` is `sqrt(filters / num_heads)`.
         target_initializer: Initializer of the target. Zeros start at mean pooling.
         kernel_regularizer: Regularizer of the kernels and the target.
-        kernel_constraint: Constraint of the kernels and the target.
 
     Output shape:
         `(batch, filters)`; the scores are `(batch, num_heads, time)`.
@@ -92,11 +90,8 @@ class ConvAttentionPooling(AttentionPoolingBase):
         target_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
         attention_regularizer: RegularizerLike = None,
-        embedding_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
+        vector_regularizer: RegularizerLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

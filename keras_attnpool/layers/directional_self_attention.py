@@ -9,7 +9,6 @@ from keras_attnpool.layers.fusion_gate import FusionGate
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -38,8 +37,8 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
 
     Args:
         units: Size of the output, and of everything inside.
-        direction: `"forward"`: attend to earlier steps; `"backward"`: to later ones; `None`: to all
-            but the step itself.
+        direction: How the layer reads, in DiSAN's words and a GRU's: `"forward"` attends to earlier
+            steps, `"backward"` to later ones, `None` to all but the step itself.
         scale: Bound of the scores, the paper's c.
         activation: Activation of step 1.
 
@@ -88,9 +87,6 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

@@ -14,7 +14,6 @@ from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.regularizers import HeadRegularizer
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -41,7 +40,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     the paper, and its gradient is exactly 0.
 
     The paper's penalties are `keras_attnpool.regularizers.HeadDistance(...)` as
-    `kernel_regularizer` (eq. 7), `attention_regularizer` (eq. 8) and `embedding_regularizer`
+    `kernel_regularizer` (eq. 7), `attention_regularizer` (eq. 8) and `vector_regularizer`
     (eq. 9).
 
     Args:
@@ -102,11 +101,8 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
         attention_regularizer: RegularizerLike = None,
-        embedding_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
+        vector_regularizer: RegularizerLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -158,7 +154,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
                 self.chunk_size,
                 (self.num_heads, self.score_kernel.shape[-1]),
             )
-            self._penalize(self.embedding_regularizer, vectors, mask)
+            self._penalize(self.vector_regularizer, vectors, mask)
         elif not self.per_feature:
             if together:
                 logits = ops.squeeze(self._logits(inputs, *stacks), -1)

@@ -13,7 +13,6 @@ from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.ops.normalization import layer_normalize
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -56,8 +55,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         kernel_regularizer: Regularizer of the queries and the kernels.
         attention_regularizer: Regularizer of the attention weights of each example; the heads of
             all queries count as so many heads.
-        embedding_regularizer: Regularizer of the vectors of each example, one a query.
-        kernel_constraint: Constraint of the queries and the kernels.
+        vector_regularizer: Regularizer of the vectors of each example, one a query.
 
     Output shape:
         `(batch, num_queries * dim)`, or `(batch, num_queries, dim)` with `flatten=False`; the
@@ -104,11 +102,8 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
         attention_regularizer: RegularizerLike = None,
-        embedding_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
+        vector_regularizer: RegularizerLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -165,7 +160,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         if self.feedforward_dim is not None:
             vectors = self._feed_forward(vectors)
         vectors = zero_masked_rows(vectors, mask)
-        self._penalize(self.embedding_regularizer, vectors, mask)
+        self._penalize(self.vector_regularizer, vectors, mask)
         return self._lay_out(vectors), weights
 
     def _attend_folded(

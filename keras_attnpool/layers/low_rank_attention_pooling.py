@@ -11,7 +11,6 @@ from keras_attnpool.ops.masking import at_least_float32, mean_of_zeroed, zero_ma
 from keras_attnpool.ops.normalization import l2_normalize
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -59,13 +58,10 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         bias_initializer: Initializer of b. `None` is the same normal distribution.
         scale_initializer: Initializer of the learned scale; "ones" starts at the paper's scores.
         kernel_regularizer: Regularizer of W, P, Q and the learned context.
-        bias_regularizer: Regularizer of b.
         attention_regularizer: Regularizer of the attention weights of each example (19a:
             `AttentionOrthogonality(0.2)`).
-        embedding_regularizer: Regularizer of the heads' vectors of each example (19b:
+        vector_regularizer: Regularizer of the heads' vectors of each example (19b:
             `CosineDisagreement(0.2)`).
-        kernel_constraint: Constraint of W, P, Q and the learned context.
-        bias_constraint: Constraint of b.
 
     Call arguments:
         context: By name only. Float tensor `(batch, context_dim)`, the mean of the word embeddings,
@@ -119,11 +115,8 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         bias_initializer: InitializerLike | None = None,
         scale_initializer: InitializerLike = "ones",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
         attention_regularizer: RegularizerLike = None,
-        embedding_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
+        vector_regularizer: RegularizerLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

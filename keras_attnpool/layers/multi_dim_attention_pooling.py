@@ -10,7 +10,6 @@ from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -35,7 +34,7 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
     Args:
         hidden_dim: Size of the hidden layer, or `None` for that of the inputs, as in the papers.
         activation: Activation of the hidden layer.
-        embedding_regularizer: Regularizer of the pooled vector of each example.
+        vector_regularizer: Regularizer of the pooled vector of each example.
 
     Output shape:
         `(batch, dim)`; the scores are `(batch, time, dim)`.
@@ -75,11 +74,8 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
         attention_regularizer: RegularizerLike = None,
-        embedding_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
+        vector_regularizer: RegularizerLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

@@ -7,7 +7,7 @@ from keras import ops
 
 from keras_attnpool.layers._recurrent import BidirectionalBase
 from keras_attnpool.ops._recurrence import BothDirections
-from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 SHORTCUTS = ("full", "per_direction", "none")
 
@@ -77,10 +77,6 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         unit_forget_bias: bool = True,
         kernel_regularizer: RegularizerLike = None,
         recurrent_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        recurrent_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

@@ -13,7 +13,7 @@ from keras_attnpool.ops.masking import (
     masked_softmax,
     softmax_of_kept,
 )
-from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 MODES = ("dense", "pointwise")
 POINTWISE_UNITS = 8
@@ -105,9 +105,6 @@ class TokenWiseAttention(AttentionBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

@@ -47,7 +47,7 @@ Args:
     attention_dropout: Share of the attention weights dropped in training.
     kernel_regularizer: Penalty on the kernels of attentions and pooling.
     attention_regularizer: Penalty on the attention weights.
-    embedding_regularizer: Penalty on the heads' vectors.
+    vector_regularizer: Penalty on the heads' vectors.
     hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
     dropout: Dropout of the classifier.
     classifier_activation: Activation of the output; `None` gives logits.

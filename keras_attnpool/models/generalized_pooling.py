@@ -36,7 +36,7 @@ def GeneralizedPoolingClassifier(
     attention_dropout: float = 0.0,
     kernel_regularizer: RegularizerLike = None,
     attention_regularizer: RegularizerLike = None,
-    embedding_regularizer: RegularizerLike = None,
+    vector_regularizer: RegularizerLike = None,
     hidden_units: int = 300,
     dropout: float = 0.5,
     classifier_activation: ActivationLike = "softmax",
@@ -46,7 +46,7 @@ def GeneralizedPoolingClassifier(
 
     Every row of the paper's table 4 is an argument: the penalty on the parameter matrices is
     `kernel_regularizer=HeadDistance(...)`, on the attention `attention_regularizer=`, on the heads'
-    vectors `embedding_regularizer=`. Its figure 1 varies `num_heads` and `per_feature`.
+    vectors `vector_regularizer=`. Its figure 1 varies `num_heads` and `per_feature`.
 
     Args:
         num_heads: Number of attention heads, the paper's I.
@@ -55,7 +55,7 @@ def GeneralizedPoolingClassifier(
         num_layers: Number of stacked BiLSTMs; the paper has 1 for texts, 3 for pairs.
         kernel_regularizer: Penalty on the kernels of the scores (eq. 7).
         attention_regularizer: Penalty on the attention weights (eq. 8).
-        embedding_regularizer: Penalty on the heads' vectors (eq. 9).
+        vector_regularizer: Penalty on the heads' vectors (eq. 9).
         hidden_units: Units of each of the classifier's two hidden layers.
         dropout: Dropout of both hidden layers (0.5 in the released code).
 
@@ -106,7 +106,7 @@ def GeneralizedPoolingPair(
     attention_dropout: float = 0.0,
     kernel_regularizer: RegularizerLike = None,
     attention_regularizer: RegularizerLike = None,
-    embedding_regularizer: RegularizerLike = None,
+    vector_regularizer: RegularizerLike = None,
     hidden_units: int = 300,
     dropout: float = 0.5,
     classifier_activation: ActivationLike = "softmax",
@@ -163,7 +163,7 @@ def GeneralizedPoolingPair(
             per_feature=True,
             attention_dropout=0.0,
             kernel_regularizer=None,
-            embedding_regularizer=None,
+            vector_regularizer=None,
         )
     inputs, states = stacked_bilstm(locals())
     return pair_classifier(locals(), inputs, layer(states), shortcut=True)
@@ -171,7 +171,7 @@ def GeneralizedPoolingPair(
 
 def _generalized(given: dict[str, Any]) -> keras.layers.Layer:
     """The pooling layer, by the arguments of a builder."""
-    names = ("per_feature", "kernel_regularizer", "attention_regularizer", "embedding_regularizer")
+    names = ("per_feature", "kernel_regularizer", "attention_regularizer", "vector_regularizer")
     return GeneralizedPooling(
         given["num_heads"],
         given["hidden_dim"],

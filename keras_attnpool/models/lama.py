@@ -31,7 +31,7 @@ def LAMA(
     scale_initializer: InitializerLike = "ones",
     attention_dropout: float = 0.0,
     attention_regularizer: RegularizerLike = None,
-    embedding_regularizer: RegularizerLike = None,
+    vector_regularizer: RegularizerLike = None,
     hidden_units: int | None = 512,
     dropout: float = 0.4,
     classifier_activation: ActivationLike = "softmax",
@@ -41,7 +41,7 @@ def LAMA(
 
     The rows of the paper's table 4 are arguments: LAMA+ctx is the default, LAMA is
     `context="learned"`, +d_p is `attention_regularizer=AttentionOrthogonality(0.2)`, +d_e is
-    `embedding_regularizer=CosineDisagreement(0.2)`, LAMA Encoder is `gru_units=None` (see
+    `vector_regularizer=CosineDisagreement(0.2)`, LAMA Encoder is `gru_units=None` (see
     `LAMAEncoder`).
 
     Args:
@@ -55,7 +55,7 @@ def LAMA(
         learn_scale: Whether each head learns a scale of its scores (our addition).
         scale_initializer: Initializer of that scale.
         attention_regularizer: Penalty on the attention weights (19a).
-        embedding_regularizer: Penalty on the heads' vectors (19b).
+        vector_regularizer: Penalty on the heads' vectors (19b).
         hidden_units: Units of the classifier's hidden layer, or `None` for eq. 16's linear one.
 
     Example:
@@ -88,7 +88,7 @@ def LAMA(
         scale_initializer=scale_initializer,
         dropout=attention_dropout,
         attention_regularizer=attention_regularizer,
-        embedding_regularizer=embedding_regularizer,
+        vector_regularizer=vector_regularizer,
         name="pooling",
     )
     if context == "embeddings":
@@ -115,7 +115,7 @@ def LAMAEncoder(
     scale_initializer: InitializerLike = "ones",
     attention_dropout: float = 0.0,
     attention_regularizer: RegularizerLike = None,
-    embedding_regularizer: RegularizerLike = None,
+    vector_regularizer: RegularizerLike = None,
     hidden_units: int | None = 512,
     dropout: float = 0.4,
     classifier_activation: ActivationLike = "softmax",

@@ -29,7 +29,7 @@ def TextClassifier(
     encoder: LayerLike | Sequence[LayerLike] = "none",
     pooling: LayerLike = "mean",
     attention_regularizer: RegularizerLike = None,
-    embedding_regularizer: RegularizerLike = None,
+    vector_regularizer: RegularizerLike = None,
     embedding_dim: int = 100,
     embeddings: np.ndarray | None = None,
     trainable_embeddings: bool = True,
@@ -73,7 +73,7 @@ def TextClassifier(
             normalization, activations, positions. Otherwise it takes the last step.
         attention_regularizer: Penalty on the weights of a pooling that attends, for instance
             `AttentionOrthogonality`; for a pooling by its name.
-        embedding_regularizer: Penalty on the heads' vectors, likewise.
+        vector_regularizer: Penalty on the heads' vectors, likewise.
         embedding_dropout: Share of the words' vectors dropped in training.
         hierarchical: Whether a text is sentences of words. Encoder and pooling then make a vector
             of each sentence, and again, with weights of their own, of the sentences' vectors.
@@ -114,8 +114,8 @@ def TextClassifier(
     penalties: dict[str, Any] = {}
     if attention_regularizer is not None:
         penalties["attention_regularizer"] = attention_regularizer
-    if embedding_regularizer is not None:
-        penalties["embedding_regularizer"] = embedding_regularizer
+    if vector_regularizer is not None:
+        penalties["vector_regularizer"] = vector_regularizer
 
     def level(x: Tensor, mask: Tensor | None, prefix: str = "") -> Tensor:
         both = False

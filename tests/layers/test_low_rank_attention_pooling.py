@@ -96,7 +96,7 @@ class TestMeanContext(LAMAEquations, AttentionContract):
         x, mask = batch(rows=2)
         layer = self.built(
             attention_regularizer=AttentionOrthogonality(0.2),
-            embedding_regularizer=CosineDisagreement(0.2),
+            vector_regularizer=CosineDisagreement(0.2),
             flatten=False,
         )
         vectors, scores = layer(x, mask=mask, return_attention_scores=True)

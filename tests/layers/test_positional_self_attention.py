@@ -88,7 +88,7 @@ class TestFaraway(WholeContract):
     pass
 
 
-class TestBackwardScaledDistance(WholeContract):
+class TestEarlierScaledDistance(WholeContract):
     options = {"positions": ("earlier", "scaled_distance")}
 
 
