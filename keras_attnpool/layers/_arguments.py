@@ -14,7 +14,6 @@ from keras_attnpool._checks import (
     kind_of,
     module_of,
 )
-from keras_attnpool._docstrings import filled
 from keras_attnpool.regularizers import HeadRegularizer
 from keras_attnpool.types import Tensor
 
@@ -31,8 +30,8 @@ class LayerArguments:
     Keras's automatic config would give back what was typed, without the defaults and unchecked, and
     not at all to a layer with a `get_config` of its own.
 
-    The docstring of a layer says what is particular to it. What it leaves out is filled in from the
-    docstrings of its base classes, when the class is made.
+    The docstrings of the base classes hold what those of the layers have in common: `make layers`
+    keeps them alike.
 
     Args:
         num_heads: Number of attention heads.
@@ -58,12 +57,6 @@ class LayerArguments:
     _initializers_used = 0
     # Whether a `kernel_regularizer` is given kernels with the heads on their first axis.
     _heads_in_kernel = False
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "__init__" in vars(cls):
-            if cls.__doc__ and not _is_base(cls):  # Python leaves it out with -OO
-                cls.__doc__ = complete(cls.__doc__, cls)
 
     def _keep(self, given: dict[str, Any], **special: Kind | Collection[str]) -> None:
         """Checks every argument, and keeps it as an attribute of its name.
@@ -170,13 +163,3 @@ class LayerArguments:
             seed = seed if seed < 2**32 else seed % 2**32
         config["seed"] = seed
         return type(initializer).from_config(config)
-
-
-def complete(docstring: str, cls: Any) -> str:
-    """The docstring of a layer, with what it has in common with others."""
-    common = [base.__doc__ for base in cls.__mro__ if _is_base(base)]
-    return filled(docstring, common, Args=cls.__init__, Call_arguments=cls.call)
-
-
-def _is_base(cls: type) -> bool:
-    return cls.__module__.startswith(f"{__package__}._")

@@ -27,6 +27,15 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
             standard deviation 0.1.
         embeddings_regularizer: Regularizer of P.
         seed: Seed of an initializer that has none of its own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, time, dim)`.

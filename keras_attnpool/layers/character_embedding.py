@@ -39,8 +39,12 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         kernel_sizes: Characters that a window spans; different from each other.
         use_bias: Whether the convolutions have biases; the official code has none.
         embeddings_initializer: Initializer of the characters' vectors.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
         embeddings_regularizer: Regularizer of the characters' vectors.
+        kernel_regularizer: Regularizer of the kernels.
         seed: Seed of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
         inputs: Character ids `(batch, time, word_length)`, integers or whole floats, 0 = padding.

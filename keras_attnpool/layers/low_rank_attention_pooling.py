@@ -42,6 +42,10 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     addition, off by default). One head alone would be normalised to +-1, without a gradient: the l2
     step is left out for `num_heads=1`.
 
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
+    without a kept step gives zeros. The output carries no mask.
+
     Args:
         num_heads: Number of attention heads, the paper's m.
         rank: Rank of each head's bilinear form, the paper's k.
@@ -51,6 +55,10 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         l2_normalize: Whether the l2 norm of step 3 is taken.
         learn_scale: Whether each head's scores are multiplied by a learned number before step 4.
         activation: Activation of the scores in step 3; `None` leaves it out.
+        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
+            zeros.
+        flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
+        dropout: Share of the attention weights dropped in training, in [0, 1).
         use_bias: Whether the hidden layer of step 1 has a bias; P and Q have none.
         kernel_initializer: Initializer of P, Q and the learned context.
         hidden_initializer: Initializer of W. `None` is the paper's normal distribution with mean 0
@@ -62,11 +70,28 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             `AttentionOrthogonality(0.2)`).
         vector_regularizer: Regularizer of the heads' vectors of each example (19b:
             `CosineDisagreement(0.2)`).
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
         context: By name only. Float tensor `(batch, context_dim)`, the mean of the word embeddings,
             say; not with `context="learned"`. Defaults to what the constructor says. `context_dim`
             is fixed by the first call.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
+        are `(batch, num_heads, time)`.
+
+    Returns:
+        The output, and on request the attention weights before dropout, in the compute dtype.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known

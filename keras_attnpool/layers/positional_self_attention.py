@@ -51,6 +51,10 @@ class PositionalSelfAttention(SequenceAttentionBase):
 
     A hole in the mask stays a position: distances count it.
 
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps are attended to by none, and are exactly 0 in output
+    and weights, whatever they hold. The output carries the mask.
+
     Args:
         units: Size of the output, the paper's d_h.
         positions: The names of the masks that are added, a tuple.
@@ -61,14 +65,36 @@ class PositionalSelfAttention(SequenceAttentionBase):
         rescale_scores: Whether the scores are multiplied by `scale` again. With
             `score_activation="tanh"` they are then between -scale and scale, as in DiSAN and in
             MPSAN's published code.
+        dropout: Share of the features dropped in training in front of every kernel, in [0, 1). The
+            values that are summed and mixed are not dropped.
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
         return_attention_scores: Whether to return `(output, scores)`. The scores take `time^2`
             numbers, a faraway mask or not.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, time, units)`; the scores are `(batch, query, key)`, with a last axis `units` if
         `per_feature=True`.
+
+    Returns:
+        The output, and on request the attention weights before dropout, in the compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 

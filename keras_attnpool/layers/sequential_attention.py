@@ -43,6 +43,19 @@ class SequentialAttention(AttentionBase):
         hidden_dim: Hidden units of the tokens' network; `None` leaves it to `mode`.
         pooled: Whether a last part of the tokens sums the steps.
         dropout: Share of the weights of each part dropped in training, in [0, 1).
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
         `(batch, time, dim)`; batch may be unknown, in pointwise mode time too.
