@@ -1,9 +1,9 @@
 """Writes into docstrings what they have in common, so that it stays alike.
 
-Every docstring stands whole in its own file. The docstrings of the base classes say what layers have
-in common, and `[common]` in `docstrings.toml` what builders and analyses have in common. `[own]`
-there names the parts that a docstring says in its own words: arguments, sections, and "Masking",
-the paragraph. All other parts are the common ones.
+Every docstring stands whole in its own file. The docstrings of base classes say what layers have in
+common; `[common]` in `docstrings.toml` says it for builders and analyses. `[own]` there names the
+parts that a docstring says in its own words: arguments, sections, and "Masking", the paragraph. All
+other parts are the common ones.
 
     python tools/docstrings.py    # as `make layers` calls it
 
@@ -13,7 +13,6 @@ what it says, and gets its line there once no TODO is left in it.
 """
 
 import ast
-import functools
 import inspect
 import json
 import re
@@ -98,7 +97,6 @@ def names_of(function: ast.FunctionDef) -> list[str]:
     return [argument.arg for argument in every if argument]
 
 
-@functools.cache
 def classes(folder: Path) -> dict[str, tuple[Path, ast.ClassDef]]:
     """The classes of a folder by their names."""
     return {

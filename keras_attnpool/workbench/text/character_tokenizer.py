@@ -79,8 +79,8 @@ class CharacterTokenizer(Vocabulary):
             The tokenizer. Without any text it knows `[PAD]` and `[UNK]` alone.
 
         Raises:
-            TypeError: If `texts` is not a sequence of strings.
-            ValueError: If a text is not valid Unicode or `min_frequency` is below 1.
+            ValueError: If `texts` is not a sequence of strings, a text is not valid Unicode or
+                `min_frequency` is below 1.
 
         Example:
 
