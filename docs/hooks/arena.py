@@ -28,7 +28,7 @@ RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
 # What a mechanism is called where the memory of layers is measured.
 IN_MEMORY = {
     "LowRankAttentionPooling, learned scale": "LowRankAttentionPooling",
-    "PositionalSelfAttention, backward": "PositionalSelfAttention, all words",
+    "PositionalSelfAttention, earlier": "PositionalSelfAttention, all words",
     "DirectionalSelfAttention, backward": "DirectionalSelfAttention",
     "keras.layers.MultiHeadAttention": "MultiHeadAttention, average",
 }
