@@ -7,7 +7,16 @@ from typing import Any
 __version__ = "0.1.0"
 
 # `__init__.pyi` lists the same names for editors and type checkers.
-__all__ = ["analysis", "corpora", "datasets", "layers", "load_run", "models", "ops"]
+__all__ = [
+    "ArgumentError",
+    "analysis",
+    "corpora",
+    "datasets",
+    "layers",
+    "load_run",
+    "models",
+    "ops",
+]
 __all__ += ["regularizers", "text"]
 
 
@@ -17,6 +26,10 @@ def __getattr__(name: str) -> Any:
         from keras_attnpool.cli.trained import load_run
 
         return load_run
+    if name == "ArgumentError":
+        from keras_attnpool._checks import ArgumentError
+
+        return ArgumentError
     if name in __all__:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,8 +8,18 @@ from keras_attnpool import models as models
 from keras_attnpool import ops as ops
 from keras_attnpool import regularizers as regularizers
 from keras_attnpool import text as text
+from keras_attnpool._checks import ArgumentError as ArgumentError
 from keras_attnpool.cli.trained import load_run as load_run
 
-__all__ = ["analysis", "corpora", "datasets", "layers", "load_run", "models", "ops"]
+__all__ = [
+    "ArgumentError",
+    "analysis",
+    "corpora",
+    "datasets",
+    "layers",
+    "load_run",
+    "models",
+    "ops",
+]
 __all__ += ["regularizers", "text"]
 __version__: str

@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import re
 import reprlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool import text
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.cli import networks
 from keras_attnpool.cli.errors import CommandError, reported
 from keras_attnpool.cli.options import Options, flag
@@ -264,9 +264,9 @@ class Features:
         layer = networks.layer(options)
         try:
             loaded = text.LanguageModel.from_preset(preset, most, layer=layer)
+        except ArgumentError:  # it is not the preset
+            raise
         except ValueError as error:
-            if re.search("`(sequence_length|layer)`", str(error)):  # it is not the preset
-                raise
             # KerasHub tells whoever types an unknown name how to call its Python.
             why = "" if "Unknown preset identifier" in str(error) else f" ({error})"
             wanted = networks.WANTED["encoder"]
