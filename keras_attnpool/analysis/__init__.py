@@ -9,9 +9,6 @@ from keras_attnpool.analysis.bounds import normalized_aopc as normalized_aopc
 from keras_attnpool.analysis.deletion import DeletionCurve as DeletionCurve
 from keras_attnpool.analysis.deletion import deletion_curve as deletion_curve
 from keras_attnpool.analysis.deletion import plot_deletion_curve as plot_deletion_curve
-from keras_attnpool.analysis.eraser import EraserTexts as EraserTexts
-from keras_attnpool.analysis.eraser import from_eraser as from_eraser
-from keras_attnpool.analysis.eraser import to_eraser as to_eraser
 from keras_attnpool.analysis.erasure import Faithfulness as Faithfulness
 from keras_attnpool.analysis.erasure import faithfulness as faithfulness
 from keras_attnpool.analysis.erasure import leave_one_out as leave_one_out
@@ -39,10 +36,6 @@ from keras_attnpool.analysis.saliency import integrated_gradients as integrated_
 from keras_attnpool.analysis.score_table import ScoreTable as ScoreTable
 from keras_attnpool.analysis.scores import attention_model as attention_model
 from keras_attnpool.analysis.scores import attention_scores as attention_scores
-from keras_attnpool.analysis.training_plots import (
-    plot_accuracy_against_parameters as plot_accuracy_against_parameters,
-)
-from keras_attnpool.analysis.training_plots import plot_learning_curves as plot_learning_curves
 from keras_attnpool.analysis.weight_measures import kendall_tau as kendall_tau
 from keras_attnpool.analysis.weight_measures import weight_entropy as weight_entropy
 from keras_attnpool.analysis.weight_measures import weight_gini as weight_gini

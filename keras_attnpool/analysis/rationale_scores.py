@@ -229,11 +229,6 @@ def _share(rows: Any, share: float | None, owner: str) -> float:
     if share is None:
         of_texts = [gold.mean() for _, gold in rows if _is_scored(gold)]
         return float(np.mean(of_texts)) if of_texts else 1.0
-    return checked_share(share, owner)
-
-
-def checked_share(share: float, owner: str) -> float:
-    """A share in (0, 1]."""
     if not 0 < share <= 1:
         raise ValueError(f"{owner} expects `share` in (0, 1]. Received: share={share}")
     return share

@@ -16,7 +16,6 @@ from keras_attnpool.analysis import DeletionCurve  # noqa: E402
 pytestmark = pytest.mark.one_backend("draws NumPy arrays")
 
 CURVE = DeletionCurve(np.array([0, 0.5]), np.array([0.9, 0.3]), np.array([0.9, 0.7]), 0.6, 0.8, 10)
-RUNS = {"1 head": [0.4, 0.5], "4 heads": {"val_accuracy": [0.4, 0.6, 0.7]}}
 PLOTS = {
     "heatmap": lambda **k: analysis.plot_heatmap(["a", "b"], [[0.9, 0.1], [0.3, 0.7]], **k),
     "distribution": lambda **k: analysis.plot_weight_distribution(
@@ -24,10 +23,6 @@ PLOTS = {
     ),
     "heads": lambda **k: analysis.plot_head_similarity([[1, 0.2], [0.2, 1]], **k),
     "deletion": lambda **k: analysis.plot_deletion_curve(CURVE, **k),
-    "curves": lambda **k: analysis.plot_learning_curves(RUNS, **k),
-    "parameters": lambda **k: analysis.plot_accuracy_against_parameters(
-        {"mean": (1e4, 0.5), "LAMA": (2e5, 0.7)}, **k
-    ),
 }
 
 
@@ -141,52 +136,3 @@ def test_deletion():
     assert legend(ax) == ["most attended (area 0.60)", "random (area 0.80)"]
     analysis.plot_deletion_curve(CURVE, ax, name="saliency", control=False)
     assert legend(ax)[2:] == ["saliency (area 0.60)"]
-
-
-class TestLearningCurves:
-    def test_epochs_start_at_one(self):
-        ax = PLOTS["curves"]()
-        np.testing.assert_allclose(ax.lines[1].get_data(), [[1, 2, 3], [0.4, 0.6, 0.7]])
-        assert (ax.get_xlabel(), ax.get_ylabel()) == ("epoch", "validation accuracy")
-        assert legend(ax) == ["1 head", "4 heads"]
-
-    def test_what_fit_returns(self):
-        class History:
-            history = {"loss": [2.0, 1.0]}
-
-        ax = analysis.plot_learning_curves({"run": History()}, metric="loss")
-        np.testing.assert_allclose(ax.lines[0].get_ydata(), [2, 1])
-        assert ax.get_ylabel() == "loss"
-
-    @pytest.mark.parametrize(
-        ("runs", "message"),
-        [
-            ({}, "at least one run"),
-            ([1], "dict"),
-            ({"a": {"loss": [1]}}, "no 'val_accuracy' in run 'a'"),
-            ({"a": []}, "one number per epoch"),
-        ],
-    )
-    def test_errors(self, runs, message):
-        with pytest.raises(ValueError, match=message):
-            analysis.plot_learning_curves(runs)
-
-
-class TestAccuracyAgainstParameters:
-    def test_points(self):
-        ax = PLOTS["parameters"]()
-        assert [t.get_text() for t in ax.texts] == ["mean", "LAMA"]
-        np.testing.assert_allclose([line.get_xdata()[0] for line in ax.lines], [1e4, 2e5])
-        assert ax.get_xscale() == "log"
-
-    def test_names_of_like_points_do_not_stand_on_each_other(self):
-        points = {"LAMA": (5e4, 0.78), "LAMA + Ctx": (5e4, 0.785), "again": (5e4, 0.78)}
-        ax = analysis.plot_accuracy_against_parameters(points)
-        boxes = [text.get_window_extent() for text in ax.texts]
-        assert [text.get_text() for text in ax.texts] == list(points)
-        assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[i + 1 :])
-
-    @pytest.mark.parametrize("points", [{}, [], {"a": (0, 0.5)}, {"a": (10, 1.5)}])
-    def test_errors(self, points):
-        with pytest.raises(ValueError, match="plot_accuracy_against_parameters expects"):
-            analysis.plot_accuracy_against_parameters(points)
