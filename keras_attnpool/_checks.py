@@ -53,6 +53,7 @@ class ArgumentError(ValueError):
     AttentionPooling hidden_dim {'hidden_dim': 0}
     """
 
+    __module__ = "keras_attnpool"  # where users find it
     # Keras makes an error anew that a layer's call raises, from its text alone, unless it has this.
     _keras_call_info_injected = True
 
@@ -71,17 +72,21 @@ class ArgumentError(ValueError):
         owner = f" of {self.owner}" if self.owner else ""
         return f"`{self.name}`{owner} must {self.must}. Received: {received}"
 
-    def renamed(self, owner: str, spell: Callable[[str], str] = str) -> "ArgumentError":
-        """The same error about the arguments of another owner.
+    def renamed(
+        self, *, owner: str | None = None, spell: Callable[[str], str] = str
+    ) -> "ArgumentError":
+        """The same error in the words of the user.
 
         Args:
-            owner: The function that the user called, or `""` for none.
-            spell: Gives a name of the present owner as the user knows it.
+            owner: The function that the user called; `None` for the present one.
+            spell: Gives an argument of the present owner as the user typed it.
         """
         received = self.received
         if not isinstance(received, str):
             received = {spell(name): value for name, value in received.items()}
-        return ArgumentError(spell(self.name), self.must, received, owner)
+        return ArgumentError(
+            spell(self.name), self.must, received, self.owner if owner is None else owner
+        )
 
 
 def is_shape(shape: Sequence[int | None], expected: Sequence[int | None]) -> bool:
@@ -332,7 +337,7 @@ def checked(
                 # That of a layer inside, if the function has no such argument.
                 if error.owner and error.name not in validators:
                     raise
-                raise error.renamed(owner) from error.__cause__
+                raise error.renamed(owner=owner) from error.__cause__
 
         return call
 

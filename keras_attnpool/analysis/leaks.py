@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers import (
     FusionGate,
     LastPooling1D,
@@ -114,10 +115,10 @@ def mask_leaks(model: keras.Model, inputs: Any) -> list[MaskLeak]:
     ```
     """
     if not isinstance(model, keras.Model):
-        raise ValueError(f"mask_leaks expects `model` to be a keras.Model. Received: {type(model)}")
+        raise ArgumentError("model", "be a keras.Model", f"{type(model)}", "mask_leaks")
     tensors = keras.tree.map_structure(keras.ops.convert_to_tensor, inputs)
     if any(tuple(x.shape[:1]) == (0,) for x in keras.tree.flatten(tensors)):
-        raise ValueError("mask_leaks expects `inputs` with at least one row. Received: no rows")
+        raise ArgumentError("inputs", "have at least one row", "no rows", "mask_leaks")
     if not model.built:
         model(tensors)  # what Keras tries out to build it is none of the calls that count
     observer = _Observer(tensors)

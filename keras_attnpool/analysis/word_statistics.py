@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._axes import axes_or_new, plain_grid, plain_legend
 from keras_attnpool.analysis._documented import PLOT, TOKENS, documented
 from keras_attnpool.analysis._token_rows import aligned_rows, checked_labels, checked_tokens
@@ -51,12 +52,10 @@ def top_attended_words(
     """
     owner = "top_attended_words"
     if score not in SCORES:
-        raise ValueError(
-            f"{owner} expects `score` to be one of {SCORES}. Received: score={score!r}"
-        )
+        raise ArgumentError("score", f"be one of {SCORES}", {"score": score}, owner)
     for name, value in (("k", k), ("min_count", min_count)):
         if not np.issubdtype(type(value), np.integer) or value < 1:
-            raise ValueError(f"{owner} expects an integer `{name}` >= 1. Received: {value!r}")
+            raise ArgumentError(name, "be an integer >= 1", {name: value}, owner)
     sums: list[dict[str, float]] = [defaultdict(float) for _ in label_names]
     counts: list[dict[str, int]] = [defaultdict(int) for _ in label_names]
     relative = score == "relative"
@@ -105,7 +104,7 @@ def weight_distribution(
     """
     owner = "weight_distribution"
     if isinstance(words, str):
-        raise ValueError(f"{owner} expects `words` as a list. Received: words={words!r}")
+        raise ArgumentError("words", "be a list", {"words": words}, owner)
     by_word: dict[str, list[list[float]]] = {word: [[] for _ in label_names] for word in words}
     for word, label, weight in _words(tokens, weights, labels, label_names, relative, owner):
         if word in by_word:
@@ -148,10 +147,8 @@ def plot_weight_distribution(
     """
     values = {name: np.asarray(weights, np.float64) for name, weights in by_class.items()}
     if not sum(len(each) for each in values.values()):
-        raise ValueError(
-            "plot_weight_distribution expects at least one weight. Received: no occurrence in "
-            f"the classes {list(values)}"
-        )
+        must, received = "have at least one weight", f"no occurrence in the classes {list(values)}"
+        raise ArgumentError("by_class", must, received, "plot_weight_distribution")
     ax = axes_or_new(ax, "plot_weight_distribution", (6, 3.6))
     from matplotlib import colormaps
 

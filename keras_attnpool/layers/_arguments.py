@@ -216,7 +216,7 @@ def _of_any_version(constructor: Callable[..., None]) -> Callable[..., None]:
         try:
             kwargs = present_names(kwargs, old_names, owner)
         except ArgumentError as error:
-            raise error.renamed(owner) from None
+            raise error.renamed(owner=owner) from None
         constructor(*given, **kwargs)
 
     # Keras reads a constructor's arguments without looking behind a wrapper.

@@ -73,7 +73,7 @@ class CheckedMask(keras.layers.Layer):  # type: ignore[misc]
             if check_mask_values(mask, self.name, wait=not self._has_looked):
                 self._has_looked = True
         except ArgumentError as error:
-            raise error.renamed("the inputs", lambda _: self.source) from None
+            raise error.renamed(owner="the inputs", spell=lambda _: self.source) from None
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""

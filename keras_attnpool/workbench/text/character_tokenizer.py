@@ -4,6 +4,7 @@ import collections
 import reprlib
 from collections.abc import Iterable
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool._docstrings import documented
 from keras_attnpool.types import Int32s
 from keras_attnpool.workbench.text._vocabulary import (
@@ -56,10 +57,9 @@ class CharacterTokenizer(Vocabulary):
         super().__init__(vocabulary, lowercase)
         for index, character in enumerate(self._vocabulary[2:], start=2):
             if len(character) != 1:
-                raise ValueError(
-                    "CharacterTokenizer expects single characters. "
-                    f"Received: {reprlib.repr(character)} at index {index}"
-                )
+                must = "be single characters"
+                received = f"{reprlib.repr(character)} at index {index}"
+                raise ArgumentError("vocabulary", must, received, "CharacterTokenizer")
         self._ids = {character: index for index, character in enumerate(self._vocabulary)}
         self._words = WordTokenizer((PADDING, UNKNOWN), lowercase)
 
@@ -76,7 +76,7 @@ class CharacterTokenizer(Vocabulary):
             min_frequency: Rarer characters are left to `[UNK]`.
 
         Raises:
-            TypeError: If `texts` is not a sequence of strings.
+            ValueError: If `texts` is not a sequence of strings.
             ValueError: If a text is not valid Unicode or `min_frequency` is below 1.
 
         Example:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import Float32s, PathLike
 from keras_attnpool.workbench.text._vocabulary import (
     UNKNOWN,
@@ -61,7 +62,7 @@ def word2vec(
         one, N(0, 0.1).
 
     Raises:
-        TypeError: If `texts` is not a sequence of strings.
+        ValueError: If `texts` is not a sequence of strings.
         ValueError: If no word of `texts` is left to train on or a number is below 1.
         ImportError: If gensim is missing.
 
@@ -97,10 +98,8 @@ def word2vec(
     )
     model.build_vocab(sentences)
     if not len(model.wv):
-        raise ValueError(
-            f"word2vec expects texts with a word that occurs at least min_count={min_count} "
-            f"times. Received: {len(sentences)} texts that are not empty"
-        )
+        must = f"have a word that occurs at least min_count={min_count} times"
+        raise ArgumentError("texts", must, f"{len(sentences)} texts that are not empty", "word2vec")
     model.train(sentences, total_examples=len(sentences), epochs=epochs)
     for index, word in enumerate(tokenizer.vocabulary):
         if word in model.wv:
