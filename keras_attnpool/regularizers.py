@@ -14,7 +14,6 @@ import keras
 from keras import ops
 
 from keras_attnpool import _checks
-from keras_attnpool._checks import ArgumentError
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.normalization import EPSILON, l2_normalize
 from keras_attnpool.types import Tensor
@@ -297,7 +296,7 @@ def _flatten_features(x: Tensor, leading: int, regularizer: HeadRegularizer) -> 
     if len(x.shape) < leading + 1:
         must = f"have the heads on axis {leading - 1} and their values after it"
         received = f"a tensor of shape {tuple(x.shape)}"
-        raise ArgumentError("x", must, received, type(regularizer).__name__)
+        raise _checks.ArgumentError("x", must, received, type(regularizer).__name__)
     if len(x.shape) == leading + 1:
         return x
     shape = ops.shape(x)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError
+from keras_attnpool._checks import ArgumentError, column
 from keras_attnpool.types import Array, Float64s, PathLike
 
 
@@ -231,7 +231,8 @@ def checked_heatmap(
     Raises:
         ValueError: If they do not fit together, or a number is not finite.
     """
-    if isinstance(tokens, str) or any(not isinstance(token, str) for token in tokens):
+    tokens = column(owner, "tokens", tokens)
+    if any(not isinstance(token, str) for token in tokens):
         raise ArgumentError("tokens", "be a list of strings", f"{str(tokens)[:60]}", owner)
     rows = np.asarray(weights, np.float64)
     rows = rows[None] if rows.ndim == 1 else rows
@@ -248,7 +249,7 @@ def checked_heatmap(
     if row_names is not None and (isinstance(row_names, str) or len(row_names) != len(rows)):
         must, received = f"have one name per row, {len(rows)} in all", f"{row_names!r}"
         raise ArgumentError("row_names", must, received, owner)
-    return list(tokens), rows, full_colour(vmax, rows, owner)
+    return tokens, rows, full_colour(vmax, rows, owner)
 
 
 def full_colour(vmax: float | None, numbers: Array, owner: str) -> float:

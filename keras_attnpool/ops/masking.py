@@ -63,7 +63,7 @@ def check_mask_shape(
     >>> ops.check_mask_shape((2, 7), (2, 7, 16), "my_layer")
     >>> ops.check_mask_shape((2, 7, 16), (2, 7, 16), "my_layer")
     Traceback (most recent call last):
-    keras_attnpool.ArgumentError: `mask` of layer 'my_layer' must have shape (batch, time) = (2, 7), ...
+    keras_attnpool.ArgumentError: `mask` of layer 'my_layer' must have shape (batch, time) = ...
     """
     expected = tuple(inputs_shape)[:2]
     if not is_shape(mask_shape, expected):

@@ -211,7 +211,7 @@ class TestPage:
         ({"weights": [0.5, 0.5]}, "(2,) for 1 tokens"),
         ({"weights": [[[1.0]]]}, "one number per token"),
         ({"weights": [np.nan]}, "NaN"),
-        ({"tokens": "ab"}, "list of strings"),
+        ({"tokens": "ab"}, "one string"),
         ({"tokens": [1]}, "list of strings"),
         ({"vmax": 0}, "positive"),
         ({"row_names": ["a", "b"]}, "1 in all"),

@@ -54,10 +54,10 @@ PENALTIES = {
     "embedding": ("embedding_regularizer", regularizers.CosineDisagreement),
 }
 WANTED = {
-    "encoder": f"--encoder expects {', '.join(ENCODERS)}; or, first of several joined by + or "
-    f"alone, {HIERARCHICAL}, {LANGUAGE_MODEL} or a preset of KerasHub: its name, hf://user/model "
+    "encoder": f"--encoder must be one of {', '.join(ENCODERS)}; or, first of several joined by + "
+    f"or alone, {HIERARCHICAL}, {LANGUAGE_MODEL} or a preset of KerasHub: its name, hf://user/model "
     "or a folder",
-    "pooling": f"--pooling expects one of {', '.join(POOLINGS)}, or the class of a layer",
+    "pooling": f"--pooling must be one of {', '.join(POOLINGS)}, or the class of a layer",
 }
 HIDDEN_UNITS = 100  # of the general model, as in the comparison that chose the default
 # Options by what the texts are read as.

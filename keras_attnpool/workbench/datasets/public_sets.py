@@ -427,7 +427,7 @@ def load(
         >>> from keras_attnpool.workbench.datasets import load
         >>> load("r8", split="dev")
         Traceback (most recent call last):
-        keras_attnpool.ArgumentError: `split` of datasets.load('r8') must be one of ('train', 'test'). ...
+        keras_attnpool.ArgumentError: `split` of datasets.load('r8') must be one of ...
     """
     if name not in _LOADERS:
         raise ArgumentError("name", f"be one of {available()}", {"name": name}, "datasets.load")

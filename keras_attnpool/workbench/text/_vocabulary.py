@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError
+from keras_attnpool._checks import ArgumentError, column
 from keras_attnpool.types import Int32s, PathLike
 from keras_attnpool.workbench._files import whole_file
 
@@ -21,19 +21,17 @@ _VERSION = 1
 
 def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
     """Returns texts as a list, or raises unless all are strings and valid Unicode."""
-    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
-        raise ArgumentError("texts", "be a sequence of strings", f"{type(texts).__name__}", owner)
-    texts = list(texts)
-    for index, text in enumerate(texts):
+    checked = column(owner, "texts", texts)
+    for index, text in enumerate(checked):
         if not isinstance(text, str):
-            must, received = "be strings", f"{type(text).__name__} at index {index}"
-            raise ArgumentError("texts", must, received, owner)
+            received = f"{type(text).__name__} at index {index}"
+            raise ArgumentError("texts", "hold strings only", received, owner)
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
             received = f"a lone surrogate at character {error.start} of the text at index {index}"
             raise ArgumentError("texts", "be valid Unicode", received, owner) from None
-    return texts
+    return checked
 
 
 def check_integers(owner: str, least: int = 1, or_none: bool = False, **values: int | None) -> None:
@@ -48,10 +46,9 @@ def check_integers(owner: str, least: int = 1, or_none: bool = False, **values: 
 
 def checked_vocabulary(owner: str, vocabulary: Iterable[str]) -> tuple[str, ...]:
     """Returns distinct non-empty strings, the first two `[PAD]` and `[UNK]`, or raises."""
-    words = () if isinstance(vocabulary, str | bytes) else tuple(vocabulary)
+    words = tuple(column(owner, "vocabulary", vocabulary))
     if words[:2] != (PADDING, UNKNOWN):
-        start = vocabulary if isinstance(vocabulary, str | bytes) else words[:2]
-        must, received = f"start with {PADDING!r}, {UNKNOWN!r}", f"{reprlib.repr(start)}"
+        must, received = f"start with {PADDING!r}, {UNKNOWN!r}", reprlib.repr(words[:2])
         raise ArgumentError("vocabulary", must, received, owner)
     seen: set[str] = set()
     for index, word in enumerate(words):
@@ -135,7 +132,7 @@ class Vocabulary:
         path = pathlib.Path(path)
         if not path.parent.is_dir():
             raise FileNotFoundError(
-                f"{self._owner}.save expects an existing folder. Received: path={str(path)!r}"
+                f"{self._owner}.save must have an existing folder. Received: path={str(path)!r}"
             )
         content = {
             "format": f"keras_attnpool.{self._owner}",

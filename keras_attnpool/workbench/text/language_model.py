@@ -200,8 +200,8 @@ class LanguageModel:
             backbone has such an input, `"segment_ids"` (int32).
 
         Raises:
-            ValueError: If `texts` is not a sequence of strings.
-            ValueError: If there is no text, or one is not valid Unicode.
+            ValueError: If `texts` is not a sequence of strings, there is no text, or one is not
+                valid Unicode.
         """
         inputs = self._encoded(_checked("LanguageModel.encode", texts))
         if not trim:
@@ -265,9 +265,9 @@ class LanguageModel:
             the features are a read-only `numpy.memmap`.
 
         Raises:
-            ValueError: If `texts` is not a sequence of strings.
-            ValueError: If there is no text, one is not valid Unicode, `batch_size` is not a
-                positive integer, `dtype` is another, or states are not finite in it.
+            ValueError: If `texts` is not a sequence of strings, there is no text, one is not valid
+                Unicode, `batch_size` is not a positive integer, `dtype` is another, or states are
+                not finite in it.
         """
         owner = "LanguageModel.features"
         texts = _checked(owner, texts)
@@ -448,7 +448,7 @@ def minilm_folder() -> str:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != _MINILM_WEIGHTS:
         raise ValueError(
-            f"LanguageModel.from_preset('minilm') expects weights with sha256 {_MINILM_WEIGHTS}. "
+            f"the weights of 'minilm' must have the sha256 {_MINILM_WEIGHTS}. "
             f"Received: {digest} of {str(path)!r}"
         )
     return str(folder)
