@@ -55,8 +55,8 @@ PENALTIES = {
 }
 WANTED = {
     "encoder": f"--encoder must be one of {', '.join(ENCODERS)}; or, first of several joined by + "
-    f"or alone, {HIERARCHICAL}, {LANGUAGE_MODEL} or a preset of KerasHub: its name, hf://user/model "
-    "or a folder",
+    f"or alone, {HIERARCHICAL}, {LANGUAGE_MODEL} or a preset of KerasHub: its name, "
+    "hf://user/model or a folder",
     "pooling": f"--pooling must be one of {', '.join(POOLINGS)}, or the class of a layer",
 }
 HIDDEN_UNITS = 100  # of the general model, as in the comparison that chose the default

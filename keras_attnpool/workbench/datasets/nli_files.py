@@ -53,7 +53,7 @@ def load_nli(path: PathLike, *, encoding: str = "utf-8") -> SentencePairs:
     sentences_a: list[str] = []
     sentences_b: list[str] = []
     labels: list[int] = []
-    for number, line in enumerate(_decoded(path, encoding).split("\n"), 1):
+    for number, line in enumerate(_decoded("load_nli", path, encoding).split("\n"), 1):
         if not line.strip():
             continue
         try:

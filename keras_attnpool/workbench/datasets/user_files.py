@@ -71,7 +71,7 @@ def load_tsv(
         test = load_tsv("test.tsv", label_names=train.label_names)
         ```
     """
-    lines = _decoded(Path(path), encoding).split("\n")
+    lines = _decoded("load_tsv", Path(path), encoding).split("\n")
     rows = ((i, line.removesuffix("\r").split("\t")) for i, line in enumerate(lines, 1))
     header = header or isinstance(text_column, str) or isinstance(label_column, str)
     columns = text_column, label_column
@@ -199,8 +199,8 @@ def _labeled_texts(
     skip_empty: bool,
 ) -> LabeledTexts:
     if isinstance(label_names, str) or len(set(label_names or ())) != len(label_names or ()):
-        received = {"label_names": label_names}
-        raise ArgumentError("label_names", "be distinct strings", received, function)
+        must = "be distinct strings"
+        raise ArgumentError("label_names", must, {"label_names": label_names}, function)
     rows = list(numbered_rows)
     while rows and rows[-1][1] == [""]:  # blank lines at the end
         rows.pop()
