@@ -8,7 +8,7 @@ from typing import Any, cast
 import keras
 
 from keras_attnpool import layers
-from keras_attnpool._checks import ArgumentError, Validator
+from keras_attnpool._checks import SIZE, ArgumentError, Validator, validate
 from keras_attnpool.layers import (
     AddPositionEmbedding,
     BidirectionalGRU,
@@ -297,6 +297,8 @@ def made(
             named = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
             if named and parameter.default is parameter.empty and option not in config | options:
                 raise ArgumentError(option, "be given", "no such argument", make.__name__)
+            if option in ("units", "filters"):  # Keras's own refusal has no fields
+                validate(option, config.get(option, 1), SIZE, make.__name__)
         return cast(Part, make(**config, **options))
     except (ValueError, TypeError) as error:
         raise ArgumentError(

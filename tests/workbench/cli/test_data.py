@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from keras_attnpool.workbench import corpora
-from keras_attnpool.workbench.cli import data, main, options, readers, train
+from keras_attnpool.workbench.cli import data, main, networks, options, readers, train
+from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.datasets import LabeledTexts
 
 pytestmark = pytest.mark.one_backend("looks at labels and texts")
@@ -250,3 +251,28 @@ def test_few_of_many_texts_are_cut():
     assert "(under 1% of the texts are cut: --max-length)" in str(
         readers.learn(texts, options.Options(max_length=2))
     )
+
+
+BAD = {"heads": -1, "rank": -1, "units": -1, "embedding_dim": -1, "hidden_units": -1}
+BAD |= {"dropout": 2.0, "context": "none", "learn_scale": "no"}
+NETWORKS = [{"model": name} for name in networks.MODELS]
+NETWORKS += [{"encoder": name, "pooling": "mean"} for name in networks.ENCODERS]
+NETWORKS += [{"encoder": "none", "pooling": name} for name in networks.POOLINGS]
+
+
+@pytest.mark.parametrize("network", NETWORKS, ids=lambda given: "-".join(given.values()))
+def test_what_a_builder_refuses_is_told_as_the_option(network):
+    """Whatever the builder, or the layer inside, calls it."""
+    inputs = {"vocabulary_size": 9}
+    if network.get("model") == "sam":
+        inputs = {"vocabulary_size": None, "backbone": 6, "sequence_length": 5}
+    taken = [
+        option
+        for option in BAD
+        if networks._takes(options.Options(**network), *networks.ARGUMENTS[option])
+    ]
+    for option in taken:
+        given = options.Options(**network, **{option: BAD[option]})
+        with pytest.raises(CommandError, match=f"^`{options.flag(option)}` of .* must .*Received"):
+            networks.build(given, inputs, 2, None)
+    assert {"hidden_units", "dropout"} & set(taken)
