@@ -297,8 +297,9 @@ def made(
             named = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
             if named and parameter.default is parameter.empty and option not in config | options:
                 raise ArgumentError(option, "be given", "no such argument", make.__name__)
-            if option in ("units", "filters"):  # Keras's own refusal has no fields
-                validate(option, config.get(option, 1), SIZE, make.__name__)
+            if option in ("units", "filters") and config.get(option) is not None:
+                # Keras's own refusal has no fields.
+                validate(option, config[option], SIZE, make.__name__)
         return cast(Part, make(**config, **options))
     except (ValueError, TypeError) as error:
         raise ArgumentError(

@@ -48,7 +48,7 @@ ARGUMENTS = {
     "hidden_units": ("hidden_units",),
     "dropout": ("dropout",),
 }
-OF_PARTS = ("heads", "rank", "learn_scale", "units")  # of encoder and pooling
+OF_PARTS = ("heads", "rank", "context", "learn_scale", "units")  # of encoder and pooling
 PENALTIES = {
     "attention": ("attention_regularizer", regularizers.AttentionOrthogonality),
     "embedding": ("embedding_regularizer", regularizers.CosineDisagreement),
