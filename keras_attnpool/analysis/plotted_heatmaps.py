@@ -5,14 +5,12 @@ from typing import Any
 
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._axes import axes_or_new
-from keras_attnpool.analysis._documented import PLOT, documented
 from keras_attnpool.analysis.html_heatmaps import checked_heatmap
 
 # With more tokens than this only every n-th is named.
 _NAMED_TOKENS = 60
 
 
-@documented(PLOT)
 def plot_heatmap(
     tokens: Sequence[str],
     weights: Any,
@@ -29,9 +27,19 @@ def plot_heatmap(
         tokens: The tokens, `time` strings.
         weights: Float array `(time,)` or `(rows, time)`. With negative ones the colours diverge
             around 0.
+        ax: The Axes to draw on; a new figure's by default.
+        title: The title.
         row_names: Name of each row. Defaults to the heads' numbers.
         vmax: The weight of full colour. Defaults to the largest one.
         colorbar_label: What the colours stand for.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+        ValueError: If there is nothing to draw, what is given does not fit or is not finite, or
+            `ax` is no Axes.
 
     Example:
 

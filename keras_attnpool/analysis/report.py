@@ -8,7 +8,6 @@ import keras
 
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._attention_tests import AttentionTests
-from keras_attnpool.analysis._documented import CLASSIFIER, documented
 from keras_attnpool.analysis._graph import layers_by_path
 from keras_attnpool.analysis._removal import checked_ids
 from keras_attnpool.analysis._report_page import write_report
@@ -47,7 +46,6 @@ class AttentionReport(NamedTuple):
     path: Path | None
 
 
-@documented(CLASSIFIER)
 def attention_report(
     model: keras.Model,
     ids: Any,
@@ -96,6 +94,7 @@ def attention_report(
 
     Args:
         model: A functional or built Sequential classifier with one input of ids.
+        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
         labels: `None`, or integer array `(texts,)`. Texts that the model was not trained on.
         layer: The attention layer, its name or path, see `attention_scores`. Needed if the model
             has several.
@@ -104,11 +103,16 @@ def attention_report(
         embedding: The embedding layer, for `gradient_saliency`. Needed if the model has several.
         others: Models of the same kind from other seeds, with a layer of the same path.
         tokens: `None`, or one list of strings per text, for the heat maps of the page.
+        rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
+            each token, or one for each place of `ids`.
         beam_size: Of the search of bounds, see `grade_attributions`; 0 leaves the bounds out.
         path: Where to write an HTML page of tables, heat maps and, with the extra `plots`,
             pictures. It loads nothing.
         title: The page's title.
         seed: Seed of what is shuffled, and of the order of equal weights.
+        from_logits: Whether the model returns logits and not probabilities.
+        batch_size: Number of texts in one step.
+        verbose: 0 or 1, whether there is a progress bar over the texts.
 
     Returns:
         `AttentionReport`. The model comes out as it went in.

@@ -7,13 +7,11 @@ import keras
 import numpy as np
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.analysis._documented import GRAPH, documented
 from keras_attnpool.analysis._graph import layers_by_path, paths_of, rewire
 
 FLAG = "return_attention_scores"
 
 
-@documented(GRAPH)
 def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     """Builds a model that returns the attention weights beside the predictions.
 
@@ -24,6 +22,11 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     of this package, `keras.layers.MultiHeadAttention` and its relatives, KerasHub's encoders.
     Models nested in the model are searched too, and the model inside a `HierarchicalEncoder`, whose
     scores come as `(batch, sentences, ...)`; a layer inside another wrapper is not found.
+
+    Args:
+        model: A functional or built Sequential model.
+        layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model). `None`
+            takes all layers that have weights.
 
     Returns:
         A functional model with the inputs of `model` and the outputs
@@ -63,7 +66,6 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     return rewire(model, visit)
 
 
-@documented(GRAPH)
 def attention_scores(
     model: keras.Model,
     inputs: Any,
@@ -78,11 +80,13 @@ def attention_scores(
     masks. The model is left as it is; it needs not be compiled.
 
     Args:
+        model: A functional or built Sequential model.
         inputs: What `model.predict` takes as arrays, integer ids `(batch, time)` for the models of
             this package.
         layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model,
             `"sentences/word_pooling"` for the words of HCAN and HAN). `None` takes all layers whose
             `call` has `return_attention_scores`.
+        batch_size: Number of examples in one step.
         return_predictions: Whether to return the predictions, too.
 
     Returns:

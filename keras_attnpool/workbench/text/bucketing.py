@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool._docstrings import documented
 from keras_attnpool.types import Array, Bools, Int32s, Int64s
 from keras_attnpool.workbench.text._vocabulary import check_integers, padded
 
@@ -242,7 +241,6 @@ class ArrangedBatches(OrderedBatches):
             batches[place], batches[other] = batches[other], batches[place]
 
 
-@documented(OrderedBatches.__doc__)
 class BucketedBatches(ArrangedBatches):
     """Feeds `fit`, `evaluate` and `predict` batches of texts of similar length.
 
@@ -267,8 +265,14 @@ class BucketedBatches(ArrangedBatches):
         ids: List of N rows of integers, or an array of shape `(N, T)`; or a dictionary of such
             inputs, where arrays `(N, T, W)` and lists of rows `(T, W)` are possible too. Padding
             (0) at the end of a row does not count as its length.
+        labels: Array of shape `(N, ...)`, or `None` for `predict`.
+        batch_size: Texts in a batch.
         boundaries: Increasing lengths, the last at least the longest text's. `None` takes
             those of `length_buckets`.
+        shuffle: Whether the order changes from epoch to epoch.
+        seed: Seed of the shuffling.
+        sample_weight: Array of shape `(N,)`, or `None`; needs `labels`.
+        **kwargs: `workers`, `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
 
     Raises:
         ValueError: If the arguments do not fit together, or a text is longer than the last

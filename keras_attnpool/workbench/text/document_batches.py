@@ -9,12 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool._docstrings import documented
 from keras_attnpool.types import Array, Int32s, Int64s
 from keras_attnpool.workbench.text._vocabulary import check_integers
 from keras_attnpool.workbench.text.bucketing import (
     ArrangedBatches,
-    OrderedBatches,
     check_ids_fit,
     checked_rows,
     least_padding,
@@ -23,7 +21,6 @@ from keras_attnpool.workbench.text.bucketing import (
 _Document = Sequence[npt.ArrayLike] | Array
 
 
-@documented(OrderedBatches.__doc__)
 class DocumentBatches(ArrangedBatches):
     """Feeds `fit`, `evaluate` and `predict` batches of documents with similarly many sentences.
 
@@ -69,10 +66,15 @@ class DocumentBatches(ArrangedBatches):
             sizes. Padding (0) at the end of a sentence does not count, nor do sentences without
             words at the end of a document. Such sentences keep their place elsewhere. A document
             may be empty.
+        labels: Array of shape `(N, ...)`, or `None` for `predict`.
         batch_size: Documents in a batch.
         num_buckets: How many numbers of sentence places to aim at; those with the least padding
             are taken.
         packed: Number of groups of sentences, or 0 for padded batches.
+        shuffle: Whether the order changes from epoch to epoch.
+        seed: Seed of the shuffling.
+        sample_weight: Array of shape `(N,)`, or `None`; needs `labels`.
+        **kwargs: `workers`, `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
 
     Raises:
         ValueError: If the arguments do not fit together or are out of range.

@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool._docstrings import documented
 from keras_attnpool.types import Array, Int64s
 from keras_attnpool.workbench.text.bucketing import (
     ArrangedBatches,
@@ -18,7 +17,6 @@ from keras_attnpool.workbench.text.bucketing import (
 )
 
 
-@documented(OrderedBatches.__doc__)
 class FeatureBatches(ArrangedBatches):
     """Serves precomputed token features a batch at a time, for `fit`, `evaluate` and `predict`.
 
@@ -28,12 +26,17 @@ class FeatureBatches(ArrangedBatches):
     Args:
         features: What `LanguageModel.features` returns: `"features"` `(N, time, dim)`, an array or
             a memory-mapped one, and `"padding_mask"` `(N, time)`.
+        labels: Array of shape `(N, ...)`, or `None` for `predict`.
         rows: Integers `(M,)`: the rows that are served, those of a fold say. `None` is all.
+        batch_size: Texts in a batch.
+        shuffle: Whether the order changes from epoch to epoch.
+        seed: Seed of the shuffling.
         scale: What features are multiplied with. Those of some language models are small numbers,
             on which training is slow to start: `1 / features.std()` gives them unit variance.
         boundaries: `None`, where all batches have the features' time, or increasing lengths as in
             `BucketedBatches`, the last at least the longest text's. Texts of similar length then
             share a batch, which has less padding; the model has to take any length.
+        **kwargs: `workers`, `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
 
     Raises:
         ValueError: If the arguments do not fit together or are out of range.

@@ -139,9 +139,9 @@ def test_words_may_contain_unicode_line_ends(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "an empty file"),
-        (b"\n\n", "an empty file"),
-        (b"3 4\n", "an empty file"),
+        (b"", "the file is empty"),
+        (b"\n\n", "the file is empty"),
+        (b"3 4\n", "the file is empty"),
         (b"good 1 2\nfilm 1\n", "line 2 must be a word and 2 numbers. Received: 'film 1'"),
         (b"good\n", "line 1 must be a word and its numbers"),
         (b"good 1 2\n\nfilm 1 x\n", "line 3 must hold numbers.*x"),
