@@ -18,7 +18,7 @@ from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.normalization import EPSILON, l2_normalize
 from keras_attnpool.types import Tensor
 
-KINDS = {
+VALIDATORS = {
     "factor": _checks.FINITE,
     "threshold": _checks.NOT_NEGATIVE,
     **dict.fromkeys(("batch_mean", "normalize"), _checks.FLAG),
@@ -52,9 +52,9 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
         arguments = {"factor": factor, **others}
         self._arguments = tuple(arguments)
         for name, value in arguments.items():
-            kind = KINDS.get(name)
-            if kind:
-                value = _checks.validate(name, value, kind, type(self).__name__)
+            validator = VALIDATORS.get(name)
+            if validator:
+                value = _checks.validate(name, value, validator, type(self).__name__)
             setattr(self, name, value)
 
     @abc.abstractmethod
