@@ -136,8 +136,8 @@ def batch_independence(
         half = any(str(part.compute_dtype) in ("float16", "bfloat16") for part in parts)
         tolerance = HALF if half else SINGLE
     elif isinstance(tolerance, bool) or not isinstance(tolerance, float | int) or tolerance <= 0:
-        given, must = {"tolerance": tolerance}, "be None or a number > 0"
-        raise ArgumentError("tolerance", must, given, "batch_independence")
+        must, received = "be None or a number > 0", f"tolerance={tolerance!r}"
+        raise ArgumentError("tolerance", must, received, "batch_independence")
     given = _Rows(model, rows)
     if not model.built:
         model(given.packed(given.alone(0)))
