@@ -205,7 +205,7 @@ def of_class(cls: type) -> dict[str, bool]:
         for p in inspect.signature(cls).parameters.values()
     ]
     listed = docstring.partition("\nArgs:\n")[2].partition("\n\n")[0]
-    kept = inspect.getsource(cls.__init__).partition("_keep(")[2]
+    kept = inspect.getsource(cls.__init__).partition("_store_arguments(")[2]
     return {
         **{
             f"a line for `{name}` in KINDS of keras_attnpool/_checks.py": bool(

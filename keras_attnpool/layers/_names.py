@@ -100,7 +100,7 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
     if is_made(identifier):
         return keras.saving.deserialize_keras_object(identifier)
     try:
-        make, config = resolved(identifier, {**POOLINGS, **ENCODERS})
+        make, config = resolve(identifier, {**POOLINGS, **ENCODERS})
     except ValueError as error:
         raise ValueError(
             f"`identifier` of keras_attnpool.layers.get must be one of "
@@ -116,7 +116,7 @@ def is_made(identifier: Any) -> bool:
     return whole or isinstance(identifier, keras.layers.Layer)
 
 
-def resolved(identifier: Any, names: Mapping[str, Maker]) -> Maker:
+def resolve(identifier: Any, names: Mapping[str, Maker]) -> Maker:
     """What makes the layer of a name or of a configuration, and its arguments.
 
     Args:

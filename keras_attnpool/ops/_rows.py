@@ -23,7 +23,7 @@ def rows_at_hand(keep: Tensor) -> npt.NDArray[Any] | None:
     return None if values is None else np.flatnonzero(values)
 
 
-def of_any_rows(compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
+def empty_batch_safe(compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
     """Returns `compute(*tensors)`, of a batch without rows too.
 
     TensorFlow, on a CPU, refuses the maximum, the convolution and the LSTM of no rows, Keras 3.16
