@@ -8,6 +8,7 @@ from backend_functions import gradients, numpy
 from keras_attnpool.ops._vector_pooling import (
     attention_weights,
     chunked_softmax_pooling,
+    normalized,
     softmax_terms,
 )
 from keras_attnpool.ops.masking import masked_softmax
