@@ -202,4 +202,4 @@ def test_the_command_runs_the_tests_that_name_the_layer_and_tells_what_is_open()
     layer = LAYERS["LastPooling1D"]
     assert new_layer.open_places(layer) == []
     (name, *_) = new_layer.open_places(layer._replace(name="SizedPooling1D"))
-    assert name.startswith("keras_attnpool/layers/_names.py: a short name")
+    assert name.startswith("keras_attnpool/layers/names.py: a short name")

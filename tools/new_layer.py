@@ -181,7 +181,7 @@ def required_of(cls: type) -> list[str]:
 def open_places(layer: lists.Layer, root: Path = REPOSITORY) -> list[str]:
     """Where a layer may be named too, a line each; no test asks for it."""
     optional = {
-        "keras_attnpool/layers/_names.py": "a short name beside the class's, in POOLINGS; it then "
+        "keras_attnpool/layers/names.py": "a short name beside the class's, in POOLINGS; it then "
         "stands in the docstring of `get`, docs/models.md and docs/guides/command-line.md",
         "docs/which-layer.md": "a row in By what you want",
         "benchmarks/behaviour/subjects.py": "a line, for the table of docs/behaviour.md",

@@ -17,9 +17,9 @@ from keras_attnpool.layers import (
     MaskedMaxPooling1D,
     PositionFusion,
     SequentialAttention,
+    is_attention_layer,
+    is_pooling_layer,
 )
-from keras_attnpool.layers._attention import AttentionBase
-from keras_attnpool.layers._masked import MaskedPooling1D
 from keras_attnpool.types import Array, Bools, Float64s
 
 FLAG = "return_attention_scores"
@@ -28,7 +28,6 @@ SMALLEST = 1e-6
 # Stands for the time in the shape of scores; no layer has as many heads.
 ANY_TIME = 7919
 
-OURS = (MaskedPooling1D, AttentionBase)
 # These weigh tensors or have parts that are looked at.
 NOT_OVER_TIME = (FusionGate, PositionFusion, SequentialAttention)
 MEANS = (keras.layers.GlobalAveragePooling1D, MaskedAveragePooling1D, LastPooling1D)
@@ -352,15 +351,16 @@ def _attended(layer: Any, args: Any, kwargs: Any) -> Any:
         sequence = _first(layer, args, kwargs)[1]
     elif isinstance(layer, KERAS_POOLING):
         sequence = _first(layer, args, kwargs) if layer.data_format == "channels_last" else None
-    elif isinstance(layer, OURS) and not isinstance(layer, NOT_OVER_TIME):
-        sequence = _first(layer, args, kwargs)
+    elif is_attention_layer(layer) or is_pooling_layer(layer):
+        over_time = not isinstance(layer, NOT_OVER_TIME)
+        sequence = _first(layer, args, kwargs) if over_time else None
     return sequence if _sequences([sequence]) else None
 
 
 def _share_of_scores(layer: Any, attended: Any, scores: Any, keep: Keep) -> float | None:
     """Sums the share of weights on padding; `None` where the scores have no axis of time."""
     times = [-2, -1]
-    if isinstance(layer, OURS):
+    if is_attention_layer(layer):
         shape = layer._scores_shape((None, ANY_TIME, attended.shape[2]))
         shape = shape[0] if isinstance(shape[0], tuple) else shape
         times = [n - len(shape) for n, size in enumerate(shape) if size == ANY_TIME]

@@ -18,10 +18,10 @@ from keras_attnpool.layers import (
     PositionalSelfAttention,
     PositionFusion,
     ShortcutStackedBiLSTM,
+    names,
 )
-from keras_attnpool.layers import _names as names
-from keras_attnpool.layers._names import Maker
-from keras_attnpool.ops._rows import empty_batch_safe
+from keras_attnpool.layers.names import Maker
+from keras_attnpool.ops import empty_batch_safe
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import LayerLike, Tensor
 

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool import models, regularizers
-from keras_attnpool.layers._names import resolve
-from keras_attnpool.models._parts import ENCODERS, NAMES, POOLINGS
+from keras_attnpool.layers.names import resolve
+from keras_attnpool.models import ENCODERS, POOLINGS
 from keras_attnpool.workbench.cli.errors import CommandError, reported
 from keras_attnpool.workbench.cli.options import Options, flag
 
+NAMES = {"encoder": ENCODERS, "pooling": POOLINGS}
 HIERARCHICAL, LANGUAGE_MODEL = "hierarchical", "minilm"
 # The papers' models and the baselines of theirs, each with the encoder that it has: behind the same
 # one stands the mean that it is compared with.

@@ -1,4 +1,4 @@
-"""The names of layers, and the layer that a name, a configuration or a layer stands for."""
+"""The names of layers, what a name or a configuration stands for, and what a layer is."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -6,6 +6,8 @@ from typing import Any, cast
 
 import keras
 
+from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.layers._masked import MaskedPooling1D
 from keras_attnpool.layers.add_position_embedding import AddPositionEmbedding
 from keras_attnpool.layers.attention_pooling import AttentionPooling
 from keras_attnpool.layers.attentive_statistics_pooling import AttentiveStatisticsPooling
@@ -108,6 +110,43 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
             f"these, 'config': its arguments}}, or a keras layer. Received: {identifier!r}"
         ) from error
     return make(**config)
+
+
+def is_attention_layer(layer: Any) -> bool:
+    """Whether a layer is one of this package that has attention scores.
+
+    Args:
+        layer: Anything.
+
+    Returns:
+        True or False.
+
+    Example:
+
+    >>> from keras_attnpool import layers
+    >>> layers.is_attention_layer(layers.AttentionPooling()), layers.is_attention_layer("mean")
+    (True, False)
+    """
+    return isinstance(layer, AttentionBase)
+
+
+def is_pooling_layer(layer: Any) -> bool:
+    """Whether a layer is one of this package that gives a vector per sequence.
+
+    Args:
+        layer: Anything.
+
+    Returns:
+        True or False.
+
+    Example:
+
+    >>> from keras_attnpool import layers
+    >>> pooling, other = layers.MaskedMaxPooling1D(), layers.FeatureWiseAttention()
+    >>> layers.is_pooling_layer(pooling), layers.is_pooling_layer(other)
+    (True, False)
+    """
+    return isinstance(layer, MaskedPooling1D)
 
 
 def is_made(identifier: Any) -> bool:
