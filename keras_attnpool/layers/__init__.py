@@ -44,7 +44,6 @@ from keras_attnpool.layers.multi_dim_attention_pooling import (
 )
 from keras_attnpool.layers.names import get as get
 from keras_attnpool.layers.names import is_attention_layer as is_attention_layer
-from keras_attnpool.layers.names import is_pooling_layer as is_pooling_layer
 from keras_attnpool.layers.pair_matching import PairMatching as PairMatching
 from keras_attnpool.layers.position_fusion import PositionFusion as PositionFusion
 from keras_attnpool.layers.positional_self_attention import (

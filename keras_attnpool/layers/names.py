@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import keras
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import AttentionBase
-from keras_attnpool.layers._masked import MaskedPooling1D
 from keras_attnpool.layers.add_position_embedding import AddPositionEmbedding
 from keras_attnpool.layers.attention_pooling import AttentionPooling
 from keras_attnpool.layers.attentive_statistics_pooling import AttentiveStatisticsPooling
@@ -104,11 +104,12 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
     try:
         make, config = resolve(identifier, {**POOLINGS, **ENCODERS})
     except ValueError as error:
-        raise ValueError(
-            f"`identifier` of keras_attnpool.layers.get must be one of "
-            f"{(*POOLINGS, *ENCODERS)}, the class name of a layer, a config {{'class_name': one of "
-            f"these, 'config': its arguments}}, or a keras layer. Received: {identifier!r}"
-        ) from error
+        must = (
+            f"be one of {(*POOLINGS, *ENCODERS)}, the class name of a layer, a config "
+            "{'class_name': one of these, 'config': its arguments}, or a keras layer"
+        )
+        received = {"identifier": identifier}
+        raise ArgumentError("identifier", must, received, "keras_attnpool.layers.get") from error
     return make(**config)
 
 
@@ -128,25 +129,6 @@ def is_attention_layer(layer: Any) -> bool:
     (True, False)
     """
     return isinstance(layer, AttentionBase)
-
-
-def is_pooling_layer(layer: Any) -> bool:
-    """Whether a layer is one of this package that gives a vector per sequence.
-
-    Args:
-        layer: Anything.
-
-    Returns:
-        True or False.
-
-    Example:
-
-    >>> from keras_attnpool import layers
-    >>> pooling, other = layers.MaskedMaxPooling1D(), layers.FeatureWiseAttention()
-    >>> layers.is_pooling_layer(pooling), layers.is_pooling_layer(other)
-    (True, False)
-    """
-    return isinstance(layer, MaskedPooling1D)
 
 
 def is_made(identifier: Any) -> bool:
