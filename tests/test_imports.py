@@ -32,6 +32,7 @@ ROOMS = {
     "layers": {"types", "_checks", "ops", "regularizers"},
     "models": {"types", "_checks", "ops", "regularizers", "layers"},
     "analysis": {"types", "_checks", "layers"},
+    "testing": {"types", "_checks"},
     "__init__": {"_checks", "layers", "regularizers", "models", "ops"},
     # The workbench: its rooms may use each other's and the library's.
     "workbench._files": set(),
