@@ -14,6 +14,7 @@ import keras
 from keras import ops
 
 from keras_attnpool import _checks
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.normalization import EPSILON, l2_normalize
 from keras_attnpool.types import Tensor
@@ -53,10 +54,9 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
         self._arguments = tuple(arguments)
         for name, value in arguments.items():
             kind = KINDS.get(name)
-            try:
-                setattr(self, name, _checks.fitted(name, value, kind) if kind else value)
-            except _checks.Refused as refused:
-                raise refused.by(type(self).__name__) from None
+            if kind:
+                value = _checks.validate(name, value, kind, type(self).__name__)
+            setattr(self, name, value)
 
     @abc.abstractmethod
     def penalties(self, heads: Tensor) -> Tensor:
@@ -295,10 +295,9 @@ def _flatten_features(x: Tensor, leading: int, regularizer: HeadRegularizer) -> 
     """Keeps the first `leading` axes and flattens the rest, as float32 at least."""
     x = at_least_float32(x)
     if len(x.shape) < leading + 1:
-        raise ValueError(
-            f"{type(regularizer).__name__} expects the heads on axis {leading - 1} and their "
-            f"values after it. Received: a tensor of shape {tuple(x.shape)}."
-        )
+        must = f"have the heads on axis {leading - 1} and their values after it"
+        received = f"a tensor of shape {tuple(x.shape)}"
+        raise ArgumentError("x", must, received, type(regularizer).__name__)
     if len(x.shape) == leading + 1:
         return x
     shape = ops.shape(x)

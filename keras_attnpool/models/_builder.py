@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Collection
 from typing import ParamSpec, TypeVar
 
-from keras_attnpool._checks import Kind, checked
+from keras_attnpool._checks import Validator, checked
 from keras_attnpool._docstrings import filled, sections_of
 
 P = ParamSpec("P")
@@ -98,7 +98,7 @@ def builder(
     *,
     like: Callable[..., object] | None = None,
     old_names: Collection[str] = (),
-    **special: Kind | Collection[str],
+    **special: Validator | Collection[str],
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """`checked`, for a function whose docstring lacks what all builders share.
 

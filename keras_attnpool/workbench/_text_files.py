@@ -1,7 +1,7 @@
 """Which kind of file a file of texts is: one place decides, for every reader of one.
 
-A file is opened as text, or refused with a cure that works: another encoding, another delimiter, the
-call that converts it.
+A file is opened as text, or refused with a cure that works: another encoding, another delimiter,
+the call that converts it.
 """
 
 import codecs
@@ -12,7 +12,6 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TextIO
 
 from keras_attnpool._checks import ArgumentError
@@ -24,12 +23,15 @@ Row = tuple[int, list[str]]  # line number (from 1) and fields
 
 # What a file is by its first bytes, unless it is text.
 _KINDS = (
-    ("workbook", rb"\xd0\xcf\x11\xe0|(?s:PK\3\4.*?(\[Content_Types\]|docProps/|xl/|opendocument))"),
-    ("zip", rb"PK\3\4"),
+    (
+        "workbook",
+        rb"\xd0\xcf\x11\xe0|(?s:PK\x03\x04.*?(\[Content_Types\]|docProps/|xl/|opendocument))",
+    ),
+    ("zip", rb"PK\x03\x04"),
     ("packed", rb"BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|7z\xbc\xaf"),
     ("parquet", rb"PAR1"),
-    ("model", rb"\x80[\2-\5](?s:.*)gensim\.models\.(word2vec|fasttext|doc2vec)\b"),
-    ("pickle", rb"\x80[\2-\5]"),
+    ("model", rb"\x80[\x02-\x05](?s:.*)gensim\.models\.(word2vec|fasttext|doc2vec)\b"),
+    ("pickle", rb"\x80[\x02-\x05]"),
     ("fasttext", rb"\xba\x16\x4f\x2f"),
 )
 ADVICE = {
@@ -52,7 +54,9 @@ _CODE_PAGES = (
     (
         "cp1252",
         rb"(?<![\xa0-\xff])(?:[\xc0-\xcf\xd1-\xd6\xd8-\xdc\xdf-\xef\xf1-\xf6\xf8-\xfc\xff\x8c\x9c]"
-        rb"{1,2}(?![\xa0-\xff])|(?<![a-zA-Z])[\xa0-\xbf]|[\xa0-\xbf](?![a-zA-Z\xa0-\xff]))" + _QUOTES,
+        rb"{1,2}(?![\xa0-\xff])|(?<![a-zA-Z])[\xa0-\xbf](?![a-zA-Z\xa0-\xff])"
+        rb"|(?<![a-zA-Z])[\xa0\xa1\xab\xbf](?=[a-zA-Z])|(?<=[a-zA-Z])[\xa0\xa9\xae\xb0\xb2\xbb]"
+        rb"(?![a-zA-Z]))" + _QUOTES,
     ),
     (
         "cp1250",
@@ -95,7 +99,7 @@ def opened(
     path: PathLike,
     encoding: Any = "utf-8",
     *,
-    newline: str = "",
+    newline: str | None = "",
     advice: Mapping[str, str] = ADVICE,
 ) -> Iterator[TextIO]:
     """Opens a file of text, gzipped or not, once: it may be a pipe.
@@ -153,7 +157,11 @@ def read_text(owner: str, path: PathLike, encoding: Any = "utf-8") -> str:
                 f"{path}: the gzip file holds more than {_LARGEST:,} bytes. If that is meant, "
                 "unpack it and name the unpacked file."
             )
-        return str(content.decode(stream.encoding)).removeprefix("\ufeff")
+        try:
+            return str(content.decode(stream.encoding)).removeprefix("\ufeff")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise _undecodable(owner, path, stream.encoding, error, f"line {line}: ") from error
 
 
 def control_remark(path: PathLike, content: str, encoding: str) -> str:
@@ -256,7 +264,7 @@ def code_page(content: bytes) -> str | None:
 
 
 def _undecodable(
-    owner: str, path: PathLike, encoding: str, error: UnicodeDecodeError
+    owner: str, path: PathLike, encoding: str, error: UnicodeDecodeError, line_number: str = ""
 ) -> ArgumentError:
     """The error for bytes that are not in an encoding, with one that fits."""
     content, encoding = error.object, encoding.removesuffix("-sig")
@@ -264,9 +272,9 @@ def _undecodable(
     line = content[begin:].partition(b"\n")[0]
     as_utf_8 = content[begin : begin + _SEEN].decode("utf-8", "replace")
     bad, others = as_utf_8.count("\ufffd"), sum(letter > "\x7f" for letter in as_utf_8)
-    where = f" (line {content.count(b'\n', 0, error.start) + 1}: byte 0x{content[error.start]:02x})"
+    where = f" ({line_number}byte 0x{content[error.start]:02x} is not valid {encoding})"
     if encoding == "utf-8" and others > 2 * bad:
-        return _other_encoding(owner, path, encoding, None, line, where + "; the rest is UTF-8")
+        return _other_encoding(owner, path, encoding, None, line, where + ", whose rest is UTF-8")
     return _other_encoding(owner, path, encoding, code_page(content[begin:]), line, where)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from keras_attnpool._checks import Refused, column
+from keras_attnpool._checks import ArgumentError, column
 from keras_attnpool.types import Int32s, PathLike
 from keras_attnpool.workbench._files import whole_file
 
@@ -24,9 +24,8 @@ def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
     checked = column(owner, "texts", texts)
     for index, text in enumerate(checked):
         if not isinstance(text, str):
-            raise Refused(
-                "texts", "hold strings only", f"{type(text).__name__} at index {index}"
-            ).by(owner)
+            received = f"{type(text).__name__} at index {index}"
+            raise ArgumentError("texts", "hold strings only", received, owner)
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
