@@ -93,6 +93,17 @@ _CODE_PAGES = (
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
+class _Lines(io.TextIOWrapper):
+    """A text stream that counts the lines it has given."""
+
+    given = 0
+
+    def __next__(self) -> str:
+        line = super().__next__()
+        self.given += 1
+        return line
+
+
 @contextmanager
 def opened(
     owner: str,
@@ -105,7 +116,7 @@ def opened(
     """Opens a file of text, gzipped or not, once: it may be a pipe.
 
     Args:
-        owner: Who asks, for messages.
+        owner: Who asks, and takes an argument `encoding`; `""` takes none.
         path: The file.
         encoding: Its encoding. The mark of UTF-16 or UTF-32 replaces the default.
         newline: As in `open`.
@@ -132,10 +143,12 @@ def opened(
                 encoding = _marked(start)
                 if encoding == "utf-8-sig" and (guess := _utf_16(start)):
                     raise _other_encoding(owner, path, "utf-8", guess, start, "")
-            with io.TextIOWrapper(stream, encoding, newline=newline) as text:
+            with _Lines(stream, encoding, newline=newline) as text:
                 yield text
     except UnicodeDecodeError as error:
-        raise _undecodable(owner, path, encoding, error) from error
+        # What was not yet given as a line is in the bytes of the error.
+        number = text.given + 1 + error.object.count(b"\n", 0, error.start)
+        raise _undecodable(owner, path, encoding, error, number) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"{path}: the gzip file is damaged ({error})") from error
     except UnicodeError as error:
@@ -157,11 +170,7 @@ def read_text(owner: str, path: PathLike, encoding: Any = "utf-8") -> str:
                 f"{path}: the gzip file holds more than {_LARGEST:,} bytes. If that is meant, "
                 "unpack it and name the unpacked file."
             )
-        try:
-            return str(content.decode(stream.encoding)).removeprefix("\ufeff")
-        except UnicodeDecodeError as error:
-            line = content.count(b"\n", 0, error.start) + 1
-            raise _undecodable(owner, path, stream.encoding, error, f"line {line}: ") from error
+        return str(content.decode(stream.encoding)).removeprefix("\ufeff")
 
 
 def control_remark(path: PathLike, content: str, encoding: str) -> str:
@@ -182,8 +191,8 @@ def control_remark(path: PathLike, content: str, encoding: str) -> str:
 def tsv_rows(content: str) -> Iterator[Row]:
     """The rows of a tab-separated file. A field in quotes is read as csv writes it.
 
-    Any other quotation mark is a part of its text: also the one that opens a field and is not
-    closed before the next line that is a row by itself.
+    Any other quotation mark is a part of its text: also the one that opens a field of a whole row
+    and is not closed before the next.
     """
     lines = [line.removesuffix("\r") for line in content.split("\n")]
     tabs, start = lines[0].count("\t"), 0
@@ -191,12 +200,15 @@ def tsv_rows(content: str) -> Iterator[Row]:
         end = start + 1
         fields = lines[start].split("\t")
         if '"' in lines[start]:
-            is_open = lines[start].count('"') % 2
-            while is_open and end < len(lines) and lines[end].count("\t") != tabs:
+            is_open, is_row = lines[start].count('"') % 2, len(fields) == tabs + 1
+            while is_open and end < len(lines):
+                if is_row and lines[end].count("\t") == tabs:
+                    break
                 is_open ^= lines[end].count('"') % 2
                 end += 1
+            part = io.StringIO("\n".join(lines[start:end]), newline="")
             try:
-                rows = list(csv.reader(lines[start:end], delimiter="\t", strict=True))
+                rows = list(csv.reader(part, delimiter="\t", strict=True))
             except csv.Error:
                 rows = []
             if len(rows) == 1 and len(rows[0]) == tabs + 1:
@@ -264,15 +276,15 @@ def code_page(content: bytes) -> str | None:
 
 
 def _undecodable(
-    owner: str, path: PathLike, encoding: str, error: UnicodeDecodeError, line_number: str = ""
-) -> ArgumentError:
+    owner: str, path: PathLike, encoding: str, error: UnicodeDecodeError, number: int
+) -> ValueError:
     """The error for bytes that are not in an encoding, with one that fits."""
     content, encoding = error.object, encoding.removesuffix("-sig")
     begin = content.rfind(b"\n", 0, error.start) + 1
     line = content[begin:].partition(b"\n")[0]
-    as_utf_8 = content[begin : begin + _SEEN].decode("utf-8", "replace")
+    as_utf_8 = content[max(0, begin - _SEEN) : begin + _SEEN].decode("utf-8", "replace")
     bad, others = as_utf_8.count("\ufffd"), sum(letter > "\x7f" for letter in as_utf_8)
-    where = f" ({line_number}byte 0x{content[error.start]:02x} is not valid {encoding})"
+    where = f" (line {number}: byte 0x{content[error.start]:02x} is not valid {encoding})"
     if encoding == "utf-8" and others > 2 * bad:
         return _other_encoding(owner, path, encoding, None, line, where + ", whose rest is UTF-8")
     return _other_encoding(owner, path, encoding, code_page(content[begin:]), line, where)
@@ -280,10 +292,11 @@ def _undecodable(
 
 def _other_encoding(
     owner: str, path: PathLike, encoding: str, guess: str | None, line: bytes, where: str
-) -> ArgumentError:
-    cure = "; save the file as UTF-8"
-    if guess:
-        read = line.decode(guess, "replace").strip()[:60]
-        cure = f", perhaps {guess!r}, which reads {read!r}"
+) -> ValueError:
+    read = line.decode(guess, "replace").strip()[:60] if guess else ""
+    if not owner:
+        cure = f"; it may be {guess}, which reads {read!r}" if guess else ""
+        return ValueError(f"{path}{where}: save it as UTF-8{cure}")
+    cure = f", perhaps {guess!r}, which reads {read!r}" if guess else "; save the file as UTF-8"
     must = f"be that of {path}{where}{cure}"
     return ArgumentError("encoding", must, {"encoding": encoding}, owner)

@@ -161,7 +161,7 @@ def load_word_vectors(
     del wanted[vocabulary[0]]
     vector_of: dict[int, Float32s] = {}
     dim = 0
-    for number, line in _lines(owner, path):
+    for number, line in _lines(path):
         fields = line.split(" ")
         if number == 1 and len(fields) == 2 and all(field.isdecimal() for field in fields):
             continue
@@ -184,10 +184,10 @@ def load_word_vectors(
     return vectors, len(vector_of) / max(len(vocabulary) - 2, 1)
 
 
-def _lines(owner: str, path: PathLike) -> Iterator[tuple[int, str]]:
+def _lines(path: PathLike) -> Iterator[tuple[int, str]]:
     """Yields line numbers from 1 and the lines that are not blank."""
     # Only "\n" ends a line, while words may contain U+0085 or U+2028.
-    with opened(owner, path, newline="\n", advice=_ADVICE) as stream:
+    with opened("", path, newline="\n", advice=_ADVICE) as stream:
         for number, line in enumerate(stream, start=1):
             if text := line.rstrip(" \r\n"):
                 yield number, text
