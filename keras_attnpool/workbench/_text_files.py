@@ -98,7 +98,7 @@ class _Lines(io.TextIOWrapper):
 
     given = 0
 
-    def __next__(self) -> str:
+    def __next__(self) -> str:  # type: ignore[override]
         line = super().__next__()
         self.given += 1
         return line
@@ -188,6 +188,16 @@ def control_remark(path: PathLike, content: str, encoding: str) -> str:
     )
 
 
+@contextmanager
+def long_fields() -> Iterator[None]:
+    """Lets csv read texts that are longer than its limit, which is global: it is put back."""
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
 def tsv_rows(content: str) -> Iterator[Row]:
     """The rows of a tab-separated file. A field in quotes is read as csv writes it.
 
@@ -208,7 +218,8 @@ def tsv_rows(content: str) -> Iterator[Row]:
                 end += 1
             part = io.StringIO("\n".join(lines[start:end]), newline="")
             try:
-                rows = list(csv.reader(part, delimiter="\t", strict=True))
+                with long_fields():
+                    rows = list(csv.reader(part, delimiter="\t", strict=True))
             except csv.Error:
                 rows = []
             if len(rows) == 1 and len(rows[0]) == tabs + 1:

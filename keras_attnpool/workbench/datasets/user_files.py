@@ -15,6 +15,7 @@ from keras_attnpool.types import PathLike
 from keras_attnpool.workbench._text_files import (
     Row,
     control_remark,
+    long_fields,
     other_delimiter,
     read_text,
     tsv_rows,
@@ -155,18 +156,15 @@ def _content(function: str, path: PathLike, encoding: str) -> str:
 
 
 def _csv_rows(path: Path, content: str, delimiter: str) -> Iterator[Row]:
-    # Texts may be longer than csv's default limit. The limit is global, so we put it back.
-    limit = csv.field_size_limit(max(len(content), 131072))
     reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True)
     start = 1
     try:
-        for fields in reader:
-            yield start, fields or [""]
-            start = reader.line_num + 1
+        with long_fields():
+            for fields in reader:
+                yield start, fields or [""]
+                start = reader.line_num + 1
     except csv.Error as error:
         raise ValueError(f"{path}, line {start}: {error}") from error
-    finally:
-        csv.field_size_limit(limit)
 
 
 def _labeled_texts(
@@ -270,7 +268,7 @@ def _label_remark(labels: Sequence[str], classes: Sequence[str]) -> str:
     """What is odd about labels that become classes; `""` where nothing is."""
     numbers = [number for number in map(_number, classes) if number is not None]
     broken = sum(not number.is_integer() for number in numbers)
-    remarks, seen = [], {}
+    remarks, seen = [], dict[float | str, str]()
     if len(labels) > _FEW and 2 * len(classes) > len(labels):
         remarks.append(f"{len(labels)} labels are {len(classes)} classes")
     if len(numbers) == len(classes) < 2 * broken:
