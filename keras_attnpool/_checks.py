@@ -8,7 +8,6 @@ wherever it stands; whether it may be `None` follows from its annotation.
 import functools
 import inspect
 import numbers
-import operator
 import reprlib
 import sys
 import typing
@@ -54,6 +53,7 @@ class ArgumentError(ValueError):
     AttentionPooling hidden_dim {'hidden_dim': 0}
     """
 
+    __module__ = "keras_attnpool"  # where users find it
     # Keras makes an error anew that a layer's call raises, from its text alone, unless it has this.
     _keras_call_info_injected = True
 
@@ -72,17 +72,21 @@ class ArgumentError(ValueError):
         owner = f" of {self.owner}" if self.owner else ""
         return f"`{self.name}`{owner} must {self.must}. Received: {received}"
 
-    def renamed(self, owner: str, spell: Callable[[str], str] = str) -> "ArgumentError":
-        """The same error about the arguments of another owner.
+    def renamed(
+        self, *, owner: str | None = None, spell: Callable[[str], str] = str
+    ) -> "ArgumentError":
+        """The same error in the words of the user.
 
         Args:
-            owner: The function that the user called, or `""` for none.
-            spell: Gives a name of the present owner as the user knows it.
+            owner: The function that the user called; `None` for the present one.
+            spell: Gives an argument of the present owner as the user typed it.
         """
         received = self.received
         if not isinstance(received, str):
             received = {spell(name): value for name, value in received.items()}
-        return ArgumentError(spell(self.name), self.must, received, owner)
+        return ArgumentError(
+            spell(self.name), self.must, received, self.owner if owner is None else owner
+        )
 
 
 def is_shape(shape: Sequence[int | None], expected: Sequence[int | None]) -> bool:
@@ -208,15 +212,15 @@ NAME = Validator(
 
 VALIDATORS: dict[str, Validator] = {
     **dict.fromkeys(("vocabulary_size", "embedding_dim", "num_characters", "char_dim"), SIZE),
-    **dict.fromkeys(("num_heads", "rank", "key_dim", "hidden_dim", "attention_dim"), SIZE),
+    **dict.fromkeys(("num_heads", "rank", "key_dim", "hidden_dim"), SIZE),
     "num_queries": SIZE,
     **dict.fromkeys(("units", "gru_units", "lstm_units", "hidden_units", "feedforward_dim"), SIZE),
     **dict.fromkeys(("filters", "char_filters", "kernel_size", "num_layers", "reduction"), SIZE),
     **dict.fromkeys(("max_length", "max_words", "max_sentences", "sequence_length"), SIZE),
     **dict.fromkeys(("block_length", "chunk_size"), SIZE),
     **dict.fromkeys(("trainable_embeddings", "trainable_backbone", "hierarchical"), FLAG),
-    **dict.fromkeys(("parallel", "value_conv", "use_hidden", "l2_normalize", "scalar"), FLAG),
-    **dict.fromkeys(("learn_scale", "multi_dim", "rescale_scores", "layer_norm"), FLAG),
+    **dict.fromkeys(("parallel", "value_conv", "use_hidden", "l2_normalize"), FLAG),
+    **dict.fromkeys(("learn_scale", "rescale_scores", "layer_norm"), FLAG),
     **dict.fromkeys(("use_bias", "unit_forget_bias", "bidirectional", "per_feature"), FLAG),
     **dict.fromkeys(("flatten", "pooled", "keepdims", "gated"), FLAG),
     **dict.fromkeys(("residual", "normalize_first", "position_weighted"), FLAG),
@@ -243,62 +247,18 @@ KERAS_VALIDATORS = {
 }
 
 
-# What arguments were called in an earlier version: their present names, and their values there.
-OLD_NAMES: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "scalar": ("per_feature", operator.not_),
-    "multi_dim": ("per_feature", bool),
-    "attention_dim": ("hidden_dim", int),
-}
-
-
 def module_of(name: str) -> Any:
     """The module of Keras that knows such arguments, or `None`."""
     kind = name.rpartition("_")[2]
     return getattr(keras, f"{kind}s") if kind in KERAS_VALIDATORS else None
 
 
-def present_names(given: dict[str, Any], old_names: Collection[str], owner: str) -> dict[str, Any]:
-    """The arguments under their present names, with a warning of each that is among the old ones.
-
-    Args:
-        given: Arguments by name.
-        old_names: Those of `OLD_NAMES` that the owner had.
-        owner: Whose arguments they are, for messages.
-    """
-    present = {}
-    for name, value in given.items():
-        if name in old_names:
-            new, converted = OLD_NAMES[name]
-            if new in given:
-                raise TypeError(f"{owner} got `{name}` beside `{new}`, which is its new name")
-            value = converted(validate(name, value, VALIDATORS[name]))
-            deprecate(f"`{name}` of {owner} is deprecated; it is now `{new}={value!r}`")
-            name = new
-        present[name] = value
-    return present
-
-
-def deprecate(message: str) -> None:
-    """Warns of what a later version no longer takes, at the line outside of the package.
-
-    A file of an earlier version may hold it too; its reader has typed nothing and is not warned.
-    """
-    level, frame, packages = 1, sys._getframe(), ("keras_attnpool.", "keras.")
-    # Code that `exec` runs may have no name.
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith(packages):
-        if frame.f_code.co_name == "from_config":
-            return
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, DeprecationWarning, stacklevel=level)
-
-
 def checked(
-    *, old_names: Collection[str] = (), **special: Validator | Collection[str]
+    **special: Validator | Collection[str],
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Checks every argument of a function before its body runs; errors name the function.
 
     Args:
-        old_names: Those of `OLD_NAMES` that are taken too.
         **special: The arguments whose name alone does not tell what they may be: a kind, or the
             names of which it is one.
 
@@ -320,7 +280,6 @@ def checked(
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             try:
-                kwargs = present_names(kwargs, old_names, owner)  # type: ignore[assignment]
                 try:
                     given = signature.bind(*args, **kwargs)
                 except TypeError:
@@ -333,7 +292,7 @@ def checked(
                 # That of a layer inside, if the function has no such argument.
                 if error.owner and error.name not in validators:
                     raise
-                raise error.renamed(owner) from error.__cause__
+                raise error.renamed(owner=owner) from error.__cause__
 
         return call
 

@@ -64,16 +64,16 @@ class CheckedMask(keras.layers.Layer):  # type: ignore[misc]
 
     def call(self, inputs: Tensor) -> Tensor:
         """Returns the mask, True where a step is kept."""
-        self._look_once(inputs)
+        self._validate_mask_once(inputs)
         return keras.ops.cast(inputs, "bool")
 
-    def _look_once(self, mask: Tensor) -> None:
+    def _validate_mask_once(self, mask: Tensor) -> None:
         """Checks the values; on an accelerator only the first eager call waits for them."""
         try:
             if check_mask_values(mask, self.name, wait=not self._has_looked):
                 self._has_looked = True
         except ArgumentError as error:
-            raise error.renamed("the inputs", lambda _: self.source) from None
+            raise error.renamed(owner="the inputs", spell=lambda _: self.source) from None
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""

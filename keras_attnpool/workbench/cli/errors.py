@@ -50,5 +50,5 @@ def typed(error: Exception) -> str:
     while isinstance(error.__cause__, ArgumentError):  # of a part: it is what was typed
         error = error.__cause__
     if isinstance(error, ArgumentError) and {error.name} & (OPTIONS.keys() | DEFAULTS.keys()):
-        error = error.renamed("", lambda name: OPTIONS.get(name) or flag(name))
+        error = error.renamed(spell=lambda name: OPTIONS.get(name) or flag(name))
     return " ".join(str(error).split())

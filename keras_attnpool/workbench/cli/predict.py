@@ -79,11 +79,9 @@ def _output(given: dict[str, Any]) -> Iterator[tuple[TextIO, str]]:
     if given.get("json"):
         raise CommandError("--json is for lines on standard output: the ending of --output says it")
     if path.is_dir():
-        raise CommandError(f"--output {path} is a folder: expects the name of a file")
+        raise CommandError(f"--output {path} must be the name of a file, not of a folder")
     if path.suffix.lower() not in TABLES:
-        raise CommandError(
-            f"--output expects a name that ends in {', '.join(TABLES)}. Received: {path}"
-        )
+        raise CommandError(f"--output must end in {', '.join(TABLES)}. Received: {path}")
     if not path.parent.is_dir():
         raise CommandError(f"--output {path}: there is no folder {path.parent}")
     source = given.get("input", given.get("file"))
@@ -263,16 +261,14 @@ def table_rows(path: str, given: dict[str, Any]) -> Iterator[Any]:
     """
     ending = Path(path.lower().removesuffix(".gz")).suffix
     if ending not in TABLES:
-        raise CommandError(
-            f"--input expects a file that ends in {', '.join(TABLES)}. Received: {path}"
-        )
+        raise CommandError(f"--input must end in {', '.join(TABLES)}. Received: {path}")
     wanted = given.get("text_column", "text")
     is_named = isinstance(wanted, str)
     for name in ("header", "delimiter"):
         if ending == ".jsonl" and name in given:
             raise CommandError(f"{flag(name)} is for a .csv or .tsv. Received: {path}")
     if is_named and not given.get("header", True):
-        raise CommandError("--no-header expects --text-column to be a position from 0")
+        raise CommandError("--no-header must have --text-column as a position from 0")
     # As `train` reads them: the first line names the columns of a .csv, unless --no-header says
     # otherwise, and of a .tsv if a column is named.
     header = given.get("header", ending == ".csv") or is_named
@@ -367,7 +363,7 @@ def lines(stream: TextIO, path: str = "standard input") -> Iterator[str]:
 def _lines_of(path: str, given: dict[str, Any]) -> Iterator[str]:
     if path.lower().endswith((*TABLES, ".gz")):
         raise CommandError(
-            f"--file expects texts, one a line, and nothing else. Received: {path}; "
+            f"--file must hold texts, one per line, and nothing else. Received: {path}; "
             "--input with --text-column reads a column of a table"
         )
     with _opened("--file", path, given, newline=None) as stream:

@@ -223,7 +223,7 @@ def _labeled_texts(
             raise ArgumentError("skip_empty", must, {"skip_empty": skip_empty}, function)
         if label_names is not None and label not in label_names:
             raise ValueError(
-                f"{path}, line {line}: {function} expects labels from "
+                f"{path}, line {line}: the label must be one of "
                 f"{reprlib.repr(tuple(label_names))}. Received: {reprlib.repr(label)}"
             )
         texts.append(text)
@@ -237,8 +237,8 @@ def _labeled_texts(
     classes = tuple(label_names) if label_names is not None else _sorted_labels(labels)
     if len(classes) < 2:
         raise ValueError(
-            f"{path}: {function} expects at least two classes. Received: {reprlib.repr(classes)} "
-            f"in {len(texts)} row(s)"
+            f"{path} must hold at least two classes. Received: {reprlib.repr(classes)} in "
+            f"{len(texts)} row(s)"
         )
     if label_names is None and (remark := _label_remark(labels, classes)):
         warnings.warn(f"{path}: {remark}", stacklevel=3)

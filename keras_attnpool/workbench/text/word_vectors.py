@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import Float32s, PathLike
 from keras_attnpool.workbench._text_files import ADVICE, opened
 from keras_attnpool.workbench.text._vocabulary import (
@@ -107,10 +108,8 @@ def word2vec(
     )
     model.build_vocab(sentences)
     if not len(model.wv):
-        raise ValueError(
-            f"word2vec expects texts with a word that occurs at least min_count={min_count} "
-            f"times. Received: {len(sentences)} texts that are not empty"
-        )
+        must = f"have a word that occurs at least min_count={min_count} times"
+        raise ArgumentError("texts", must, f"{len(sentences)} texts that are not empty", "word2vec")
     model.train(sentences, total_examples=len(sentences), epochs=epochs)
     for index, word in enumerate(tokenizer.vocabulary):
         if word in model.wv:
@@ -168,7 +167,7 @@ def load_word_vectors(
         dim = dim or len(fields) - 1
         if dim < 1 or len(fields) < dim + 1:
             raise ValueError(
-                f"{owner}, line {number}: expects a word and {dim or 'its'} numbers. "
+                f"{owner}, line {number} must be a word and {dim or 'its'} numbers. "
                 f"Received: {line[:60]!r}"
             )
         # A few published words contain spaces, so the numbers are counted from the right.
@@ -176,7 +175,7 @@ def load_word_vectors(
         if index is not None and index not in vector_of:
             vector_of[index] = _vector(f"{owner}, line {number}", fields[-dim:])
     if not dim:
-        raise ValueError(f"{owner} expects a file with word vectors. Received: an empty file")
+        raise ValueError(f"{owner}: the file is empty")
     vectors = _random_vectors(len(vocabulary), dim, seed)
     for index, vector in vector_of.items():
         vectors[index] = vector
@@ -198,7 +197,7 @@ def _vector(owner: str, fields: list[str]) -> Float32s:
         with np.errstate(over="ignore"):  # What overflows is infinite, and refused below.
             vector = np.array(fields, np.float32)
     except ValueError as error:
-        raise ValueError(f"{owner}: expects numbers. Received: {str(error)[:100]}") from error
+        raise ValueError(f"{owner} must hold numbers. Received: {str(error)[:100]}") from error
     if not np.isfinite(vector).all():
-        raise ValueError(f"{owner}: expects finite numbers. Received: NaN or infinity")
+        raise ValueError(f"{owner} must hold finite numbers. Received: NaN or infinity")
     return vector

@@ -149,7 +149,7 @@ def test_files_that_are_no_texts(trained, tmp_path, capsys):
         ("latin.txt", "'cp1252', which reads 'café'"),
         ("table.csv", "--input with --text-column reads a column"),
         ("table.jsonl", "--input with --text-column reads a column"),
-        ("texts.txt.gz", "texts, one a line"),
+        ("texts.txt.gz", "texts, one per line"),
         ("none.txt", "none.txt: No such file"),
         (".", "Is a directory"),
     ]:
