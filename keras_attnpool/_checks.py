@@ -11,7 +11,6 @@ import numbers
 import reprlib
 import sys
 import typing
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 

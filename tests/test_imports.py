@@ -35,22 +35,9 @@ ROOMS = {
     # The workbench: its rooms may use each other's and the library's.
     "workbench._files": set(),
     "workbench._text_files": {"types", "_checks"},
-    # Until the names go that the corpora had in datasets: it gives them when they are asked for.
-    "workbench.datasets": {
-        "types",
-        "_checks",
-        "workbench.corpora",
-        "workbench._files",
-        "workbench._text_files",
-    },
-    "workbench.corpora": {"types", "workbench.datasets"},
-    "workbench.text": {
-        "types",
-        "_checks",
-        "_docstrings",
-        "workbench._files",
-        "workbench._text_files",
-    },
+    "workbench.datasets": {"types", "_checks", "workbench._files", "workbench._text_files"},
+    "workbench.corpora": {"types", "_checks", "workbench.datasets"},
+    "workbench.text": {"types", "_checks", "workbench._files", "workbench._text_files"},
     "workbench.__init__": {"workbench.cli"},
 }
 TOP_ROOMS = {"__main__", "workbench.cli"}

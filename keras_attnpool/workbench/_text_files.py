@@ -232,7 +232,7 @@ def tsv_rows(content: str) -> Iterator[Row]:
 
 def other_delimiter(first: Sequence[str], used: str) -> str:
     """What seems to stand between the columns, where the first line was taken for a single one."""
-    if len(first) > 1:
+    if len(first) != 1:
         return ""
     marks = [mark for mark in ";\t,|" if mark != used and mark in first[0]]
     return max(marks, key=first[0].count, default="")

@@ -293,7 +293,7 @@ def _rows(
                     raise CommandError(f"{path}, line {number} cannot be read: {error}") from error
                 if not isinstance(row, dict) or not isinstance(row.get(str(wanted)), str):
                     raise CommandError(
-                        f"{path}, line {number}: expects an object with a string as "
+                        f"{path}, line {number} must be an object with a string as "
                         f"{str(wanted)!r} (--text-column)"
                     )
                 if names is None:
@@ -335,7 +335,7 @@ def _place(path: str, names: list[str], wanted: str | int, delimiter: str) -> in
         mark = other_delimiter(names, delimiter)
         hint = f". The columns may stand between {mark!r}: --delimiter {mark!r}" if mark else ""
         raise CommandError(
-            f"{path}: --text-column expects one of the columns {', '.join(names)[:300]} or a "
+            f"{path}: --text-column must be one of the columns {', '.join(names)[:300]} or a "
             f"position from 0. Received: {wanted!r}{hint}"
         )
     return names.index(wanted)
@@ -350,14 +350,14 @@ def lines(stream: TextIO, path: str = "standard input") -> Iterator[str]:
     if stream.isatty():
         print("Reading texts, one a line, until Ctrl-D.", file=sys.stderr)
     try:
-        for place, line in enumerate(_watched(path, stream)):
-            yield line.rstrip("\r\n") if place else line.rstrip("\r\n").removeprefix("\ufeff")
+        for line in _watched(path, stream):
+            yield line.rstrip("\r\n")
     except UnicodeDecodeError as error:
         if stream is not sys.stdin:
             raise
         page = code_page(error.object)
         cure = f"; iconv -f {page} -t utf-8 makes it" if page else ""
-        raise CommandError(f"{path}: expects {error.encoding}{cure}. Received: {error}") from error
+        raise CommandError(f"{path} must hold {error.encoding}{cure}. Received: {error}") from error
 
 
 def _lines_of(path: str, given: dict[str, Any]) -> Iterator[str]:
@@ -380,13 +380,13 @@ def _opened(
 
 
 def _watched(path: str, stream: TextIO) -> Iterator[str]:
-    """The lines of a stream, with a note of the first control character."""
+    """The lines of a stream, without a byte order mark; the first control character is told of."""
     is_told = False
-    for line in stream:
+    for place, line in enumerate(stream):
         if not is_told and (remark := control_remark(path, line, stream.encoding)):
             print(f"note: {remark}", file=sys.stderr)
             is_told = True
-        yield line
+        yield line if place else line.removeprefix("\ufeff")
 
 
 def field(content: str) -> str:

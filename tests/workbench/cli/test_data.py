@@ -122,13 +122,15 @@ def test_one_column_for_both(told, tmp_path, name, columns):
     (tmp_path / name).write_text(content, encoding="utf-8")
     message = told(tmp_path / name, *columns)
     assert message.startswith("error: ") and message.count("\n") == 1
-    assert "`--label-column` must be another column" in message
+    assert "`--label-column` of load_" in message
 
 
 def test_a_wrong_column_is_told_as_an_option(told, tmp_path):
     (tmp_path / "x.csv").write_text("label,text\na,b\nc,d\n", encoding="utf-8")
-    assert "`--text-column` must name one" in told(tmp_path / "x.csv", "--text-column", "body")
-    assert "`--encoding` must be an encoding" in told(tmp_path / "x.csv", "--encoding", "no-such")
+    assert "`--text-column` of load_csv must name one" in told(
+        tmp_path / "x.csv", "--text-column", "body"
+    )
+    assert "--encoding='no-such'" in told(tmp_path / "x.csv", "--encoding", "no-such")
 
 
 def test_a_file_of_another_delimiter(told, tmp_path):

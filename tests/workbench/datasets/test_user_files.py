@@ -4,7 +4,6 @@ import gzip
 
 import numpy as np
 import pytest
-from refusals import refused
 
 from keras_attnpool.workbench import _text_files
 from keras_attnpool.workbench.datasets import load_csv, load_tsv

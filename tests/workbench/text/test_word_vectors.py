@@ -139,14 +139,14 @@ def test_words_may_contain_unicode_line_ends(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "an empty file"),
-        (b"\n\n", "an empty file"),
-        (b"3 4\n", "an empty file"),
-        (b"good 1 2\nfilm 1\n", "line 2: expects a word and 2 numbers. Received: 'film 1'"),
-        (b"good\n", "line 1: expects a word and its numbers"),
-        (b"good 1 2\n\nfilm 1 x\n", "line 3: expects numbers.*x"),
-        (b"good 1 nan\n", "line 1: expects finite"),
-        (b"good 1 1e99\n", "line 1: expects finite"),
+        (b"", "the file is empty"),
+        (b"\n\n", "the file is empty"),
+        (b"3 4\n", "the file is empty"),
+        (b"good 1 2\nfilm 1\n", "line 2 must be a word and 2 numbers. Received: 'film 1'"),
+        (b"good\n", "line 1 must be a word and its numbers"),
+        (b"good 1 2\n\nfilm 1 x\n", "line 3 must hold numbers.*x"),
+        (b"good 1 nan\n", "line 1 must hold finite"),
+        (b"good 1 1e99\n", "line 1 must hold finite"),
         (b"a 1 2\n\xff 1 2\n", r"\(line 2: byte 0xff.*save it as UTF-8; it may be cp1252"),
     ],
 )
