@@ -21,7 +21,9 @@ def on_cpu(x: Any = None) -> bool:
         return bool(x.device.type == "cpu")
     if backend == "jax":
         return bool(sys.modules["jax"].default_backend() == "cpu")
-    return not sys.modules["tensorflow"].config.list_logical_devices("GPU")
+    if backend == "tensorflow":
+        return not sys.modules["tensorflow"].config.list_logical_devices("GPU")
+    return True
 
 
 def on_torch_cpu(x: Tensor) -> bool:
@@ -208,9 +210,10 @@ def can_recompute() -> bool:
     """Whether the backend can compute again, in the backward pass, what it did not keep.
 
     PyTorch cannot inside `torch.func.grad` and its like, which allow no hooks on what is saved.
+    NumPy and OpenVINO have no backward pass.
     """
     if keras.backend.backend() != "torch":
-        return True
+        return keras.backend.backend() in ("jax", "tensorflow")
     torch = sys.modules["torch"]
     if torch.compiler.is_compiling():
         return True
