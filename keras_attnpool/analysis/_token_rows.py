@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_attnpool._checks import column
 from keras_attnpool.types import Array, Bools, Float64s, Int64s
 
 
@@ -81,12 +82,9 @@ def checked_mask(mask: Any, shape: tuple[int, int], owner: str) -> Bools:
 
 def checked_tokens(tokens: Any, owner: str) -> list[list[str]]:
     """The tokens of every text as lists of strings."""
-    if isinstance(tokens, str) or any(isinstance(row, str) for row in tokens):
-        raise ValueError(
-            f"{owner} expects `tokens` as one list of strings per text. Received: a string where "
-            "a list should be; split the texts first"
-        )
-    rows = [list(row) for row in tokens]
+    of = "lists of strings (split the texts first)"
+    texts = column(owner, "tokens", tokens, axes=2, of=of)
+    rows = [column(owner, "tokens", row, of=of) for row in texts]
     for index, row in enumerate(rows):
         for token in row:
             if not isinstance(token, str):

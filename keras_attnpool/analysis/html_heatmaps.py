@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_attnpool._checks import column
 from keras_attnpool.types import Array, Float64s, PathLike
 
 
@@ -233,7 +234,8 @@ def checked_heatmap(
     Raises:
         ValueError: If they do not fit together, or a number is not finite.
     """
-    if isinstance(tokens, str) or any(not isinstance(token, str) for token in tokens):
+    tokens = column(owner, "tokens", tokens)
+    if any(not isinstance(token, str) for token in tokens):
         raise ValueError(
             f"{owner} expects `tokens` as a list of strings. Received: {str(tokens)[:60]}"
         )
@@ -252,7 +254,7 @@ def checked_heatmap(
             f"{owner} expects `row_names` with one name per row, {len(rows)} in all. "
             f"Received: {row_names!r}"
         )
-    return list(tokens), rows, full_colour(vmax, rows, owner)
+    return tokens, rows, full_colour(vmax, rows, owner)
 
 
 def full_colour(vmax: float | None, numbers: Array, owner: str) -> float:
