@@ -11,6 +11,7 @@ from keras_attnpool.analysis._graph import layers_by_path, paths_of, rewire
 from keras_attnpool.analysis._probabilities import class_probabilities
 from keras_attnpool.analysis._removal import checked_ids
 from keras_attnpool.analysis._token_rows import checked_classes
+from keras_attnpool.ops._devices import need_gradients
 from keras_attnpool.types import Float32s, Float64s
 
 
@@ -120,6 +121,7 @@ def _gate_gradients(
     owner: str,
 ) -> Float32s:
     """The weighted sum of the gradients by each token's gate, at factors and with weights."""
+    need_gradients(owner)
     ids = checked_ids(ids, batch_size, owner)
     path = _embedding_path(model, layer, owner)
     size = min(batch_size, len(ids))

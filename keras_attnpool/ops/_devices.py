@@ -155,6 +155,20 @@ def affine(x: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
     return product if bias is None else product + bias
 
 
+def need_gradients(owner: str) -> None:
+    """Raises where the backend has no gradients.
+
+    Args:
+        owner: The function that needs them, for the message.
+    """
+    backend = keras.backend.backend()
+    if backend in ("numpy", "openvino"):
+        raise NotImplementedError(
+            f"{owner} needs gradients, which the backend {backend!r} does not have: it predicts "
+            "alone. Save the model, and call this with KERAS_BACKEND=jax, torch or tensorflow."
+        )
+
+
 def torch_traces() -> bool:
     """Whether PyTorch records what is called, for other batches than the one at hand."""
     if keras.backend.backend() != "torch":
@@ -203,7 +217,10 @@ def _in_host_memory(x: Any) -> bool:
         return bool(x.device.type == "cpu")
     if backend == "jax":
         return all(device.platform == "cpu" for device in x.devices())
-    return "CPU" in x.device
+    if backend == "tensorflow":
+        return "CPU" in x.device
+    # OpenVINO holds constants in memory, and computes all else when it is asked.
+    return backend == "numpy" or bool(x.output.get_node().get_type_name() == "Constant")
 
 
 def can_recompute() -> bool:
@@ -213,7 +230,7 @@ def can_recompute() -> bool:
     NumPy and OpenVINO have no backward pass.
     """
     if keras.backend.backend() != "torch":
-        return keras.backend.backend() in ("jax", "tensorflow")
+        return keras.backend.backend() not in ("numpy", "openvino")
     torch = sys.modules["torch"]
     if torch.compiler.is_compiling():
         return True
