@@ -12,7 +12,7 @@ from keras_attnpool.ops.masking import (
     mean_of_zeroed,
     zero_masked_rows,
 )
-from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -36,12 +36,32 @@ class FeatureWiseAttention(AttentionBase):
         reduction: The hidden layer has `dim // reduction` units, at least 1.
         threshold: The paper's delta, in [0, 1].
         dropout: Share of the gate's entries dropped in training, in [0, 1).
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, time, dim)`; the scores are `(batch, dim)`, the gate after the threshold.
 
     Returns:
         The weighted steps, and on request the gate, both in the layer's compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 
@@ -73,21 +93,20 @@ class FeatureWiseAttention(AttentionBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the two dense layers."""
         dim = self._feature_dim(input_shape)
         self._build_scores((None, dim), max(1, dim // self.reduction), dim, "relu")
 
-    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
+    def _compute_attention(
+        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
+    ) -> Any:
         logits = self._scores(max_of_zeroed(inputs, mask), mean_of_zeroed(inputs, mask))
         gate = ops.sigmoid(logits)
         if self.threshold:
@@ -96,7 +115,7 @@ class FeatureWiseAttention(AttentionBase):
             # The steps of an empty row are zero whatever weighs them.
             gate = zero_masked_rows(gate, mask)
         # The gate's gradient is a sum over time, which can leave the range of float16.
-        output = at_least_float32(inputs) * ops.expand_dims(self._drop(gate, training), 1)
+        output = at_least_float32(inputs) * ops.expand_dims(self._apply_dropout(gate, training), 1)
         return output, gate
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
@@ -105,4 +124,4 @@ class FeatureWiseAttention(AttentionBase):
     def _scores(self, *pooled: Tensor) -> Tensor:
         """The sum of the shared network's outputs for each `(batch, dim)`, in float32 at least."""
         both = ops.stack([ops.cast(x, self.compute_dtype) for x in pooled], axis=1)
-        return ops.sum(self._scored(both), axis=1)
+        return ops.sum(self._attention_logits(both), axis=1)

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers._masked import GlobalPoolingBase
-from keras_attnpool.ops._devices import number
+from keras_attnpool.ops._devices import scalar_like
 from keras_attnpool.ops.masking import at_least_float32, highest_along, mean_of_zeroed
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
@@ -30,18 +30,38 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
     vanishes, in half precision neither. A learned power may become negative, down to the minimum;
     one between -0.001 and 0.001 counts as 0.001, nearly the geometric mean.
 
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row
+    without a kept step gives a zero vector. The output carries no mask.
+
     Args:
         p: The power that training starts from, a number > 0.
         per_feature: Whether each feature has a power of its own; else one serves all.
         epsilon: The smallest value that counts as it is, a number > 0.
+        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
         p_initializer: Initializer of the powers, for other starts than `p` for all.
         p_regularizer: Regularizer of the powers.
         p_constraint: Constraint of the powers.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`;
             `trainable=False` keeps the power at `p`.
 
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
+
     Returns:
         The generalized means in the layer's compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 
@@ -76,7 +96,7 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the power, or one for each feature."""
@@ -92,18 +112,18 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         given = at_least_float32(self.power)
-        smallest = number(SMALLEST_POWER, given)
+        smallest = scalar_like(SMALLEST_POWER, given)
         power = ops.where(ops.abs(given) < smallest, smallest, given)
         # The gradient is that of the given power, which is moved on from there.
         power = given + ops.stop_gradient(power - given)
         values = at_least_float32(inputs)
-        logs = power * ops.log(ops.maximum(values, number(self.epsilon, values)))
+        logs = power * ops.log(ops.maximum(values, scalar_like(self.epsilon, values)))
         if mask is not None:
             some = ops.any(mask, axis=1, keepdims=True)
             # A row without a kept step keeps all its zeros: finite, and replaced in the end.
             mask = ops.equal(mask, some)
-            logs = ops.where(ops.expand_dims(mask, 2), logs, number(-math.inf, logs))
+            logs = ops.where(ops.expand_dims(mask, 2), logs, scalar_like(-math.inf, logs))
         largest = ops.stop_gradient(highest_along(logs, 1))
         shares = ops.exp(logs - ops.expand_dims(largest, 1))
         mean = ops.exp((largest + ops.log(mean_of_zeroed(shares, mask))) / power)
-        return mean if mask is None else ops.where(some, mean, number(0, mean))
+        return mean if mask is None else ops.where(some, mean, scalar_like(0, mean))

@@ -6,10 +6,10 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import is_shape, refusal
+from keras_attnpool._checks import ArgumentError, is_shape
 from keras_attnpool.layers._fusion import FusionBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
-from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -25,13 +25,26 @@ class PositionFusion(FusionBase):
     The paper calls the weights Tokens-Position-Weight. The tokens are the last source, so that a
     step whose attentions are all empty still has its word.
 
+    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without one, the mask of the
+    first argument is taken, or else that of the second. Padded steps are exactly 0 in output and
+    weights, whatever they hold. The output carries that mask.
+
     Args:
         dropout: Share of the tokens' features dropped in training where they decide the weights,
             in [0, 1).
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
         attentions: List of `k >= 1` float tensors `(batch, time, dim)`.
         tokens: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
         `k + 1` times `(batch, time, dim)`; batch and time may be unknown.
@@ -81,14 +94,11 @@ class PositionFusion(FusionBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
         # The first argument is a list, of any length; `_check` tells more than Keras could.
         self.input_spec = None
 
@@ -114,9 +124,9 @@ class PositionFusion(FusionBase):
     ) -> Any:
         """Mixes `k + 1` tensors `(batch, time, dim)` to one."""
         self._check([tuple(a.shape) for a in attentions], tuple(tokens.shape))
-        tokens, mask = self._read(tokens, self._mask(mask, attentions_mask, tokens_mask))
+        tokens, mask = self._mask_inputs(tokens, self._mask(mask, attentions_mask, tokens_mask))
         sources = [zero_masked(ops.cast(a, self.compute_dtype), mask) for a in attentions]
-        logits = self._product(self._drop(tokens, training), self.kernel, self.bias)
+        logits = self._product(self._apply_dropout(tokens, training), self.kernel, self.bias)
         # Source by source: a softmax over a middle axis is slow on some backends.
         logits = ops.split(logits, len(sources) + 1, axis=-1)
         highest = logits[0]
@@ -169,10 +179,10 @@ class PositionFusion(FusionBase):
             fits = fits and (len(shapes) + 1) * tokens_shape[-1] == size
             expected = f", as built: {size // dim - 1} attentions of dim {dim}"
         if not fits:
-            raise refusal(
-                self,
+            raise ArgumentError(
                 "attentions",
                 f"be a list of tensors (batch, time, dim) of the shape of the `tokens`{expected}",
                 f"attentions of shape {', '.join(map(str, shapes))}, tokens of shape "
                 f"{tuple(tokens_shape)}",
+                self,
             )

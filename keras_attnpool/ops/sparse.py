@@ -2,25 +2,31 @@
 
 from keras import ops
 
-from keras_attnpool._docstrings import documented
-from keras_attnpool.ops._devices import number
-from keras_attnpool.ops._rows import of_any_rows
+from keras_attnpool.ops._devices import scalar_like
+from keras_attnpool.ops._rows import empty_batch_safe
 from keras_attnpool.ops.masking import (
     _as_bool,
     _lowest,
     at_least_float32,
     highest_along,
-    masked_softmax,
 )
 from keras_attnpool.types import Tensor
 
 
-@documented(masked_softmax.__doc__)
 def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """Sparsemax over the kept entries: `max(z - tau, 0)`, summing to 1, most entries exactly 0.
 
     An entry that lies 1 or more below the largest of its row gets nothing, whatever the others are;
     nor does it get a gradient. Computed in float32 at least.
+
+    Args:
+        logits: Float tensor.
+        mask: Boolean tensor that broadcasts to `logits`, True = keep, or `None`.
+        axis: The axis that is normalised.
+
+    Returns:
+        Weights like `logits`, at least float32: >= 0, summing to 1 over the kept entries of each
+        row; exactly 0 at masked entries and in rows without a kept entry.
 
     Example:
 
@@ -33,12 +39,20 @@ def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1)
     return _sparse(logits, mask, axis, power=1)
 
 
-@documented(masked_softmax.__doc__)
 def masked_entmax15(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """1.5-entmax over the kept entries: `max(z / 2 - tau, 0)^2`, between softmax and sparsemax.
 
     An entry that lies 2 or more below the largest of its row gets nothing, whatever the others are;
     nor does it get a gradient. Computed in float32 at least.
+
+    Args:
+        logits: Float tensor.
+        mask: Boolean tensor that broadcasts to `logits`, True = keep, or `None`.
+        axis: The axis that is normalised.
+
+    Returns:
+        Weights like `logits`, at least float32: >= 0, summing to 1 over the kept entries of each
+        row; exactly 0 at masked entries and in rows without a kept entry.
 
     Example:
 
@@ -63,9 +77,9 @@ def _sparse(logits: Tensor, mask: Tensor | None, axis: int, power: int) -> Tenso
     # What lies 1 below the maximum gets nothing. -2 takes the place of all of that, and of what is
     # masked. So the sums see no large number and nothing that a masked entry holds; and sums of
     # many a -2 are exact, where those of many a -1.3 would not be. A NaN that is kept stays.
-    far = number(-2.0, z)
+    far = scalar_like(-2.0, z)
     z = ops.where(ops.logical_or(ops.logical_not(kept), z <= -1), far, z)
-    support = of_any_rows(lambda z: _support(z, power), ops.stop_gradient(z))
+    support = empty_batch_safe(lambda z: _support(z, power), ops.stop_gradient(z))
     # The support has no gradient. The threshold is a closed form of what stands in it, so that the
     # gradient is exact without a rule of its own.
     count = ops.sum(support, axis=-1, keepdims=True)
@@ -79,7 +93,7 @@ def _sparse(logits: Tensor, mask: Tensor | None, axis: int, power: int) -> Tenso
     above = ops.relu(z - mean + height)
     # Not `** power`: TensorFlow's second derivative of `x ** 1` is NaN at 0.
     weights = support * (above if power == 1 else ops.square(above))
-    return ops.swapaxes(ops.where(kept, weights, number(0, z)), axis, -1)
+    return ops.swapaxes(ops.where(kept, weights, scalar_like(0, z)), axis, -1)
 
 
 def _support(z: Tensor, power: int) -> Tensor:
