@@ -44,7 +44,8 @@ endif
 .NOTPARALLEL:
 .PHONY: help demo test test-all test-rest lint format types wheel same-bytes env env-all constraints \
 	clean distclean docs audit docs-serve test-lower-bound test-nightly test-browser test-slow test-extras \
-	release-check test-serve $(SERVERS:%=test-serve-%) every-numpy every-openvino rest-tensorflow rest-jax $(BACKENDS:%=test-extra-%) $(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) \
+	release-check test-serve $(SERVERS:%=test-serve-%) every-numpy \
+	rest-tensorflow rest-jax $(BACKENDS:%=test-extra-%) $(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) \
 	$(BACKENDS:%=every-%) $(BACKENDS:%=examples-%) $(BACKENDS:%=notebooks-%) $(BACKENDS:%=quickstart-%)
 
 help:  ## list these targets
@@ -110,7 +111,7 @@ CHECKS := test-torch notebooks-torch every-tensorflow every-jax wheel every-nump
 REST   := test-browser=200 test-lower-bound=400 same-bytes=60 rest-jax=600 rest-tensorflow=600 \
 	test-slow-torch=800 examples-jax=150 examples-tensorflow=120 notebooks-jax=500 \
 	notebooks-tensorflow=500 test-slow-jax=900 test-slow-tensorflow=900 test-extras=600 \
-	test-serve=300 every-openvino=600
+	test-serve=300
 # Parts of REST that cannot run here: WITHOUT=test-browser.
 WITHOUT ?=
 PARTS  := $(foreach part,$(REST),$(if $(filter $(WITHOUT),$(firstword $(subst =, ,$(part)))),,$(part)))
@@ -184,13 +185,12 @@ every-tensorflow every-torch every-jax: every-%: $(TEST_ENV)  ## ... those that 
 		-m "not one_backend and not torch_first and not slow and not browser" \
 		$(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
 
-# What these predict alone shows; tests that train or differentiate are skipped there.
-every-numpy every-openvino: every-%: $(TEST_ENV)  ## ... of layers, ops and regularizers, under what predicts alone
+# NumPy predicts alone: tests that train or differentiate are skipped there. OpenVINO ends the process
+# at a batch without rows; tests/test_cross_backend.py has it.
+every-numpy: every-%: $(TEST_ENV)  ## ... of layers, ops and regularizers, under what predicts alone
 	KERAS_BACKEND=$* $(PY) -m pytest $(SLOWEST) \
 		-m "not one_backend and not torch_first and not slow and not browser" \
 		tests/layers tests/ops tests/test_regularizers.py $(ARGS)
-
-every-openvino: $(SLOW_ENV)
 
 rest-tensorflow rest-jax: rest-%: $(TEST_ENV)  ## ... those that it runs under PyTorch first
 	KERAS_BACKEND=$* $(PY) -m pytest $(SLOWEST) \

@@ -95,7 +95,9 @@ def pytest_runtest_makereport(item, call):
     released Keras.
     """
     report = (yield).get_result()
-    if report.failed and any(said in str(call.excinfo.value) for said in _REFUSALS.get(BACKEND, ())):
+    if report.failed and any(
+        said in str(call.excinfo.value) for said in _REFUSALS.get(BACKEND, ())
+    ):
         report.outcome = "skipped"
         report.longrepr = (str(item.path), item.location[1] or 0, f"{BACKEND} predicts alone")
     if report.failed and os.environ.get("KERAS_ATTNPOOL_WITHOUT_KERASHUB"):

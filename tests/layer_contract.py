@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from backend_functions import (
     RECURRENT,
-    WITHOUT_GRADIENTS,
     assert_same,
     compiled,
     float64,
@@ -415,8 +414,6 @@ class MaskedContract(EquationContract):
 
     @noticed_by("models/test_every_builder.py has batches without rows")
     def test_a_batch_of_no_rows_gives_none(self):
-        if keras.config.backend() == "openvino":
-            pytest.skip("it ends the process: docs/upstream/openvino-no-rows.md")
         """In an eager call, with its gradient, and in `predict`."""
         x, mask = batch()
         layer = self.built()
@@ -459,8 +456,6 @@ class MaskedContract(EquationContract):
 
     @noticed_by("the casts are the same code on every backend")
     def test_float64_in_gives_float64_out(self):
-        if keras.config.backend() in WITHOUT_GRADIENTS:
-            pytest.skip("Keras reads float64 arrays as float32 there")
         x, mask = batch()
         with float64():
             layer = self.built(dtype="float64")

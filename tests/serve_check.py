@@ -1,7 +1,7 @@
 """Run by `make test-serve`: trains a model on JAX, or predicts with it where no framework is.
 
-    KERAS_BACKEND=jax     python tests/serve_check.py train FOLDER
-    KERAS_BACKEND=numpy   python tests/serve_check.py predict FOLDER   # ... or openvino
+KERAS_BACKEND=jax     python tests/serve_check.py train FOLDER
+KERAS_BACKEND=numpy   python tests/serve_check.py predict FOLDER   # ... or openvino
 """
 
 import importlib.util

@@ -22,6 +22,9 @@ RATE = 0.05
 def test_every_layer_trains_inside_an_nnx_module(tmp_path):
     pytest.importorskip("flax", reason="comes with the extra `export`, as a part of jax2onnx")
     cases = {name: case for name, case in CASES.items() if case.is_layer}
+    # No word has a letter twice: what a maximum does with two of one size is each backend's own.
+    letters = np.random.default_rng(0).permuted(np.tile(np.arange(1, 9), (3, 5, 1)), axis=-1)
+    cases["characters"] = cases["characters"]._replace(inputs=[letters[..., :4].astype("int32")])
     for name, case in cases.items():
         model = randomized(case.model())
         inputs = case.fed
