@@ -1,4 +1,4 @@
-"""Each fault of others that we go around has its file, with a short program, and is named in the code."""
+"""Each fault of others that we go around has a file with a short program; the code names it."""
 
 import re
 from pathlib import Path
