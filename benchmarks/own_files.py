@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from keras_attnpool.datasets import cache_folder
+from keras_attnpool.workbench.datasets import cache_folder
 
 RESULTS = Path(__file__).parent / "results" / "command_line" / "own_files.json"
 MINILM, HIERARCHICAL, COMPARED = "--encoder minilm", "--encoder hierarchical", "--compare"

@@ -1,4 +1,4 @@
-"""Attention and pooling layers for text on Keras 3: TensorFlow, PyTorch and JAX."""
+"""Attention and pooling layers for sequences on Keras 3: TensorFlow, PyTorch and JAX."""
 
 import importlib
 import sys
@@ -7,18 +7,17 @@ from typing import Any
 __version__ = "0.1.0"
 
 # `__init__.pyi` lists the same names for editors and type checkers.
-__all__ = ["analysis", "corpora", "datasets", "layers", "load_run", "models", "ops"]
-__all__ += ["regularizers", "text"]
+__all__ = ["analysis", "layers", "models", "ops", "regularizers", "workbench"]
+# The workbench's own names, given here too where they are asked for.
+_OF_WORKBENCH = ("corpora", "datasets", "load_run", "text")
 
 
 def __getattr__(name: str) -> Any:
     """Imports one of the other rooms, when it is first used."""
-    if name == "load_run":
-        from keras_attnpool.cli.trained import load_run
-
-        return load_run
     if name in __all__:
         return importlib.import_module(f"{__name__}.{name}")
+    if name in _OF_WORKBENCH:
+        return getattr(importlib.import_module(f"{__name__}.workbench"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -3,7 +3,7 @@
 import io
 import sys
 
-from keras_attnpool.cli import main
+from keras_attnpool.workbench.cli import main
 
 if __name__ == "__main__":
     # A character that the terminal's encoding lacks is shown by its code, not by a traceback.

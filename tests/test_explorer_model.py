@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from docs_hooks import REPOSITORY, hook
 
-from keras_attnpool.text import WordTokenizer
+from keras_attnpool.workbench.text import WordTokenizer
 
 pytestmark = pytest.mark.one_backend("reads one file and counts what is right")
 

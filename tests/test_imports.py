@@ -31,14 +31,17 @@ ROOMS = {
     "regularizers": {"types", "_checks", "ops"},
     "layers": {"types", "_checks", "_docstrings", "ops", "regularizers"},
     "models": {"types", "_checks", "_docstrings", "ops", "regularizers", "layers"},
-    # Until the names go that the corpora had in datasets: it gives them when they are asked for.
-    "datasets": {"types", "corpora", "_files"},
-    "corpora": {"types", "datasets"},
-    "text": {"types", "_docstrings", "_files"},
     "analysis": {"types", "layers", "_docstrings"},
-    "__init__": {"layers", "regularizers", "models", "ops", "cli"},
+    "__init__": {"layers", "regularizers", "models", "ops"},
+    # The workbench: its rooms may use each other's and the library's.
+    "workbench._files": set(),
+    # Until the names go that the corpora had in datasets: it gives them when they are asked for.
+    "workbench.datasets": {"types", "workbench.corpora", "workbench._files"},
+    "workbench.corpora": {"types", "workbench.datasets"},
+    "workbench.text": {"types", "_docstrings", "workbench._files"},
+    "workbench.__init__": {"workbench.cli"},
 }
-TOP_ROOMS = {"__main__", "cli"}
+TOP_ROOMS = {"__main__", "workbench.cli"}
 BACKENDS = {"tensorflow", "torch", "jax"}
 REQUIRED = {"keras", "numpy", "keras_attnpool"}
 # Methods that set a layer up: Keras calls the first two, and they alone call the others.
@@ -51,8 +54,9 @@ OPTIONAL |= {"huggingface_hub"}
 
 
 def room_of(module):
-    """`layers/attention_pooling.py` -> `layers`, `regularizers.py` -> `regularizers`."""
-    return module.removesuffix(".py").split("/")[0]
+    """`layers/attention_pooling.py` -> `layers`, `workbench/text/x.py` -> `workbench.text`."""
+    parts = module.removesuffix(".py").split("/")
+    return ".".join(parts[: 1 + (parts[0] == "workbench")])
 
 
 def imported_names(module, tree):
@@ -114,7 +118,7 @@ def no_backend_name(module, tree):
 
 
 def arrows(module, tree):
-    """ops <- regularizers <- layers <- models, analysis; datasets <- corpora; text is a leaf."""
+    """ops <- regularizers <- layers <- models, analysis <- the workbench."""
     room = room_of(module)
     if room in TOP_ROOMS:
         return
@@ -124,7 +128,8 @@ def arrows(module, tree):
     for name, node in imported_names(module, tree):
         if not is_in(name, "keras_attnpool"):
             continue
-        target = (name.split(".") + ["__init__"])[1]
+        parts = [*name.split(".")[1:], "__init__"]
+        target = ".".join(parts[: 1 + (parts[0] == "workbench")])
         if target != room and target not in ROOMS[room]:
             yield node, f"{room} imports {name}"
 
@@ -195,7 +200,7 @@ def test_rule_holds(rule):
         (no_backend, "ops/x.py", "import tensorflow as tf"),
         (no_backend, "ops/x.py", "from jax import numpy as jnp"),
         (no_backend, "models/x.py", "def f():\n    import torch.nn"),
-        (no_backend, "text/x.py", "import importlib\nimportlib.import_module('torch')"),
+        (no_backend, "workbench/text/x.py", "import importlib\nimportlib.import_module('torch')"),
         (no_backend, "layers/x.py", "from keras.src import backend"),
         (no_backend, "layers/x.py", "from keras import src"),
         (no_backend, "layers/x.py", "import keras.src.layers as layers"),
@@ -203,26 +208,30 @@ def test_rule_holds(rule):
         (no_backend_name, "layers/x.py", "import keras\nkeras.backend.backend()"),
         (no_backend_name, "models/x.py", "import keras as k\nif k.config.backend() == 'a': 1"),
         (no_backend_name, "layers/x.py", "from keras.config import backend as b\nb()"),
-        (no_backend_name, "datasets/x.py", "import os\nos.environ['KERAS_BACKEND']"),
+        (no_backend_name, "workbench/datasets/x.py", "import os\nos.environ['KERAS_BACKEND']"),
         (arrows, "ops/x.py", "from keras_attnpool import layers"),
         (arrows, "ops/x.py", "from ..layers import AttentionPooling"),
         (arrows, "regularizers.py", "from keras_attnpool.layers import AttentionPooling"),
         (arrows, "layers/x.py", "import keras_attnpool.models"),
-        (arrows, "layers/x.py", "def f():\n    from keras_attnpool.datasets import load"),
+        (arrows, "layers/x.py", "def f():\n    from keras_attnpool.workbench.datasets import load"),
         (arrows, "layers/x.py", "import keras_attnpool"),
-        (arrows, "models/x.py", "from keras_attnpool.text import Vocabulary"),
-        (arrows, "datasets/x.py", "from keras_attnpool import text"),
-        (arrows, "corpora/x.py", "from keras_attnpool.layers import AttentionPooling"),
-        (arrows, "text/x.py", "from keras_attnpool.ops import masked_mean"),
+        (arrows, "models/x.py", "from keras_attnpool.workbench.text import Vocabulary"),
+        (arrows, "workbench/datasets/x.py", "from keras_attnpool.workbench import text"),
+        (arrows, "workbench/corpora/x.py", "from keras_attnpool.layers import AttentionPooling"),
+        (arrows, "workbench/text/x.py", "from keras_attnpool.ops import masked_mean"),
         (arrows, "analysis/x.py", "from keras_attnpool import models"),
-        (arrows, "layers/x.py", "from keras_attnpool.cli import main"),
-        (arrows, "__init__.py", "from keras_attnpool import datasets"),
+        (arrows, "layers/x.py", "from keras_attnpool.workbench.cli import main"),
+        (arrows, "__init__.py", "from keras_attnpool.workbench import datasets"),
         (arrows, "helpers.py", "x = 1"),
-        (lazy_optional, "text/x.py", "import tokenizers"),
-        (lazy_optional, "text/x.py", "try:\n    import gensim\nexcept ImportError:\n    pass"),
+        (lazy_optional, "workbench/text/x.py", "import tokenizers"),
+        (
+            lazy_optional,
+            "workbench/text/x.py",
+            "try:\n    import gensim\nexcept ImportError:\n    pass",
+        ),
         (lazy_optional, "analysis/x.py", "from matplotlib import pyplot"),
         (lazy_optional, "analysis/x.py", "class A:\n    import matplotlib"),
-        (lazy_optional, "cli.py", "def f():\n    import pandas"),
+        (lazy_optional, "workbench/cli/x.py", "def f():\n    import pandas"),
         (nothing_stored, "layers/x.py", "class A:\n def call(self, x):\n  self.scores = x"),
         (nothing_stored, "layers/x.py", "class A:\n def call(self, x):\n  self.a, b = x"),
         (nothing_stored, "layers/x.py", "class A:\n def _f(self, x):\n  self.cache['s'] = x"),
@@ -239,19 +248,32 @@ def test_rule_catches(rule, module, source):
     ("rule", "module", "source"),
     [
         (no_backend, "ops/x.py", "import keras\nfrom keras import ops\nkeras.ops.exp(1)"),
-        (no_backend, "cli.py", "parser.add_argument('--backend', choices=['torch', 'jax'])"),
+        (
+            no_backend,
+            "workbench/cli/x.py",
+            "parser.add_argument('--backend', choices=['torch', 'jax'])",
+        ),
         (no_backend_name, "ops/x.py", "import keras\nkeras.config.backend()"),
         (no_backend_name, "layers/x.py", "import keras\nkeras.backend.standardize_dtype('int32')"),
         (arrows, "layers/x.py", "from keras_attnpool.ops.masking import masked_softmax"),
         (arrows, "layers/x.py", "from keras_attnpool.layers.y import Y\nfrom . import z"),
         (arrows, "models/x.py", "from keras_attnpool import layers, regularizers"),
-        (arrows, "cli.py", "from keras_attnpool import datasets, models, text"),
-        (lazy_optional, "text/x.py", "import json\nimport numpy as np\nfrom keras import ops"),
-        (lazy_optional, "text/x.py", "class A:\n def f(self):\n  import tokenizers"),
-        (lazy_optional, "text/x.py", "if TYPE_CHECKING:\n    import tokenizers"),
+        (arrows, "workbench/cli/x.py", "from keras_attnpool import models, workbench"),
+        (arrows, "workbench/text/x.py", "from keras_attnpool.workbench._files import whole_file"),
+        (
+            lazy_optional,
+            "workbench/text/x.py",
+            "import json\nimport numpy as np\nfrom keras import ops",
+        ),
+        (lazy_optional, "workbench/text/x.py", "class A:\n def f(self):\n  import tokenizers"),
+        (lazy_optional, "workbench/text/x.py", "if TYPE_CHECKING:\n    import tokenizers"),
         (nothing_stored, "layers/x.py", "class A:\n def __init__(self, n):\n  self.n = n"),
         (nothing_stored, "layers/x.py", "class A:\n def call(self, x):\n  scores = self.f(x)"),
-        (nothing_stored, "text/x.py", "class V:\n def fit(self, texts):\n  self.words = texts"),
+        (
+            nothing_stored,
+            "workbench/text/x.py",
+            "class V:\n def fit(self, texts):\n  self.words = texts",
+        ),
     ],
 )
 def test_rule_lets_pass(rule, module, source):
@@ -260,12 +282,12 @@ def test_rule_lets_pass(rule, module, source):
 
 def public_names():
     """`(module name, name, object)` of every name that the packages offer."""
-    packages = [keras_attnpool] + [
+    packages = [keras_attnpool, keras_attnpool.workbench] + [
         importlib.import_module(info.name)
-        for info in pkgutil.iter_modules(keras_attnpool.__path__, "keras_attnpool.")
-        if not info.name.endswith(
-            ("__main__", ".cli", ".types", "._checks", "._docstrings", "._files")
-        )
+        for package in (keras_attnpool, keras_attnpool.workbench)
+        for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+        if info.name.split(".")[-1] not in {"types", "workbench", "cli"}
+        and not info.name.split(".")[-1].startswith("_")
     ]
     for module in packages:
         names = getattr(module, "__all__", None) or [
@@ -305,13 +327,10 @@ def test_documentation_check_sees_gaps():
 
 def test_rooms_are_listed():
     """In `__all__` and, for editors and type checkers, in the stub."""
-    rooms = sorted(
-        {room_of(module) for module in MODULES}
-        & set(ROOMS) - {"__init__", "types", "_checks", "_docstrings", "_files"}
-    )
-    assert keras_attnpool.__all__ == sorted([*rooms, "load_run"])
+    rooms = {room.split(".")[0] for room in ROOMS if not room.startswith(("_", "types"))}
+    assert keras_attnpool.__all__ == sorted(rooms)
     stub = ast.parse((ROOT / "__init__.pyi").read_text(encoding="utf-8"))
-    names = [name.split(".")[1] for name, _ in imported_names("__init__.py", stub)]
-    assert names == [*rooms, "cli"]
+    names = {name.split(".")[1] for name, _ in imported_names("__init__.py", stub)}
+    assert names == rooms
     with pytest.raises(AttributeError, match="'keras_attnpool' has no attribute 'rooms'"):
         _ = keras_attnpool.rooms

@@ -41,8 +41,9 @@ import tokenizers
 seen["heavier"] = added()
 
 import numpy as np
-from keras_attnpool import analysis, corpora, layers, models, ops, regularizers, text
-import keras_attnpool.cli as cli
+from keras_attnpool import analysis, layers, models, ops, regularizers
+from keras_attnpool.workbench import corpora, text
+import keras_attnpool.workbench.cli as cli
 
 data = corpora.reviews(20, seed=0)
 tokenizer = text.WordTokenizer.train(data.texts)

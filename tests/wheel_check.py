@@ -45,8 +45,8 @@ def check_use(source: Path) -> None:
     assert importlib.metadata.version("keras_attnpool") == keras_attnpool.__version__
 
     # Their word lists and the descriptions of the public sets are data files of the package.
-    assert len(keras_attnpool.corpora.sentence_pairs(10)) == 10
-    assert "r8" in keras_attnpool.datasets.available()
+    assert len(keras_attnpool.workbench.corpora.sentence_pairs(10)) == 10
+    assert "r8" in keras_attnpool.workbench.datasets.available()
 
     tokens = keras.Input((None,), dtype="int32")
     states = keras.layers.Embedding(50, 8, mask_zero=True)(tokens)

@@ -18,8 +18,8 @@ import keras
 import numpy as np
 
 from keras_attnpool import layers
-from keras_attnpool.corpora import reviews
-from keras_attnpool.text import WordTokenizer
+from keras_attnpool.workbench.corpora import reviews
+from keras_attnpool.workbench.text import WordTokenizer
 
 FILE = Path(__file__).resolve().parents[1] / "docs" / "assets" / "explorer" / "model.js"
 START = "globalThis.explorerModel = "

@@ -10,8 +10,8 @@ from benchmarks.arena import grid
 from benchmarks.arena.digits import States
 from benchmarks.reproduce import tasks
 from benchmarks.reproduce.sam import CACHE
-from keras_attnpool.text import LanguageModel
-from keras_attnpool.text.bucketing import OrderedBatches
+from keras_attnpool.workbench.text import LanguageModel
+from keras_attnpool.workbench.text.bucketing import OrderedBatches
 
 
 def stratified(labels: np.ndarray, count: int, seed: int) -> np.ndarray:

@@ -19,7 +19,8 @@ from benchmarks.arena import digits
 from benchmarks.arena.verdict import LARGEST
 from benchmarks.reproduce import floors
 from benchmarks.reproduce.tasks import ONE_FILE, Parts
-from keras_attnpool import corpora, datasets, layers
+from keras_attnpool import layers
+from keras_attnpool.workbench import corpora, datasets
 
 # The protocol. To change any of it asks for all runs anew: results.csv names what a run had.
 SEEDS = (0, 1, 2)  # a split, word vectors and first weights each

@@ -18,7 +18,8 @@ from benchmarks.reproduce import tasks
 from benchmarks.reproduce.paper import Paper
 from benchmarks.reproduce.results import packed_numbers
 from benchmarks.reproduce.tasks import Data, Options, Parts, Task, adam
-from keras_attnpool import analysis, corpora, layers
+from keras_attnpool import analysis, layers
+from keras_attnpool.workbench import corpora
 
 UNITS = DIM // 2
 HIDDEN = 100

@@ -14,7 +14,8 @@ import keras
 from benchmarks.reproduce import floors, tasks
 from benchmarks.reproduce.paper import Paper
 from benchmarks.reproduce.tasks import Data, Options, Parts, Task, adam, official
-from keras_attnpool import datasets, models, regularizers
+from keras_attnpool import models, regularizers
+from keras_attnpool.workbench import datasets
 
 # Sizes for a CPU. The paper's are those of `--full`.
 SIZES = {"lstm_units": 100, "num_layers": 1, "hidden_dim": 200, "hidden_units": 200}

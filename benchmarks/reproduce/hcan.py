@@ -27,7 +27,8 @@ from benchmarks.reproduce import floors, tasks
 from benchmarks.reproduce.paper import Paper
 from benchmarks.reproduce.tasks import Options, Parts, Task, adam, few, held_out
 from benchmarks.reproduce.timing import Timed, Turns, compiled
-from keras_attnpool import datasets, models, text
+from keras_attnpool import models
+from keras_attnpool.workbench import datasets, text
 
 SIZES = {"dim": 64, "heads": 4}
 FULL_SIZES = {"dim": 512, "heads": 8}

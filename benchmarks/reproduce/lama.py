@@ -15,7 +15,8 @@ import keras
 from benchmarks.reproduce import floors, pieces, tasks
 from benchmarks.reproduce.paper import Paper
 from benchmarks.reproduce.tasks import Data, Options, Parts, Task
-from keras_attnpool import datasets, models, regularizers
+from keras_attnpool import models, regularizers
+from keras_attnpool.workbench import datasets
 
 # Section 3.5: SGD, rate 0.05, momentum 0.9, weight decay 1e-4, batch 32, patience 5, word2vec of
 # 100 dimensions on words that appear at least 5 times. The number of heads is not given ("we

@@ -16,7 +16,8 @@ from benchmarks.reproduce import floors, tasks
 from benchmarks.reproduce.paper import Paper
 from benchmarks.reproduce.tasks import Data, Options, Parts, Task, adam, held_out, official
 from benchmarks.reproduce.timing import Timed, Turns, compiled
-from keras_attnpool import datasets, models, ops
+from keras_attnpool import models, ops
+from keras_attnpool.workbench import datasets
 
 BW, FW, FA2, FA3 = ("backward",), ("forward",), ("faraway_2",), ("faraway_3",)
 SD, D = ("scaled_distance",), ("distance",)

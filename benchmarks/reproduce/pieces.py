@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.reproduce.tasks import Parts, Task
-from keras_attnpool import text
+from keras_attnpool.workbench import text
 
 # What is usual for it; a language model needs few epochs.
 RECIPE: dict[str, Any] = {

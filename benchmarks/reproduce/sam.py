@@ -19,7 +19,8 @@ from benchmarks.reproduce import floors, pieces, tasks
 from benchmarks.reproduce.paper import Paper
 from benchmarks.reproduce.tasks import Options, Parts, Task, few
 from benchmarks.reproduce.timing import Timed, Turns, compiled
-from keras_attnpool import datasets, layers, models, text
+from keras_attnpool import layers, models
+from keras_attnpool.workbench import datasets, text
 
 CACHE = Path.home() / ".cache" / "keras_attnpool" / "features"
 UNITS = 128

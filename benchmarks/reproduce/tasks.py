@@ -14,7 +14,8 @@ from sklearn.metrics import f1_score
 from benchmarks.reproduce.results import packed, packed_numbers
 from benchmarks.reproduce.training import BestEpoch, compile_model, embedding_size
 from benchmarks.reproduce.vectors import word_vectors
-from keras_attnpool import datasets, layers, ops, text
+from keras_attnpool import layers, ops
+from keras_attnpool.workbench import datasets, text
 
 Parts = tuple[Any, ...]  # texts or pairs to train on, to choose the epoch by, to test
 ONE_FILE = "{}.tsv, a line `label<TAB>text` each, in the folder that `--data` names"

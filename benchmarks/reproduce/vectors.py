@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from keras_attnpool import text
-from keras_attnpool.text.language_model import minilm_folder
+from keras_attnpool.workbench import text
+from keras_attnpool.workbench.text.language_model import minilm_folder
 
 TABLE = "embeddings.word_embeddings.weight"
 

@@ -10,8 +10,9 @@ from keras import ops
 
 from benchmarks.speed import measure, straightforward, variants
 from benchmarks.speed.grid import inputs_of, spread
-from keras_attnpool import layers, models, text
+from keras_attnpool import layers, models
 from keras_attnpool.ops._additive_attention import additive_attention
+from keras_attnpool.workbench import text
 
 Makers = dict[str, Callable[[], Any]]
 

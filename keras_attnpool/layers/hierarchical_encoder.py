@@ -33,7 +33,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
       have words, and no others. A compiled function (TensorFlow, JAX, `torch.compile`) computes the
       empty ones as well and drops what comes out; losses that the encoder adds see them as
       sentences of one word.
-    - Packed: the dictionary that `keras_attnpool.text.DocumentBatches(..., packed=k)` serves.
+    - Packed: the dictionary of `keras_attnpool.workbench.text.DocumentBatches(..., packed=k)`.
       `"sentences_0"` `(rows, words)`, `"sentences_1"` ... hold the sentences, or their features
       `(rows, words, dim)`, the short ones in narrow arrays and the long ones in wide arrays;
       `"documents"` `(batch, sentences)` says which sentence stands where: 1 + its row, counted

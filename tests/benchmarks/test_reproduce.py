@@ -28,8 +28,8 @@ from benchmarks.reproduce.paper import Paper
 from benchmarks.reproduce.results import packed, unpacked
 from benchmarks.reproduce.tasks import Data, Options, Task
 from benchmarks.reproduce.timing import Timed, Turns, take_turns
-from keras_attnpool import corpora, text
-from keras_attnpool.datasets import LabeledTexts
+from keras_attnpool.workbench import corpora, text
+from keras_attnpool.workbench.datasets import LabeledTexts
 
 pytestmark = pytest.mark.one_backend("how runs are kept; the models have their own tests")
 

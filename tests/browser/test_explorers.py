@@ -6,7 +6,7 @@ import pytest
 from docs_hooks import REPOSITORY, hook
 
 from keras_attnpool import layers, ops
-from keras_attnpool.text import WordTokenizer
+from keras_attnpool.workbench.text import WordTokenizer
 
 pytestmark = [
     pytest.mark.one_backend("pages in a browser"),

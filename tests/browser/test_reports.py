@@ -3,7 +3,7 @@
 import pytest
 
 from keras_attnpool import analysis
-from keras_attnpool.cli import main
+from keras_attnpool.workbench.cli import main
 
 pytestmark = [
     pytest.mark.one_backend("pages in a browser"),

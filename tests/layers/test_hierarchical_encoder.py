@@ -7,7 +7,8 @@ from backend_functions import compiled, gradients, numpy
 from keras import ops
 from layer_contract import probed
 
-from keras_attnpool import layers, text
+from keras_attnpool import layers
+from keras_attnpool.workbench import text
 
 BACKEND = keras.config.backend()
 

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from backend_functions import STEP_BY_STEP, everywhere, numpy, predict
 
-from keras_attnpool import analysis, layers, models, text
+from keras_attnpool import analysis, layers, models
+from keras_attnpool.workbench import text
 
 pytestmark = pytest.mark.every_backend
 

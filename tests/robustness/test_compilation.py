@@ -8,7 +8,8 @@ import pytest
 from backend_functions import numpy
 from catalogue import CASES, randomized, together
 
-from keras_attnpool import layers, text
+from keras_attnpool import layers
+from keras_attnpool.workbench import text
 
 pytestmark = pytest.mark.every_backend
 

@@ -19,9 +19,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_attnpool import analysis, datasets, text
-from keras_attnpool.cli import report
-from keras_attnpool.datasets import _parsers, _tables, public_sets
+from keras_attnpool import analysis
+from keras_attnpool.workbench import datasets, text
+from keras_attnpool.workbench.cli import report
+from keras_attnpool.workbench.datasets import _parsers, _tables, public_sets
 
 pytestmark = pytest.mark.one_backend("reads files")
 
@@ -335,7 +336,7 @@ def test_batches_of_something_else(make, odd):
 
 
 def test_bytes_that_are_no_text_on_standard_input(tmp_path, monkeypatch):
-    from keras_attnpool.cli import errors, predict
+    from keras_attnpool.workbench.cli import errors, predict
 
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"good\nb\xff\n"), "utf-8"))
     with pytest.raises(errors.CommandError, match="standard input: expects utf-8"):

@@ -18,10 +18,11 @@ import keras
 import numpy as np
 import pytest
 
-from keras_attnpool import corpora, models, text
-from keras_attnpool.cli import main, runs, train
-from keras_attnpool.cli.checkpoints import Checkpoint
-from keras_attnpool.cli.options import DEFAULTS, Options
+from keras_attnpool import models
+from keras_attnpool.workbench import corpora, text
+from keras_attnpool.workbench.cli import main, runs, train
+from keras_attnpool.workbench.cli.checkpoints import Checkpoint
+from keras_attnpool.workbench.cli.options import DEFAULTS, Options
 
 pytestmark = pytest.mark.one_backend("the files of a run; none is computed")
 

@@ -1,8 +1,0 @@
-"""Corpora that are generated: any size, nothing to download, and the deciding tokens known.
-
-NumPy out: nothing here uses a backend. The words and patterns are text files in `words/`.
-"""
-
-from keras_attnpool.corpora._questions import questions as questions
-from keras_attnpool.corpora._reviews import reviews as reviews
-from keras_attnpool.corpora._sentence_pairs import sentence_pairs as sentence_pairs

@@ -1,0 +1,51 @@
+"""The command line, `python -m keras_attnpool`: train a text classifier, predict with it."""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from keras_attnpool.workbench.cli.errors import CommandError, of_file
+from keras_attnpool.workbench.cli.parsing import parsed
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command.
+
+    Args:
+        argv: The arguments after the program's name; `None` takes those of the process.
+
+    Returns:
+        The exit status: 0, 2 for what the user can mend (one line on standard error says what it
+        is), 130 after Ctrl-C.
+
+    Example:
+
+    ```python
+    import keras_attnpool.workbench.cli
+
+    assert keras_attnpool.workbench.cli.main(["predict", "no/such/run", "a text"]) == 2
+    ```
+    """
+    try:
+        given = parsed(argv)
+    except SystemExit as stop:  # argparse has said what is wrong, or shown the help
+        return int(stop.code or 0)
+    name = given.pop("command")
+    try:
+        # Only now: help and what argparse refuses do not wait for Keras.
+        command = getattr(importlib.import_module(f"keras_attnpool.workbench.cli.{name}"), name)
+        return int(command(given))
+    except BrokenPipeError:
+        # Whoever reads our output has enough (`predict ... | head`).
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except CommandError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"error: {of_file(error)}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        return 130

@@ -1,0 +1,169 @@
+"""How far the training of a network has come, kept on disk epoch by epoch.
+
+Keras's `BackupAndRestore` serves for this only in part: it leaves out the generators of dropout, it
+writes weights and epoch number over the old ones one after the other, so that a stop in between
+leaves weights that do not belong to the number, and `EarlyStopping` beside it waits from 0 again.
+"""
+
+import json
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from keras_attnpool.workbench._files import whole_file
+from keras_attnpool.workbench.cli import runs
+from keras_attnpool.workbench.cli.errors import CommandError
+from keras_attnpool.workbench.cli.options import Options
+
+COLUMNS = {"loss", "val_loss", "val_accuracy", "seconds"}  # that every history has
+
+
+class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
+    """Keeps every finished epoch, and stops when the best one is `patience` epochs back.
+
+    What early stopping has to know all follows from the history.
+
+    Args:
+        run: The run folder.
+        name: Name of the network's files.
+        best: Where the model of the best epoch is kept.
+        options: The options of `train`.
+        resume: Whether to go on from what is on disk.
+        begin: Called before anything is written: until then a run to be replaced is safe.
+    """
+
+    def __init__(
+        self,
+        run: Path,
+        name: str,
+        best: Path,
+        options: Options,
+        resume: bool,
+        begin: Callable[[], None] | None = None,
+    ) -> None:
+        super().__init__()
+        self.best = best
+        self.history: dict[str, list[float]] = {}
+        self._options, self._begin = options, begin
+        self._generators: list[list[int]] = []
+        self._path = run / runs.RESUME / f"{name}.json"
+        self._start = 0.0
+        if resume and self._path.is_file():
+            self.history, self._generators = _read(self._path)
+
+    @property
+    def epochs(self) -> int:
+        """Number of finished epochs."""
+        return len(self.history.get("loss", ()))
+
+    @property
+    def best_epoch(self) -> int:
+        """The epoch (from 1) of the best validation accuracy; of equal ones the lowest loss."""
+        scores = zip(self.history["val_accuracy"], self.history["val_loss"], strict=True)
+        ranked = [(accuracy, -loss) for accuracy, loss in scores]
+        return 1 + ranked.index(max(ranked))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further epoch is to be trained."""
+        return self.epochs > 0 and self.epochs - self.best_epoch >= self._options.patience
+
+    def summary(self) -> dict[str, Any]:
+        """What the metrics say of the training."""
+        return {
+            "epochs": self.epochs,
+            "best_epoch": self.best_epoch,
+            "seconds": round(sum(self.history["seconds"]), 2),
+            "history": self.history,
+        }
+
+    def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        """Sets the seed of the epoch."""
+        # On PyTorch, dropout draws from the generator of the whole process, which no checkpoint can
+        # keep: every epoch starts it anew, so that a resumed run draws what an unbroken one does.
+        keras.utils.set_random_seed(((self._options.seed + 1) * 65537 + epoch) % 2**32)
+        self._start = time.perf_counter()
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        """Keeps the epoch, unless training diverged."""
+        logs = {**(logs or {}), "seconds": round(time.perf_counter() - self._start, 2)}
+        if not math.isfinite(logs["loss"]):
+            raise CommandError(
+                f"the loss of epoch {epoch + 1} is {logs['loss']}: training diverged. "
+                "A smaller --learning-rate may help"
+            )
+        if self._begin and not self.epochs:
+            self._begin()
+        self._keep(logs)
+        self.model.stop_training = self.is_over
+
+    def _keep(self, logs: dict[str, float]) -> None:
+        """Writes the model if it is the best so far, and what it takes to go on."""
+        before = self.history, self._generators
+        self.history = {
+            name: [*self.history.get(name, ()), float(value)] for name, value in logs.items()
+        }
+        self._generators = [
+            keras.ops.convert_to_numpy(state).tolist() for state in _generators(self.model)
+        ]
+        try:
+            self._path.parent.mkdir(exist_ok=True)
+            if self.best_epoch == self.epochs:
+                with whole_file(self.best) as temporary:
+                    self.model.save(temporary)
+            with whole_file(self._weights(self.epochs)) as temporary:
+                self.model.save_weights(temporary)
+            # Only now does the epoch count, and only then can the weights before it go.
+            state = {"history": self.history, "generators": self._generators}
+            runs.write_json(self._path, state)
+        except BaseException:
+            self.history, self._generators = before
+            raise
+        self._weights(self.epochs - 1).unlink(missing_ok=True)
+
+    def restore(self, model: keras.Model) -> None:
+        """Puts the state at the end of the last finished epoch into a compiled model.
+
+        These are the weights, the optimizer's state, and those of the generators of random numbers,
+        which `save_weights` leaves out.
+        """
+        path = self._weights(self.epochs)
+        model.optimizer.build(model.trainable_variables)
+        with runs.readable(path, ": the run cannot be resumed; --overwrite starts it anew"):
+            model.load_weights(path)
+            for state, value in zip(_generators(model), self._generators, strict=True):
+                state.assign(value)
+
+    def _weights(self, epoch: int) -> Path:
+        return self._path.with_name(f"{self._path.stem}-{epoch}.weights.h5")
+
+
+def _generators(model: keras.Model) -> list[keras.Variable]:
+    """The states of the model's generators of random numbers, those of dropout for one."""
+    weights = {id(weight) for weight in model.weights}
+    return [variable for variable in model.variables if id(variable) not in weights]
+
+
+def _read(path: Path) -> tuple[dict[str, list[float]], list[list[int]]]:
+    """The history and the states of the generators that `Checkpoint` wrote.
+
+    Raises:
+        CommandError: If it is something else.
+    """
+    try:
+        state = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(state, dict) or not {"history", "generators"} <= set(state):
+            raise ValueError("expects a history and the states of the generators")
+        history = {name: [float(each) for each in rows] for name, rows in state["history"].items()}
+        if len(set(map(len, history.values()))) != 1 or not set(history) >= COLUMNS:
+            raise ValueError("expects losses, accuracies and seconds of every epoch")
+        generators = [[int(value) for value in each] for each in state["generators"]]
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise CommandError(
+            f"{path} is damaged ({error}): the run cannot be resumed; --overwrite starts it anew"
+        ) from error
+    return history, generators

@@ -1,0 +1,200 @@
+"""How well networks do on the test part, and whether anything simpler is as good."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keras_attnpool.workbench import datasets
+from keras_attnpool.workbench.cli.data import Data
+
+MAJORITY, LINEAR = "largest class", "TF-IDF, linear"
+NO_LINEAR = f"No row {LINEAR!r}: it needs scikit-learn (pip install keras_attnpool[text])"
+STRENGTHS, SMOOTHINGS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), (0.1, 0.3, 1.0)
+RESAMPLES = 10_000
+
+
+def linear(data: Data, class_weights: bool = False) -> npt.NDArray[np.int64] | None:
+    """The classes that a linear classifier on TF-IDF of words and pairs of words predicts.
+
+    It is the support vector machine or the naive Bayes, of some strengths each, that does best on
+    the validation part, as the epoch of a network is. Where there is nothing to learn from, it is
+    `largest`.
+
+    Args:
+        data: The texts.
+        class_weights: Whether rare classes count as much as frequent ones.
+
+    Returns:
+        Integer array `(test texts,)`; `None` without scikit-learn.
+    """
+    try:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.naive_bayes import ComplementNB
+        from sklearn.svm import LinearSVC
+    except ImportError:
+        return None
+    vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\b\w+\b")
+    weight = "balanced" if class_weights else None
+    try:
+        train = vectorizer.fit_transform(data.train.texts)
+        models = [
+            LinearSVC(C=strength, class_weight=weight, random_state=0) for strength in STRENGTHS
+        ] + [ComplementNB(alpha=smoothing) for smoothing in SMOOTHINGS]
+        with warnings.catch_warnings():  # of as many classes as texts; of a strength too large
+            warnings.simplefilter("ignore")
+            for model in models:
+                model.fit(train, data.train.labels)
+    except ValueError:  # no text has a word, or all have one class
+        return largest(data)
+    validation, test = (vectorizer.transform(part.texts) for part in data[1:])
+
+    def score(model: Any) -> float:
+        return accuracy(data.validation.labels, model.predict(validation), class_weights)
+
+    return np.asarray(max(models, key=score).predict(test))
+
+
+def largest(data: Data) -> npt.NDArray[np.int64]:
+    """The most frequent class of the training part, for every test text."""
+    return np.full(len(data.test), np.bincount(data.train.labels).argmax())
+
+
+def accuracy(labels: npt.NDArray[Any], predicted: npt.NDArray[Any], balanced: bool) -> float:
+    """The share of right answers; balanced, the mean of the shares of each class."""
+    right = predicted == labels
+    groups = [right[labels == label] for label in np.unique(labels)] if balanced else [right]
+    return float(np.mean([each.mean() for each in groups]))
+
+
+def difference(
+    labels: npt.NDArray[Any],
+    own: npt.NDArray[Any],
+    other: npt.NDArray[Any],
+    balanced: bool = False,
+) -> tuple[float, float, float]:
+    """By how much `other` is more accurate than `own`, and the 95 % interval of that.
+
+    The interval is that of the paired bootstrap over the test texts; with balanced accuracy, over
+    those of each class.
+    """
+    signs = (other == labels).astype(int) - (own == labels)
+    groups = [signs[labels == label] for label in np.unique(labels)] if balanced else [signs]
+    generator, means = np.random.default_rng(0), []
+    for group in groups:
+        # A text counts -1, 0 or 1, so that drawing texts is drawing from three numbers.
+        shares = [np.mean(group == value) for value in (-1, 0, 1)]
+        drawn = generator.multinomial(len(group), shares, RESAMPLES)
+        means.append((drawn[:, 2] - drawn[:, 0]) / len(group))
+    low, high = np.quantile(np.mean(means, axis=0), (0.025, 0.975))
+    return float(np.mean([group.mean() for group in groups])), float(low), float(high)
+
+
+def sentence(
+    labels: npt.NDArray[Any],
+    predicted: Mapping[str, npt.NDArray[Any]],
+    simpler: list[str],
+    balanced: bool = False,
+) -> str:
+    """What the results tell: whether the model is worth it, and what to take if it is not.
+
+    Args:
+        labels: The true class of every test text.
+        predicted: The predicted classes, of the model first.
+        simpler: The rows that are simpler than the model, the simplest first.
+        balanced: Whether balanced accuracy decides.
+    """
+    name, own = next(iter(predicted.items()))
+    found = {
+        each: difference(labels, own, predicted[each], balanced)
+        for each in simpler
+        if each in predicted
+    }
+    measure = "points of balanced accuracy" if balanced else "points"
+
+    def told(each: str) -> str:
+        middle, low, high = (100 * value for value in found[each])
+        return f"{middle:+.1f} {measure}, 95 % interval {low:+.1f} to {high:+.1f}"
+
+    better = max(
+        (each for each, (_, low, _) in found.items() if low > 0),
+        key=lambda each: found[each][0],
+        default=None,
+    )
+    if better:
+        return f"{better} is better than {name} ({told(better)}): take that."
+    equal = [each for each, (_, _, high) in found.items() if high >= 0]
+    if equal:
+        each = max(equal, key=lambda each: found[each][0])
+        return (
+            f"{each} is as good as {name}, as far as {len(labels)} test texts can tell "
+            f"({told(each)}), and simpler."
+        )
+    return f"{name} is better than every simpler row." if found else ""
+
+
+def scores(test: datasets.LabeledTexts, predicted: npt.NDArray[Any]) -> dict[str, Any]:
+    """Accuracy, and F1 of every class that was there or was predicted, with their mean."""
+    classes = np.arange(test.num_classes)[:, None]
+    true, chosen = test.labels == classes, predicted == classes
+    f1 = {
+        test.label_names[label]: float(2 * hits / total)
+        for label, (hits, total) in enumerate(
+            zip((true & chosen).sum(1), true.sum(1) + chosen.sum(1), strict=True)
+        )
+        if total
+    }
+    return {
+        "accuracy": accuracy(test.labels, predicted, balanced=False),
+        "balanced_accuracy": accuracy(test.labels, predicted, balanced=True),
+        "macro_f1": float(np.mean(list(f1.values()))),
+        "f1": f1,
+    }
+
+
+def columns(balanced: bool) -> tuple[str, ...]:
+    """The columns of the table of results; with balanced accuracy, it is what is compared."""
+    shown = ("accuracy", "balanced", "macro-F1", "balanced, beside the model (95 %)")
+    return (*shown, *COLUMNS[3:]) if balanced else COLUMNS
+
+
+def cells(result: Mapping[str, Any], balanced: bool) -> list[str]:
+    """A row of the table of results."""
+    row = [f"{result['accuracy']:.3f}", f"{result['macro_f1']:.3f}"]
+    if balanced:
+        row.insert(1, f"{result['balanced_accuracy']:.3f}")
+    row += [
+        "{:+.3f} ({:+.3f} to {:+.3f})".format(*each) if (each := result.get("difference")) else ""
+    ]
+    if "epochs" in result:
+        row += [f"{result['parameters']:,}", f"{result['parameters_without_embeddings']:,}"]
+        row += [f"{result['best_epoch']} of {result['epochs']}", f"{result['seconds']:.0f}"]
+    return row + [""] * (len(columns(balanced)) - len(row))
+
+
+COLUMNS = (
+    "accuracy",
+    "macro-F1",
+    "beside the model (95 %)",
+    "parameters",
+    "without embeddings",
+    "best epoch",
+    "seconds",
+)
+
+
+def table(results: Mapping[str, Any], test_size: int, balanced: bool) -> str:
+    """The results of `metrics.json` as lines of text."""
+    rows = [[name, *cells(result, balanced)] for name, result in results.items()]
+    return "\n".join(aligned([[f"{test_size} test texts", *columns(balanced)], *rows]))
+
+
+def aligned(rows: list[list[str]]) -> list[str]:
+    """Lines with the cells of a table, the first column to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join([f"{head:{widths[0]}}", *map(str.rjust, cells, widths[1:])]).rstrip()
+        for head, *cells in rows
+    ]

@@ -1,0 +1,371 @@
+"""Why a model predicts what it predicts: what each word does to it, and where attention looks."""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Self
+
+import keras
+import numpy as np
+import numpy.typing as npt
+
+from keras_attnpool import analysis
+from keras_attnpool.workbench.cli.networks import embeddings
+from keras_attnpool.workbench.cli.readers import Reader, Words
+
+# Longer texts are explained by gradients: the prediction without each word would be one for each.
+LONG = 128
+CHUNK = 32
+# A heat map with more cells shows the mean over the heads alone.
+MOST_CELLS = 20_000
+# The layers whose weights pool the words, by their paths; the last is that of the transformer.
+POOLING, SENTENCES = ("pooling", "attention", "encoder_0"), "sentences/word_pooling"
+# One scale for the terminal, for heat maps and for reports. Full colour: a word on which a quarter
+# of the probability hangs, and attention four times as large as the mean would give.
+EFFECT_COLOUR, ATTENTION_COLOUR = 0.25, 4.0
+EFFECT = (
+    "Effect: by how much the probability of the predicted class falls without the word; 1 is all "
+    "of it, + speaks for the class, - against it."
+)
+# A model that is sure of all of a text stays so without any one word.
+NOTHING = 0.01
+UNMOVED = (
+    "Where all effects are near 0, no single word decides: the model stays as sure without it."
+)
+BY_GRADIENT = "The text is long: its effects are gradient x input, a first guess at the same."
+ATTENTION = "Attention: 1 is what a mean over all words would give to each."
+# Of English; a word that ends in "n't" is one too, and so are the three that a reader makes of it.
+NEGATIONS = {"not", "no", "never", "without", "nor", "neither", "hardly", "cannot"}
+# What may stand between a negation and the word that it negates.
+BETWEEN = set("a an the any at all be been being very so too that really quite even as".split())
+# A text in which no weight is further from the uniform one tells nothing. On the generated reviews
+# LAMA's texts lie between 0.04 and 0.5, SAN's between 1.6 and 21.
+FLAT = 0.5
+
+
+class Explanation(NamedTuple):
+    """What a model makes of a text, and why.
+
+    Attributes:
+        text: The text.
+        label: The predicted class.
+        probability: Its probability.
+        words: The words that the model reads, in order.
+        effects: float32 array `(words,)`: by how much the probability falls without each word.
+        attention: float32 array `(words,)`: where attention looks, as multiples of what the mean
+            gives; `None` of a model without attention over words.
+        heads: float32 array `(heads, words)`, the same of each head.
+        by_gradient: Whether the effects are gradient x input, as those of long texts are.
+    """
+
+    text: str
+    label: str
+    probability: float
+    words: list[str]
+    effects: npt.NDArray[np.float32]
+    attention: npt.NDArray[np.float32] | None
+    heads: npt.NDArray[np.float32] | None
+    by_gradient: bool
+
+    def first(self, number: int) -> Self:
+        """The explanation of the first words alone."""
+        attention, heads = self.attention, self.heads
+        return self._replace(
+            words=self.words[:number],
+            effects=self.effects[:number],
+            attention=None if attention is None else attention[:number],
+            heads=None if heads is None else heads[:, :number],
+        )
+
+
+class Explainer:
+    """Explains the predictions of a model.
+
+    Args:
+        model: The model.
+        reader: What makes its inputs.
+        label_names: The classes.
+    """
+
+    def __init__(self, model: keras.Model, reader: Reader, label_names: Sequence[str]) -> None:
+        self._model, self._reader, self._names = model, reader, label_names
+        self._attention = _attention_models(model)
+
+    @property
+    def layers(self) -> list[str]:
+        """The paths of the layers that pool by attention: of words, then of sentences."""
+        return list(self._attention)
+
+    def explain(self, texts: Sequence[str]) -> Iterator[Explanation]:
+        """The explanation of every text, as soon as it is there."""
+        for start in range(0, len(texts), CHUNK):
+            some = texts[start : start + CHUNK]
+            for content, heads in zip(some, self.attention(some), strict=True):
+                effects, probabilities, by_gradient = self.effects(content)
+                yield Explanation(
+                    content,
+                    self._names[int(probabilities.argmax())],
+                    float(probabilities.max()),
+                    self._reader.words(content),
+                    effects,
+                    None if heads is None else heads.mean(axis=0),
+                    heads,
+                    by_gradient,
+                )
+
+    def attention(self, texts: Sequence[str]) -> list[npt.NDArray[np.float32] | None]:
+        """Where each head looks, float32 `(heads, words)`, as multiples of uniform attention."""
+        if not self._attention:
+            return [None] * len(texts)
+        found = []
+        for start in range(0, len(texts), CHUNK):
+            some = texts[start : start + CHUNK]
+            inputs = self._reader.encode(some)
+            filled = _filled(inputs, len(some))
+            answers = [
+                each.predict(filled, batch_size=CHUNK, verbose=0)
+                for each in self._attention.values()
+            ]
+            scores = [next(iter(by_path.values()))[0] for _, by_path in answers]
+            symbols = [next(iter(each.output[1].values()))[0] for each in self._attention.values()]
+            for row, (content, mask) in enumerate(
+                zip(some, self._reader.mask(inputs), strict=True)
+            ):
+                weights = _of_text([_row(each, row) for each in scores], symbols, mask)
+                found.append(
+                    None
+                    if weights is None
+                    else self._reader.over_words(content, weights * weights.shape[1])
+                )
+        return found
+
+    def effects(self, content: str) -> tuple[npt.NDArray[np.float32], npt.NDArray[Any], bool]:
+        """The effects of the words, the probabilities, and whether the effects are gradients."""
+        inputs = self._reader.encode([content])
+        whole = np.asarray(self._model.predict(inputs, verbose=0))[0]
+        chosen, number = int(whole.argmax()), len(self._reader.words(content))
+        if not number:
+            return np.zeros(0, np.float32), whole, False
+        if number > LONG and isinstance(self._reader, Words):
+            (layer,) = embeddings(self._model) or (None,)
+            if layer in self._model.layers:
+                slopes = analysis.gradient_saliency(self._model, inputs, [chosen], layer=layer)[0]
+                # Of the log-probability, so that this is the change of the probability itself.
+                return slopes[self._reader.mask(inputs)[0]] * whole[chosen], whole, True
+        alone = [[place] for place in range(number)]
+        return self._lost(content, alone, whole), whole, False
+
+    def pairs(self, content: str) -> list[tuple[str, str, npt.NDArray[np.float32]]]:
+        """The words that a negation joins, each with its negation.
+
+        Returns:
+            Of each pair the negation, the word, and by how much the probability of the predicted
+            class falls without the one, without the other and without both, float32 `(3,)`.
+        """
+        words = [plain(word) for word in self._reader.words(content)]
+        pairs = negated(words)
+        if not pairs:
+            return []
+        whole = np.asarray(self._model.predict(self._reader.encode([content]), verbose=0))[0]
+        groups = [group for a, b in pairs for group in (a, [b], [*a, b])]
+        lost = self._lost(content, groups, whole).reshape(-1, 3)
+        names = [("'".join(filter(None, (words[each] for each in a))), words[b]) for a, b in pairs]
+        return [(*name, row) for name, row in zip(names, lost, strict=True)]
+
+    def _lost(
+        self, content: str, left_out: Sequence[Sequence[int]], whole: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float32]:
+        """By how much the probability of the predicted class falls without each group of words."""
+        chosen, number = int(whole.argmax()), len(left_out)
+        filled = _filled(self._reader.without([content] * number, left_out), number)
+        without = np.asarray(self._model.predict(filled, batch_size=CHUNK, verbose=0))[:number]
+        return np.asarray(whole[chosen] - without[:, chosen], np.float32)
+
+
+class Numbered:
+    """A classifier of some texts by the numbers of their words, whatever the model itself reads.
+
+    `analysis` takes ids out of texts: so it takes out words.
+
+    Args:
+        model: The model.
+        reader: What makes its inputs.
+        texts: The texts.
+
+    Attributes:
+        ids: Integer array `(texts, words)`: each word of each text has its own number, 0 = padding.
+    """
+
+    def __init__(self, model: keras.Model, reader: Reader, texts: Sequence[str]) -> None:
+        self._model, self._reader, self._texts = model, reader, texts
+        sizes = [len(reader.words(content)) for content in texts]
+        mask = np.arange(max(sizes)) < np.array(sizes)[:, None]
+        self.ids = np.where(mask, np.cumsum(mask).reshape(mask.shape), 0)
+        self._known: dict[bytes, npt.NDArray[np.float32]] = {}  # several tests ask the same
+
+    def predict(self, ids: npt.NDArray[Any], **options: Any) -> npt.NDArray[np.float32]:
+        """The probabilities for texts of which some words are left."""
+        left = [np.sort(row[row != 0]) for row in ids]
+        keys = [each.tobytes() for each in left]
+        asked = dict(zip(keys, left, strict=True))
+        new = [key for key in asked if key not in self._known]
+        for start in range(0, len(new), CHUNK):
+            texts, left_out, chunk = [], [], new[start : start + CHUNK]
+            for row in map(asked.__getitem__, chunk):
+                # Where no word is left it does not matter of which text.
+                owner = int(np.searchsorted(self.ids.max(axis=1), row.max(initial=0)))
+                own = self.ids[owner]
+                texts.append(self._texts[owner])
+                left_out.append(np.flatnonzero(~np.isin(own[own != 0], row)).tolist())
+            filled = _filled(self._reader.without(texts, left_out), len(chunk))
+            answers = self._model.predict(filled, batch_size=CHUNK, verbose=0)
+            self._known |= zip(chunk, answers, strict=False)
+        return np.stack([self._known[key] for key in keys])
+
+
+def plain(word: str) -> str:
+    """A word without what a reader adds to it, in lower case."""
+    return word.removesuffix(" [UNK]").strip(".,;:!?()\"'\u2019").lower()
+
+
+def negated(words: Sequence[str]) -> list[tuple[list[int], int]]:
+    """The places of negations and of the words that they negate: the next one that says something.
+
+    Example:
+
+    >>> from keras_attnpool.workbench.cli.explanations import negated
+    >>> negated(["it", "was", "not", "very", "good"])
+    [([2], 4)]
+    >>> negated(["it", "isn", "", "t", "good"])
+    [([1, 2, 3], 4)]
+    """
+    pairs = []
+    for place, word in enumerate(words):
+        is_split = word.endswith("n") and list(words[place + 1 : place + 3]) == ["", "t"]
+        if not (is_split or word in NEGATIONS or word.endswith(("n't", "n\u2019t"))):
+            continue
+        behind = place + (3 if is_split else 1)
+        for other in range(behind, min(behind + 3, len(words))):
+            if words[other] not in BETWEEN:
+                if words[other]:  # no punctuation mark
+                    pairs.append((list(range(place, behind)), other))
+                break
+    return pairs
+
+
+def flat_remark(attention: Sequence[npt.NDArray[np.float32]]) -> str | None:
+    """One line that says that attention is all but uniform, if it is for half of the texts.
+
+    Args:
+        attention: For each text the attention on its words, 1 = uniform.
+    """
+    farthest = sorted(float(np.abs(each - 1).max()) for each in attention if each.size > 1)
+    if not farthest or (middle := farthest[(len(farthest) - 1) // 2]) > FLAT:
+        return None
+    whose = " of half of the texts" if len(farthest) > 1 else ""
+    return (
+        f"The attention weights{whose} are within {math.ceil(100 * middle)} % of uniform: do not "
+        "read them as an explanation. The effects of the words are one."
+    )
+
+
+def heatmaps(explanation: Explanation, label: str) -> list[str]:
+    """The heat maps of a text: the effects of its words, and where attention looks."""
+    pieces = [
+        analysis.heatmap_html(
+            explanation.words,
+            explanation.effects,
+            vmax=EFFECT_COLOUR,
+            unit="of the probability",
+            title="What each word does",
+            label=label,
+        )
+    ]
+    if explanation.attention is not None and explanation.heads is not None:
+        is_large = explanation.heads.size > MOST_CELLS
+        pieces.append(
+            analysis.heatmap_html(
+                explanation.words,
+                explanation.attention if is_large else explanation.heads,
+                vmax=ATTENTION_COLOUR,
+                unit="1: as the mean",
+                title="Where attention looks",
+            )
+        )
+    return pieces
+
+
+def _attention_models(model: keras.Model) -> dict[str, keras.Model]:
+    """Models that give the weights of the words, then of sentences if there are any, by paths."""
+    shown = {path: each for path in POOLING if (each := _attention_model(model, path))}
+    outer = dict(itertools.islice(shown.items(), 1))
+    if not any(layer.name == "sentences" for layer in model.layers):
+        return outer
+    inner = _attention_model(model, SENTENCES)
+    return {SENTENCES: inner, **outer} if inner and outer else {}
+
+
+def _attention_model(model: keras.Model, path: str) -> keras.Model | None:
+    try:
+        return analysis.attention_model(model, path)
+    except ValueError:
+        return None
+
+
+def _filled(inputs: Any, number: int) -> Any:
+    """Inputs of whole chunks: a compiled model meets few shapes."""
+    return keras.tree.map_structure(
+        lambda each: np.concatenate([each, np.repeat(each[:1], -number % CHUNK, axis=0)]), inputs
+    )
+
+
+def _row(scores: Any, row: int) -> Any:
+    return keras.tree.map_structure(lambda each: np.asarray(each)[row], scores)
+
+
+def _of_text(
+    scores: list[Any], symbols: list[Any], mask: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float32] | None:
+    """Weights `(heads, kept steps)` of one text; a word's in its sentence, times that one's."""
+    if not mask.any():
+        return None
+    if mask.ndim == 1:
+        return _over_steps(scores[0], symbols[0], mask)
+    kept = np.asarray(mask.any(axis=1))
+    outer, parts = _over_steps(scores[1], symbols[1], kept), []
+    for place, row in enumerate(np.flatnonzero(kept).tolist()):
+        inner = _over_steps(_row(scores[0], row), symbols[0], mask[row])
+        if outer is None or inner is None:
+            return None
+        parts.append(outer.mean(axis=0)[place] * inner.mean(axis=0))
+    return np.concatenate(parts)[None]
+
+
+def _over_steps(
+    scores: Any, symbols: Any, mask: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float32] | None:
+    """Weights `(heads, kept steps)` of one text, whatever the layout: over time they sum to 1.
+
+    Args:
+        scores: What the layer gives for the text: one axis of steps, maybe with heads and queries
+            before it and features behind it; or a dictionary of such.
+        symbols: The outputs of the model that they are of: only an axis of steps has no size there,
+            unless all texts have one length.
+        mask: Boolean array `(steps,)`.
+    """
+    flat = zip(*map(keras.tree.flatten, (scores, symbols)), strict=True)
+    for each, symbol in ((np.asarray(values), symbol) for values, symbol in flat):
+        sizes = symbol.shape[-each.ndim :]
+        for axis in reversed(range(each.ndim)):
+            if each.shape[axis] != mask.size or (None in sizes and sizes[axis] is not None):
+                continue
+            over_time = np.moveaxis(each, axis, -1)
+            if not np.isclose(np.median(over_time[..., mask].sum(axis=-1)), 1, atol=0.01):
+                continue
+            if axis < each.ndim - 1:  # each feature has its own weights
+                over_time = over_time.mean(axis=-2)
+            # How much a step is looked at by the others; learned queries are no steps.
+            if over_time.ndim == 3 and over_time.shape[1] == mask.size:
+                over_time = over_time[:, mask].mean(axis=1)
+            return np.asarray(over_time[..., mask].reshape(-1, mask.sum()), np.float32)
+    return None

@@ -1,0 +1,169 @@
+"""Every option of the commands: its default, what it may be, what it may stand beside.
+
+Nothing heavy is imported here: help and refusals need no Keras.
+"""
+
+import math
+import reprlib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Self, get_args, get_type_hints
+
+from keras_attnpool.workbench.cli.errors import CommandError
+
+MODELS = (
+    "lama", "lama-encoder", "hcan", "han", "generalized", "bilstm", "sam", "attention-bilstm",
+    "mpsan", "disan", "bi-blosan", "multi-head-san", "san", "bigru", "text-cnn", "transformer",
+    "average",
+)  # fmt: skip
+# In `benchmarks/results/arena/results.csv` no pooling is shown to be better, and its weights find
+# the words that decide.
+ENCODER, POOLING = "gru", "generalized_scalar"
+# What --compare trains: two whose attention finds what decides, and two without any.
+COMPARED = (POOLING, "attention", "max", "mean")
+DATASETS = ("r8", "trec", "sst5", "sst2", "subj", "sick", "imdb", "humor", "controversy")
+CONTEXTS = ("embeddings", "mean", "learned")
+PENALTIES = ("none", "attention", "embedding")
+FORMATS = ("onnx", "tf_saved_model")  # of `export`
+REVIEW_EPOCHS, EPOCHS = 8, 30
+# Of few texts, an epoch of large batches is few steps: 30 epochs end before the loss does.
+BATCH_SIZE, LEAST_BATCH, STEPS = 64, 8, 10
+
+
+@dataclass
+class Options:
+    """Every option that a run is made by; None leaves the choice to the model or the loader."""
+
+    model: str | None = None
+    encoder: str | None = None
+    pooling: str | None = None
+    compare: bool = False
+    fine_tune: bool = False
+    class_weights: bool = False
+    baseline: bool = True
+    report: bool = True
+    file: str | None = None
+    test: str | None = None
+    text_column: str | int | None = None
+    label_column: str | int | None = None
+    header: bool | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    skip_empty: bool | None = None
+    dataset: str | None = None
+    train_size: int = 8000
+    test_size: int = 1000
+    min_frequency: int = 2
+    max_length: int = 256
+    max_sentences: int = 30
+    max_words: int = 50
+    max_tokens: int = 128
+    layer: int | None = None
+    epochs: int | None = None
+    patience: int = 3
+    batch_size: int = 0  # chosen by `fit_to`
+    learning_rate: float | None = None
+    seed: int = 0
+    heads: int | None = None
+    rank: int | None = None
+    context: str | None = None
+    learn_scale: bool | None = None
+    penalty: str = "none"
+    penalty_factor: float = 0.2
+    embeddings: str = "random"
+    embedding_dim: int | None = None
+    units: int | None = None
+    hidden_units: int | None = None
+    dropout: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            self.encoder, self.pooling = self.encoder or ENCODER, self.pooling or POOLING
+        own = self.file or self.dataset
+        self.epochs = self.epochs or (EPOCHS if own else REVIEW_EPOCHS)
+
+    @property
+    def name(self) -> str:
+        """What the table calls the model."""
+        return self.model or f"{self.encoder} + {self.pooling}"
+
+    def fit_to(self, texts: int) -> None:
+        """Makes batches smaller, unless a size was given, so that an epoch has enough of them."""
+        if not self.batch_size:
+            self.batch_size = BATCH_SIZE
+            while self.batch_size > LEAST_BATCH and texts < STEPS * self.batch_size:
+                self.batch_size //= 2
+
+    @classmethod
+    def of_run(cls, path: Path, config: dict[str, Any]) -> Self:
+        """The options in config.json, if `train` can have written them."""
+        options, data = config.get("options"), config.get("data")
+        if not isinstance(options, dict):
+            raise CommandError(f"{path} is damaged: there are no options in it")
+        if not isinstance(data, dict) or not isinstance(data.get("digest"), str):
+            raise CommandError(f"{path} is damaged: it does not say which data the run has")
+        for name, value in options.items():
+            if name not in DEFAULTS or not _is_possible(name, value):
+                raise CommandError(
+                    f"{path} is damaged: {reprlib.repr(value)} is no value of the option "
+                    f"{reprlib.repr(name)}"
+                )
+        return cls(**options)
+
+
+DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(Options)}
+CHOICES = {"model": MODELS, "context": CONTEXTS, "penalty": PENALTIES}
+FROM_ZERO = ("seed", "hidden_units", "text_column", "label_column")
+FILE_OPTIONS = (
+    "test", "text_column", "label_column", "header", "delimiter", "encoding", "skip_empty",
+)  # fmt: skip
+
+
+def check_resumed(given: dict[str, Any], options: Options) -> None:
+    """Refuses other options than those of the run."""
+    for name, value in given.items():
+        own = getattr(options, name)
+        if value != own:
+            raise CommandError(
+                f"--resume goes on with the options of the run, where {flag(name)} is {own!r}. "
+                f"Received: {value!r}"
+            )
+
+
+def check(given: dict[str, Any], options: Options) -> None:
+    """Refuses options that would have no effect, whatever the model."""
+    if options.file and options.dataset:
+        raise CommandError("FILE and --dataset exclude each other")
+    for name in FILE_OPTIONS:
+        if name in given and not options.file:
+            raise CommandError(f"{flag(name)} needs a FILE")
+    for name in ("train_size", "test_size"):
+        if name in given and (options.file or options.dataset):
+            raise CommandError(f"{flag(name)} is for the generated reviews only")
+    others = options.model or "pooling" in given or options.penalty != "none"
+    if options.compare and (others or not options.baseline):
+        raise CommandError(
+            "--compare trains several poolings behind one --encoder: it stands beside none of "
+            "--model, --pooling, --penalty and --no-baseline"
+        )
+    if "penalty_factor" in given and options.penalty == "none":
+        raise CommandError("--penalty-factor needs a --penalty")
+    if "embedding_dim" in given and options.embeddings not in ("random", "word2vec"):
+        raise CommandError("--embedding-dim is decided by the file that --embeddings names")
+
+
+def flag(name: str) -> str:
+    """How an option is typed."""
+    return "FILE" if name == "file" else f"--{name.replace('_', '-')}"
+
+
+def _is_possible(name: str, value: Any) -> bool:
+    hint = get_type_hints(Options)[name]
+    kinds = get_args(hint) or (hint,)
+    if type(value) not in kinds and not (float in kinds and type(value) is int):
+        return False
+    if name in CHOICES:
+        return value is None or value in CHOICES[name]
+    if float in kinds and value is not None:
+        return bool(0 <= value < 1 if name == "dropout" else 0 < value < math.inf)
+    return type(value) is not int or (name not in FROM_ZERO) <= value < 2**31

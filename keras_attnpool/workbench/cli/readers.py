@@ -1,0 +1,521 @@
+"""How texts become the inputs of a network: as words, sentences of words, or tokens of a model."""
+
+import functools
+import itertools
+import re
+import reprlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import keras
+import numpy as np
+import numpy.typing as npt
+
+from keras_attnpool.workbench import text
+from keras_attnpool.workbench.cli import networks
+from keras_attnpool.workbench.cli.errors import CommandError, reported
+from keras_attnpool.workbench.cli.options import Options, flag
+from keras_attnpool.workbench.datasets import LabeledTexts, cache_folder
+from keras_attnpool.workbench.text.bucketing import OrderedBatches
+
+VOCABULARY = "vocabulary.json"
+# Each length that batches are padded to is compiled: few of them, though there is more padding.
+LENGTHS = 2
+LENGTH_STEP = 32
+TOKEN_STEP = 16
+
+Parts = Mapping[str, LabeledTexts]
+
+
+class Words:
+    """Word ids `(texts, time)`, 0 = padding.
+
+    Args:
+        tokenizer: The tokenizer, which knows the words of the training texts.
+        max_length: Longer texts are cut to this many words.
+    """
+
+    kind = "words"
+
+    def __init__(self, tokenizer: text.WordTokenizer, max_length: int) -> None:
+        self.tokenizer, self.max_length = tokenizer, max_length
+        self.cut = 0.0  # the share of training texts that are longer
+
+    @classmethod
+    def learn(cls, texts: Sequence[str], options: Options) -> Self:
+        """A reader for the vocabulary of the training texts."""
+        tokenizer = text.WordTokenizer.train(texts, options.min_frequency)
+        learned = cls(tokenizer, **{name: getattr(options, name) for name in cls.limits()})
+        learned.cut = float(np.mean([learned._is_cut(content) for content in texts]))
+        return learned
+
+    @classmethod
+    def limits(cls) -> tuple[str, ...]:
+        """The options that cut texts."""
+        return ("max_length",)
+
+    @classmethod
+    def load(cls, run: Path, settings: dict[str, Any]) -> Self:
+        """The reader that `save` and `settings` describe."""
+        tokenizer = text.WordTokenizer.load(run / VOCABULARY)
+        return cls(tokenizer, **{name: settings[name] for name in cls.limits()})
+
+    def save(self, run: Path) -> None:
+        """Writes what is too much for the configuration."""
+        self.tokenizer.save(run / VOCABULARY)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the configuration says of it."""
+        return {"kind": self.kind, **{name: getattr(self, name) for name in self.limits()}}
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of a model builder that say what it reads."""
+        return {"vocabulary_size": self.tokenizer.vocabulary_size}
+
+    def check(self, model: keras.Model) -> None:
+        """Refuses a model for other words.
+
+        Raises:
+            ValueError: If it does not read the ids of this vocabulary.
+        """
+        rank = 3 if self.kind == "sentences" else 2
+        if keras.tree.is_nested(model.input) or len(model.input.shape) != rank:
+            raise ValueError(f"it should read {self.kind}. Received: {model.input_shape}")
+        rows = [each.input_dim for each in networks.embeddings(model)]
+        if rows != [self.tokenizer.vocabulary_size]:
+            raise ValueError(
+                f"it should have embeddings of {self.tokenizer.vocabulary_size} words. "
+                f"Received: {rows}"
+            )
+
+    def __str__(self) -> str:
+        cut = _told_cut(self.cut, *self.limits())
+        return f"Words: {self.tokenizer.vocabulary_size}{cut}"
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        """The inputs of a model; few lengths, since each is compiled."""
+        ids = self.tokenizer.encode(texts, max_length=self.max_length)
+        width = min(-(-ids.shape[1] // LENGTH_STEP) * LENGTH_STEP, self.max_length)
+        return np.pad(ids, ((0, 0), (0, max(0, width - ids.shape[1]))))
+
+    def tokens(self, texts: Sequence[str]) -> list[list[str]]:
+        """The words as the model gets them, unknown ones with "[UNK]" behind them."""
+        unknown = self.tokenizer.vocabulary[1]
+        ids = self.encode(texts)
+        return [
+            [
+                f"{word} {unknown}" if index == 1 else word
+                for word, index in zip(
+                    self.tokenizer.tokenize(content), row[row != 0], strict=False
+                )
+            ]
+            for content, row in zip(texts, ids, strict=True)
+        ]
+
+    def words(self, content: str) -> list[str]:
+        """The words of a text that the model reads, in order."""
+        return self.tokens([content])[0]
+
+    def length(self, content: str) -> int:
+        """Number of words of the text, also of those that are cut away."""
+        return len(self.tokenizer.tokenize(content))
+
+    def _is_cut(self, content: str) -> bool:
+        return self.length(content) > self.max_length
+
+    def without(self, texts: Sequence[str], left_out: Sequence[Sequence[int]]) -> Any:
+        """The inputs of the texts, each without the words at some places."""
+        variants = self.encode(texts)
+        for variant, group in zip(variants, left_out, strict=True):
+            for *sentence, place in np.argwhere(variant)[sorted(group, reverse=True)]:
+                row = variant[tuple(sentence)]
+                row[place:] = [*row[place + 1 :], 0]
+        return variants
+
+    def over_words(self, content: str, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Weights `(heads, kept steps)` of a text, as those of its words."""
+        return weights
+
+    def mask(self, inputs: Any) -> npt.NDArray[np.bool_]:
+        """True where inputs of `encode` are no padding, `(texts, time)` or more axes."""
+        return np.asarray(inputs != 0)
+
+    def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
+        """What `fit` and `predict` take, for every part of the data."""
+        ids = {
+            name: self.tokenizer.encode(part.texts, max_length=self.max_length)
+            for name, part in parts.items()
+        }
+        lengths = np.concatenate([np.count_nonzero(rows, axis=1) for rows in ids.values()])
+        boundaries = text.length_buckets(lengths, LENGTHS)
+        return {
+            name: text.BucketedBatches(
+                ids[name],
+                part.labels,
+                options.batch_size,
+                boundaries,
+                shuffle=name == "train",
+                seed=options.seed,
+                sample_weight=_weights(part, options),
+            )
+            for name, part in parts.items()
+        }
+
+
+class Sentences(Words):
+    """Word ids `(texts, sentences, words)`, 0 = padding.
+
+    Args:
+        tokenizer: The tokenizer.
+        max_sentences: Later sentences of a text are left out.
+        max_words: Longer sentences are cut to this many words.
+    """
+
+    kind = "sentences"
+
+    def __init__(self, tokenizer: text.WordTokenizer, max_sentences: int, max_words: int) -> None:
+        super().__init__(tokenizer, max_sentences * max_words)
+        self.max_sentences, self.max_words = max_sentences, max_words
+
+    @classmethod
+    def limits(cls) -> tuple[str, ...]:
+        """The options that cut texts."""
+        return ("max_sentences", "max_words")
+
+    def tokens(self, texts: Sequence[str]) -> list[list[str]]:
+        """The words as the model gets them, unknown ones with "[UNK]" behind them."""
+        split = Words(self.tokenizer, self.max_words)
+        return [
+            [
+                word
+                for words in split.tokens(text.split_sentences(content)[: self.max_sentences])
+                for word in words
+            ]
+            for content in texts
+        ]
+
+    def _is_cut(self, content: str) -> bool:
+        sentences = text.split_sentences(content)
+        most = max((self.length(each) for each in sentences), default=0)
+        return len(sentences) > self.max_sentences or most > self.max_words
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        """The inputs of a model."""
+        ids = self.tokenizer.encode_sentences(texts, self.max_sentences, self.max_words)
+        # Few shapes, and none beyond the limits: a model may have positions for no more.
+        steps, limits = (4, 8), (self.max_sentences, self.max_words)
+        more = [
+            min(-(-size // step) * step, limit) - size
+            for size, step, limit in zip(ids.shape[1:], steps, limits, strict=True)
+        ]
+        return np.pad(ids, ((0, 0), *((0, each) for each in more)))
+
+    def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
+        """What `fit` and `predict` take, for every part of the data."""
+        return {
+            name: text.DocumentBatches(
+                self.tokenizer.encode_sentences(part.texts, self.max_sentences, self.max_words),
+                part.labels,
+                options.batch_size,
+                num_buckets=LENGTHS,
+                shuffle=name == "train",
+                seed=options.seed,
+                sample_weight=_weights(part, options),
+            )
+            for name, part in parts.items()
+        }
+
+
+class Features:
+    """The states of a frozen language model, computed once and kept on the disk.
+
+    Args:
+        language_model: The language model with its tokenizer.
+        preset: Its name.
+        layer: The layer whose states are the features; `None` is the last.
+        scale: What features are multiplied with, so that their variance is 1.
+    """
+
+    kind = "features"
+    fine_tune = False
+    cut = 0.0  # the share of training texts that fill all tokens: nearly all of them are cut
+
+    def __init__(
+        self,
+        language_model: text.LanguageModel,
+        preset: str,
+        layer: int | None,
+        scale: float = 1.0,
+    ) -> None:
+        self.language_model, self.preset, self.layer = language_model, preset, layer
+        self.scale = scale
+        self.max_length = language_model.sequence_length
+        self._features: dict[str, Any] = {}
+        # Tokenizers of KerasHub are slow on single words, and reports ask again and again.
+        self._pieces = functools.lru_cache(1024)(self._pieces_of)
+
+    @classmethod
+    def learn(cls, texts: Sequence[str], options: Options) -> Self:
+        """A reader of as many tokens as `--max-tokens` says: later texts may be longer."""
+        preset, most = str(networks.encoder(options).language_model), options.max_tokens
+        layer = networks.layer(options)
+        try:
+            loaded = text.LanguageModel.from_preset(preset, most, layer=layer)
+        except ValueError as error:
+            if re.search("`(sequence_length|layer)`", str(error)):  # it is not the preset
+                raise
+            # KerasHub tells whoever types an unknown name how to call its Python.
+            why = "" if "Unknown preset identifier" in str(error) else f" ({error})"
+            wanted = networks.WANTED["encoder"]
+            raise CommandError(f"{wanted}. Received: {preset!r}{why}") from error
+        learned = cls(loaded, preset, layer)
+        sizes = loaded.encode(_spaced(texts))["padding_mask"].sum(axis=1)
+        learned.cut = float(np.mean(sizes == most))
+        return learned
+
+    @classmethod
+    def load(cls, run: Path, settings: dict[str, Any]) -> Self:
+        """The reader that `settings` describes."""
+        preset, layer = settings["preset"], settings.get("layer")
+        loaded = text.LanguageModel.from_preset(preset, settings["max_length"], layer=layer)
+        return cls(loaded, preset, layer, float(settings["scale"]))
+
+    def save(self, run: Path) -> None:
+        """Writes nothing: the configuration says it all."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the configuration says of it."""
+        names = ("kind", "preset", "layer", "max_length", "scale")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of a model builder that say what it reads."""
+        dim, length = self.language_model.dim, self.max_length
+        return {"vocabulary_size": None, "backbone": dim, "sequence_length": length}
+
+    def check(self, model: keras.Model) -> None:
+        """Refuses a model for other inputs.
+
+        Raises:
+            ValueError: If it does not read what the language model gives.
+        """
+        ranks = {"features": 3, "padding_mask": 2}
+        if self.fine_tune:
+            ranks = dict.fromkeys(self.language_model.encode([""]), 2)
+        inputs = model.input if isinstance(model.input, dict) else {}
+        if {name: len(each.shape) for name, each in inputs.items()} != ranks:
+            raise ValueError(f"it should read {list(ranks)}. Received: {model.input_shape}")
+
+    def __str__(self) -> str:
+        layer = f", layer {self.layer}" if self.layer else ""
+        cut = _told_cut(self.cut, "max_tokens")
+        return (
+            f"Language model: {self.preset}{layer}, up to {self.max_length} tokens of a text{cut}"
+        )
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        """The inputs of a model."""
+        inputs = self.language_model.features(_spaced(texts), dtype="float32")
+        return {**inputs, "features": inputs["features"] * np.float32(self.scale)}
+
+    def words(self, content: str) -> list[str]:
+        """The words of a text, between white space, that the model reads, in order."""
+        return [word for word, size in self._pieces(content) if size]
+
+    def length(self, content: str) -> int:
+        """Number of words of the text, also of those that are cut away."""
+        return len(content.split())
+
+    def without(self, texts: Sequence[str], left_out: Sequence[Sequence[int]]) -> Any:
+        """The inputs of the texts, each without the words at some places."""
+        words = {content: self.words(content) for content in set(texts)}
+        return self.encode(
+            [
+                " ".join(word for place, word in enumerate(words[content]) if place not in group)
+                for content, group in zip(texts, left_out, strict=True)
+            ]
+        )
+
+    def over_words(self, content: str, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Weights `(heads, tokens)` of a text, as means over the tokens of each word."""
+        sizes = [size for _, size in self._pieces(content) if size]
+        ends = 1 + np.cumsum([0, *sizes])  # behind the special token that every text begins with
+        means = [weights[:, a:b].mean(axis=1) for a, b in itertools.pairwise(ends)]
+        return np.stack(means, axis=1) if means else weights[:, :0]
+
+    def _pieces_of(self, content: str) -> list[tuple[str, int]]:
+        """The words that are not cut away, each with the number of its tokens."""
+        words = content.split()
+        if not words:
+            return []
+        # Behind a space a word has other pieces in vocabularies of bytes: "a" stands before it.
+        none, one, *behind = self.language_model.tokens(
+            ["", "a", words[0], *(f"a {word}" for word in words[1:])]
+        )
+        left = self.max_length - len(none)
+        pieces = []
+        for place, (word, tokens) in enumerate(zip(words, behind, strict=True)):
+            size = min(len(tokens) - len(one if place else none), left)
+            pieces.append((word, size))
+            left -= size
+        return pieces
+
+    def mask(self, inputs: Any) -> npt.NDArray[np.bool_]:
+        """True where inputs of `encode` are no padding, `(texts, time)`."""
+        return np.asarray(inputs["padding_mask"], bool)
+
+    def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
+        """What `fit` and `predict` take, for every part of the data."""
+        features = self._computed(parts)
+        some = features["train"]
+        rows = slice(0, 256)
+        kept = np.asarray(some["features"][rows], np.float32)[some["padding_mask"][rows]]
+        self.scale = float(1 / max(kept.std(), 1e-6))
+        boundaries = None
+        if not options.model:  # a general model takes any length
+            sizes = [each["padding_mask"].sum(axis=1) for each in features.values()]
+            boundaries = text.length_buckets(np.concatenate(sizes), LENGTHS)
+        return {
+            name: text.FeatureBatches(
+                features[name],
+                part.labels,
+                batch_size=options.batch_size,
+                shuffle=name == "train",
+                seed=options.seed,
+                scale=self.scale,
+                boundaries=boundaries,
+                sample_weight=_weights(part, options),
+            )
+            for name, part in parts.items()
+        }
+
+    def _computed(self, parts: Parts) -> dict[str, Any]:
+        """The features of all parts; every network of a run asks for the same."""
+        folder = cache_folder() / "features"
+        for name, part in parts.items():
+            if name not in self._features:
+                print(f"Features of {len(part)} {name} texts, kept in {folder} ...", flush=True)
+                self._features[name] = self.language_model.features(
+                    _spaced(part.texts), cache=folder, verbose=1
+                )
+        return self._features
+
+
+class Tokens(Features):
+    """The tokens of a language model that is trained with the rest."""
+
+    kind = "tokens"
+    fine_tune = True
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of a model builder that say what it reads."""
+        # A backbone of its own for every network: training one must not change the next.
+        fresh = text.LanguageModel.from_preset(self.preset, self.max_length, layer=self.layer)
+        return {"vocabulary_size": None, "backbone": fresh.backbone}
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        """The inputs of a model."""
+        return self._padded(self.language_model.encode(_spaced(texts), trim=True))
+
+    def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
+        """What `fit` and `predict` take, for every part of the data."""
+        return {
+            name: _TokenBatches(
+                self.language_model.encode(_spaced(part.texts), trim=True),
+                len(part),
+                part.labels,
+                options.batch_size,
+                name == "train",
+                options.seed,
+                _weights(part, options),
+            )
+            for name, part in parts.items()
+        }
+
+    def _padded(self, inputs: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+        longest = next(iter(inputs.values())).shape[1]
+        width = min(-(-longest // TOKEN_STEP) * TOKEN_STEP, self.max_length) - longest
+        return {name: np.pad(array, ((0, 0), (0, width))) for name, array in inputs.items()}
+
+
+class _TokenBatches(OrderedBatches):
+    """Batches of a dictionary of arrays."""
+
+    def __init__(self, inputs: dict[str, npt.NDArray[Any]], *rest: Any) -> None:
+        self._inputs = inputs
+        super().__init__(*rest)
+
+    def _inputs_of(self, chosen: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
+        return {name: array[chosen] for name, array in self._inputs.items()}
+
+
+def _spaced(texts: Sequence[str]) -> list[str]:
+    """The texts with plain spaces: to KerasHub U+00A0 and its like are letters of a word."""
+    return [" ".join(content.split()) for content in texts]
+
+
+def _told_cut(share: float, *limits: str) -> str:
+    """What is said of the share of texts that are cut, and by which options."""
+    shown = f"{share:.0%}" if share >= 0.005 else "under 1%"
+    return f" ({shown} of the texts are cut: {', '.join(map(flag, limits))})" if share else ""
+
+
+def _weights(part: LabeledTexts, options: Options) -> npt.NDArray[np.float32] | None:
+    """With --class-weights, those of the texts: all classes of a part weigh the same, 1 on average.
+
+    So its weighted accuracy is the balanced one.
+    """
+    if not options.class_weights:
+        return None
+    counts = np.bincount(part.labels, minlength=part.num_classes)
+    return (len(part) / (np.count_nonzero(counts) * counts[part.labels])).astype(np.float32)
+
+
+Reader = Words | Features
+READERS: dict[str, type[Any]] = {each.kind: each for each in (Words, Sentences, Features, Tokens)}
+
+
+def learn(texts: Sequence[str], options: Options) -> Reader:
+    """The reader that the options ask for, made for these training texts.
+
+    Raises:
+        CommandError: If texts or language model cannot be read.
+    """
+    kind = networks.encoder(options).reads
+    if kind == "tokens" and not options.fine_tune:
+        kind = Features.kind
+    with reported():
+        reader: Reader = READERS[kind].learn(texts, options)
+    return reader
+
+
+def load(run: Path, config: dict[str, Any]) -> Reader:
+    """The reader of a run.
+
+    Raises:
+        CommandError: If the run does not say which, or it cannot be read.
+    """
+    # Runs of an earlier version read words and do not say so.
+    older = {"kind": "words", "max_length": config.get("options", {}).get("max_length")}
+    settings = config.get("reader", older)
+    kind = settings.get("kind") if isinstance(settings, dict) else None
+    if not isinstance(kind, str) or kind not in READERS:
+        raise CommandError(
+            f"{run / 'config.json'} is damaged: it reads {reprlib.repr(kind)}, not {list(READERS)}"
+        )
+    for name in ("max_length", "max_sentences", "max_words"):
+        value = settings.get(name, 1)
+        if type(value) is not int or not 1 <= value < 2**31:
+            raise CommandError(f"{run / 'config.json'} is damaged: {name} is {reprlib.repr(value)}")
+    with reported():
+        try:
+            reader: Reader = READERS[kind].load(run, settings)
+        except (KeyError, TypeError) as error:
+            raise CommandError(f"{run / 'config.json'} is damaged: reader, {error!r}") from None
+    return reader

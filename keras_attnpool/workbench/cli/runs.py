@@ -1,0 +1,166 @@
+"""The run folder: what lies in it, written whole or not at all."""
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import keras
+
+# A saved model may hold any of the layers and regularizers: they must be known when it is loaded.
+from keras_attnpool import layers as layers
+from keras_attnpool import models as models
+from keras_attnpool import regularizers as regularizers
+from keras_attnpool.workbench._files import whole_file
+from keras_attnpool.workbench.cli.errors import CommandError, reported
+
+CONFIG = "config.json"
+VOCABULARY = "vocabulary.json"
+MODEL = "model.keras"
+METRICS = "metrics.json"
+REPORT = "report.html"
+PICTURES = ("accuracy.png", "loss.png", "heads.png")  # of the report
+EXPLAINED = "explained.html"
+RESUME = "resume"  # what an unfinished run needs to go on
+LOCK = ".lock"
+FORMAT = "keras_attnpool.run"
+
+
+@contextmanager
+def owned(run: Path) -> Iterator[None]:
+    """Keeps every other `train` out of a run folder, which is made if need be.
+
+    The lock is one of the operating system's, taken through SQLite, which knows those of Linux,
+    macOS and Windows: it ends with the process, however that ends. A folder that was made for
+    nothing is removed.
+
+    Raises:
+        CommandError: If another process owns the folder, or it is a file.
+    """
+    if run.exists() and not run.is_dir():
+        raise CommandError(f"{run} is a file, where a run folder is to be")
+    path = run / LOCK
+    with reported("--out"):
+        made = [folder for folder in (run, *run.parents) if not folder.exists()]
+        run.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    inode = path.stat().st_ino
+    lock = sqlite3.connect(path, timeout=0, isolation_level=None)
+    try:
+        lock.execute("PRAGMA journal_mode=MEMORY")  # no second file
+        lock.execute("BEGIN EXCLUSIVE")
+        # The file may have been removed meanwhile, by the owner before us: then nobody sees it.
+        is_ours = path.exists() and path.stat().st_ino == inode
+    except sqlite3.Error as error:
+        is_ours = False
+        if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
+            lock.close()
+            raise CommandError(f"{path} cannot be locked: {error}") from error
+    if not is_ours:
+        lock.close()
+        raise CommandError(
+            f"{run} belongs to another `train`, which is running: wait for it, or choose another "
+            "--out"
+        )
+    try:
+        yield
+    finally:
+        try:
+            path.unlink(missing_ok=True)
+        except PermissionError:  # Windows removes no open file
+            lock.close()
+            path.unlink(missing_ok=True)
+        finally:
+            lock.close()
+        for folder in made:
+            if any(folder.iterdir()):
+                break
+            folder.rmdir()
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Writes readable JSON."""
+    with whole_file(path) as temporary:
+        lines = json.dumps(content, indent=2, ensure_ascii=False)
+        temporary.write_text(lines + "\n", encoding="utf-8", newline="\n")
+
+
+def read_config(run: Path) -> dict[str, Any]:
+    """The configuration of a run.
+
+    Raises:
+        CommandError: If there is no such run.
+    """
+    path = run / CONFIG
+    if not run.exists():
+        raise CommandError(f"{run}: there is no such run folder")
+    if not path.is_file():
+        raise CommandError(f"{run} is not a run folder: there is no {CONFIG} in it")
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise CommandError(f"{path} is damaged: {error}") from error
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        raise CommandError(f"{path} was not written by `train`")
+    if not isinstance(config.get("options", {}), dict):
+        raise CommandError(f"{path} is damaged: its options are no JSON object")
+    return config
+
+
+def load_model(path: Path) -> keras.Model:
+    """Reads a model, for the forward pass alone: what it was compiled for does not matter.
+
+    Raises:
+        CommandError: If the file is damaged, or holds code, which Keras does not run.
+    """
+    with readable(path):
+        return keras.saving.load_model(path, compile=False)
+
+
+@contextmanager
+def readable(path: Path, otherwise: str = "") -> Iterator[None]:
+    """Makes whatever Keras's readers of zip, JSON and HDF5 make of a file a `CommandError`."""
+    try:
+        yield
+    except Exception as error:
+        reason = " ".join(str(error).split())[:300]
+        raise CommandError(
+            f"{path} cannot be loaded ({type(error).__name__}: {reason}){otherwise}"
+        ) from error
+
+
+def remove_run(run: Path) -> None:
+    """Removes what is written about a model, and the model; other files of the folder stay.
+
+    So does the configuration, by which a folder is known as a run, whenever this is interrupted.
+    """
+    remove_resume(run)
+    for name in (MODEL, METRICS, VOCABULARY, REPORT, *PICTURES, EXPLAINED):
+        (run / name).unlink(missing_ok=True)
+
+
+def remove_leftovers(run: Path) -> None:
+    """Removes the temporary files of a `train` that was killed, and of nothing that still runs."""
+    leftover = re.compile(rf"\.\d+\.(.+\.(json|h5|keras|png)|{re.escape(REPORT)})")
+    for folder in (run, run / RESUME):
+        if folder.is_dir() and not folder.is_symlink():
+            for path in folder.iterdir():
+                if leftover.fullmatch(path.name):
+                    path.unlink(missing_ok=True)
+
+
+def remove_resume(run: Path) -> None:
+    """Removes what only an unfinished run needs."""
+    folder, old = run / RESUME, run / f".{RESUME}"
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.is_symlink():
+        folder.unlink()
+    elif folder.exists():
+        # At once: what is left of a folder half removed must not look like a run to go on with.
+        os.replace(folder, old)
+        shutil.rmtree(old, ignore_errors=True)

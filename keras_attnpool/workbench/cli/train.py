@@ -1,0 +1,326 @@
+"""The command `train`."""
+
+import shutil
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import numpy.typing as npt
+
+import keras_attnpool
+from keras_attnpool.workbench import text
+from keras_attnpool.workbench._files import whole_file
+from keras_attnpool.workbench.cli import comparison, networks, readers, report, runs
+from keras_attnpool.workbench.cli import options as typed
+from keras_attnpool.workbench.cli.checkpoints import Checkpoint
+from keras_attnpool.workbench.cli.data import load
+from keras_attnpool.workbench.cli.errors import CommandError, reported
+from keras_attnpool.workbench.cli.options import Options
+
+
+def train(given: dict[str, Any]) -> int:
+    """Trains a model and its baseline, prints how they do, and leaves a run folder.
+
+    Args:
+        given: The options that were given, `out` among them; see `options.Options` for the others.
+
+    Returns:
+        The exit status: 0, or 130 if it was interrupted.
+
+    Raises:
+        CommandError: If options or data cannot be used.
+    """
+    given = dict(given)
+    run = Path(given.pop("out"))
+    resume, overwrite = given.pop("resume", False), given.pop("overwrite", False)
+    if resume:
+        runs.read_config(run)  # before a lock is put into a folder that is no run
+    else:
+        options = Options(**given)
+        typed.check(given, options)
+        networks.check(given, options)
+    with runs.owned(run):
+        runs.remove_leftovers(run)
+        if not resume:
+            _check_folder(run, overwrite)
+            return _Training(run, options).finish()
+        config = runs.read_config(run)
+        options = Options.of_run(run / runs.CONFIG, config)
+        try:
+            networks.check({}, options)
+        except CommandError as error:
+            raise CommandError(f"{run / runs.CONFIG} is damaged: {error}") from error
+        typed.check_resumed(given, options)
+        if (run / runs.RESUME).is_dir():
+            return _Training(run, options, config["data"]["digest"]).finish()
+        if not (run / runs.MODEL).is_file():
+            raise CommandError(
+                f"{run} has neither a {runs.MODEL} nor anything to resume: --overwrite starts it "
+                "anew"
+            )
+        print(f"{run} is finished: there is nothing to resume.")
+        return 0
+
+
+def _check_folder(run: Path, overwrite: bool) -> None:
+    if all(path.name == runs.LOCK for path in run.iterdir()):
+        return
+    runs.read_config(run)  # nothing but a run is replaced
+    if not overwrite:
+        raise CommandError(
+            f"{run} holds a run: --resume goes on with it, --overwrite replaces it, "
+            "another --out leaves it alone"
+        )
+
+
+class _Training:
+    """One run: its options, its data, and how far each of its networks has come.
+
+    Args:
+        run: The run folder.
+        options: The options of the run.
+        digest: The hash of the data of the run that is resumed.
+    """
+
+    def __init__(self, run: Path, options: Options, digest: str | None = None) -> None:
+        self.run, self.options = run, options
+        self.data, remarks = load(options)
+        if digest not in (None, self.data.digest):
+            raise CommandError(f"{run}: the data are not those that this run was started with")
+        for remark in remarks:
+            print(f"warning: {remark}", file=sys.stderr)
+        train, sizes = self.data.train, self.data.sizes
+        options.fit_to(len(train))
+        parts = ", ".join(f"{count} {name}" for name, count in sizes.items())
+        print(f"Texts: {parts}. Classes: {train.num_classes}. ", end="", flush=True)
+        self.reader = readers.learn(train.texts, options)
+        print(f"{self.reader}.")
+        self.vectors = self._vectors()
+        resume = digest is not None
+        self.rows = _rows(options)
+        self.checkpoints = {
+            name: Checkpoint(
+                run,
+                files,
+                _best(run, files, resume),
+                options,
+                resume,
+                self._begin if files == "model" else None,
+            )
+            for name, files in zip(
+                self.rows, ("model", "baseline", "third", "fourth"), strict=False
+            )
+        }
+        self.trained: dict[str, keras.Model] = {}
+        self.predicted: dict[str, npt.NDArray[np.int64]] = {}
+        self.metrics: dict[str, Any] = {"interrupted": True, "sizes": sizes, "results": {}}
+
+    def finish(self) -> int:
+        """Trains what is not trained yet and writes what came of it; returns the exit status."""
+        run, is_new = self.run, not (self.run / runs.CONFIG).exists()
+        first = next(iter(self.checkpoints.values()))
+        try:
+            for name in self.checkpoints:
+                self._train(name)
+        except (KeyboardInterrupt, CommandError, OSError) as stop:
+            if first.epochs:
+                runs.write_json(run / runs.METRICS, self.metrics)
+            elif is_new:
+                runs.remove_run(run)
+                (run / runs.CONFIG).unlink(missing_ok=True)
+            if not isinstance(stop, KeyboardInterrupt):
+                raise
+            print(_after_interrupt(run, first), file=sys.stderr)
+            return 130
+        self._write_results()
+        # Last: a run that is interrupted while the report is written can be resumed.
+        runs.remove_resume(run)
+        return 0
+
+    def _train(self, name: str) -> None:
+        """Trains one network, and tests its best epoch."""
+        options, data, checkpoint = self.options, self.data, self.checkpoints[name]
+        reader = self.reader
+        with reported():
+            batches = reader.batches(data._asdict(), options)
+        # A language model that is trained too draws the seeds of its dropout when it is loaded.
+        keras.utils.set_random_seed(options.seed)
+        model = networks.build(
+            options, reader.arguments, data.train.num_classes, self.vectors, self.rows[name]
+        )
+        size = networks.size(model)
+        print(f"\n{name}: {size['parameters']:,} parameters")
+        results = self.metrics["results"]
+        try:
+            _fit(name, model, checkpoint, batches, options)
+        finally:
+            if checkpoint.epochs:
+                results[name] = size | checkpoint.summary()
+        self.trained[name] = runs.load_model(checkpoint.best)
+        self.predicted[name] = _predicted(self.trained[name], batches["test"])
+        results[name] |= comparison.scores(data.test, self.predicted[name])
+
+    def _begin(self) -> None:
+        """Puts the run in the place of an older one, as soon as there is something to keep."""
+        runs.remove_run(self.run)
+        self.reader.save(self.run)
+        self._write_config()
+
+    def _write_config(self) -> None:
+        config = {
+            "format": runs.FORMAT,
+            "keras_attnpool": keras_attnpool.__version__,
+            "keras": keras.__version__,
+            "backend": keras.config.backend(),
+            "options": vars(self.options),
+            "reader": self.reader.settings,
+            "label_names": self.data.train.label_names,
+            "data": {"sizes": self.data.sizes, "digest": self.data.digest},
+        }
+        runs.write_json(self.run / runs.CONFIG, config)
+
+    def _write_results(self) -> None:
+        name, test, metrics = self._chosen(), self.data.test, self.metrics
+        balanced = self.options.class_weights
+        others = {comparison.LINEAR: comparison.linear(self.data, balanced)}
+        others[comparison.MAJORITY] = comparison.largest(self.data)
+        predicted = {name: self.predicted[name]} | self.predicted
+        predicted |= {key: each for key, each in others.items() if each is not None}
+        for key, each in predicted.items():
+            result = metrics["results"].setdefault(key, comparison.scores(test, each))
+            if key != name:
+                pair = predicted[name], each
+                result["difference"] = comparison.difference(test.labels, *pair, balanced)
+        metrics["interrupted"] = False
+        mean = networks.baseline_of(self.options)
+        smaller = [row for row in self.rows if _is_simpler(metrics["results"], row, name, mean)]
+        simpler = [comparison.MAJORITY, comparison.LINEAR, *smaller]
+        metrics["comparison"] = comparison.sentence(test.labels, predicted, simpler, balanced)
+        if self.options.compare:
+            metrics["chosen"] = name
+        # What TF-IDF needs is missing: this is said, or the table would look complete.
+        missing = others[comparison.LINEAR] is None
+        runs.write_json(self.run / runs.METRICS, metrics)
+        print(f"\n{comparison.table(metrics['results'], len(test), balanced)}\n")
+        if self.options.compare:
+            print(f"The validation part likes {name} best: it is the model of this run.")
+        print(metrics["comparison"], *[comparison.NO_LINEAR] * missing, sep="\n")
+        print(f"\nThe run is in {self.run}\n")
+        if self.options.report:
+            print("Writing the report ...", flush=True)
+            answers = self.trained[name], self.predicted[name]
+            for remark in report.write(
+                self.run, self.options, name, metrics, test, self.reader, *answers
+            ):
+                print(remark)
+
+    def _chosen(self) -> str:
+        """The row whose model is kept: of several poolings the one that validation likes best."""
+        if not self.options.compare:
+            return self.options.name
+        ranks = {
+            name: (each.history["val_accuracy"][best], -each.history["val_loss"][best])
+            for name, each in self.checkpoints.items()
+            for best in [each.best_epoch - 1]
+        }
+        name = max(ranks, key=ranks.__getitem__)
+        self.options.pooling = self.rows[name]
+        # The first row's model stays at hand for a run that is resumed from here.
+        first = next(iter(self.checkpoints.values())).best
+        kept = self.run / runs.RESUME / runs.MODEL
+        if first != kept:
+            with whole_file(kept) as temporary:
+                shutil.copyfile(first, temporary)
+        with whole_file(self.run / runs.MODEL) as temporary:
+            self.trained[name].save(temporary)
+        self._write_config()
+        return name
+
+    def _vectors(self) -> npt.NDArray[np.float32] | None:
+        """The initial embeddings, unless they are random."""
+        source, seed = self.options.embeddings, self.options.seed
+        if source == "random" or not isinstance(self.reader, readers.Words):
+            return None
+        tokenizer = self.reader.tokenizer
+        with reported():
+            if source == "word2vec":
+                print("Training word2vec ...", flush=True)
+                dim = networks.embedding_dim(self.options)
+                return text.word2vec(self.data.train.texts, tokenizer, dim=dim, seed=seed)
+            with reported("--embeddings"):
+                vectors, coverage = text.load_word_vectors(source, tokenizer, seed)
+        print(f"{source} has vectors for {coverage:.0%} of the words.")
+        return vectors
+
+
+def _best(run: Path, files: str, resume: bool) -> Path:
+    """Where the best model of a row is kept."""
+    kept = run / runs.RESUME / f"{files}.keras"
+    is_moved = resume and kept.is_file()  # by `_chosen`
+    return run / runs.MODEL if files == "model" and not is_moved else kept
+
+
+def _rows(options: Options) -> dict[str, str | None]:
+    """The networks that are trained: their names, and the pooling that is not the model's own."""
+    if options.compare:
+        return {f"{options.encoder} + {pooling}": pooling for pooling in typed.COMPARED}
+    rows: dict[str, str | None] = {options.name: None}
+    mean = networks.baseline_of(options)
+    return rows | ({mean: "mean"} if options.baseline and mean else {})
+
+
+def _is_simpler(results: dict[str, Any], row: str, model: str, mean: str | None) -> bool:
+    """Whether a row is the mean behind the encoder of the model, or has fewer parameters."""
+    sizes = [results[each]["parameters"] for each in (row, model)]
+    return row == mean or sizes[0] < sizes[1]
+
+
+def _fit(
+    name: str,
+    model: keras.Model,
+    checkpoint: Checkpoint,
+    parts: dict[str, Any],
+    options: Options,
+) -> None:
+    """Trains to the end, from wherever the checkpoint is."""
+    clip = None if options.model else 1.0  # the recipe of the comparison that chose the default
+    optimizer = keras.optimizers.Adam(networks.learning_rate(options), global_clipnorm=clip)
+    # With --class-weights batches have weights: the accuracy that chooses the epoch is balanced.
+    model.compile(optimizer, "sparse_categorical_crossentropy", weighted_metrics=["accuracy"])
+    batches = parts["train"]
+    if checkpoint.is_over:
+        return
+    if checkpoint.epochs:
+        checkpoint.restore(model)
+    for _ in range(checkpoint.epochs):
+        batches.on_epoch_end()  # the order of the next epoch
+    with warnings.catch_warnings():
+        if options.fine_tune:  # a language model has parts that its states do not hang on
+            warnings.filterwarnings("ignore", "Gradients do not exist for variables")
+        model.fit(
+            batches,
+            validation_data=parts["validation"],
+            epochs=options.epochs,
+            initial_epoch=checkpoint.epochs,
+            callbacks=[checkpoint],
+            # A bar that moves, or a line an epoch where nothing can move.
+            verbose=1 if sys.stdout.isatty() else 2,
+            shuffle=False,
+        )
+
+
+def _predicted(model: keras.Model, batches: Any) -> npt.NDArray[np.int64]:
+    """The predicted class of every text."""
+    return np.asarray(batches.restore(model.predict(batches, verbose=0)).argmax(axis=1))
+
+
+def _after_interrupt(run: Path, first: Checkpoint) -> str:
+    if not first.epochs:
+        return "\nInterrupted before the first epoch was finished: nothing was kept."
+    return (
+        f"\nInterrupted. {run / runs.MODEL} is the model of epoch {first.best_epoch}, the best of "
+        f"{first.epochs}. To go on: python -m keras_attnpool train --resume --out {run}"
+    )

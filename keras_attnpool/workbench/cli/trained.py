@@ -1,0 +1,196 @@
+"""A trained run as an object: from texts to classes and to reasons."""
+
+import json
+import os
+import reprlib
+import tempfile
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Any, Self
+
+import keras
+import numpy as np
+import numpy.typing as npt
+
+from keras_attnpool.types import PathLike
+from keras_attnpool.workbench._files import whole_file
+from keras_attnpool.workbench.cli import readers, runs
+from keras_attnpool.workbench.cli.errors import CommandError, reported
+from keras_attnpool.workbench.cli.explanations import Explainer, Explanation
+from keras_attnpool.workbench.text._vocabulary import checked_texts
+
+BATCH = 64
+
+
+class Run:
+    """A trained run: texts in, classes and reasons out. `load_run` makes one.
+
+    Attributes:
+        folder: Where it lies.
+        config: What `config.json` says.
+        label_names: The classes.
+        reader: What makes the model's inputs of texts.
+        model: The `keras.Model`, not compiled.
+    """
+
+    def __init__(
+        self, folder: Path, config: dict[str, Any], reader: readers.Reader, model: keras.Model
+    ) -> None:
+        self.folder, self.config, self.reader, self.model = folder, config, reader, model
+        self.label_names: list[str] = config["label_names"]
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Self:
+        """Reads a run of which at least one epoch was trained.
+
+        Raises:
+            CommandError: A ValueError: there is no such run, or a file of it is damaged.
+        """
+        run = Path(folder)
+        config = runs.read_config(run)
+        if not (run / runs.MODEL).is_file():
+            raise CommandError(
+                f"{run} has no {runs.MODEL} yet: no epoch of its training was finished"
+            )
+        reader = readers.load(run, config)
+        names = config.get("label_names")
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise CommandError(
+                f"{run / runs.CONFIG} is damaged: label_names is {reprlib.repr(names)}"
+            )
+        model = runs.load_model(run / runs.MODEL)
+        shape = getattr(model, "output_shape", None)
+        try:
+            if shape != (None, len(names)):
+                raise ValueError(f"it should return {len(names)} probabilities. Received: {shape}")
+            reader.check(model)
+        except ValueError as error:
+            raise CommandError(
+                f"{run / runs.MODEL} does not belong to {run / runs.CONFIG}: {error}"
+            ) from error
+        return cls(run, config, reader, model)
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r}, classes={reprlib.repr(self.label_names)})"
+
+    def probabilities(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """The probabilities of all classes, float32 `(texts, classes)`."""
+        texts = checked_texts("Run", texts)
+        answers = [np.zeros((0, len(self.label_names)), np.float32)]
+        for start in range(0, len(texts), BATCH):
+            with reported():
+                inputs = self.reader.encode(texts[start : start + BATCH])
+            answers.append(np.asarray(self.model.predict_on_batch(inputs), np.float32))
+        return np.concatenate(answers)
+
+    def predict(self, texts: Sequence[str]) -> list[str]:
+        """The class of every text."""
+        return [self.label_names[row] for row in self.probabilities(texts).argmax(axis=1)]
+
+    @cached_property
+    def explainer(self) -> Explainer:
+        """What explains the model's predictions."""
+        return Explainer(self.model, self.reader, self.label_names)
+
+    def explain(self, texts: Sequence[str]) -> list[Explanation]:
+        """For every text the class, what each word does to it, and where attention looks."""
+        texts = checked_texts("Run", texts)
+        with reported():
+            return list(self.explainer.explain(texts))
+
+    def push(self, target: PathLike) -> None:
+        """Hands the run on: to a folder, or to the Hugging Face Hub, with a model card.
+
+        Args:
+            target: A folder, which gets all that `load_run` needs; or `"hf://user/name"`, where
+                `model.save` puts the model in the layout that `keras.saving.load_model` reads, and
+                the run lies beside it in the folder `run`.
+
+        Raises:
+            CommandError: If it is no folder, or holds something else than a run.
+        """
+        target = os.fspath(target)
+        card = self.card(target)
+        with tempfile.TemporaryDirectory() as temporary:
+            remote = target.startswith("hf://")
+            folder = Path(temporary) / "run" if remote else Path(target)
+            if folder.exists() and not folder.is_dir():
+                raise CommandError(f"push expects a folder or hf://user/name. Received: {target}")
+            if folder.exists() and any(folder.iterdir()):
+                runs.read_config(folder)  # nothing but a run is replaced
+                if folder.resolve() != self.folder.resolve():
+                    runs.remove_run(folder)  # its scores are not those of this one
+            folder.mkdir(parents=True, exist_ok=True)
+            runs.write_json(folder / runs.CONFIG, self.config)
+            self.reader.save(folder)
+            with whole_file(folder / runs.MODEL) as path:
+                self.model.save(path)
+            (folder if not remote else Path(temporary)).joinpath("README.md").write_text(
+                card, encoding="utf-8"
+            )
+            if remote:
+                import huggingface_hub
+
+                self.model.save(target)
+                huggingface_hub.upload_folder(
+                    repo_id=target.removeprefix("hf://"), folder_path=temporary
+                )
+
+    def card(self, target: str) -> str:
+        """The model card: what the model is, how well it does, and how it is loaded."""
+        path = self.folder / runs.METRICS
+        metrics = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        results = metrics.get("results", {})
+        load = 'run = keras_attnpool.workbench.load_run("FOLDER")  # where this file lies'
+        if target.startswith("hf://"):
+            load = (
+                "import huggingface_hub\n\n"
+                f'folder = huggingface_hub.snapshot_download("{target.removeprefix("hf://")}")\n'
+                'run = keras_attnpool.workbench.load_run(f"{folder}/run")  '
+                f'# the Keras model alone: keras.saving.load_model("{target}")'
+            )
+        lines = [f"| {name} | {each['accuracy']:.3f} |" for name, each in results.items()
+                 if "accuracy" in each]  # fmt: skip
+        text = resources.files(__package__).joinpath("card.md").read_text(encoding="utf-8")
+        return Template(text).safe_substitute(
+            title=Path(target).name,
+            version=self.config.get("keras_attnpool", ""),
+            classes=", ".join(f"`{name}`" for name in self.label_names),
+            results="\n".join(["| test part | accuracy |", "|---|---|", *lines]) if lines else "",
+            comparison=metrics.get("comparison", ""),
+            reads=str(self.reader),
+            load=load,
+        )
+
+
+def load_run(path: str | os.PathLike[str]) -> Run:
+    """Loads a run that `python -m keras_attnpool train` has left.
+
+    Args:
+        path: The run folder.
+
+    Returns:
+        The run, with `predict(texts)`, `probabilities(texts)` and `explain(texts)`.
+
+    Raises:
+        ValueError: If there is no such run, or a file of it is damaged.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+    import keras_attnpool.workbench.cli
+
+    sizes = ["--train-size", "40", "--test-size", "10", "--epochs", "1", "--model", "average"]
+    assert keras_attnpool.workbench.cli.main(["train", *sizes, "--out", "run"]) == 0
+    run = keras_attnpool.workbench.load_run("run")
+    assert run.predict(["The room was good."])[0] in run.label_names
+    (explanation,) = run.explain(["The room was good."])
+    assert explanation.words == ["the", "room", "was", "good", "."]
+    assert len(explanation.effects) == 5
+    ```
+    """
+    return Run.load(path)

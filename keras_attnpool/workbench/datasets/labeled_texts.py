@@ -1,0 +1,244 @@
+"""The two containers that every data set of this package comes in."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from keras_attnpool.types import Array, Bools, Float32s, Int32s
+
+
+def _checked_labels(owner: str, labels: Any, size: int, label_names: tuple[str, ...]) -> Any:
+    labels = np.asarray(labels)
+    if labels.ndim != 1 or len(labels) != size:
+        raise ValueError(
+            f"{owner} expects `labels` of shape ({size},), one label per text. "
+            f"Received: labels.shape={labels.shape}"
+        )
+    if size and not np.issubdtype(labels.dtype, np.integer):
+        raise ValueError(f"{owner} expects integer `labels`. Received: labels.dtype={labels.dtype}")
+    if size and not (0 <= labels.min() and labels.max() < len(label_names)):
+        raise ValueError(
+            f"{owner} expects labels in [0, {len(label_names)}), one per entry of `label_names`. "
+            f"Received: labels from {labels.min()} to {labels.max()}"
+        )
+    return labels.astype(np.int32)
+
+
+def _checked_rationales(
+    owner: str, name: str, rationales: Any, texts: tuple[str, ...]
+) -> tuple[Bools, ...] | None:
+    if rationales is None:
+        return None
+    masks = tuple(np.array(mask, bool) for mask in rationales)
+    if len(masks) != len(texts):
+        raise ValueError(
+            f"{owner} expects one rationale per text, {len(texts)} in all. "
+            f"Received: {len(masks)} in `{name}`"
+        )
+    for row, (text, mask) in enumerate(zip(texts, masks, strict=True)):
+        if mask.shape != (text.count(" ") + 1,):
+            raise ValueError(
+                f"{owner} expects rationale {row} of shape ({text.count(' ') + 1},), "
+                f'aligned with text.split(" "). Received: shape={mask.shape} in `{name}`'
+            )
+    return masks
+
+
+def _set_tuples(rows: Any, *names: str) -> None:
+    """Makes tuples of these fields; a string would fall into its letters."""
+    for name in names:
+        value = getattr(rows, name)
+        if isinstance(value, str):
+            raise ValueError(
+                f"{type(rows).__name__} expects `{name}` as a sequence of strings. "
+                f"Received: one string, {value[:40]!r}"
+            )
+        object.__setattr__(rows, name, tuple(value))
+
+
+class _Labeled:
+    """What the two containers share: N rows with one class label each."""
+
+    labels: Int32s
+    label_names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.labels)
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes, `len(label_names)`."""
+        return len(self.label_names)
+
+    def subset(self, indices: Sequence[int] | Array) -> Self:
+        """Pick rows by position.
+
+        Args:
+            indices: Integer positions, in the order wanted, or a boolean array of
+                shape `(N,)`.
+
+        Returns:
+            A new set of the same class, with the same `label_names`.
+
+        Raises:
+            ValueError: If `indices` is neither integer nor a boolean array of length N.
+            IndexError: If a position is out of range.
+        """
+        chosen = np.asarray(indices)
+        if chosen.size == 0 and chosen.dtype != bool:
+            chosen = chosen.astype(np.int64)
+        is_mask = chosen.dtype == bool and chosen.shape == (len(self),)
+        if chosen.ndim != 1 or not (is_mask or np.issubdtype(chosen.dtype, np.integer)):
+            raise ValueError(
+                f"{type(self).__name__}.subset expects integer positions, or a boolean array of "
+                f"shape ({len(self)},). Received: dtype={chosen.dtype}, shape={chosen.shape}"
+            )
+        rows = np.arange(len(self))[chosen]
+        columns = {
+            name: column[rows] if isinstance(column, np.ndarray) else [column[i] for i in rows]
+            for name, column in vars(self).items()
+            if name != "label_names" and column is not None
+        }
+        subset: Self = dataclasses.replace(self, **columns)  # type: ignore[type-var]
+        return subset
+
+    def split(self, fraction: float, seed: int = 0) -> tuple[Self, Self]:
+        """Split at random in two parts with the class proportions of the whole.
+
+        Each class gives `fraction` of its rows, rounded so that the sizes add up to
+        `round(fraction * N)`, to the second part. Both parts keep the order of the rows.
+
+        Args:
+            fraction: Share of the second (validation) part, strictly between 0 and 1.
+            seed: Seed of the shuffle; the same seed always gives the same parts.
+
+        Returns:
+            `(rest, part)`: two sets of the same class, `part` with `round(fraction * N)` rows.
+
+        Raises:
+            ValueError: If `fraction` is not in (0, 1), or a part would be empty.
+
+        Example:
+            >>> import numpy as np
+            >>> from keras_attnpool.workbench.datasets import LabeledTexts
+            >>> data = LabeledTexts(tuple("abcdefgh"), np.arange(8) % 2, ("no", "yes"))
+            >>> train, validation = data.split(0.25, seed=1)
+            >>> len(train), np.bincount(validation.labels).tolist()
+            (6, [1, 1])
+        """
+        owner = type(self).__name__
+        if not 0 < fraction < 1:
+            raise ValueError(
+                f"{owner}.split expects `fraction` strictly between 0 and 1. "
+                f"Received: fraction={fraction}"
+            )
+        size = round(fraction * len(self))
+        if not 0 < size < len(self):
+            raise ValueError(
+                f"{owner}.split: fraction={fraction} of {len(self)} texts leaves a part empty."
+            )
+        # Largest remainder: whole rows per class, then the classes that lost most get one more.
+        exact = fraction * np.bincount(self.labels, minlength=self.num_classes)
+        quota = np.floor(exact).astype(int)
+        quota[np.argsort(quota - exact, kind="stable")[: size - quota.sum()]] += 1
+        order = np.random.Generator(np.random.PCG64(seed)).permutation(len(self))
+        part = np.zeros(len(self), bool)
+        for label, count in enumerate(quota):
+            part[order[self.labels[order] == label][:count]] = True
+        return self.subset(~part), self.subset(part)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LabeledTexts(_Labeled):
+    """Texts with one class label each, and gold rationales where they are known.
+
+    Args:
+        texts: The N texts.
+        labels: Integer array of shape `(N,)`, kept as int32: indices into `label_names`.
+        label_names: Name of every class.
+        rationales: `None`, or N boolean arrays. The array of a text has shape
+            `(num_tokens,)`, aligned with `text.split(" ")`; True marks the tokens
+            that decide the label.
+
+    Raises:
+        ValueError: If lengths, shapes or label values do not fit together.
+
+    Example:
+        >>> import numpy as np
+        >>> from keras_attnpool.workbench.datasets import LabeledTexts
+        >>> data = LabeledTexts(("a b", "c"), np.array([1, 0]), ("no", "yes"))
+        >>> len(data), data.num_classes
+        (2, 2)
+    """
+
+    texts: tuple[str, ...]
+    labels: Int32s
+    label_names: tuple[str, ...]
+    rationales: tuple[Bools, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Normalise the fields and check that they fit together."""
+        _set_tuples(self, "texts", "label_names")
+        labels = _checked_labels("LabeledTexts", self.labels, len(self.texts), self.label_names)
+        object.__setattr__(self, "labels", labels)
+        rationales = _checked_rationales("LabeledTexts", "rationales", self.rationales, self.texts)
+        object.__setattr__(self, "rationales", rationales)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SentencePairs(_Labeled):
+    """Pairs of sentences with an entailment class each, and what else is known of them.
+
+    Args:
+        sentences_a: The N first sentences.
+        sentences_b: The N second sentences.
+        labels: Integer array of shape `(N,)`, kept as int32: indices into `label_names`.
+        label_names: Name of every entailment class.
+        relatedness: `None`, or a float array of shape `(N,)`, kept as float32.
+        rationales_a: `None`, or N boolean arrays. The array of a sentence has shape
+            `(num_tokens,)`, aligned with `sentence.split(" ")`; True marks the tokens
+            that decide the label.
+        rationales_b: The same for the second sentences.
+
+    Raises:
+        ValueError: If lengths, shapes or label values do not fit together.
+
+    Example:
+        >>> from keras_attnpool.workbench.datasets import SentencePairs
+        >>> pairs = SentencePairs(("a dog runs",), ("a dog sits",), [1], ("no", "yes"), [3.5])
+        >>> len(pairs), pairs.relatedness.tolist()
+        (1, [3.5])
+    """
+
+    sentences_a: tuple[str, ...]
+    sentences_b: tuple[str, ...]
+    labels: Int32s
+    label_names: tuple[str, ...]
+    relatedness: Float32s | None = None
+    rationales_a: tuple[Bools, ...] | None = None
+    rationales_b: tuple[Bools, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Normalise the fields and check that they fit together."""
+        _set_tuples(self, "sentences_a", "sentences_b", "label_names")
+        size = len(self.sentences_a)
+        if len(self.sentences_b) != size:
+            raise ValueError(
+                f"SentencePairs expects {size} sentences_b. Received: {len(self.sentences_b)}"
+            )
+        labels = _checked_labels("SentencePairs", self.labels, size, self.label_names)
+        object.__setattr__(self, "labels", labels)
+        if self.relatedness is not None:
+            relatedness = np.asarray(self.relatedness, np.float32)
+            if relatedness.shape != (size,):
+                raise ValueError(
+                    f"SentencePairs expects relatedness of shape ({size},). "
+                    f"Received: shape {relatedness.shape}"
+                )
+            object.__setattr__(self, "relatedness", relatedness)
+        for name, texts in (("rationales_a", self.sentences_a), ("rationales_b", self.sentences_b)):
+            masks = _checked_rationales("SentencePairs", name, getattr(self, name), texts)
+            object.__setattr__(self, name, masks)

@@ -1,0 +1,88 @@
+"""Natural language inference in the files of SNLI and MultiNLI."""
+
+import json
+import re
+import reprlib
+from pathlib import Path
+
+import numpy as np
+
+from keras_attnpool.types import PathLike
+from keras_attnpool.workbench.datasets.labeled_texts import SentencePairs
+from keras_attnpool.workbench.datasets.user_files import _decoded
+
+LABELS = ("entailment", "neutral", "contradiction")
+_FIELDS = ("gold_label", "sentence1", "sentence2")
+
+
+def load_nli(path: PathLike, *, encoding: str = "utf-8") -> SentencePairs:
+    """Load sentence pairs from a `.jsonl` file of SNLI or MultiNLI.
+
+    A line is a JSON object with `sentence1` (the premise), `sentence2` (the hypothesis) and
+    `gold_label`: `"entailment"`, `"neutral"`, `"contradiction"`, or `"-"` where the annotators
+    did not agree. Pairs of the last kind are left out, as in all published figures.
+
+    Args:
+        path: The file, `snli_1.0_train.jsonl` for one; gzip is recognised by its content.
+        encoding: Encoding of the file. A byte order mark is dropped.
+
+    Returns:
+        `SentencePairs` in the order of the lines, `label_names` `("entailment", "neutral",
+        "contradiction")`, without relatedness. White space around sentences is dropped.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: With file name and line, for: bytes that are not in `encoding`, a line that is
+            not a JSON object or lacks a field, an unknown label, an empty sentence; for a file
+            without a labelled pair; for a damaged gzip file.
+
+    Example:
+        ```python
+        from pathlib import Path
+        from keras_attnpool.workbench.datasets import load_nli
+
+        line = '{"gold_label": "%s", "sentence1": "A dog runs.", "sentence2": "%s"}\\n'
+        Path("dev.jsonl").write_text(
+            line % ("entailment", "An animal moves.") + line % ("-", "It rains.")
+        )
+        pairs = load_nli("dev.jsonl")
+        assert len(pairs) == 1 and pairs.label_names[pairs.labels[0]] == "entailment"
+        ```
+    """
+    path = Path(path)
+    sentences_a: list[str] = []
+    sentences_b: list[str] = []
+    labels: list[int] = []
+    for number, line in enumerate(_decoded(path, encoding).split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        # A ValueError is also what Python makes of a number with thousands of digits.
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{path}, line {number}: not a JSON object ({error})") from error
+        if not isinstance(row, dict) or any(not isinstance(row.get(f), str) for f in _FIELDS):
+            raise ValueError(
+                f"{path}, line {number}: load_nli expects a JSON object with the texts {_FIELDS}. "
+                f"Received: {line[:80]!r}"
+            )
+        if row["gold_label"] == "-":
+            continue
+        if row["gold_label"] not in LABELS:
+            raise ValueError(
+                f"{path}, line {number}: load_nli expects a `gold_label` of {(*LABELS, '-')}. "
+                f"Received: {reprlib.repr(row['gold_label'])}"
+            )
+        first, second = row["sentence1"].strip(), row["sentence2"].strip()
+        if not first or not second:
+            raise ValueError(f"{path}, line {number}: a sentence is empty")
+        if re.search("[\ud800-\udfff]", first + second):
+            raise ValueError(f"{path}, line {number}: a sentence is not valid Unicode")
+        sentences_a.append(first)
+        sentences_b.append(second)
+        labels.append(LABELS.index(row["gold_label"]))
+    if not labels:
+        raise ValueError(f"{path}: load_nli found no labelled pair in it")
+    return SentencePairs(
+        tuple(sentences_a), tuple(sentences_b), np.array(labels), LABELS, relatedness=None
+    )

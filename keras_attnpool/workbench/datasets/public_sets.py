@@ -1,0 +1,452 @@
+"""Named loaders of the papers' public data sets.
+
+Each set is looked for in the cache folder, else downloaded from its home,
+checked and converted. Nothing of any set is part of this package.
+"""
+
+import dataclasses
+import functools
+import inspect
+import os
+import tarfile
+import tempfile
+import tomllib
+import warnings
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keras_attnpool.workbench.datasets import _parsers, _tables
+from keras_attnpool.workbench.datasets._download import Download
+from keras_attnpool.workbench.datasets.labeled_texts import LabeledTexts, SentencePairs
+
+Row = Sequence[str]
+
+# What a damaged file raises in tarfile, zipfile and the parsers; a TypeError or RuntimeError comes
+# of a cut header, a password or an unknown method.
+_DAMAGED = (
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, LookupError),
+    *(OverflowError, ValueError, TypeError, RuntimeError),
+)
+# What is counted in a table, by the name that `public_sets.toml` gives it.
+_KEYS: dict[str, Callable[[Row], str]] = {
+    "class": lambda row: row[0],
+    "coarse_class": lambda row: row[0].partition(":")[0],
+    "rating": lambda row: row[1],
+    "split_and_class": lambda row: f"{row[5]} {row[4]}",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """What a table of the cache must hold."""
+
+    # Rows per key: a table of the cache agrees with one of these, a download with the first.
+    counts: Sequence[Mapping[str, int]]
+    # From a row to the key that is counted.
+    key: Callable[[Row], str] = _KEYS["class"]
+    # The first row, if the table has a header; without one a row has two fields.
+    header: Sequence[str] = ()
+    # SHA-256 of the uncompressed reference copy, where there is one.
+    content: str | None = None
+
+    def check(self, name: str, rows: Sequence[Row]) -> None:
+        """Raises a ValueError if the rows do not agree with what is said here."""
+        if self.header and (not rows or tuple(rows[0]) != tuple(self.header)):
+            raise ValueError(f"{name}: the header is not {tuple(self.header)}")
+        width = len(self.header) or 2
+        for number, row in enumerate(rows, 1):
+            if len(row) != width:
+                raise ValueError(f"{name}, line {number}: {len(row)} fields, not {width}")
+        counted = Counter(self.key(row) for row in rows[bool(self.header) :])
+        if counted not in self.counts:
+            expected = " or ".join(map(_listed, self.counts))
+            raise ValueError(f"{name} holds {_listed(counted)}; expected {expected}")
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    keys = [f"{key[:40]} {count}" for key, count in sorted(counts.items())]
+    more = ", ..." if len(keys) > 12 else ""
+    return f"{sum(counts.values())} rows ({', '.join(keys[:12])}{more})"
+
+
+@dataclasses.dataclass(frozen=True)
+class PublicSet:
+    """Where a set comes from and what it must hold."""
+
+    folder: str  # in the cache
+    page: str  # its home
+    tables: Mapping[str, Table]  # by file name without `.tsv.gz`
+    # Empty if the home asks for registration.
+    downloads: Sequence[Download] = ()
+    labels: Sequence[str] = ()  # where a file does not say them in their order
+    # From the downloaded files to the rows of every table.
+    parse: Callable[[Mapping[str, Path]], Mapping[str, Sequence[Row]]] | None = None
+
+
+def _described_sets() -> dict[str, PublicSet]:
+    """Reads the sets of `public_sets.toml`."""
+    file = resources.files("keras_attnpool.workbench.datasets") / "public_sets.toml"
+    sets = {}
+    for name, entry in tomllib.loads(file.read_text(encoding="utf-8")).items():
+        entry["downloads"] = [Download(**download) for download in entry.get("downloads", ())]
+        for table, spec in entry["tables"].items():
+            spec["key"] = _KEYS[spec.get("key", "class")]
+            entry["tables"][table] = Table(**spec)
+        # The parser of a set has the name of the set.
+        sets[name] = PublicSet(**entry, parse=getattr(_parsers, name, None))
+    return sets
+
+
+SETS = _described_sets()
+_IMDB_STARS = ("1", "2", "3", "4", "7", "8", "9", "10")  # nobody gave 5 or 6
+
+
+def cache_folder() -> Path:
+    """Folder that the public data sets are kept in.
+
+    Returns:
+        The folder named by the environment variable `KERAS_ATTNPOOL_DATA` if that is
+        set and not empty, else `keras_attnpool` in Keras's own folder (`KERAS_HOME`,
+        `~/.keras` by default). It need not exist yet.
+
+    Example:
+        >>> from keras_attnpool.workbench.datasets import cache_folder
+        >>> r8 = cache_folder() / "R8" / "train.tsv.gz"
+    """
+    own = os.environ.get("KERAS_ATTNPOOL_DATA")
+    if own:
+        return Path(own).expanduser()
+    return Path(os.environ.get("KERAS_HOME") or "~/.keras").expanduser() / "keras_attnpool"
+
+
+def _rows(source: PublicSet, name: str, verbose: int) -> list[list[str]]:
+    """Reads and checks the rows (no header) of one table, which it fetches first if need be."""
+    path = cache_folder() / source.folder / f"{name}.tsv.gz"
+    if not path.is_file():
+        _fetch(source, path, verbose)
+    rows, content = _tables.read(path)
+    table = source.tables[name]
+    try:
+        table.check(str(path), rows)
+    except ValueError as error:
+        raise ValueError(f"{error}. Delete the file, so that it is fetched again.") from error
+    beside, expected = _hash_file(path), table.content
+    if beside.is_file():  # as we write it, or as sha256sum does
+        expected = beside.read_text(encoding="utf-8", errors="replace").partition(" ")[0].strip()
+    if expected not in (None, content):
+        raise ValueError(
+            f"{path} is not the expected file: its content has the SHA-256 {content}, expected "
+            f"{expected}. Delete the file, so that it is fetched again; or, if it is to differ, "
+            f"write its SHA-256 into {beside}."
+        )
+    return rows[1:] if table.header else rows
+
+
+def _hash_file(path: Path) -> Path:
+    """Names the file that holds the hash of a table that is not the reference copy."""
+    return path.with_name(path.name.replace(".tsv.gz", ".sha256"))
+
+
+def _fetch(source: PublicSet, wanted: Path, verbose: int) -> None:
+    """Downloads, checks and converts a set, and writes all its tables into the cache."""
+    if source.parse is None:
+        raise FileNotFoundError(
+            f"{wanted} is not there, and this set is not downloaded for you: its home asks for "
+            f"registration and it may not be passed on. Get it from {source.page} and write "
+            "the table yourself: gzipped UTF-8, one example a line, `label<TAB>text`, no header "
+            "(or set KERAS_ATTNPOOL_DATA to a folder that has it)."
+        )
+    folder = wanted.parent
+    names = " and ".join(download.filename for download in source.downloads)
+    by_hand = (
+        f"Get {names} from {source.page}, put it as it is into {folder} and call again (or set "
+        f"KERAS_ATTNPOOL_DATA to a folder that has {folder.name}/{wanted.name})."
+    )
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".download-") as temporary:
+            files = {}
+            for download in source.downloads:
+                local = folder / download.filename
+                if local.is_file():
+                    download.check(local)
+                else:
+                    local = download.fetch(Path(temporary), verbose)
+                files[download.filename] = local
+            tables = _converted(source, files)
+        paths = {name: folder / f"{name}.tsv.gz" for name in tables}
+        _tables.write_all({paths[name]: rows for name, rows in tables.items()})
+        for name, rows in tables.items():
+            _keep_hash(paths[name], _tables.content_hash(rows), source.tables[name].content)
+    except ConnectionError as error:
+        raise ConnectionError(
+            f"{folder.name} could not be downloaded: {error}. {by_hand}"
+        ) from error
+    except ValueError as error:
+        raise ValueError(f"{folder.name} could not be fetched: {error}. {by_hand}") from error
+    except OSError as error:
+        raise OSError(
+            f"{folder.name} is not in the cache and cannot be written to it: {error}. Set "
+            "KERAS_ATTNPOOL_DATA to a folder that can be written."
+        ) from error
+
+
+def _keep_hash(path: Path, content: str, reference: str | None) -> None:
+    """Writes the hash of a table beside it, unless it is known from the reference copy."""
+    if content == reference:
+        _hash_file(path).unlink(missing_ok=True)
+    else:
+        _hash_file(path).write_text(f"{content}\n", encoding="ascii", newline="\n")
+
+
+def _converted(source: PublicSet, files: Mapping[str, Path]) -> Mapping[str, Sequence[Row]]:
+    """Parses and checks the files of a set's home."""
+    assert source.parse is not None  # `_fetch` refuses the other sets
+    try:
+        tables = source.parse(files)
+    except _DAMAGED as error:
+        names = " or ".join(files)
+        raise ValueError(
+            f"{names} is damaged or not the expected file "
+            f"({type(error).__name__}: {str(error)[:300]})"
+        ) from error
+    for name, table in source.tables.items():
+        first_only = dataclasses.replace(table, counts=table.counts[:1])
+        first_only.check(f"{name} of the download", tables[name])
+        if table.content and _tables.content_hash(tables[name]) != table.content:
+            warnings.warn(
+                f"{source.folder}/{name}: labels and counts are right, but the text is not byte "
+                "for byte that of the reference copy; figures may differ a little.",
+                stacklevel=6,
+            )
+    return tables
+
+
+def _labeled(
+    rows: Sequence[Row], labels: Sequence[str], names: Sequence[str] | None = None
+) -> LabeledTexts:
+    """Makes LabeledTexts of rows; `labels` are those of the file, `names` those for the user."""
+    index = {label: i for i, label in enumerate(labels)}
+    return LabeledTexts(
+        texts=tuple(row[1] for row in rows),
+        labels=np.array([index[row[0]] for row in rows], np.int32),
+        label_names=tuple(names or labels),
+    )
+
+
+def _check_choice(name: str, argument: str, value: object, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise ValueError(
+            f"datasets.load({name!r}) expects `{argument}` to be one of {tuple(choices)}. "
+            f"Received: {argument}={value!r}"
+        )
+
+
+def _load_r8(split: str, verbose: int, *, view: str = "allterms") -> LabeledTexts:
+    _check_choice("r8", "view", view, ("allterms", "original"))
+    name = f"{split}.allterms" if view == "allterms" else split
+    return _labeled(_rows(SETS["r8"], name, verbose), _parsers.R8_TOPICS)
+
+
+def _load_trec(split: str, verbose: int, *, fine: bool = False) -> LabeledTexts:
+    source = SETS["trec"]
+    coarse = list(dict.fromkeys(label.partition(":")[0] for label in source.labels))
+    rows = _rows(source, f"{split}.fine" if fine else split, verbose)
+    return _labeled(rows, source.labels if fine else coarse)
+
+
+def _load_sst5(split: str, verbose: int, *, phrases: bool = False) -> LabeledTexts:
+    if phrases and split != "train":
+        raise ValueError(
+            f"datasets.load('sst5') has phrases for split='train' only. Received: split={split!r}"
+        )
+    names = ("very negative", "negative", "neutral", "positive", "very positive")
+    rows = _rows(SETS["sst"], "train.phrases" if phrases else split, verbose)
+    return _labeled(rows, "01234", names)
+
+
+def _load_sst2(split: str, verbose: int) -> LabeledTexts:
+    return _labeled(_rows(SETS["sst"], f"{split}.binary", verbose), "01", ("negative", "positive"))
+
+
+def _load_subj(split: str, verbose: int, *, seed: int = 0) -> LabeledTexts:
+    data = _labeled(_rows(SETS["subj"], "all", verbose), ("objective", "subjective"))
+    if split == "all":
+        return data
+    train, test = data.split(0.2, seed=seed)
+    return train if split == "train" else test
+
+
+def _load_sick(split: str, verbose: int) -> SentencePairs:
+    names = ("CONTRADICTION", "ENTAILMENT", "NEUTRAL")
+    rows = [row for row in _rows(SETS["sick"], "sick", verbose) if row[5] == split]
+    return SentencePairs(
+        sentences_a=tuple(row[1] for row in rows),
+        sentences_b=tuple(row[2] for row in rows),
+        labels=np.array([names.index(row[4]) for row in rows], np.int32),
+        label_names=names,
+        relatedness=np.array([float(row[3]) for row in rows], np.float32),
+    )
+
+
+def _load_imdb(split: str, verbose: int, *, stars: bool = False) -> LabeledTexts:
+    rows = _rows(SETS["imdb"], split, verbose)
+    if stars:
+        meta = _rows(SETS["imdb"], f"{split}.meta", verbose)
+        aligned = len(meta) == len(rows) and all(
+            review.partition("/")[0] == row[0] for (review, _), row in zip(meta, rows, strict=True)
+        )
+        if not aligned:
+            raise ValueError(
+                f"{split}.tsv.gz and {split}.meta.tsv.gz of {cache_folder() / 'IMDB'} do not "
+                "belong together. Delete both, so that they are fetched again."
+            )
+        rows = [[rating, row[1]] for (_, rating), row in zip(meta, rows, strict=True)]
+    full_size = sum(SETS["imdb"].tables[split].counts[0].values())
+    if len(rows) < full_size:
+        warnings.warn(
+            f"The cache holds a subset of IMDB ({len(rows)} reviews in {split}, not "
+            f"{full_size}): figures from it cannot be set beside published ones.",
+            stacklevel=3,
+        )
+    if stars:
+        names = ["1 star", *(f"{star} stars" for star in _IMDB_STARS[1:])]
+        return _labeled(rows, _IMDB_STARS, names)
+    return _labeled(rows, ("neg", "pos"))
+
+
+def _load_hahackathon(task: str, is_so: str, split: str, verbose: int) -> LabeledTexts:
+    rows = _rows(SETS["hahackathon"], f"{task}.{split}", verbose)
+    return _labeled(rows, "01", (f"not {is_so}", is_so))
+
+
+_TWO = ("train", "test")
+_THREE = ("train", "dev", "test")
+# Name -> (splits, loader); the keyword arguments of a loader are the options of the set.
+_LOADERS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
+    "r8": (_TWO, _load_r8),
+    "trec": (_TWO, _load_trec),
+    "sst5": (_THREE, _load_sst5),
+    "sst2": (_THREE, _load_sst2),
+    "subj": ((*_TWO, "all"), _load_subj),
+    "sick": (_THREE, _load_sick),
+    "imdb": (_TWO, _load_imdb),
+    "humor": (_THREE, functools.partial(_load_hahackathon, "humor", "humorous")),
+    "controversy": (_THREE, functools.partial(_load_hahackathon, "controversy", "controversial")),
+}
+
+
+def available() -> tuple[str, ...]:
+    """Names that `load` knows.
+
+    Returns:
+        The names, as strings.
+
+    Example:
+        >>> from keras_attnpool.workbench.datasets import available
+        >>> "r8" in available()
+        True
+    """
+    return tuple(_LOADERS)
+
+
+def load(
+    name: str, split: str = "train", *, verbose: int = 1, **options: Any
+) -> LabeledTexts | SentencePairs:
+    """Load a public data set by name: from the cache folder, else from its home.
+
+    The cache folder is the one that the environment variable
+    `KERAS_ATTNPOOL_DATA` names; if that is not set, `keras_attnpool` in Keras's own
+    folder (`~/.keras`, or `KERAS_HOME`). `load` writes to it only when a table is missing, and
+    then fetches the whole set; so a read-only folder that has the sets is enough. A download is
+    checked (its hash where one is known, the number of rows of every class) and
+    converted before anything appears in the cache; no error leaves a half-written
+    file. A file of the set's home that you put into the set's
+    folder by hand is used instead of a download.
+
+    A table of the cache is checked whenever it is read: the number of rows of every class, and
+    the SHA-256 of its uncompressed bytes. The expected hash is that of the reference copy, or
+    the one in `FOLDER/SPLIT.sha256` where there is such a file: a download writes it where its
+    text differs from the reference copy or where there is none (IMDB), and so can you for a
+    table that you changed on purpose. An IMDB without that file is checked by its rows alone.
+
+    The sets, with their splits and options; the cache has a folder for each
+    (`R8`, `TREC`, `SST`, `SUBJ`, `SICK`, `IMDB`, `HaHackathon`):
+
+    - `"r8"`: topic of a newswire story, 8 classes; train, test. `view="allterms"`
+      (default: lower case, letters only, as in published figures) or `"original"`.
+    - `"trec"`: type of a question, 6 classes; train, test. `fine=True`: 50 classes.
+    - `"sst5"`: sentiment of a sentence, 5 classes; train, dev, test. `phrases=True`:
+      every labelled phrase of train.
+    - `"sst2"`: the same without neutral ones, 2 classes; train, dev, test.
+    - `"subj"`: objective or subjective sentence; train, test, all. `seed=0`: see below.
+    - `"sick"`: entailment (3 classes) and relatedness of two sentences; train, dev, test.
+    - `"imdb"`: sentiment of a movie review, 2 classes; train, test. `stars=True`: the
+      8 star ratings.
+    - `"humor"`, `"controversy"`: HaHackathon (SemEval-2021 task 7), 2 classes; train,
+      dev, test.
+
+    SUBJ has no official split: a stratified random 20 % of the 10,000 sentences is
+    the test part, drawn by `seed`; `"all"` is the whole, objective sentences first.
+    Sets without a dev split: take one off train with `LabeledTexts.split`.
+    IMDB: a download gives the full 25,000 + 25,000 reviews. A cache may hold the
+    subset of 10,000 + 8,000 instead; the number of rows decides which it is, and the
+    subset comes with a warning. HaHackathon has to be fetched by hand.
+
+    A table of the cache is `FOLDER/SPLIT.tsv.gz`: gzipped UTF-8, one example a line,
+    `label<TAB>text`, no header and no quoting. Each set keeps its own terms of use;
+    see its home page.
+
+    Args:
+        name: One of `available()`.
+        split: Part of the set, see the list.
+        verbose: 1 shows a progress bar while downloading, 0 does not.
+        **options: The set's own options, see the list.
+
+    Returns:
+        `SentencePairs` for `"sick"`, else `LabeledTexts` (labels int32 of shape
+        `(N,)`, no rationales).
+
+    Raises:
+        ValueError: For an unknown name, split or option; for a file that is damaged,
+            not the set or not the expected content.
+        ConnectionError: If a download fails; says what to fetch by hand and where to
+            put it.
+        FileNotFoundError: If the set must be fetched by hand and is not there.
+        OSError: If the cache folder cannot be written.
+
+    Example:
+        `train = load("r8")` downloads R8 once and reads it from the cache from then on.
+        A part that a set does not have is refused:
+
+        >>> from keras_attnpool.workbench.datasets import load
+        >>> load("r8", split="dev")
+        Traceback (most recent call last):
+        ValueError: datasets.load('r8') expects `split` to be one of ('train', 'test'). ...
+    """
+    if name not in _LOADERS:
+        raise ValueError(
+            f"datasets.load expects `name` to be one of {available()}. Received: name={name!r}"
+        )
+    splits, loader = _LOADERS[name]
+    known = tuple(
+        option
+        for option, parameter in inspect.signature(loader).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    )
+    for option in options:
+        if option not in known:
+            allowed = f"one of {known}" if known else "no options"
+            raise ValueError(
+                f"datasets.load({name!r}) expects {allowed}. Received: {option}={options[option]!r}"
+            )
+    _check_choice(name, "split", split, splits)
+    result: LabeledTexts | SentencePairs = loader(split, verbose, **options)
+    return result

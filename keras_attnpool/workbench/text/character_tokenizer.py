@@ -1,0 +1,140 @@
+"""The characters of every word to ids, word for word beside `WordTokenizer`."""
+
+import collections
+import reprlib
+from collections.abc import Iterable
+
+from keras_attnpool._docstrings import documented
+from keras_attnpool.types import Int32s
+from keras_attnpool.workbench.text._vocabulary import (
+    PADDING,
+    UNKNOWN,
+    Vocabulary,
+    check_integers,
+    checked_texts,
+    cut_and_padded,
+    padded,
+)
+from keras_attnpool.workbench.text.word_tokenizer import WordTokenizer
+
+
+class CharacterTokenizer(Vocabulary):
+    """Numbers the characters of every word, for an embedding of words by their spelling.
+
+    The words are those of `WordTokenizer`, whatever the letter case of either: row t of a text's
+    characters belongs to word t that `WordTokenizer.encode` gives for the same text, if both
+    are cut alike. A character is a code point of the text's composed form (NFC). Id 0 is
+    `[PAD]`, which fills up short words and short texts; id 1 is `[UNK]`, any character
+    outside the vocabulary, so that no word is all zeros.
+
+    Args:
+        vocabulary: Distinct characters, index = id, the first two `"[PAD]"` and `"[UNK]"`.
+            `CharacterTokenizer.train` makes one from texts.
+        lowercase: Whether to lower-case the text first.
+
+    Raises:
+        ValueError: If `vocabulary` is not of that form.
+        ImportError: If the tokenizers library is missing.
+
+    Example:
+
+    >>> from keras_attnpool.workbench.text import CharacterTokenizer
+    >>> tokenizer = CharacterTokenizer.train(["an apple"])
+    >>> tokenizer.vocabulary
+    ('[PAD]', '[UNK]', 'a', 'p', 'e', 'l', 'n')
+    >>> tokenizer.encode(["plane", "a lap"], max_word_length=4)
+    array([[[3, 5, 2, 6],
+            [0, 0, 0, 0]],
+    <BLANKLINE>
+           [[2, 0, 0, 0],
+            [5, 2, 3, 0]]], dtype=int32)
+    """
+
+    _owner = "CharacterTokenizer"
+
+    def __init__(self, vocabulary: Iterable[str], lowercase: bool = False) -> None:
+        super().__init__(vocabulary, lowercase)
+        for index, character in enumerate(self._vocabulary[2:], start=2):
+            if len(character) != 1:
+                raise ValueError(
+                    "CharacterTokenizer expects single characters. "
+                    f"Received: {reprlib.repr(character)} at index {index}"
+                )
+        self._ids = {character: index for index, character in enumerate(self._vocabulary)}
+        self._words = WordTokenizer((PADDING, UNKNOWN), lowercase)
+
+    @classmethod
+    @documented(WordTokenizer.train.__doc__)
+    def train(
+        cls, texts: Iterable[str], min_frequency: int = 1, lowercase: bool = False
+    ) -> "CharacterTokenizer":
+        """Makes the vocabulary of some texts, the most frequent characters first.
+
+        Characters of equal frequency come in the order of their code points.
+
+        Args:
+            min_frequency: Rarer characters are left to `[UNK]`.
+
+        Raises:
+            TypeError: If `texts` is not a sequence of strings.
+            ValueError: If a text is not valid Unicode or `min_frequency` is below 1.
+
+        Example:
+
+        >>> from keras_attnpool.workbench.text import CharacterTokenizer
+        >>> CharacterTokenizer.train(["to be or not to be"], min_frequency=3).vocabulary
+        ('[PAD]', '[UNK]', 'o', 't')
+        """
+        owner = "CharacterTokenizer.train"
+        texts = checked_texts(owner, texts)
+        check_integers(owner, min_frequency=min_frequency)
+        words = WordTokenizer((PADDING, UNKNOWN), lowercase)
+        counts: collections.Counter[str] = collections.Counter()
+        for text in texts:
+            for word in words.tokenize(text):
+                counts.update(word)
+        frequent = [character for character in counts if counts[character] >= min_frequency]
+        frequent.sort(key=lambda character: (-counts[character], character))
+        return cls([PADDING, UNKNOWN, *frequent], lowercase)
+
+    @documented(WordTokenizer.encode.__doc__)
+    def encode(
+        self,
+        texts: Iterable[str],
+        max_length: int | None = None,
+        max_word_length: int = 16,
+        pad_to: int | None = None,
+        truncate: str = "end",
+    ) -> Int32s:
+        """Turns texts into one array of character ids, padded with 0 at the right.
+
+        Lengths are those of `WordTokenizer.encode`, in words.
+
+        Args:
+            max_word_length: Characters W of every word in the result: a longer word keeps its
+                first W characters.
+
+        Returns:
+            int32 array of shape `(B, T, W)`, T the same as that of `WordTokenizer.encode`.
+
+        Example:
+
+        >>> from keras_attnpool.workbench.text import CharacterTokenizer
+        >>> tokenizer = CharacterTokenizer.train(["ab"])
+        >>> tokenizer.encode(["a b", "bac"], max_length=1, max_word_length=3)
+        array([[[2, 0, 0]],
+        <BLANKLINE>
+               [[3, 2, 1]]], dtype=int32)
+        """
+        owner = "CharacterTokenizer.encode"
+        texts = checked_texts(owner, texts)
+        check_integers(owner, max_word_length=max_word_length)
+        # Every distinct word is spelled once; place 0 is that of no word.
+        places: dict[str, int] = {"": 0}
+        rows = (
+            [places.setdefault(word, len(places)) for word in self._words.tokenize(text)]
+            for text in texts
+        )
+        chosen = cut_and_padded(owner, rows, max_length, pad_to, truncate)
+        spelled = [[self._ids.get(c, 1) for c in word[:max_word_length]] for word in places]
+        return padded(spelled, max_word_length)[chosen]

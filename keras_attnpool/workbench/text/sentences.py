@@ -1,0 +1,52 @@
+"""Where a text is cut into sentences."""
+
+import re
+
+# U+001C..U+001F are white space to Python but not to the tokenizer's regular expressions; a cut
+# there could fall inside a token.
+_CHUNK = re.compile(r"[\S\x1c-\x1f]+")
+_SENTENCE_END = re.compile(r"""[.!?]['"’”»)\]}]*\Z""")
+_ONLY_MARKS = re.compile(r"[.!?]+")
+
+
+def split_sentences(text: str) -> list[str]:
+    r"""Splits a text into sentences after `.`, `!` and `?`.
+
+    A mark ends a sentence when white space or the end of the text follows it, closing quotes and
+    brackets let through. So runs such as `...` and `?!` stay together, `3.5` and `example.com`
+    stay whole, and `good .` is cut as `good.` is. Marks that stand alone after a sentence
+    (`wow ! ! !`) belong to it. What follows the last mark is a sentence too.
+
+    Abbreviations are not recognised: `Dr. Who` becomes two sentences. Nor is a line break
+    an end, nor a mark of another script.
+
+    Args:
+        text: Any string, tokenized with spaces or not.
+
+    Returns:
+        The sentences in order, none empty, without the white space around them. Put together
+        they hold every other character of `text`. An empty or blank text gives an empty list.
+
+    Raises:
+        TypeError: If `text` is not a string.
+
+    Example:
+
+    >>> from keras_attnpool.workbench.text import split_sentences
+    >>> split_sentences("It cost 3.5 euros. Worth it?! I think so ...")
+    ['It cost 3.5 euros.', 'Worth it?!', 'I think so ...']
+    """
+    if not isinstance(text, str):
+        raise TypeError(
+            f"split_sentences expects `text` to be a string. Received: {type(text).__name__}"
+        )
+    spans: list[tuple[int, int]] = []
+    ended = True
+    for chunk in _CHUNK.finditer(text):
+        only_marks = _ONLY_MARKS.fullmatch(chunk[0]) is not None
+        if spans and (not ended or only_marks):
+            spans[-1] = (spans[-1][0], chunk.end())
+        else:
+            spans.append((chunk.start(), chunk.end()))
+        ended = only_marks or _SENTENCE_END.search(chunk[0]) is not None
+    return [text[start:end] for start, end in spans]

@@ -1,0 +1,300 @@
+"""Words and punctuation marks to ids and back, over the `tokenizers` library."""
+
+import os
+import pathlib
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keras_attnpool.types import Int32s, PathLike
+from keras_attnpool.workbench.text._vocabulary import (
+    PADDING,
+    UNKNOWN,
+    Vocabulary,
+    check_integers,
+    checked_texts,
+    cut_and_padded,
+    padded,
+)
+from keras_attnpool.workbench.text.sentences import split_sentences
+
+# The Rust side keeps about a hundred bytes per token of a batch: this bounds them.
+_TEXTS_AT_ONCE = 1024
+
+
+def _tokenizers() -> Any:
+    try:
+        import tokenizers
+    except ImportError as error:
+        raise ImportError(
+            "WordTokenizer needs the tokenizers library: pip install keras_attnpool[text]"
+        ) from error
+    return tokenizers
+
+
+def _rust_tokenizer(vocabulary: Sequence[str], lowercase: bool) -> Any:
+    """Makes the library's tokenizer, without special tokens, so that no text yields id 0."""
+    tokenizers = _tokenizers()
+    ids = {word: index for index, word in enumerate(vocabulary)}
+    rust = tokenizers.Tokenizer(tokenizers.models.WordLevel(ids, unk_token=UNKNOWN))
+    # NFC last: a lower-case letter may have a composed form where the capital has none.
+    steps = [tokenizers.normalizers.Lowercase()] if lowercase else []
+    rust.normalizer = tokenizers.normalizers.Sequence([*steps, tokenizers.normalizers.NFC()])
+    rust.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    return rust
+
+
+class WordTokenizer(Vocabulary):
+    """Splits text into words and punctuation and numbers them; id 0 is padding only.
+
+    A token is a run of letters, digits and underscores or a run of other characters that are not
+    white space (`...`, `?!`). Text is brought into Unicode's composed form (NFC), so that an
+    accent typed as a character of its own makes no difference. Id 0 is `[PAD]`: no text,
+    not even the text "[PAD]", contains it. Id 1 is `[UNK]`, any word outside the vocabulary.
+
+    Args:
+        vocabulary: Distinct words, index = id, the first two `"[PAD]"` and `"[UNK]"`.
+            `WordTokenizer.train` makes one from texts.
+        lowercase: Whether to lower-case the text first.
+
+    Raises:
+        ValueError: If `vocabulary` is not of that form.
+        ImportError: If the tokenizers library is missing.
+
+    Example:
+
+    >>> from keras_attnpool.workbench.text import WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["A good film.", "Not a good film!"])
+    >>> tokenizer.vocabulary
+    ('[PAD]', '[UNK]', 'a', 'film', 'good', '!', '.', 'not')
+    >>> tokenizer.encode(["A film", "A very good film."])
+    array([[2, 3, 0, 0, 0],
+           [2, 1, 4, 3, 6]], dtype=int32)
+    """
+
+    _owner = "WordTokenizer"
+
+    def __init__(self, vocabulary: Iterable[str], lowercase: bool = True) -> None:
+        super().__init__(vocabulary, lowercase)
+        self._rust = _rust_tokenizer(self._vocabulary, self._lowercase)
+
+    @classmethod
+    def train(
+        cls,
+        texts: Iterable[str],
+        min_frequency: int = 1,
+        max_vocabulary: int | None = None,
+        lowercase: bool = True,
+    ) -> "WordTokenizer":
+        """Makes the vocabulary of some texts, the most frequent words first.
+
+        Words of equal frequency come in the order of their code points, so that the same texts
+        always give the same ids.
+
+        Args:
+            texts: Sequence of strings: the training texts.
+            min_frequency: Rarer words are left to `[UNK]`.
+            max_vocabulary: Size limit, `[PAD]` and `[UNK]` counted; `None` for no limit.
+            lowercase: Whether to lower-case the texts, now and whenever the tokenizer is used.
+
+        Returns:
+            The tokenizer. Without any text it knows `[PAD]` and `[UNK]` alone.
+
+        Raises:
+            TypeError: If `texts` is not a sequence of strings.
+            ValueError: If a text is not valid Unicode, `min_frequency` is below 1 or
+                `max_vocabulary` below 2.
+
+        Example:
+
+        >>> from keras_attnpool.workbench.text import WordTokenizer
+        >>> WordTokenizer.train(["to be or not to be"], min_frequency=2).vocabulary
+        ('[PAD]', '[UNK]', 'be', 'to')
+        """
+        owner = "WordTokenizer.train"
+        texts = checked_texts(owner, texts)
+        check_integers(owner, min_frequency=min_frequency)
+        check_integers(owner, or_none=True, max_vocabulary=max_vocabulary)
+        if max_vocabulary is not None and max_vocabulary < 2:
+            raise ValueError(
+                f"{owner} expects `max_vocabulary` of 2 or more, for {PADDING} and {UNKNOWN}. "
+                f"Received: max_vocabulary={max_vocabulary}"
+            )
+        trainer = _tokenizers().trainers.WordLevelTrainer(
+            vocab_size=sys.maxsize if max_vocabulary is None else max_vocabulary,
+            min_frequency=min_frequency,
+            special_tokens=[PADDING, UNKNOWN],
+            show_progress=False,
+        )
+        rust = _rust_tokenizer((PADDING, UNKNOWN), lowercase)
+        rust.train_from_iterator(texts, trainer)
+        # The trained object also looks for "[PAD]" inside texts; `cls` builds one that does not.
+        ids = rust.get_vocab()
+        return cls(sorted(ids, key=ids.__getitem__), lowercase)
+
+    def export(self, path: PathLike) -> None:
+        """Writes a `tokenizer.json` that the tokenizers library reads, for use without Keras.
+
+        Args:
+            path: The file; one that exists is replaced.
+
+        Example:
+
+        ```python
+        import tokenizers
+        from keras_attnpool.workbench.text import WordTokenizer
+
+        WordTokenizer.train(["a good film"]).export("tokenizer.json")
+        assert tokenizers.Tokenizer.from_file("tokenizer.json").encode("Good").ids == [4]
+        ```
+        """
+        if not (folder := pathlib.Path(path).parent).is_dir():
+            raise FileNotFoundError(f"WordTokenizer.export: there is no folder {str(folder)!r}")
+        self._rust.save(os.fspath(path))
+
+    def tokenize(self, text: str) -> list[str]:
+        """Splits one text into its normalized tokens, known or not.
+
+        Args:
+            text: A string.
+
+        Returns:
+            The tokens, as many as the text has ids.
+
+        Raises:
+            TypeError: If `text` is not a string.
+            ValueError: If it is not valid Unicode.
+
+        Example:
+
+        >>> from keras_attnpool.workbench.text import WordTokenizer
+        >>> WordTokenizer.train([]).tokenize("Don't stop...")
+        ['don', "'", 't', 'stop', '...']
+        """
+        (text,) = checked_texts("WordTokenizer.tokenize", [text])
+        normalized = self._rust.normalizer.normalize_str(text)
+        return [word for word, _ in self._rust.pre_tokenizer.pre_tokenize_str(normalized)]
+
+    def encode(
+        self,
+        texts: Iterable[str],
+        max_length: int | None = None,
+        pad_to: int | None = None,
+        truncate: str = "end",
+    ) -> Int32s:
+        """Turns texts into one array of ids, padded with 0 at the right.
+
+        Args:
+            texts: Sequence of B strings.
+            max_length: Longest length that is kept; longer texts are cut. `None` for no limit.
+            pad_to: Fixed length T of the result, which also cuts. `None`: the longest text's.
+            truncate: Which part of a text that is too long is dropped: `"end"`, `"start"`
+                or `"middle"` (its first and last halves are kept).
+
+        Returns:
+            int32 array of shape `(B, T)`, T at least 1. An empty text gives a row of zeros.
+
+        Raises:
+            TypeError: If `texts` is not a sequence of strings.
+            ValueError: If a text is not valid Unicode, a length is below 1 or `truncate` is
+                unknown.
+
+        Example:
+
+        >>> from keras_attnpool.workbench.text import WordTokenizer
+        >>> tokenizer = WordTokenizer.train(["a b c d"])
+        >>> tokenizer.encode(["a b c d", ""], max_length=3, truncate="middle")
+        array([[2, 3, 5],
+               [0, 0, 0]], dtype=int32)
+        """
+        owner = "WordTokenizer.encode"
+        texts = checked_texts(owner, texts)
+        return cut_and_padded(owner, self._ids(texts), max_length, pad_to, truncate)
+
+    def encode_sentences(
+        self, texts: Iterable[str], max_sentences: int | None = None, max_words: int | None = None
+    ) -> Int32s:
+        """Turns texts into one array of ids with a row for every sentence.
+
+        The sentences are those of `split_sentences`. Their tokens put together are the tokens of
+        the text.
+
+        Args:
+            texts: Sequence of B strings.
+            max_sentences: Sentences beyond this number are dropped; `None` for no limit.
+            max_words: Tokens of a sentence beyond this number are dropped; `None` for no limit.
+
+        Returns:
+            int32 array of shape `(B, S, W)`, S the most sentences of a text and W the longest
+            sentence that is kept, each at least 1; 0 is padding. An empty text is all zeros.
+
+        Raises:
+            TypeError: If `texts` is not a sequence of strings.
+            ValueError: If a text is not valid Unicode or a limit is below 1.
+
+        Example:
+
+        >>> from keras_attnpool.workbench.text import WordTokenizer
+        >>> tokenizer = WordTokenizer.train(["a b . c"])
+        >>> tokenizer.encode_sentences(["a b. c", "c."])
+        array([[[3, 4, 2],
+                [5, 0, 0]],
+        <BLANKLINE>
+               [[5, 2, 0],
+                [0, 0, 0]]], dtype=int32)
+        """
+        owner = "WordTokenizer.encode_sentences"
+        texts = checked_texts(owner, texts)
+        check_integers(owner, or_none=True, max_sentences=max_sentences, max_words=max_words)
+        documents = [split_sentences(text)[:max_sentences] for text in texts]
+        flat = [sentence for document in documents for sentence in document]
+        rows = [row[:max_words] for row in self._ids(flat)]
+        width = max(map(len, rows), default=1)
+        counts = [len(document) for document in documents]
+        parts = np.split(padded(rows, width), np.cumsum(counts, dtype=np.intp))[:-1]
+        return padded(parts, max(counts, default=1) or 1, width)
+
+    def decode(self, ids: npt.ArrayLike) -> list[str]:
+        """Turns one row of ids back into tokens.
+
+        Args:
+            ids: Integers of shape `(T,)`.
+
+        Returns:
+            The tokens, padding left out.
+
+        Raises:
+            TypeError: If `ids` are not integers.
+            ValueError: If `ids` is not one row or holds an id outside the vocabulary.
+
+        Example:
+
+        >>> from keras_attnpool.workbench.text import WordTokenizer
+        >>> tokenizer = WordTokenizer.train(["a good film"])
+        >>> tokenizer.decode([3, 4, 1, 0, 0])
+        ['film', 'good', '[UNK]']
+        """
+        owner = "WordTokenizer.decode"
+        row = np.asarray(ids)
+        if row.ndim != 1:
+            raise ValueError(f"{owner} expects one row of ids. Received: shape={row.shape}")
+        if not row.size:
+            return []
+        if not np.issubdtype(row.dtype, np.integer):
+            raise TypeError(f"{owner} expects integer ids. Received: dtype={row.dtype}")
+        if row.min() < 0 or row.max() >= self.vocabulary_size:
+            raise ValueError(
+                f"{owner} expects ids in [0, {self.vocabulary_size}). "
+                f"Received: ids from {row.min()} to {row.max()}"
+            )
+        return [self._vocabulary[index] for index in row[row != 0]]
+
+    def _ids(self, texts: Sequence[str]) -> Iterator[list[int]]:
+        """Yields the ids of each text, neither cut nor padded."""
+        for start in range(0, len(texts), _TEXTS_AT_ONCE):
+            batch = texts[start : start + _TEXTS_AT_ONCE]
+            for encoding in self._rust.encode_batch_fast(batch, add_special_tokens=False):
+                yield encoding.ids

@@ -1,0 +1,207 @@
+"""Word vectors to start an embedding from: trained on the texts at hand, or read from a file."""
+
+import gzip
+import pathlib
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from keras_attnpool.types import Float32s, PathLike
+from keras_attnpool.workbench.text._vocabulary import (
+    UNKNOWN,
+    check_integers,
+    checked_texts,
+    checked_vocabulary,
+)
+from keras_attnpool.workbench.text.word_tokenizer import WordTokenizer
+
+# gensim silently drops what follows in a longer "sentence".
+_LONGEST_FOR_GENSIM = 10_000
+
+
+def _random_vectors(size: int, dim: int, seed: int) -> Float32s:
+    """Draws rows for words without a vector: N(0, 0.1), row 0 (padding) zeros."""
+    vectors = np.random.default_rng(seed).normal(0.0, 0.1, (size, dim)).astype(np.float32)
+    vectors[0] = 0.0
+    return vectors
+
+
+def word2vec(
+    texts: Iterable[str],
+    tokenizer: WordTokenizer,
+    dim: int = 100,
+    window: int = 5,
+    epochs: int = 5,
+    skip_gram: bool = True,
+    min_count: int = 1,
+    seed: int = 0,
+    workers: int = 1,
+) -> Float32s:
+    """Trains word2vec vectors (Mikolov et al., 2013) on texts, with gensim.
+
+    It trains on what the model will read: words outside the vocabulary are `[UNK]`, which
+    therefore gets a vector of its own.
+
+    Args:
+        texts: Sequence of strings, the training split.
+        tokenizer: The `WordTokenizer` that the model is fed by.
+        dim: Length of a vector.
+        window: Words on each side that a word is predicted from.
+        epochs: Passes over the texts.
+        skip_gram: Skip-gram when True, else continuous bag of words.
+        min_count: Words that occur less often in `texts` get no trained vector.
+        seed: Seed of the training and of the random rows.
+        workers: Threads. Only with 1 is the result the same every time.
+
+    Returns:
+        float32 array of shape `(tokenizer.vocabulary_size, dim)`, the initial weights of an
+        `Embedding`. Row 0 (padding) is zeros; words without a trained vector get a small random
+        one, N(0, 0.1).
+
+    Raises:
+        TypeError: If `texts` is not a sequence of strings.
+        ValueError: If no word of `texts` is left to train on or a number is below 1.
+        ImportError: If gensim is missing.
+
+    Example:
+
+    >>> from keras_attnpool.workbench.text import WordTokenizer, word2vec
+    >>> texts = ["a good film", "a bad film"] * 10
+    >>> vectors = word2vec(texts, WordTokenizer.train(texts), dim=8)
+    >>> vectors.shape, vectors.dtype
+    ((6, 8), dtype('float32'))
+    """
+    try:
+        from gensim.models import Word2Vec
+    except ImportError as error:
+        raise ImportError("word2vec needs gensim: pip install keras_attnpool[text]") from error
+    check_integers(
+        "word2vec", dim=dim, window=window, epochs=epochs, min_count=min_count, workers=workers
+    )
+    known = set(tokenizer.vocabulary)
+    sentences = []
+    for text in checked_texts("word2vec", texts):
+        words = [word if word in known else UNKNOWN for word in tokenizer.tokenize(text)]
+        for start in range(0, len(words), _LONGEST_FOR_GENSIM):
+            sentences.append(words[start : start + _LONGEST_FOR_GENSIM])
+    vectors = _random_vectors(tokenizer.vocabulary_size, dim, seed)
+    model = Word2Vec(
+        vector_size=dim,
+        window=window,
+        sg=int(skip_gram),
+        min_count=min_count,
+        seed=seed,
+        workers=workers,
+    )
+    model.build_vocab(sentences)
+    if not len(model.wv):
+        raise ValueError(
+            f"word2vec expects texts with a word that occurs at least min_count={min_count} "
+            f"times. Received: {len(sentences)} texts that are not empty"
+        )
+    model.train(sentences, total_examples=len(sentences), epochs=epochs)
+    for index, word in enumerate(tokenizer.vocabulary):
+        if word in model.wv:
+            vectors[index] = model.wv[word]
+    return vectors
+
+
+def load_word_vectors(
+    path: PathLike, tokenizer_or_vocabulary: WordTokenizer | Iterable[str], seed: int = 0
+) -> tuple[Float32s, float]:
+    r"""Reads pre-trained vectors of the vocabulary's words from a text file, GloVe's for one.
+
+    A line is a word and its numbers, separated by single spaces, in UTF-8. A first line of two
+    integers (the header of word2vec's text format) is passed over. Words are matched exactly:
+    a lower-case vocabulary finds no "Paris". A word that occurs twice keeps its first vector.
+
+    Args:
+        path: The file; read through gzip if its name ends in `.gz`.
+        tokenizer_or_vocabulary: A `WordTokenizer`, or words with index = id, the first two
+            `"[PAD]"` and `"[UNK]"`.
+        seed: Seed of the rows of words that the file lacks.
+
+    Returns:
+        `(vectors, coverage)`. `vectors` is a float32 array of shape `(V, dim)`: row 0 (padding)
+        zeros, words that the file lacks N(0, 0.1). `coverage` is the share of the
+        vocabulary's words, `[PAD]` and `[UNK]` not counted, that were found.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If the file holds no vectors, is damaged, or a line is not of that
+            form; the message names the line.
+
+    Example:
+
+    >>> from pathlib import Path
+    >>> from keras_attnpool.workbench.text import load_word_vectors
+    >>> _ = Path("vectors.txt").write_text("good 0.5 -1\nfilm 2 0.25\n")
+    >>> vectors, coverage = load_word_vectors("vectors.txt", ["[PAD]", "[UNK]", "good", "odd"])
+    >>> vectors[2], coverage
+    (array([ 0.5, -1. ], dtype=float32), 0.5)
+    """
+    owner = f"load_word_vectors({str(path)!r})"
+    if isinstance(tokenizer_or_vocabulary, WordTokenizer):
+        vocabulary = tokenizer_or_vocabulary.vocabulary
+    else:
+        vocabulary = checked_vocabulary("load_word_vectors", tokenizer_or_vocabulary)
+    wanted = {word: index for index, word in enumerate(vocabulary)}
+    del wanted[vocabulary[0]]
+    vector_of: dict[int, Float32s] = {}
+    dim = 0
+    for number, line in _lines(owner, path):
+        fields = line.split(" ")
+        if number == 1 and len(fields) == 2 and all(field.isdecimal() for field in fields):
+            continue
+        dim = dim or len(fields) - 1
+        if dim < 1 or len(fields) < dim + 1:
+            raise ValueError(
+                f"{owner}, line {number}: expects a word and {dim or 'its'} numbers. "
+                f"Received: {line[:60]!r}"
+            )
+        # A few published words contain spaces, so the numbers are counted from the right.
+        index = wanted.get(" ".join(fields[:-dim]).strip(" "))
+        if index is not None and index not in vector_of:
+            vector_of[index] = _vector(f"{owner}, line {number}", fields[-dim:])
+    if not dim:
+        raise ValueError(f"{owner} expects a file with word vectors. Received: an empty file")
+    vectors = _random_vectors(len(vocabulary), dim, seed)
+    for index, vector in vector_of.items():
+        vectors[index] = vector
+    vector_of.pop(1, None)  # [UNK]: a file may have it, but it is no word.
+    return vectors, len(vector_of) / max(len(vocabulary) - 2, 1)
+
+
+def _lines(owner: str, path: PathLike) -> Iterator[tuple[int, str]]:
+    """Yields line numbers from 1 and the lines that are not blank."""
+    path = pathlib.Path(path)
+    opened: Any = gzip.open(path) if path.suffix == ".gz" else path.open("rb")
+    number = 0
+    with opened as file:
+        try:
+            # Read as bytes: only "\n" ends a line, while words may contain U+0085 or U+2028.
+            for number, line in enumerate(file, start=1):
+                # A byte order mark is no part of the first word.
+                encoding = "utf-8-sig" if number == 1 else "utf-8"
+                text = line.decode(encoding).rstrip(" \r\n")
+                if text:
+                    yield number, text
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{owner}, line {number}: expects UTF-8. Received: {error}") from error
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(
+                f"{owner}: damaged gzip file after line {number}. Received: {error}"
+            ) from error
+
+
+def _vector(owner: str, fields: list[str]) -> Float32s:
+    try:
+        with np.errstate(over="ignore"):  # What overflows is infinite, and refused below.
+            vector = np.array(fields, np.float32)
+    except ValueError as error:
+        raise ValueError(f"{owner}: expects numbers. Received: {str(error)[:100]}") from error
+    if not np.isfinite(vector).all():
+        raise ValueError(f"{owner}: expects finite numbers. Received: NaN or infinity")
+    return vector

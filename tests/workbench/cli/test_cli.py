@@ -1,0 +1,517 @@
+"""The command line, run in this process: small corpora, small models."""
+
+import csv
+import gzip
+import io
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+import keras_attnpool
+from keras_attnpool.workbench import corpora, datasets
+from keras_attnpool.workbench.cli import checkpoints, data, main, train
+from keras_attnpool.workbench.cli.checkpoints import Checkpoint
+from keras_attnpool.workbench.cli.options import DEFAULTS, Options
+
+pytestmark = pytest.mark.one_backend("test_smoke.py trains and predicts under every backend")
+
+# One short epoch of the model that compiles fastest.
+QUICK = ["--model", "average", "--epochs", "1", "--hidden-units", "0", "--embedding-dim", "4"]
+QUICK += ["--no-report"]
+REVIEWS = ["--train-size", "40", "--test-size", "10"]
+
+
+def run_main(capsys, *arguments):
+    """Exit status, standard output, standard error."""
+    status = main([str(argument) for argument in arguments])
+    return status, *capsys.readouterr()
+
+
+def read(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_rows(path, rows, delimiter="\t"):
+    content = io.StringIO()
+    csv.writer(content, delimiter=delimiter, lineterminator="\n").writerows(rows)
+    data = content.getvalue().encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def labelled_rows(size=40):
+    return [("spam" if i % 4 else "ham", f"word{i % 4} and word{i % 3}") for i in range(size)]
+
+
+def test_run_folder(trained):
+    assert {path.name for path in trained.iterdir()} == {
+        "model.keras",
+        "vocabulary.json",
+        "config.json",
+        "metrics.json",
+        "report.html",
+        "accuracy.png",
+        "loss.png",
+        "heads.png",
+    }
+    config, metrics = read(trained / "config.json"), read(trained / "metrics.json")
+    assert config["options"].keys() == DEFAULTS.keys()
+    assert config["options"]["seed"] == 3 and config["options"]["patience"] == 3
+    assert config["label_names"][0] == "1 star"
+    assert config["backend"] == keras.config.backend()
+    assert config["keras"] == keras.__version__
+    assert metrics["sizes"] == {"train": 36, "validation": 4, "test": 10}
+    assert metrics["interrupted"] is False
+    assert list(metrics["results"]) == [
+        "lama-encoder",
+        "none + mean",
+        "TF-IDF, linear",
+        "largest class",
+    ]
+    model = keras.saving.load_model(trained / "model.keras", compile=False)
+    result = metrics["results"]["lama-encoder"]
+    assert result["parameters"] == model.count_params()
+    words = len(read(trained / "vocabulary.json")["vocabulary"])
+    assert result["parameters_without_embeddings"] == model.count_params() - 4 * words
+    assert result["epochs"] == result["best_epoch"] == len(result["history"]["val_loss"]) == 1
+
+
+def test_accuracy_is_that_of_the_saved_model(trained, capsys):
+    test = corpora.reviews(10, seed=2)
+    _, out, _ = run_main(capsys, "predict", trained, *test.texts)
+    right = [
+        line.split("\t")[0] == test.label_names[label]
+        for line, label in zip(out.splitlines(), test.labels, strict=True)
+    ]
+    result = read(trained / "metrics.json")["results"]["lama-encoder"]
+    assert result["accuracy"] == pytest.approx(np.mean(right))
+
+
+def test_predict_arguments(trained, capsys):
+    status, out, _ = run_main(capsys, "predict", trained, "Good food.", "", "qwertz\n asdf")
+    assert status == 0
+    rows = [line.split("\t") for line in out.removesuffix("\n").split("\n")]
+    assert [row[2] for row in rows] == ["Good food.", "", "qwertz asdf"]
+    assert all(re.fullmatch(r"[1-5] stars?", label) for label, _, _ in rows)
+    assert all(0.2 <= float(probability) <= 1 for _, probability, _ in rows)
+
+
+def test_predict_lines_as_json(trained, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("Good food.\r\n\nBad food."))
+    status, out, _ = run_main(capsys, "predict", trained, "--json")
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert status == 0 and [answer["text"] for answer in answers] == ["Good food.", "", "Bad food."]
+    for answer in answers:
+        assert sum(answer["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+        assert answer["probabilities"][answer["label"]] == answer["probability"]
+        assert answer["probability"] == max(answer["probabilities"].values())
+
+
+def test_texts_behind_options(trained, capsys):
+    status, out, _ = run_main(capsys, "predict", trained, "a", "--json", "b", "c")
+    assert status == 0
+    assert [json.loads(line)["text"] for line in out.splitlines()] == ["a", "b", "c"]
+    status, out, _ = run_main(capsys, "predict", trained, "--json", "--", "- no", "a")
+    assert [json.loads(line)["text"] for line in out.splitlines()] == ["- no", "a"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["predict", "run", "--json", "--quick"],
+        ["train", "--out", "run", "a", "b"],
+        ["evaluate", "run", "a.tsv", "b.tsv"],
+        ["export", "run", "--out", "x", "y"],
+    ],
+)
+def test_unknown_arguments_are_refused(arguments, capsys):
+    status, out, err = run_main(capsys, *arguments)
+    assert status == 2 and f"{arguments[0]}: error: unrecognized arguments: {arguments[-1]}" in err
+    assert "Did you mean" not in err
+
+
+def test_a_misspelled_option_is_answered_by_the_nearest_one_of_its_command(capsys):
+    status, _, err = run_main(capsys, "train", "a.csv", "--out", "run", "--max-epochs", "3")
+    assert status == 2 and err.endswith("--max-epochs 3. Did you mean --epochs?\n")
+
+
+def test_nothing_to_predict(trained, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert run_main(capsys, "predict", trained)[:2] == (0, "")
+
+
+def test_train_on_tsv(tmp_path, capsys):
+    path = write_rows(tmp_path / "mine.tsv.gz", labelled_rows())
+    held_out = write_rows(tmp_path / "test.tsv", [("ham", "word0 and so on")])
+    run = tmp_path / "run"
+    status, out, _ = run_main(capsys, "train", path, "--test", held_out, *QUICK, "--out", run)
+    assert status == 0 and "1 test" in out
+    assert read(run / "config.json")["label_names"] == ["ham", "spam"]
+    metrics = read(run / "metrics.json")
+    assert metrics["sizes"] == {"train": 36, "validation": 4, "test": 1}
+    # Three quarters are spam, and the test text is not.
+    assert metrics["results"]["largest class"]["accuracy"] == 0
+
+
+def test_public_set(monkeypatch):
+    parts = {"train": corpora.reviews(40, seed=5), "test": corpora.reviews(6, seed=6)}
+    monkeypatch.setattr(datasets, "load", lambda name, split: parts[split])
+    loaded, remarks = data.load(Options(dataset="r8"))
+    assert remarks == []
+    assert loaded.sizes == {"train": 36, "validation": 4, "test": 6}
+    assert loaded.test.texts == parts["test"].texts
+
+
+def test_pairs_are_refused(monkeypatch, tmp_path, capsys):
+    pairs = datasets.SentencePairs(("a",), ("b",), np.array([0]), ("x", "y"), np.array([1.0]))
+    monkeypatch.setattr(datasets, "load", lambda name, split: pairs)
+    status, _, err = run_main(capsys, "train", "--dataset", "sick", "--out", tmp_path / "run")
+    assert status == 2 and "--dataset sick holds pairs" in err
+
+
+@pytest.fixture
+def built(monkeypatch):
+    """The models that would have been trained."""
+    models = []
+
+    def fit(name, model, *rest):
+        models.append(model)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train, "_fit", fit)
+    return models
+
+
+def test_csv(tmp_path, capsys, built):
+    rows = [("id", "body", "folder")]
+    rows += [(i, text, label) for i, (label, text) in enumerate(labelled_rows())]
+    path = write_rows(tmp_path / "mine.csv", rows, delimiter=",")
+    columns = ["--text-column", "body", "--label-column", "2"]
+    status, out, _ = run_main(capsys, "train", path, *columns, *QUICK, "--out", tmp_path / "run")
+    assert status == 130 and "29 train, 3 validation, 8 test. Classes: 2." in out
+
+
+def test_word_vectors_from_file(tmp_path, capsys, built):
+    path = write_rows(tmp_path / "mine.tsv", labelled_rows())
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("word1 1 2 3\nother 3 2 1\n", encoding="utf-8")
+    arguments = ["--model", "average", "--embeddings", vectors]
+    status, out, _ = run_main(capsys, "train", path, *arguments, "--out", tmp_path / "run")
+    assert status == 130 and "vectors for 20% of the words" in out
+    rows = keras.ops.convert_to_numpy(built[0].get_layer("embedding").embeddings)
+    assert [1, 2, 3] in rows.tolist()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--model", "san", "--penalty", "attention"],
+        ["--model", "lama", "--rank", "2", "--context", "learned", "--learn-scale"],
+        ["--model", "transformer", "--heads", "2", "--embedding-dim", "4"],
+        ["--model", "bigru", "--dropout", "0"],
+        ["--model", "text-cnn", "--hidden-units", "3"],
+        ["--model", "hcan", "--units", "8", "--embedding-dim", "4", "--max-sentences", "9"],
+        ["--model", "han", "--units", "2", "--embedding-dim", "4"],
+        ["--model", "generalized", "--units", "3", "--heads", "2", "--embedding-dim", "4"],
+        ["--model", "mpsan", "--embedding-dim", "4"],
+        ["--model", "disan", "--units", "3", "--embedding-dim", "4"],
+        ["--encoder", "lstm+cnn", "--pooling", "lama", "--units", "3", "--rank", "2"],
+        ["--encoder", "hierarchical+conv-attention", "--pooling", "multi_dim", "--heads", "4"],
+    ],
+)
+def test_every_model_is_built(arguments, tmp_path, built):
+    arguments = ["--train-size", "20", "--test-size", "2", *arguments]
+    assert main(["train", *arguments, "--out", str(tmp_path / "run")]) == 130
+    assert built[0].output_shape == (None, 5)
+    assert not (tmp_path / "run").exists()
+
+
+# Three batches an epoch.
+LONGER = ["--model", "average", "--epochs", "4", "--embedding-dim", "4"]
+LONGER += ["--batch-size", "12", "--patience", "9", "--no-report"]
+
+
+def interrupt(monkeypatch, epoch):
+    """Presses Ctrl-C in the second batch of an epoch (from 0)."""
+
+    def on_train_batch_end(self, batch, logs=None):
+        if batch == 1 and self.epochs == epoch:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Checkpoint, "on_train_batch_end", on_train_batch_end)
+
+
+@pytest.fixture(scope="module")
+def cut(tmp_path_factory):
+    """A run of a user's file that was interrupted in its third epoch."""
+    folder = tmp_path_factory.mktemp("cut")
+    path = write_rows(folder / "mine.tsv", labelled_rows())
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt(patch, epoch=2)
+        assert main(["train", str(path), *LONGER, "--out", str(folder / "run")]) == 130
+    return folder / "run"
+
+
+def test_interrupted_run(cut, capsys):
+    metrics = read(cut / "metrics.json")
+    assert metrics["interrupted"] is True
+    assert metrics["results"]["average"]["epochs"] == 2
+    assert run_main(capsys, "predict", cut, "a text")[0] == 0
+
+
+def test_resume_equals_an_uninterrupted_run(cut, tmp_path, capsys):
+    whole, resumed = tmp_path / "whole", tmp_path / "resumed"
+    assert run_main(capsys, "train", cut.parent / "mine.tsv", *LONGER, "--out", whole)[0] == 0
+    shutil.copytree(cut, resumed)
+    status, out, _ = run_main(capsys, "train", "--resume", "--out", resumed)
+    assert status == 0 and "Epoch 3/4" in out and "Epoch 2/4" not in out
+    first, second = (read(run / "metrics.json")["results"]["average"] for run in (whole, resumed))
+    assert first["epochs"] == second["epochs"] == 4
+    assert first["best_epoch"] == second["best_epoch"]
+    for name in ("loss", "val_loss", "val_accuracy"):
+        assert first["history"][name] == second["history"][name]
+    assert first["f1"] == second["f1"]
+    assert {path.name for path in resumed.iterdir()} == {path.name for path in whole.iterdir()}
+    # Once more: nothing is left to do.
+    status, out, _ = run_main(capsys, "train", "--resume", "--out", resumed)
+    assert status == 0 and "finished" in out
+
+
+def test_resume_refuses(cut, tmp_path, capsys):
+    status, _, err = run_main(capsys, "train", "--resume", "--epochs", "9", "--out", cut)
+    assert status == 2 and "where --epochs is 4. Received: 9" in err
+    other = write_rows(tmp_path / "mine.tsv", labelled_rows()[::-1])
+    run = tmp_path / "run"
+    shutil.copytree(cut, run)
+    config = read(run / "config.json")
+    config["options"]["file"] = str(other)
+    (run / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    status, _, err = run_main(capsys, "train", "--resume", "--out", run)
+    assert status == 2 and "not those that this run was started with" in err
+
+
+@pytest.mark.parametrize("options", [{"pooling": "maxx"}, {"encoder": "gru+gruu"}])
+def test_resume_refuses_names_that_nothing_has(cut, tmp_path, capsys, options):
+    run = shutil.copytree(cut, tmp_path / "run")
+    config = read(run / "config.json")
+    config["options"] |= {"model": None, **options}
+    (run / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    status, _, err = run_main(capsys, "train", "--resume", "--out", run)
+    assert status == 2 and "expects" in err and err.count("\n") == 1
+
+
+def test_resume_in_the_baseline(cut_in_baseline, trained):
+    interrupted = read(cut_in_baseline / "metrics.json")["results"]
+    assert list(interrupted) == ["lama-encoder"]
+    assert not list(cut_in_baseline.glob("*.html"))
+    resumed = read(trained / "metrics.json")["results"]
+    assert resumed["lama-encoder"] == interrupted["lama-encoder"]
+    assert "none + mean" in resumed
+
+
+def test_interrupt_before_the_first_epoch(tmp_path, capsys, monkeypatch):
+    interrupt(monkeypatch, epoch=0)
+    run = tmp_path / "run"
+    status, _, err = run_main(capsys, "train", *LONGER, *REVIEWS, "--out", run)
+    assert status == 130 and "nothing was kept" in err
+    assert not run.exists()
+
+
+def test_replaced_run_survives_an_early_interrupt(trained, tmp_path, monkeypatch, capsys):
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    interrupt(monkeypatch, epoch=0)
+    assert main(["train", *LONGER, *REVIEWS, "--overwrite", "--out", str(run)]) == 130
+    assert len(list(run.iterdir())) == len(list(trained.iterdir()))
+    for path in trained.iterdir():
+        assert (run / path.name).read_bytes() == path.read_bytes()
+
+
+def test_overwrite_keeps_other_files(trained, tmp_path, capsys):
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    (run / "notes.txt").write_text("mine")
+    (run / "explained.html").write_text("of the old model")
+    status, _, err = run_main(capsys, "train", *QUICK, *REVIEWS, "--out", run)
+    assert status == 2 and "--overwrite" in err
+    assert main(["train", *QUICK, *REVIEWS, "--seed", "8", "--overwrite", "--out", str(run)]) == 0
+    assert read(run / "config.json")["options"]["seed"] == 8
+    assert (run / "notes.txt").read_text() == "mine"
+    # What was written about the old model is gone with it.
+    assert not [path.name for path in run.iterdir() if path.suffix in (".html", ".png")]
+
+
+def test_early_stopping(tmp_path):
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    run = tmp_path
+    options = Options(patience=2)
+    callback = Checkpoint(run, "model", run / "model.keras", options, resume=False)
+    callback.set_model(model)
+    # The third epoch is as accurate as the second at a lower loss; the two after it are not.
+    values = [(0.4, 1.0), (0.6, 0.9), (0.6, 0.8), (0.6, 0.85), (0.5, 0.1)]
+    stopped = []
+    for epoch, (accuracy, loss) in enumerate(values):
+        callback.on_epoch_begin(epoch)
+        logs = {"loss": 1.0, "val_accuracy": accuracy, "val_loss": loss}
+        callback.on_epoch_end(epoch, logs)
+        stopped.append(model.stop_training)
+    assert stopped == [False, False, False, False, True]
+    again = Checkpoint(run, "model", run / "model.keras", options, resume=True)
+    assert (again.epochs, again.best_epoch, again.is_over) == (5, 3, True)
+    assert sorted(path.name for path in (run / "resume").iterdir()) == [
+        "model-5.weights.h5",
+        "model.json",
+    ]
+
+
+def test_divergence_is_reported(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(checkpoints.math, "isfinite", lambda number: False)
+    status, _, err = run_main(capsys, "train", *QUICK, *REVIEWS, "--out", tmp_path / "run")
+    assert status == 2 and "--learning-rate" in err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--model", "average", "--heads", "3"], "--model average does not take --heads"),
+        (["--model", "lama", "--pooling", "max"], "lama does not take --pooling"),
+        (["--model", "lama", "--encoder", "minilm"], "take --encoder: it has its own"),
+        (["--model", "disan", "--encoder", "cnn"], "does not take --encoder cnn"),
+        (["--pooling", "mean", "--heads", "3"], "gru + mean does not take --heads"),
+        (["--encoder", "cnn", "--max-tokens", "9"], "--max-tokens: it reads words, not tokens"),
+        (["--fine-tune"], "does not take --fine-tune: it reads words"),
+        (["--encoder", "minilm", "--max-length", "9"], "--max-length: it reads tokens"),
+        (["--encoder", "minilm", "--embeddings", "word2vec"], "those of the language model"),
+        (["--encoder", "gru+gruu"], "Received: 'gruu' in 'gru+gruu'"),
+        (["--pooling", "maximum"], "--pooling expects one of mean, max, "),
+        (["--pooling", "mean", "--penalty", "attention"], "does not take --penalty attention"),
+        (["--compare", "--model", "san"], "it stands beside none of"),
+        (["--compare", "--penalty", "attention"], "it stands beside none of"),
+        (["--encoder", "gru+minilm"], "first of several joined by +"),
+        (["--model", "bigru", "--learn-scale"], "bigru does not take --learn-scale"),
+        (["--model", "san", "--penalty", "embedding"], "does not take --penalty embedding"),
+        (
+            ["--model", "lama-encoder", "--penalty", "embedding", "--heads", "1"],
+            "does not take --penalty embedding: it compares heads, and --heads is 1",
+        ),
+        (["--penalty-factor", "2"], "needs a --penalty"),
+        (["--model", "lamb"], "invalid choice: 'lamb'"),
+        (["--heads", "0"], "expects an integer >= 1 and below 2**31. Received: '0'"),
+        (["--seed", "4294967296"], "below 2**31. Received: '4294967296'"),
+        (["--dropout", "1"], "expects a number in [0, 1). Received: '1'"),
+        (["--learning-rate", "fast"], "expects a number above 0. Received: 'fast'"),
+        (["--test", "x.tsv"], "--test needs a FILE"),
+        (["--dataset", "r9"], "one of ('r8',"),
+        (["--train-size", "3"], "--train-size: expects some dozens of texts for each class"),
+        (["x.tsv", "--dataset", "r8"], "exclude each other"),
+        (["x.tsv", "--train-size", "9"], "for the generated reviews only"),
+        (["no_such.tsv"], "no_such.tsv"),
+        (["mail.pdf"], "mail.pdf: expects a name that ends in one of .tsv"),
+        (["--embeddings", "no_such.txt"], "no_such.txt"),
+        (["--embeddings", "no_such.txt", "--embedding-dim", "3"], "decided by the file"),
+        (["--resume"], "there is no such run folder"),
+        (["--resume", "--overwrite"], "not allowed with argument"),
+    ],
+)
+def test_train_refuses(arguments, message, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run_main(capsys, "train", *arguments, "--out", "run")
+    assert status == 2 and message in err
+    assert err.splitlines()[-1].count("error: ") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_library_message_reaches_the_user(tmp_path, capsys):
+    path = write_rows(tmp_path / "mine.tsv", [("a", "text"), ("a", "other")])
+    status, _, err = run_main(capsys, "train", path, "--out", tmp_path / "run")
+    assert status == 2 and "mine.tsv: load_tsv expects at least two classes" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_unknown_label_in_held_out_file(tmp_path, capsys):
+    path = write_rows(tmp_path / "mine.tsv", labelled_rows())
+    held_out = write_rows(tmp_path / "test.tsv", [("eggs", "word0")])
+    status, _, err = run_main(capsys, "train", path, "--test", held_out, "--out", tmp_path / "run")
+    assert status == 2 and "test.tsv, line 1" in err and "'eggs'" in err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "there is no such run folder"),
+        ({}, "there is no config.json in it"),
+        ({"config.json": "{"}, "config.json is damaged"),
+        ({"config.json": "[]"}, "was not written by `train`"),
+        ({"config.json": '{"format": "keras_attnpool.run"}'}, "has no model.keras yet"),
+        (
+            {
+                "config.json": '{"format": "keras_attnpool.run", "options": {"max_length": 9}}',
+                "model.keras": "x",
+                "vocabulary.json": "{}",
+            },
+            "WordTokenizer.load",
+        ),
+    ],
+)
+def test_predict_refuses(content, message, tmp_path, capsys):
+    run = tmp_path / "run"
+    if content is not None:
+        run.mkdir()
+        for name, text in content.items():
+            (run / name).write_text(text)
+    status, out, err = run_main(capsys, "predict", run, "a text")
+    assert (status, out) == (2, "") and message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_folder_that_is_no_run_is_left_alone(tmp_path, capsys):
+    (tmp_path / "thesis.txt").write_text("years of work")
+    status, _, err = run_main(capsys, "train", *QUICK, "--overwrite", "--out", tmp_path)
+    assert status == 2 and "is not a run folder" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_help_and_version(capsys):
+    status, out, _ = run_main(capsys, "--version")
+    assert status == 0 and keras_attnpool.__version__ in out
+    for command in ([], ["train"], ["predict"], ["explain"], ["evaluate"], ["export"]):
+        status, out, _ = run_main(capsys, *command, "--help")
+        assert status == 0 and f"python -m keras_attnpool {' '.join(command)}" in out
+    assert run_main(capsys)[0] == 2
+
+
+def test_process_is_interrupted(tmp_path):
+    run = tmp_path / "run"
+    arguments = [*LONGER, *REVIEWS, "--epochs", "10000", "--patience", "10000", "--out", str(run)]
+    # A shell starts background jobs with Ctrl-C ignored, and their children would inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "keras_attnpool", "train", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    signal.signal(signal.SIGINT, before)
+    try:
+        for line in process.stdout:
+            if line.startswith("Epoch 3/"):
+                process.send_signal(signal.SIGINT)
+                break
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130 and "Traceback" not in err
+    assert f"train --resume --out {run}" in err
+    metrics = read(run / "metrics.json")
+    assert metrics["results"]["average"]["epochs"] >= 2
+    assert not [path for path in run.rglob("*") if path.name.startswith(".")]
+    assert main(["predict", str(run), "a text"]) == 0

@@ -1,0 +1,348 @@
+"""The command `explain`, and the reading of attention behind it."""
+
+import io
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from keras_attnpool import analysis, models
+from keras_attnpool.workbench import load_run, text
+from keras_attnpool.workbench.cli import explain, explanations, main, readers
+from keras_attnpool.workbench.cli.explanations import Explainer, Numbered, flat_remark
+
+pytestmark = pytest.mark.one_backend("test_smoke.py explains under every backend")
+
+HOSTILE = [
+    "<script>alert(1)</script> & 'quotes' \"double\"",
+    "الغرفة نظيفة \u202egood\u202c 🎉👨‍👩‍👧",
+    "",
+    "\x1b[31m \u2028 \x00",
+    "word " * 10_000,
+]
+
+
+def run_main(capsys, *arguments):
+    status = main([str(argument) for argument in arguments])
+    return status, *capsys.readouterr()
+
+
+def cells(page):
+    """`(number, word)` of each cell of a page's heat maps."""
+    cell = re.compile(r'<i[^>]* title="([^"]*)">([^<]*)</i>')
+    return [(float(number), word) for number, word in cell.findall(page)]
+
+
+def test_prediction_and_words(trained, tmp_path, capsys):
+    out_file = tmp_path / "page.html"
+    content = "The room was good, qwertz."
+    status, out, _ = run_main(capsys, "explain", trained, content, "--out", out_file)
+    assert status == 0
+    _, predicted, _ = run_main(capsys, "predict", trained, content)
+    lines = out.splitlines()
+    assert lines[0] == predicted.strip() and lines[1].split() == ["effect", "attention", "word"]
+    found = [
+        re.fullmatch(r" *([+-]\d\.\d{3}) +(\d\.\d\d)  (.+)", line).groups() for line in lines[2:9]
+    ]
+    words = ["the", "room", "was", "good", ",", "qwertz [UNK]", "."]
+    assert sorted(word for *_, word in found) == sorted(words)
+    effects = [abs(float(effect)) for effect, *_ in found]
+    assert effects == sorted(effects, reverse=True)
+    # Relative to uniform: the mean is 1.
+    assert np.mean([float(weight) for _, weight, _ in found]) == pytest.approx(1, abs=0.01)
+    assert lines[-1] == f"Heat maps: {out_file}"
+    page = out_file.read_text(encoding="utf-8")
+    # The effects, then attention: the mean of the heads, then each of the two.
+    assert [word for _, word in cells(page)] == words * 4
+    shown = {word: number for number, word in cells(page)[:7]}
+    for effect, _, word in found:
+        assert shown[word] == pytest.approx(float(effect), abs=0.001)
+    # One meaning of 1, in the terminal and on the page.
+    shown = {word: number for number, word in cells(page)[7:14]}
+    for _, weight, word in found:
+        assert shown[word] == pytest.approx(float(weight), abs=0.01)
+    assert "[UNK]: the model does not know this word" in page
+
+
+def test_effects_are_what_the_prediction_loses(trained):
+    run = load_run(trained)
+    (explained,) = run.explain(["the room was not good ."])
+    words = ["the", "room", "was", "not", "good", "."]
+    assert explained.words == words and not explained.by_gradient
+    label = run.label_names.index(explained.label)
+    for place, effect in enumerate(explained.effects):
+        rest = " ".join(words[:place] + words[place + 1 :])
+        lost = explained.probability - run.probabilities([rest])[0, label]
+        assert effect == pytest.approx(lost, abs=1e-6)
+
+
+def test_long_texts_are_explained_by_gradients(trained, monkeypatch):
+    monkeypatch.setattr(explanations, "LONG", 3)
+    run = load_run(trained)
+    content = "the room was not good ."
+    (explained,) = run.explain([content])
+    assert explained.by_gradient and len(explained.effects) == 6
+    ids = run.reader.encode([content])
+    slopes = analysis.gradient_saliency(run.model, ids)[0, :6]
+    np.testing.assert_allclose(explained.effects, slopes * explained.probability, rtol=1e-4)
+
+
+def test_weights_are_those_of_the_layer(trained):
+    run = load_run(trained)
+    texts = ["good food .", "the room was not good ."]
+    attention = run.explainer.attention(texts)
+    assert [each.shape for each in attention] == [(2, 3), (2, 6)]
+    for content, each in zip(texts, attention, strict=True):
+        scores = analysis.attention_scores(run.model, run.reader.encode([content]), "pooling")
+        number = each.shape[1]
+        np.testing.assert_allclose(each, scores[0, :, :number] * number, atol=1e-4)
+
+
+def explainer(build, sentences=False, embedding_dim=4, **sizes):
+    tokenizer = text.WordTokenizer(["[PAD]", "[UNK]", *"abcdef."])
+    model = build(9, 3, embedding_dim=embedding_dim, **sizes)
+    reader = readers.Sentences(tokenizer, 5, 5) if sentences else readers.Words(tokenizer, 9)
+    return Explainer(model, reader, ["x", "y", "z"])
+
+
+@pytest.mark.parametrize(
+    ("build", "sizes", "heads"),
+    [
+        (models.SAN, {"gru_units": 2, "num_heads": 2}, 2),
+        (models.TransformerEncoderClassifier, {"num_heads": 2, "feedforward_dim": 4}, 2),
+        (models.DiSAN, {"units": 2}, 1),
+        (models.TextClassifier, {"pooling": "generalized"}, 5),
+        (models.TextClassifier, {"pooling": "generalized_scalar"}, 5),
+        (models.TextClassifier, {"pooling": "attention"}, 1),
+        (models.TextClassifier, {"pooling": "sequential"}, 1),
+        (models.TextClassifier, {"pooling": "learned_query"}, 1),
+        (
+            models.TextClassifier,
+            {
+                "pooling": {
+                    "class_name": "learned_query",
+                    "config": {"num_queries": 3, "num_heads": 2},
+                }
+            },
+            6,
+        ),
+        (models.HAN, {"gru_units": 2, "sentences": True}, 1),
+    ],
+)
+def test_attention_of_other_models(build, sizes, heads):
+    texts = ["a b c", "d . e f . g", ""]
+    first, second, none = explainer(build, hidden_units=None, **sizes).attention(texts)
+    assert first.shape == (heads, 3) and second.shape == (heads, 6) and none is None
+    for each in (first, second):
+        np.testing.assert_allclose(each.mean(axis=1), 1, atol=1e-4)
+
+
+def test_words_are_no_features():
+    """Weights of 9 words by 9 features: uniform ones sum to 1 over either axis."""
+    made = explainer(models.TextClassifier, embedding_dim=9, pooling="multi_dim")
+    for variable in made._model.get_layer("pooling").weights:
+        variable.assign(0.02 * np.random.default_rng(0).normal(size=variable.shape))
+    content = "a b c d e f a b c"
+    (found,) = made.attention([content])
+    scores = analysis.attention_scores(made._model, made._reader.encode([content]), "pooling")
+    np.testing.assert_allclose(found[0], 9 * scores[0].mean(axis=-1), atol=1e-5)
+
+
+def test_words_of_a_sentence_are_left_out_one_by_one():
+    made = explainer(models.HAN, sentences=True, gru_units=2)
+    without = made._reader.without(["a b. c"] * 4, [[0], [1], [2], [3]])
+    ids = made._reader.encode(["a b. c"])
+    assert without.shape == (4, *ids.shape[1:])
+    assert [np.count_nonzero(each) for each in without] == [3] * 4
+    np.testing.assert_array_equal(without[0], made._reader.encode(["b. c"])[0])
+    # Without its only word a sentence is empty, and the others stay where they are.
+    assert not without[3, 1].any() and (without[3, 0] == ids[0, 0]).all()
+    assert made.effects("a b. c")[0].shape == (4,)
+    (pair,) = made._reader.without(["a b. c"], [[0, 2]])
+    assert pair[0].tolist() == [ids[0, 0, 1], *[0] * (ids.shape[2] - 1)]
+
+
+@pytest.mark.parametrize(("build", "sentences"), [(models.HAN, True), (models.SAN, False)])
+def test_words_by_numbers(build, sentences):
+    """What `analysis` finds when it takes numbers out is what is found when words are."""
+    made = explainer(build, sentences, gru_units=2, hidden_units=None)
+    texts = ["a b. c", "e", "d a . f"]
+    numbered = Numbered(made._model, made._reader, texts)
+    assert numbered.ids.tolist() == [[1, 2, 3, 4], [5, 0, 0, 0], [6, 7, 8, 9]]
+    found = analysis.leave_one_out(numbered, numbered.ids, batch_size=2)
+    for row, content in zip(found, texts, strict=True):
+        effects, whole, _ = made.effects(content)
+        np.testing.assert_allclose(row[: len(effects)], effects, atol=1e-5)
+        assert not row[len(effects) :].any()
+    # Without any word all texts are the empty one; of the others the words that are left stay.
+    left = numbered.predict(np.array([[6, 0, 0], [0, 0, 0], [2, 3, 4]]))
+    expected = [made.effects(each)[1] for each in ("d", "", "b. c")]
+    np.testing.assert_allclose(left, expected, atol=1e-5)
+
+
+def test_model_without_attention():
+    (explained,) = explainer(models.AverageEmbedding, hidden_units=None).explain(["a b"])
+    assert explained.attention is explained.heads is None and explained.effects.shape == (2,)
+
+
+def test_flat_weights():
+    """What lies within 50 % of uniform says nothing; longer texts and padding change nothing."""
+    near, far = np.float32([1.2, 0.8, 1, 1]), np.float32([2.8, 0.4, 0.4, 0.4])
+    assert flat_remark([near]).startswith(
+        "The attention weights are within 21 % of uniform: do not"
+    )
+    assert flat_remark([far]) is None and flat_remark([far, far, near]) is None
+    assert "of half of the texts are within 21 %" in flat_remark([near, far])
+    # One word has all the weight whatever the model does, and no word none.
+    assert flat_remark([]) is flat_remark([np.float32([1]), np.float32([])]) is None
+    assert flat_remark([far, np.float32([1])]) is None
+
+
+def test_flat_weights_are_told(trained, tmp_path, capsys, monkeypatch):
+    """A new LAMA attends nearly as mean pooling does; what is sharp is not warned of."""
+    content = "the room was superb , but the food was not good at all ."
+    arguments = ["explain", trained, "--out", tmp_path / "page.html", content]
+    assert "do not read them" in run_main(capsys, *arguments)[1]
+    assert "do not read them" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+    def sharp(self, texts):
+        return [np.float32([[14] + [0] * 13])] * len(texts)
+
+    monkeypatch.setattr(Explainer, "attention", sharp)
+    assert "do not read them" not in run_main(capsys, *arguments)[1]
+    assert "do not read them" not in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_lines(trained, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("Good food.\r\n\nBad food."))
+    out_file = tmp_path / "page.html"
+    status, out, _ = run_main(capsys, "explain", trained, "--out", out_file)
+    assert status == 0
+    assert [line.split("\t")[2] for line in out.splitlines() if "\t" in line] == [
+        "Good food.",
+        "",
+        "Bad food.",
+    ]
+    page = out_file.read_text(encoding="utf-8")
+    # One of effects for each text, and one of attention for those with a word.
+    assert page.count("<figure") == 5 and "There is no word in this text." in page
+
+
+def test_nothing_to_explain(trained, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    out_file = tmp_path / "page.html"
+    assert run_main(capsys, "explain", trained, "--out", out_file)[:2] == (0, "")
+    assert not out_file.exists()
+
+
+def test_hostile_texts(trained, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(explanations, "MOST_CELLS", 400)
+    out_file = tmp_path / "page.html"
+    status, out, _ = run_main(capsys, "explain", trained, "--out", out_file, *HOSTILE)
+    assert status == 0
+    # Nothing that would turn the line around or drive the terminal.
+    assert not re.search("[\x00-\x08\x0b-\x1f\u2028\u202a-\u202e]", out)
+    assert max(map(len, out.splitlines())) < 200
+    page = out_file.read_text(encoding="utf-8")
+    assert "<script" not in page and "</ [UNK]" not in page and "&lt;/ [UNK]" in page
+    assert "\u202e" not in page and "U+202E" in page
+    assert "The model reads 256 of 10000 words." in page
+    # Of the heads of a long text only the mean is shown.
+    assert [word for _, word in cells(page)].count("word [UNK]") == 2 * 256
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("page.txt", "an .html file"), ("no/page.html", "there is no folder"), ("d.html", "an .html")],
+)
+def test_out_is_checked(name, message, trained, tmp_path, capsys):
+    (tmp_path / "d.html").mkdir()
+    status, out, err = run_main(capsys, "explain", trained, "a", "--out", tmp_path / name)
+    assert (status, out) == (2, "") and message in err
+    assert [path.name for path in tmp_path.iterdir()] == ["d.html"]
+
+
+def test_no_such_run(tmp_path, capsys):
+    status, out, err = run_main(capsys, "explain", tmp_path / "run", "a text")
+    assert (status, out) == (2, "") and "there is no such run folder" in err
+
+
+def test_default_place_and_cut(trained, tmp_path, capsys):
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    config = json.loads((run / "config.json").read_text(encoding="utf-8"))
+    config["reader"]["max_length"] = 2
+    (run / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    status, out, _ = run_main(capsys, "explain", run, "good room here")
+    assert status == 0 and out.endswith(f"Heat maps: {run / 'explained.html'}\n")
+    page = (run / "explained.html").read_text(encoding="utf-8")
+    assert "The model reads 2 of 3 words." in page
+    assert {word for _, word in cells(page)} == {"good", "room"}
+    assert not list(run.glob(".*"))
+
+
+def test_interrupt_leaves_the_old_page(trained, tmp_path, capsys, monkeypatch):
+    page = tmp_path / "page.html"
+    page.write_text("old")
+
+    def heatmap_page(pieces, path, **kwargs):
+        path.write_text("half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(explain.analysis, "heatmap_page", heatmap_page)
+    assert run_main(capsys, "explain", trained, "a", "--out", page)[0] == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert page.read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("content", "pairs"),
+    [
+        ("it was not very good", [("not", "good")]),
+        ("It isn't clean, and NEVER was cold.", [("isn't", "clean"), ("never", "was")]),
+        ("we can ' t say", [("can t", "say")]),
+        ("not . good", []),
+        ("good food", []),
+        ("no", []),
+        ("not a the very so too good", []),
+    ],
+)
+def test_words_that_a_negation_joins(content, pairs):
+    words = [explanations.plain(word) for word in content.split()]
+    found = [(words[a[0] : a[-1] + 1], words[b]) for a, b in explanations.negated(words)]
+    assert [(" ".join(filter(None, a)), b) for a, b in found] == pairs
+
+
+def test_effects_of_a_pair(trained):
+    """What the prediction loses without the one, without the other, without both."""
+    run = load_run(trained)
+    ((negation, word, lost),) = run.explainer.pairs("the room was not very good .")
+    assert (negation, word) == ("not", "good")
+    whole = run.probabilities(["the room was not very good ."])[0]
+    rests = ["the room was very good .", "the room was not very .", "the room was very ."]
+    expected = whole.max() - run.probabilities(rests)[:, whole.argmax()]
+    np.testing.assert_allclose(lost, expected, atol=1e-6)
+
+
+def test_texts_are_explained_one_after_another(trained, tmp_path, capsys, monkeypatch):
+    """None waits for the next: to explain a long one takes a while."""
+    printed, effects = [], explanations.Explainer.effects
+
+    def slow(self, content):
+        printed.append(capsys.readouterr().out.count("\t"))
+        return effects(self, content)
+
+    monkeypatch.setattr(explanations.Explainer, "effects", slow)
+    out = str(tmp_path / "x.html")
+    assert main(["explain", str(trained), "good food", "bad food", "no", "--out", out]) == 0
+    assert printed == [0, 2, 2]
+
+
+def test_no_single_word_decides(trained, tmp_path, capsys, monkeypatch):
+    for effects, is_said in (([0.004, -0.009], True), ([0.004, 0.02], False)):
+        values = np.float32(effects), np.float32([0.1, 0.6, 0.1, 0.1, 0.1]), False
+        monkeypatch.setattr(explanations.Explainer, "effects", lambda *_, found=values: found)
+        assert main(["explain", str(trained), "good food", "--out", str(tmp_path / "x.html")]) == 0
+        assert (explanations.UNMOVED in capsys.readouterr().out) == is_said

@@ -1,0 +1,282 @@
+"""The report of a run: what is in it, what cannot get into it, when there is none."""
+
+import base64
+import html
+import json
+import re
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+from keras_attnpool import analysis, models
+from keras_attnpool.workbench import corpora, datasets, load_run, text
+from keras_attnpool.workbench.cli import data, main, readers, report, runs
+from keras_attnpool.workbench.cli.options import Options
+
+pytestmark = pytest.mark.one_backend("test_smoke.py writes a report under every backend")
+
+AVERAGE = ["--model", "average", "--epochs", "1", "--hidden-units", "0", "--embedding-dim", "4"]
+AVERAGE += ["--train-size", "40", "--test-size", "10"]
+
+
+def page_of(run):
+    return (run / "report.html").read_text(encoding="utf-8")
+
+
+def shown_text(page):
+    """The page without its tags."""
+    return html.unescape(re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", page)))
+
+
+def table_rows(page):
+    """The cells of each table row of a page."""
+    rows = re.findall("<tr>(.*?)</tr>", page, re.S)
+    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
+
+
+@pytest.fixture(scope="module")
+def page(trained):
+    return page_of(trained)
+
+
+@pytest.fixture(scope="module")
+def read(trained):
+    """The test texts, the model's probabilities, and the attention of its heads on them."""
+    run = load_run(trained)
+    test = corpora.reviews(10, seed=data.REVIEW_SEEDS["test"])
+    return test, run.probabilities(test.texts), run.explainer.attention(test.texts)
+
+
+def test_results(trained, page):
+    metrics = json.loads((trained / "metrics.json").read_text(encoding="utf-8"))
+    rows = {row[0]: row[1:] for row in table_rows(page)}
+    for name, result in metrics["results"].items():
+        assert rows[name][:2] == [f"{result['accuracy']:.3f}", f"{result['macro_f1']:.3f}"]
+    assert rows["lama-encoder"][3] == f"{metrics['results']['lama-encoder']['parameters']:,}"
+    assert rows["train texts"] == ["36"] and rows["seed"] == ["3"]
+
+
+def test_options_without_effect_are_not_listed(tmp_path):
+    """On one's own file nothing is drawn, and no sentences are split."""
+    page, _ = written(tmp_path, "average")
+    listed = {row[0]: row[1] for row in table_rows(page) if len(row) == 2}
+    assert listed["max length"] == "256" and listed["min frequency"] == "2"
+    assert listed["what is read"] == "Words: 5"
+    left_out = ("train size", "test size", "max sentences", "max words", "max tokens")
+    assert not set(listed) & {*left_out, "penalty factor", "fine tune"}
+
+
+def test_confusion_matrix(page, read):
+    test, probabilities, _ = read
+    predicted = probabilities.argmax(axis=1)
+    rows = {row[0]: row[1:] for row in table_rows(page)}
+    for label, name in enumerate(test.label_names):
+        expected = np.bincount(predicted[test.labels == label], minlength=5)
+        assert [int(cell) for cell in rows[name][:5]] == expected.tolist()
+        assert int(rows[name][-1]) == expected.sum()
+
+
+def test_heatmaps(page, read, trained):
+    test, probabilities, attention = read
+    pieces = re.findall("<figure.*?</figure>", page, re.S)
+    right = probabilities.argmax(axis=1) == test.labels
+    assert len(pieces) == 2 * (min(5, right.sum()) + min(5, (~right).sum()))
+    cell = re.compile(r'<i( data-gold)?[^>]*title="([^"]*)">([^<]*)</i>')
+    run = load_run(trained)
+    for effects, weights in zip(pieces[::2], pieces[1::2], strict=True):
+        cells = cell.findall(effects)
+        words = [word.removesuffix(" [UNK]") for _, _, word in cells]
+        row = [content.lower() for content in test.texts].index(" ".join(words))
+        gold = [bool(flag) for flag, _, _ in cells]
+        assert gold == test.rationales[row].tolist() and any(gold)
+        assert f"true: {test.label_names[test.labels[row]]} ·" in effects
+        (explained,) = run.explain([test.texts[row]])
+        shown = [float(number) for _, number, _ in cells]
+        np.testing.assert_allclose(shown, explained.effects, atol=0.001)
+        # Mean of the heads, 1 = uniform; then each head, all of them underlined alike.
+        cells = cell.findall(weights)
+        shown = [float(number) for _, number, _ in cells[: len(words)]]
+        np.testing.assert_allclose(shown, attention[row].mean(axis=0), atol=0.01)
+        assert [bool(flag) for flag, _, _ in cells] == gold * 3
+
+
+def test_deletion(page, read, trained):
+    test, _, attention = read
+    run = load_run(trained)
+    ids = run.reader.encode(test.texts)
+    placed = np.zeros(ids.shape)
+    placed[ids != 0] = np.concatenate([each.mean(axis=0) for each in attention])
+    curve = analysis.deletion_curve(run.model, ids, placed)
+    rows = [row for row in table_rows(page) if row[0] == "attention"]
+    assert [f"{curve.attended_area:.3f}", f"{curve.random_area:.3f}"] in [row[1:] for row in rows]
+
+
+def test_attention_is_tested(page, read, trained):
+    """The tables are those of `analysis.attention_report`, without the search of bounds."""
+    run = load_run(trained)
+    tested = analysis.attention_report(
+        run.model, run.reader.encode(read[0].texts), layer="pooling", beam_size=0, verbose=0
+    )
+    rows = table_rows(page)
+    for table in (tested.grades, tested.tests):
+        for name, numbers in table.items():
+            found = [numbers.get(column, np.nan) for column in table.columns]
+            cells = ["-" if np.isnan(number) else f"{number:.3f}" for number in found]
+            assert [name, *cells] in rows
+    assert "Can this attention be believed?" in page and "Tests of the literature on 10" in page
+
+
+def test_pairs(tmp_path):
+    texts = ("a was not good", "b was not very good", "c isn't bad", "a b c")
+    page, _ = written(tmp_path, "lama-encoder", texts=texts)
+    found = {row[0]: row[1:] for row in table_rows(page) if len(row) == 6}
+    assert set(found) == {"", "not good", "isn&#x27;t bad"}
+    assert [found[name][-1] for name in ("not good", "isn&#x27;t bad")] == ["2", "1"]
+    first, second, _, both = map(float, found["not good"][:4])
+    assert both == pytest.approx(first + second, abs=0.002)
+
+
+def test_rationale_scores(page, read):
+    test, _, attention = read
+    weights = [each.mean(axis=0) / each.shape[1] for each in attention]
+    mass = analysis.rationale_mass(weights, test.rationales)
+    auc = analysis.rationale_auc(weights, test.rationales)
+    rows = [row[1:] for row in table_rows(page) if row[0] in ("attention", "uniform weights")]
+    assert [f"{mass.mean:.3f}", f"{auc.mean:.3f}"] in rows
+    share = np.mean([gold.mean() for gold in test.rationales])
+    assert [f"{share:.3f}", "0.500"] in rows
+
+
+def test_reviews_are_their_tokens():
+    """What the underlining of deciding words stands on."""
+    data = corpora.reviews(300, seed=7)
+    tokenizer = text.WordTokenizer.train([])
+    for content in data.texts:
+        assert tokenizer.tokenize(content) == content.lower().split(" ")
+
+
+def test_heads_and_words(page, read):
+    padded = [np.pad(each, ((0, 0), (0, 256 - each.shape[1]))) for each in read[2]]
+    similarity = analysis.head_similarity(np.stack(padded))
+    said = shown_text(page)
+    assert f"similarity of two heads is {similarity[0, 1]:.2f}." in said
+    assert "Most attended words" in said
+    listed = re.findall(r"<li><bdi>(.*?)</bdi> <span>(.*?)</span>", page)
+    assert listed and all(float(number) > 0 for _, number in listed)
+
+
+def test_page_loads_nothing(trained, page):
+    assert "default-src 'none'" in page
+    assert not re.search(r"https?:|<script|<link|@import|url\(", page)
+    sources = re.findall(r'(?:src|href)="([^"]*)"', page)
+    embedded = [
+        base64.b64decode(source.removeprefix("data:image/png;base64,")) for source in sources
+    ]
+    assert embedded == [(trained / name).read_bytes() for name in runs.PICTURES]
+    assert all(content.startswith(b"\x89PNG") for content in embedded)
+    assert not list(trained.glob(".*"))
+    # Every element that is opened is closed.
+    for name in ("table", "div", "section", "ol", "figure", "p", "h2", "h3", "bdi", "details"):
+        assert len(re.findall(f"<{name}[ >]", page)) == page.count(f"</{name}>")
+
+
+HOSTILE_NAMES = ("<b>no</b>", 'نعم"', "\u202e$x$", "🎉" * 300)
+HOSTILE_TEXTS = (
+    "<img src=x onerror=alert(1)> & $x_1$",
+    "الغرفة \u202egood\u202c 👨‍👩‍👧",
+    "",
+    "word " * 10_000,
+    "\x00 \x1b[31m",
+    "a b",
+)
+HISTORY = {"loss": [1.0], "val_loss": [1.0], "accuracy": [0.5], "val_accuracy": [0.5]}
+RESULT = {"accuracy": 0.5, "macro_f1": 0.5, "f1": {}, "parameters": 9, "seconds": 1.0}
+RESULT |= {"parameters_without_embeddings": 1, "best_epoch": 1, "epochs": 1, "history": HISTORY}
+
+
+def written(run, name, texts=HOSTILE_TEXTS, names=HOSTILE_NAMES, **options):
+    """A report of a model that has learned nothing."""
+    test = datasets.LabeledTexts(texts, np.arange(len(texts)) % len(names), names)
+    tokenizer = text.WordTokenizer.train(["a b c"])
+    build = models.LAMAEncoder if name == "lama-encoder" else models.AverageEmbedding
+    heads = {"num_heads": 1} if name == "lama-encoder" else {}
+    model = build(5, len(names), embedding_dim=2, hidden_units=None, **heads)
+    metrics = {"results": {name: RESULT}, "sizes": {"test": len(texts)}}
+    options = Options(**{"model": name, "file": "<i>.tsv", **options})
+    predicted = np.zeros(len(texts), np.int64)
+    reader = readers.Words(tokenizer, 20_000)
+    remarks = report.write(run, options, name, metrics, test, reader, model, predicted)
+    return page_of(run), not any("matplotlib" in remark for remark in remarks)
+
+
+def test_hostile_texts(tmp_path):
+    page, has_pictures = written(tmp_path, "lama-encoder")
+    assert has_pictures
+    assert "<img src=x" not in page and "&lt;" in page and "<b>no" not in page
+    assert not re.search("[\x00-\x08\x0b-\x1f\u202a-\u202e]", page)
+    assert "&lt;i&gt;.tsv" in page and "U+202E" in page
+    assert "the first 300 of 10000 words" in page
+    assert "🎉" * 40 + " ..." in page and "🎉" * 41 not in page
+    assert len(page) < 500_000
+    assert "There is one head" in page and not (tmp_path / "heads.png").exists()
+    assert "Words that a negation joins" not in page
+    # No rationales are known of one's own texts.
+    assert "data-gold" not in page.split("</style>")[-1] and "AUC" not in page
+
+
+def test_texts_without_words(tmp_path):
+    page, _ = written(tmp_path, "lama-encoder", texts=("", " "), names=("a", "b"))
+    assert "No test text has a word." in page and "<figure" not in page
+
+
+def test_model_without_attention(tmp_path):
+    page, has_pictures = written(tmp_path, "average")
+    assert has_pictures and "What each word does" in page
+    assert "Where attention looks" not in page
+    assert "Class by class" in page and "Learning curves" in page
+
+
+def test_without_matplotlib(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    page, has_pictures = written(tmp_path, "average")
+    assert not has_pictures and "pip install keras_attnpool[plots]" in page
+    assert "<img" not in page
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_interrupt_while_the_report_is_written(trained, tmp_path, capsys, monkeypatch):
+    """The report of the replaced run is gone, and the run can be resumed."""
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(report, "_pictures", interrupt)
+        assert main(["train", *AVERAGE, "--overwrite", "--out", str(run)]) == 130
+    assert not [path.name for path in run.iterdir() if path.suffix in (".html", ".png")]
+    assert main(["train", "--resume", "--out", str(run)]) == 0
+    assert f"The report is {run / 'report.html'}" in capsys.readouterr().out
+    assert "average on generated reviews" in page_of(run)
+    assert not (run / "resume").exists()
+
+
+def test_many_classes():
+    names = [f"class {i}" for i in range(40)]
+    labels = np.repeat(np.arange(40), np.arange(40) + 1)
+    test = datasets.LabeledTexts(["a"] * len(labels), labels, names)
+    piece = report._classes(test, labels, dict.fromkeys(names, 1.0))
+    rows = table_rows(piece)
+    assert "The 30 largest of 40 classes." in piece
+    assert [row[0] for row in rows[1:]] == names[10:]
+    assert rows[-1] == ["class 39", "1.000", "40"]
+
+
+def test_choice_of_texts():
+    assert report._spread(5, 9).tolist() == [0, 1, 2, 3, 4]
+    assert report._spread(9, 3).tolist() == [0, 4, 8]
+    labels = np.array([0, 0, 0, 1, 2, 2, 2])
+    assert report._mixed([0, 1, 2, 3, 5, 6], labels) == [0, 3, 5, 1, 6]

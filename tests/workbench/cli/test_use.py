@@ -1,0 +1,716 @@
+"""A run in earnest: tables in and out, scores on a file, use without Keras, a language model."""
+
+import csv
+import gzip
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+from keras_attnpool.workbench import load_run, text
+from keras_attnpool.workbench.cli import comparison, evaluate, main, readers
+from keras_attnpool.workbench.cli.data import load as load_data
+from keras_attnpool.workbench.cli.options import Options
+
+pytestmark = pytest.mark.one_backend("test_smoke.py trains and predicts under every backend")
+
+TEXTS = ["good food", "=1+1", 'a "quoted", one\nof two lines', "caf\xe9"]
+
+
+def run_main(capsys, *arguments):
+    status = main([str(argument) for argument in arguments])
+    return status, *capsys.readouterr()
+
+
+def table(path, delimiter=","):
+    """A table with the texts in its second column, gzipped where its name says so."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "wt", encoding="utf-8", newline="") as stream:
+        rows = csv.writer(stream, delimiter=delimiter)
+        rows.writerow(["id", "body"])
+        rows.writerows(enumerate(TEXTS))
+    return path
+
+
+@pytest.mark.parametrize("name", ["mails.csv", "mails.csv.gz"])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl"])
+def test_tables(trained, tmp_path, capsys, name, ending):
+    source, out = table(tmp_path / name), tmp_path / f"out.{ending}"
+    arguments = ["--input", source, "--text-column", "body", "--output", out]
+    status, printed, err = run_main(capsys, "predict", trained, *arguments)
+    assert status == 0 and printed == f"4 texts: {out}\n", err
+    run = load_run(trained)
+    expected = run.probabilities(TEXTS)
+    if ending == "jsonl":
+        rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+        assert [(row["id"], row["body"]) for row in rows] == list(zip("0123", TEXTS, strict=True))
+        assert list(rows[0]) == ["id", "body", "label", "probability", "probabilities"]
+        assert [row["label"] for row in rows] == run.predict(TEXTS)
+        found = [list(row["probabilities"].values()) for row in rows]
+    else:
+        head, *rows = written(out)
+        names = [f"p({name})" for name in run.label_names]
+        assert head == ["id", "body", "label", "probability", *names]
+        # A spreadsheet shows what it would compute; a .tsv has no quotes, and no line breaks.
+        lines = 'a "quoted", one\nof two lines'
+        lines = lines if ending == "csv" else lines.replace("\n", "U+000A")
+        assert [row[:2] for row in rows] == [
+            ["0", "good food"],
+            ["1", "'=1+1"],
+            ["2", lines],
+            ["3", "caf\xe9"],
+        ]
+        assert [row[2] for row in rows] == run.predict(TEXTS)
+        found = [[float(cell) for cell in row[4:]] for row in rows]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, out.name])
+
+
+def written(path, delimiter=","):
+    """The rows of a table, as `predict` itself would read them."""
+    how = {"delimiter": delimiter}
+    if path.suffix == ".tsv":
+        how = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
+    with open(path, encoding="utf-8", newline="") as stream:
+        return list(csv.reader(stream, **how))
+
+
+OBJECTS = """\
+{"n": 1, "text": "good food", "tags": ["a", null], "ok": true}
+{"text": "bad", "n": 2.5, "who": null}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "arguments", "output", "kept"),
+    [
+        # The other columns come first, as they are: only what a spreadsheet would compute is told.
+        (
+            "x.csv",
+            'a,text,a, b \n-,one,"=x, ""y""",-1.5\n"p\nq",two,\u00e4;,\t \n',
+            [],
+            "out.csv",
+            [
+                ["a", "text", "a", " b "],
+                ["-", "one", '\'=x, "y"', "-1.5"],
+                ["p\nq", "two", "\xe4;", "\t "],
+            ],
+        ),
+        (
+            "x.csv",
+            "text;n\none;1,5\n;+49 89 12\n;+1-2\n",
+            ["--delimiter", ";"],
+            "out.csv",
+            [["text", "n"], ["one", "1,5"], ["", "+49 89 12"], ["", "'+1-2"]],
+        ),
+        ("x.csv", "n,text\n1,one\n", [], "out.tsv", [["n", "text"], ["1", "one"]]),
+        # Columns without names are called by their positions.
+        (
+            "x.tsv",
+            'a\tsaid "no"\n',
+            ["--text-column", "1"],
+            "out.tsv",
+            [["0", "1"], ["a", 'said "no"']],
+        ),
+        ("x.csv", "text,n\n", [], "out.csv", [["text", "n"]]),
+        (
+            "x.jsonl",
+            OBJECTS.split("\n")[0],
+            [],
+            "out.csv",
+            [["n", "text", "tags", "ok"], ["1", "good food", '["a", null]', "true"]],
+        ),
+    ],
+)
+def test_other_columns_are_kept(trained, tmp_path, capsys, name, content, arguments, output, kept):
+    path, out = tmp_path / name, tmp_path / output
+    path.write_text(content, encoding="utf-8", newline="")
+    command = ["predict", trained, "--input", path, *arguments, "--output", out]
+    status, _, err = run_main(capsys, *command)
+    assert (status, err) == (0, "")
+    rows = written(out, ";" if "--delimiter" in arguments else ",")
+    names = [f"p({each})" for each in load_run(trained).label_names]
+    assert [row[: len(kept[0])] for row in rows] == kept
+    assert rows[0][len(kept[0]) :] == ["label", "probability", *names]
+
+
+def test_keys_are_kept(trained, tmp_path, capsys):
+    path, out = tmp_path / "x.jsonl", tmp_path / "out.jsonl"
+    path.write_text(OBJECTS, encoding="utf-8")
+    assert run_main(capsys, "predict", trained, "--input", path, "--output", out)[0] == 0
+    printed = run_main(capsys, "predict", trained, "--input", path, "--json")[1]
+    assert out.read_text(encoding="utf-8") == printed
+    for line, given in zip(printed.splitlines(), OBJECTS.splitlines(), strict=True):
+        row = list(json.loads(line).items())
+        assert row[:-3] == list(json.loads(given).items())
+        assert [name for name, _ in row[-3:]] == ["label", "probability", "probabilities"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_table_that_has_a_column_of_the_answer(trained, tmp_path, capsys, ending):
+    """What is there keeps its name; the answer gets another one, and this is told."""
+    path = tmp_path / "x.csv"
+    path.write_text("label,text,label_2\nmine,good,x\n", encoding="utf-8")
+    out, again = tmp_path / f"out.{ending}", tmp_path / f"again.{ending}"
+    status, _, err = run_main(capsys, "predict", trained, "--input", path, "--output", out)
+    told = "note: the input has a column 'label': the answer is in 'label_3', 'probability_3', "
+    assert status == 0 and err.startswith(told) and err.count("\n") == 1
+    # A table that `predict` wrote is one that it reads.
+    assert run_main(capsys, "predict", trained, "--input", out, "--output", again)[0] == 0
+    if ending == "jsonl":
+        before, after = (json.loads(each.read_text(encoding="utf-8")) for each in (out, again))
+        assert before["label"] == "mine" and before["label_2"] == "x"
+        assert list(before)[3:] == ["label_3", "probability_3", "probabilities_3"]
+        assert list(after.items())[:6] == list(before.items())
+        assert after["label_4"] == before["label_3"]
+    else:
+        (names, row), (before, values) = written(again), written(out)
+        assert names[: len(before)] == before and row[: len(before)] == values
+        assert before[3:6] == ["label_3", "probability_3", "p(1 star)_3"]
+        assert names[len(before)] == "label_4" and len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "output", "message"),
+    [
+        ("x.csv", "a,text,a\n1,2,3\n", "out.jsonl", "the input has two columns 'a'"),
+        ("x.jsonl", OBJECTS, "out.csv", "text 2 has the key 'who', which the first one lacks"),
+        (
+            "x.jsonl",
+            '{"text": "a"}\n{"text": "", "label": 1}',
+            "out.jsonl",
+            "2 has the key 'label'",
+        ),
+    ],
+)
+def test_columns_that_would_be_lost(trained, tmp_path, capsys, name, content, output, message):
+    path, out = tmp_path / name, tmp_path / output
+    path.write_text(content, encoding="utf-8")
+    status, _, err = run_main(capsys, "predict", trained, "--input", path, "--output", out)
+    assert status == 2 and message in err and err.count("\n") == 1 and not out.exists()
+
+
+def test_columns_by_position_and_json_lines(trained, tmp_path, capsys):
+    (tmp_path / "x.tsv").write_text("a\tgood food\nb\tbad food\n", encoding="utf-8")
+    (tmp_path / "x.jsonl").write_text('{"t": "good food"}\n\n{"t": "bad food"}\n', "utf-8")
+    (tmp_path / "x.csv").write_text(f"id, t\n1,good food\n\n2,{'bad' * 50_000}\n", "utf-8")
+    for name, column in (("x.tsv", 1), ("x.jsonl", "t"), ("x.csv", "t")):
+        arguments = ["--input", tmp_path / name, "--text-column", column]
+        status, out, _ = run_main(capsys, "predict", trained, *arguments)
+        texts = [line.split("\t")[2] for line in out.splitlines()]
+        assert status == 0 and texts[0] == "good food" and texts[1].startswith("bad")
+
+
+@pytest.mark.parametrize("command", ["predict", "explain"])
+@pytest.mark.parametrize(
+    ("name", "content", "arguments", "texts"),
+    [
+        # As in `train`: the first line names the columns of a .csv, of a .tsv if one is named.
+        ("x.csv", "body\none\ntwo\n", ["--text-column", "0"], ["one", "two"]),
+        ("x.csv", "one\ntwo\n", ["--text-column", "0", "--no-header"], ["one", "two"]),
+        ("x.tsv", "a\tone\nb\ttwo\n", ["--text-column", "1"], ["one", "two"]),
+        ("x.tsv", "id\tt\na\tone\nb\ttwo\n", ["--text-column", "t"], ["one", "two"]),
+        ("x.tsv", "id\tt\na\tone\nb\ttwo\n", ["--text-column", "1", "--header"], ["one", "two"]),
+        ("x.csv", "id;text\n1;one\n2;two\n", ["--delimiter", ";"], ["one", "two"]),
+        ("x.csv", "id\ttext\n1\tone\n2\ttwo\n", ["--delimiter", "tab"], ["one", "two"]),
+        ("x.csv", "\ufefftext\ncaf\xe9\n", [], ["caf\xe9"]),
+        ("x.csv", "text\ncaf\xe9\n".encode("cp1252"), ["--encoding", "cp1252"], ["caf\xe9"]),
+        ("x.csv", "\ufefftext\none\n".encode("utf-16-le"), ["--encoding", "utf-16-le"], ["one"]),
+        ("x.csv", gzip.compress(b"text\none\n"), [], ["one"]),
+        ("x.tsv", "a\tone\rmore\n\nb\ttwo\r\n", ["--text-column", "1"], ["one more", "two"]),
+    ],
+)
+def test_how_a_table_is_read(trained, tmp_path, capsys, command, name, content, arguments, texts):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    rest = ["--out", tmp_path / "x.html"] if command == "explain" else []
+    status, out, err = run_main(capsys, command, trained, "--input", path, *arguments, *rest)
+    assert status == 0, err
+    assert [line.split("\t")[2] for line in out.splitlines() if line.count("\t") > 1] == texts
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        ("a,b\n1,2\n", [], "--text-column expects one of the columns a, b"),
+        ("text,text\n1,2\n", [], "--text-column expects one of"),
+        ("text\n1\n", ["--text-column", "3"], "--text-column expects one of the columns text"),
+        ("id,text\n1,2\n3\n", [], "line 3: has 1 columns, the first line 2"),
+        # Otherwise half of the text would be lost, and here all lines behind the open quote.
+        ("id,text\n1,good, not bad\n", [], "line 2: has 3 columns, the first line 2"),
+        ('id,text\n1,"good\n2,bad\n', [], "x.csv, line 3: unexpected end of data"),
+        ("", [], "--text-column expects one of the columns"),
+        ("text\n1\n", ["a text"], "TEXT, --file and --input exclude each other"),
+        ("text\n1\n", ["--no-header"], "--no-header expects --text-column to be a position"),
+        ("id;text\n1;2\n", [], "If the columns stand between ';': --delimiter ';'"),
+        ("text\n1\n", ["--encoding", "latin-9000"], "--encoding expects an encoding of text"),
+        ("text\n1\n", ["--encoding", "base64"], "--encoding expects an encoding of text"),
+        ("text\n1\n", ["--output", "out.xlsx"], "--output expects a name that ends in .csv"),
+        ("text\n1\n", ["--output", "x.tsv", "--json"], "--json is for lines"),
+        ("text\n1\n", ["--output", "no/out.csv"], "there is no folder no"),
+        ("text\n1\n", ["--output", "{folder}"], "folder.csv is a folder"),
+        ("text\n1\n", ["--output", "{path}"], "is the file that the texts are read from"),
+    ],
+)
+def test_tables_that_are_refused(trained, tmp_path, capsys, content, arguments, message):
+    path = tmp_path / "x.csv"
+    path.write_text(content, encoding="utf-8")
+    (tmp_path / "folder.csv").mkdir()
+    places = {"{path}": str(path), "{folder}": str(tmp_path / "folder.csv")}
+    arguments = [places.get(each, each) for each in arguments]
+    status, _, err = run_main(capsys, "predict", trained, "--input", path, *arguments)
+    assert status == 2 and message in err and err.count("\n") == 1
+    assert path.read_text(encoding="utf-8") == content
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["folder.csv", "x.csv"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.txt", b"a\n", "--input expects a file that ends in"),
+        ("x.csv", b"text\ncaf\xe9\n", "cannot be read"),
+        ("x.jsonl", b'{"text": 1}\n', "line 1: expects an object with a string as 'text'"),
+        ("x.jsonl", b"{\n", "cannot be read"),
+        ("x.jsonl --header", b"{\n", "--header is for a .csv or .tsv"),
+        ("x.tsv --delimiter ;", b"text\n1\n", "--delimiter is for a .csv"),
+        ("x.jsonl", b'{"text": "a"}\n{\n', "x.jsonl, line 2 cannot be read"),
+        ("x.csv.gz", b"text\n1\n", "Not a gzipped file"),
+        ("x.csv.gz", b"\x1f\x8b\x08\x00", "Compressed file ended"),
+        ("x.csv.gz", gzip.compress(b"text\n" * 9)[:10] + b"\xff" * 30, "Error -3"),
+    ],
+)
+def test_files_that_are_no_tables(trained, tmp_path, capsys, name, content, message):
+    name, *arguments = name.split()
+    (tmp_path / name).write_bytes(content)
+    status, _, err = run_main(capsys, "predict", trained, "--input", tmp_path / name, *arguments)
+    assert status == 2 and message in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["predict", "explain"])
+def test_options_of_tables_need_one(trained, capsys, command):
+    for option in (["--text-column", "b"], ["--no-header"], ["--delimiter", ";"]):
+        err = run_main(capsys, command, trained, "a", *option)[2]
+        assert err == f"error: {option[0].replace('no-', '')} needs an --input\n"
+    err = run_main(capsys, command, trained, "a", "--encoding", "latin-1")[2]
+    assert err == "error: --encoding needs an --input or a --file\n"
+
+
+def test_evaluate(trained, tmp_path, capsys):
+    run = load_run(trained)
+    texts = ["good food", "bad food", "the room was superb"]
+    labels = [run.predict(texts[:1])[0], "1 star", "5 stars"]
+    path = tmp_path / "x.tsv"
+    path.write_text("".join(f"{a}\t{b}\n" for a, b in zip(labels, texts, strict=True)), "utf-8")
+    status, out, _ = run_main(capsys, "evaluate", trained, path)
+    right = np.mean([a == b for a, b in zip(run.predict(texts), labels, strict=True)])
+    assert status == 0 and out.startswith(f"3 texts. Accuracy {right:.3f}, macro-F1 ")
+    assert "Rows are the true classes" in out and "Calibration" in out
+    path.write_text("no class\ta text\n", encoding="utf-8")
+    status, out, err = run_main(capsys, "evaluate", trained, path)
+    assert status == 2 and "no class" in err and err.count("\n") == 1
+
+
+def test_scores_of_classes_by_hand():
+    lines = evaluate.classes(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), ["x", "y", "z"])
+    rows = {line.split()[0]: line.split()[1:] for line in lines[1:4]}
+    assert rows["x"] == ["1.000", "0.500", "0.667", "2"]
+    assert rows["y"] == ["0.667", "1.000", "0.800", "2"] and rows["z"] == ["-", "-", "-", "0"]
+    assert [line.split() for line in lines[6:]] == [[*"x110"], [*"y020"], [*"z000"]]
+
+
+def test_calibration_by_hand():
+    lines = evaluate.calibration(np.array([0.92, 0.98, 0.6]), np.array([True, False, True]))
+    # |0.95 - 0.5| of two texts and |0.6 - 1| of one.
+    assert f"{(2 * 0.45 + 0.4) / 3:.3f} apart" in lines[0]
+    assert lines[-1].split() == ["0.9", "to", "1.0", "0.950", "0.500", "2"]
+
+
+def test_export_refuses(trained, tmp_path, capsys):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").touch()
+    status, _, err = run_main(capsys, "export", trained, "--out", tmp_path / "mine")
+    assert status == 2 and "expects a new folder" in err
+    (tmp_path / "file").touch()
+    status, _, err = run_main(capsys, "export", trained, "--out", tmp_path / "file" / "x")
+    assert status == 2 and err.startswith(f"error: --out {tmp_path / 'file'}")
+
+
+def test_export_as_onnx(trained, tmp_path, capsys):
+    """Where converters are missing, this is what is said; a loaded model must be called before."""
+    status, _, err = run_main(capsys, "export", trained, "--out", tmp_path / "x")
+    assert "never called" not in err and (status == 0 or "as onnx under" in err)
+
+
+def test_an_export_that_fails(trained, tmp_path, capsys, monkeypatch):
+    for reason, advice in [("no\nconverter", "another --format"), ("No module x", "[export]")]:
+
+        def fail(*arguments, reason=reason, **options):
+            raise RuntimeError(reason)
+
+        monkeypatch.setattr(keras.Model, "export", fail)
+        status, _, err = run_main(capsys, "export", trained, "--out", tmp_path / "x")
+        told = f"(RuntimeError: {' '.join(reason.split())}): "
+        assert status == 2 and "as onnx under" in err and told in err and advice in err
+        assert err.count("\n") == 1 and not list(tmp_path.iterdir())
+
+
+def test_export(trained, tmp_path, capsys):
+    """The example runs in a process of its own, without Keras, and answers alike."""
+    if keras.config.backend() == "torch":
+        pytest.skip("Keras exports no SavedModel under PyTorch")
+    out = tmp_path / "out"
+    arguments = ["--format", "tf_saved_model", "--out", out]
+    status, printed, err = run_main(capsys, "export", trained, *arguments)
+    assert status == 0 and "example.py" in printed, err
+    texts = ["Good food.", "The room was not clean, qwertz."]
+    code = "import runpy, sys; sys.modules['keras'] = None; "
+    code += f"sys.argv = ['x', *{texts!r}]; runpy.run_path({str(out / 'example.py')!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    _, expected, _ = run_main(capsys, "predict", trained, *texts)
+    assert done.stdout == expected
+
+
+@pytest.fixture
+def language_model(monkeypatch, tmp_path):
+    """A tiny language model in place of every preset, and a cache of its own."""
+    keras_hub = pytest.importorskip("keras_hub")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "good", "bad", "food", "##s", "."]
+
+    def from_preset(preset, sequence_length=128, layer=None):
+        if preset != "tiny":
+            raise ValueError(f"there is no preset {preset}")
+        keras.utils.set_random_seed(1)
+        tokenizer = keras_hub.models.BertTokenizer(words, lowercase=True)
+        backbone = keras_hub.models.BertBackbone(
+            len(words), 1, 2, 8, 16, dropout=0.0, max_sequence_length=32
+        )
+        preprocessor = keras_hub.models.BertTextClassifierPreprocessor(
+            tokenizer, sequence_length=sequence_length
+        )
+        return text.LanguageModel(backbone, preprocessor)
+
+    monkeypatch.setattr(text.LanguageModel, "from_preset", from_preset)
+    monkeypatch.setenv("KERAS_ATTNPOOL_DATA", str(tmp_path / "cache"))
+    path = tmp_path / "mine.tsv"
+    rows = [("yes", "good foods ."), ("no", "bad food .")] * 20
+    path.write_text("".join(f"{a}\t{b}\n" for a, b in rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("how", [[], ["--fine-tune", "--learning-rate", "0.001"]])
+def test_a_language_model(language_model, tmp_path, capsys, recwarn, how):
+    run = tmp_path / "run"
+    arguments = ["--encoder", "tiny", "--pooling", "attention", "--epochs", "2", "--no-report"]
+    arguments += ["--max-tokens", "24", "--out", run]
+    status, out, err = run_main(capsys, "train", language_model, *arguments, *how)
+    assert status == 0 and "tiny + mean" in out, err
+    # BERT's dense layer behind its first token is not what the features hang on.
+    assert not [each for each in recwarn if "Gradients do not exist" in str(each.message)]
+    assert "are cut" not in out
+    trained = load_run(run)
+    texts = ["Good foods.", "", "bad"]
+    assert trained.probabilities(texts).shape == (3, 2)
+    explained, empty, _ = trained.explain(texts)
+    # Words between white space; the three tokens of the second are one of them.
+    assert explained.words == ["Good", "foods."] and explained.attention.shape == (2,)
+    label = trained.label_names.index(explained.label)
+    rest = [trained.probabilities([word])[0, label] for word in ("foods.", "Good")]
+    np.testing.assert_allclose(explained.effects, explained.probability - np.array(rest), atol=1e-5)
+    assert empty.words == [] and empty.effects.shape == (0,)
+    assert "reads features" in run_main(capsys, "export", run, "--out", tmp_path / "x")[2] or how
+
+
+def reported(tmp_path, capsys, path, *arguments):
+    """A run without a baseline, the rows of its report's tables, and the report."""
+    run = tmp_path / "run"
+    arguments = [*arguments, "--epochs", "2", "--learning-rate", "0.01", "--no-baseline"]
+    status, _, err = run_main(capsys, "train", path, *arguments, "--out", run)
+    assert status == 0, err
+    page = (run / "report.html").read_text(encoding="utf-8")
+    rows = [re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row) for row in page.split("<tr>")[1:]]
+    return load_run(run), rows, page
+
+
+DISORDERED = ["random pooling", "random encoder", "random both"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "layers", "disordered", "told"),
+    [
+        (["--encoder", "tiny"], ["pooling"], DISORDERED[:1], "stays as it is"),
+        (["--encoder", "tiny+gru"], ["pooling"], DISORDERED, "stays as it is"),
+        (["--encoder", "tiny", "--fine-tune"], ["pooling"], DISORDERED, "part of the encoder"),
+        (
+            ["--encoder", "hierarchical"],
+            ["sentences/word_pooling", "pooling"],
+            DISORDERED,
+            "Sentences of a text.",
+        ),
+    ],
+)
+def test_reports_of_what_reads_no_plain_words(
+    language_model, tmp_path, capsys, arguments, layers, disordered, told
+):
+    """Words are taken out of any text, and each layer that attends gets other weights."""
+    sizes = ["--max-tokens", "24"] if "tiny" in arguments[1] else []
+    sizes += ["--units", "2"] if arguments[1] != "tiny" else []
+    arguments = [*arguments, "--pooling", "attention", *sizes]
+    run, rows, page = reported(tmp_path, capsys, language_model, *arguments)
+    deletion = {row[0]: row[1:] for row in rows if len(row) == 3}
+    assert {"effect", "attention"} <= set(deletion)
+    grades = {row[0]: row[1:] for row in rows if len(row) > 5}
+    assert {"attention", "effect", "uniform"} <= set(grades)
+    # The effect is what is found without each word: it agrees with itself.
+    assert "1.000" in grades["effect"]
+    assert told in page and "is not tested here" not in page
+    tested = [row for row in rows if row[0] in ("uniform weights", *DISORDERED)]
+    names = ["uniform weights", *disordered]
+    assert [row[0] for row in tested] == names * len(layers)
+    # Without its kernel the layer itself gives equal weights.
+    (data, _) = load_data(Options(**run.config["options"]))
+    before = run.probabilities(data.test.texts)
+    for path, row in zip(layers, tested[:: len(names)], strict=True):
+        outer, _, inner = path.rpartition("/")
+        holder = run.model.get_layer(outer).encoder if outer else run.model
+        weights = holder.get_layer(inner).get_weights()
+        holder.get_layer(inner).set_weights([0 * each for each in weights])
+        after = run.probabilities(data.test.texts)
+        holder.get_layer(inner).set_weights(weights)
+        expected = [(before.argmax(1) == after.argmax(1)).mean(), np.abs(before - after).sum() / 2]
+        expected[1] /= len(before)
+        np.testing.assert_allclose([float(each) for each in row[3:]], expected, atol=0.001)
+
+
+def test_a_report_says_which_attention_is_not_tested(language_model, tmp_path, capsys):
+    """Those of features and of tokens, one after the other, are no weights of words alone."""
+    arguments = ["--encoder", "tiny", "--pooling", "sequential", "--max-tokens", "24"]
+    _, rows, page = reported(tmp_path, capsys, language_model, *arguments)
+    assert "attention" in [row[0] for row in rows if len(row) > 5]  # as in the heat maps
+    assert page.count("is not tested here") == 1
+    assert "the weights of this layer are of another kind" in page
+    assert not any(row[0] in ("uniform weights", *DISORDERED) for row in rows)
+
+
+def test_a_language_model_draws_the_seeds_of_its_dropout_again(language_model, tmp_path, capsys):
+    """Those of each network follow from --seed, or a resumed run would go another way."""
+    load, drawn = text.LanguageModel.from_preset, []
+
+    def from_preset(*arguments, **options):
+        drawn.append(random.random())
+        return load(*arguments, **options)
+
+    text.LanguageModel.from_preset = from_preset
+    arguments = ["--encoder", "tiny", "--fine-tune", "--epochs", "1", "--no-report"]
+    arguments += ["--max-tokens", "24"]
+    status, _, err = run_main(
+        capsys, "train", language_model, *arguments, "--out", tmp_path / "run"
+    )
+    assert status == 0, err
+    assert drawn[-2] == drawn[-1]
+
+
+def test_texts_that_a_language_model_cuts(language_model, tmp_path, capsys):
+    """Half of them have four tokens and two special ones."""
+    arguments = ["--encoder", "tiny", "--epochs", "1", "--no-report", "--no-baseline"]
+    arguments += ["--max-tokens", "5", "--out", tmp_path / "run"]
+    status, out, err = run_main(capsys, "train", language_model, *arguments)
+    assert (
+        status == 0 and "up to 5 tokens of a text (100% of the texts are cut: --max-tokens)" in out
+    )
+
+
+def test_later_texts_may_be_longer(language_model, tmp_path, capsys):
+    """The training texts have six tokens; what is read later is cut by --max-tokens alone."""
+    arguments = ["--encoder", "tiny", "--epochs", "1", "--no-report", "--no-baseline"]
+    arguments += ["--max-tokens", "24", "--pooling", "attention", "--out", tmp_path / "run"]
+    assert run_main(capsys, "train", language_model, *arguments)[0] == 0
+    run = load_run(tmp_path / "run")
+    ends = [f"{'good ' * 20}{end}" for end in ("good", "bad")]
+    first, second = run.probabilities(ends)
+    assert len(run.reader.words(ends[0])) == 21 and np.abs(first - second).max() > 1e-6
+
+
+@pytest.mark.parametrize("how", [[], ["--fine-tune", "--learning-rate", "0.001"]])
+def test_spaces_that_are_no_plain_ones(language_model, tmp_path, capsys, how):
+    arguments = ["--encoder", "tiny", "--epochs", "1", "--no-report", "--no-baseline"]
+    arguments += ["--max-tokens", "24", "--pooling", "attention", "--out", tmp_path / "run"]
+    assert run_main(capsys, "train", language_model, *arguments, *how)[0] == 0
+    run = load_run(tmp_path / "run")
+    plain, *others = run.explain(["good bad food", "good\u00a0bad\u3000food", "good bad\u2028food"])
+    for each in others:
+        assert each.words == plain.words and np.isfinite(each.attention).all()
+        np.testing.assert_allclose(each.effects, plain.effects, atol=1e-6)
+        np.testing.assert_allclose(each.attention, plain.attention, atol=1e-6)
+
+
+def test_pieces_of_words_in_a_vocabulary_of_bytes(monkeypatch):
+    """Behind a space "the" is one piece, and two at the beginning."""
+    keras_hub = pytest.importorskip("keras_hub")
+    pieces = [*"thecat", "\u0120", "<s>", "</s>", "<pad>", "<mask>", "<unk>"]
+    pieces += ["\u0120t", "he", "\u0120the", "\u0120a"]
+    vocabulary = {piece: place for place, piece in enumerate(dict.fromkeys(pieces))}
+    merges = ["\u0120 t", "h e", "\u0120t he", "\u0120 a"]
+    tokenizer = keras_hub.models.RobertaTokenizer(vocabulary, merges)
+    backbone = keras_hub.models.RobertaBackbone(
+        len(vocabulary), 1, 2, 8, 16, max_sequence_length=16
+    )
+    preprocessor = keras_hub.models.RobertaTextClassifierPreprocessor(tokenizer, sequence_length=16)
+    model = text.LanguageModel(backbone, preprocessor)
+    reader = readers.Features(model, "tiny", None)
+    content = "the the a the"
+    whole = len(model.tokens([content])[0]) - len(model.tokens([""])[0])
+    sizes = [size for _, size in reader._pieces(content)]
+    assert sizes == [2, 1, 1, 1] and sum(sizes) == whole
+
+
+def test_an_unknown_language_model(language_model, tmp_path, capsys):
+    arguments = ["--encoder", "tinny", "--out", tmp_path / "run"]
+    status, _, err = run_main(capsys, "train", language_model, *arguments)
+    assert status == 2 and "tinny" in err and "gru" in err and err.count("error: ") == 1
+
+
+def test_compare(tmp_path, capsys, monkeypatch):
+    """The model of the run is the one that validation likes best, and says so."""
+    monkeypatch.setattr("keras_attnpool.workbench.cli.options.COMPARED", ("attention", "max"))
+    compared = []
+    sentence = comparison.sentence
+    monkeypatch.setattr(
+        comparison, "sentence", lambda *given: compared.append(given) or sentence(*given)
+    )
+    arguments = ["--encoder", "none", "--embedding-dim", "4", "--hidden-units", "0", "--compare"]
+    arguments += ["--train-size", "60", "--test-size", "10", "--epochs", "2", "--out"]
+    run = tmp_path / "run"
+    status, out, err = run_main(capsys, "train", *arguments, run, "--learning-rate", "0.1")
+    assert status == 0, err
+    metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
+    results, chosen = metrics["results"], metrics["chosen"]
+    best = max(
+        ("none + attention", "none + max"),
+        key=lambda name: max(results[name]["history"]["val_accuracy"]),
+    )
+    scores = [max(results[name]["history"]["val_accuracy"]) for name in (best, chosen)]
+    assert scores[0] == scores[1] and f"likes {chosen} best" in out
+    trained = load_run(run)
+    assert f"none + {trained.config['options']['pooling']}" == chosen
+    assert trained.model.count_params() == results[chosen]["parameters"]
+    assert not (run / "resume").exists() and (run / "report.html").is_file()
+    # What has fewer parameters is a simpler row, too.
+    ((_, _, simpler, _),) = compared
+    assert chosen == "none + attention" and "none + max" in simpler
+
+
+def test_class_weights(tmp_path, capsys):
+    """The epoch, the table and the closing line go by the accuracy that counts classes alike."""
+    rows = [("often", f"good food {i % 7}") for i in range(90)]
+    rows += [("rare", f"good food {i % 7}" + " cold" * (i % 2)) for i in range(10)]
+    path, run = tmp_path / "x.tsv", tmp_path / "run"
+    path.write_text("".join(f"{a}\t{b}\n" for a, b in rows), encoding="utf-8")
+    arguments = ["--encoder", "none", "--pooling", "attention", "--epochs", "2", "--class-weights"]
+    status, out, err = run_main(capsys, "train", path, "--test", path, *arguments, "--out", run)
+    assert status == 0, err
+    assert "balanced, beside the model (95 %)" in out and "points of balanced accuracy" in out
+    metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
+    own, _, _, largest = metrics["results"].values()
+    assert largest["accuracy"] == 0.9 and largest["balanced_accuracy"] == 0.5
+    assert largest["difference"][0] == pytest.approx(0.5 - own["balanced_accuracy"])
+    assert f"<td>{own['balanced_accuracy']:.3f}</td>" in (run / "report.html").read_text("utf-8")
+    # The validation part has 9 texts of the one class and 1 of the other.
+    sizes = metrics["sizes"]["validation"]
+    assert sizes == 10
+    for accuracy in own["history"]["val_accuracy"]:
+        assert min(abs(accuracy - (a / 9 + b) / 2) for a in range(10) for b in (0, 1)) < 1e-4
+
+
+def test_a_compared_run_that_is_replaced(tmp_path, capsys, monkeypatch):
+    """What was kept to resume it is not taken for what the new run is to keep."""
+    monkeypatch.setattr("keras_attnpool.workbench.cli.options.COMPARED", ("attention", "max"))
+    small = ["--encoder", "none", "--embedding-dim", "4", "--hidden-units", "0", "--epochs", "1"]
+    small += ["--train-size", "40", "--test-size", "10", "--out", tmp_path / "run"]
+    with monkeypatch.context() as patch:
+
+        def write(*arguments):
+            raise KeyboardInterrupt
+
+        patch.setattr("keras_attnpool.workbench.cli.report.write", write)
+        assert run_main(capsys, "train", *small, "--compare")[0] == 130
+    assert (tmp_path / "run" / "resume" / "model.keras").is_file()
+    rest = ["--pooling", "max", "--no-baseline", "--no-report", "--overwrite"]
+    status, _, err = run_main(capsys, "train", *small, *rest)
+    assert status == 0, err
+    assert load_run(tmp_path / "run").predict(["good food"])
+
+
+def test_push_to_a_folder(trained, tmp_path):
+    """The card says how the model is loaded, and it is so."""
+    load_run(trained).push(str(tmp_path / "pushed"))
+    card = (tmp_path / "pushed" / "README.md").read_text(encoding="utf-8")
+    assert "import keras_attnpool" in card and "| lama-encoder |" in card and "$" not in card
+    run, same = load_run(trained), load_run(tmp_path / "pushed")
+    expected = run.probabilities(TEXTS)
+    np.testing.assert_allclose(same.probabilities(TEXTS), expected, atol=1e-6)
+    # Of a run that it replaces nothing is left: its scores would be told as those of this one.
+    (tmp_path / "pushed" / "metrics.json").write_text("{}")
+    (tmp_path / "pushed" / "resume").mkdir()
+    run.push(str(tmp_path / "pushed"))
+    left = {path.name for path in (tmp_path / "pushed").iterdir()}
+    assert not left & {"metrics.json", "resume"} and (trained / "metrics.json").exists()
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="push expects a folder"):
+        run.push(str(tmp_path / "file"))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").touch()
+    with pytest.raises(ValueError, match="is not a run folder"):
+        run.push(str(tmp_path / "mine"))
+
+
+def test_push_to_the_hub(trained, tmp_path, monkeypatch):
+    """A folder in place of the hub: Keras loads the model from it, and what the card says runs."""
+    hub = pytest.importorskip("huggingface_hub")
+    stored = tmp_path / "stored"
+
+    def upload_folder(self=None, *, repo_id, folder_path, **kwargs):
+        assert repo_id == "me/hotel"
+        shutil.copytree(folder_path, stored, dirs_exist_ok=True)
+
+    monkeypatch.setattr(
+        hub.HfApi,
+        "create_repo",
+        lambda self, repo_id, **kwargs: type("Address", (str,), {"repo_id": repo_id})(repo_id),
+    )
+    monkeypatch.setattr(hub.HfApi, "upload_folder", upload_folder)
+    monkeypatch.setattr(hub, "upload_folder", upload_folder)
+    monkeypatch.setattr(hub, "snapshot_download", lambda repo_id, **kwargs: str(stored))
+    run = load_run(trained)
+    run.push("hf://me/hotel")
+    card = (stored / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall("```python\n(.*?)```", card, re.S)
+    assert code.startswith("import keras_attnpool") and "$" not in card
+    names = {}
+    exec(code, names)
+    expected = run.probabilities(TEXTS)
+    np.testing.assert_allclose(names["run"].probabilities(TEXTS), expected, atol=1e-6)
+    model = keras.saving.load_model("hf://me/hotel")
+    answers = model.predict(run.reader.encode(TEXTS), verbose=0)
+    np.testing.assert_allclose(answers, expected, atol=1e-6)
+
+
+def test_texts_that_are_none(trained):
+    """One string would be explained letter by letter."""
+    run = load_run(trained)
+    for call in (run.predict, run.probabilities, run.explain):
+        for given in ("good food", None, [1]):
+            with pytest.raises(TypeError, match="Run expects"):
+                call(given)
+    np.testing.assert_array_equal(run.probabilities(x for x in TEXTS), run.probabilities(TEXTS))
+
+
+def test_push_to_a_path(trained, tmp_path):
+    load_run(trained).push(tmp_path / "pushed")
+    assert load_run(tmp_path / "pushed").predict(TEXTS) == load_run(trained).predict(TEXTS)

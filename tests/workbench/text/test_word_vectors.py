@@ -1,0 +1,182 @@
+import gzip
+import sys
+
+import numpy as np
+import pytest
+
+from keras_attnpool.workbench import text
+
+pytestmark = pytest.mark.one_backend("reads files")
+
+VOCABULARY = ("[PAD]", "[UNK]", "good", "film", "odd")
+# Many repetitions: word2vec passes over most occurrences of words as frequent as these.
+TEXTS = ["a good film .", "a bad film .", "a good book ."] * 200
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return text.WordTokenizer.train(TEXTS)
+
+
+def test_word2vec_fills_every_row(tokenizer):
+    vectors = text.word2vec(TEXTS, tokenizer, dim=12, epochs=1)
+    assert vectors.shape == (tokenizer.vocabulary_size, 12)
+    assert vectors.dtype == np.float32
+    assert not vectors[0].any()
+    assert (np.abs(vectors[1:]).sum(axis=1) > 0).all()
+    assert np.isfinite(vectors).all()
+
+
+@pytest.mark.parametrize("skip_gram", [True, False])
+def test_word2vec_repeats_itself(tokenizer, skip_gram):
+    options = {"dim": 8, "epochs": 2, "skip_gram": skip_gram}
+    first = text.word2vec(TEXTS, tokenizer, seed=3, **options)
+    np.testing.assert_array_equal(first, text.word2vec(TEXTS, tokenizer, seed=3, **options))
+    assert not np.array_equal(first, text.word2vec(TEXTS, tokenizer, seed=4, **options))
+
+
+def test_word2vec_learns_which_words_are_alike():
+    # "cat" and "dog" share their neighbours, "cat" and "sun" have none in common.
+    texts = ["the cat eats fish", "the dog eats fish", "a red sun sets late"] * 1000
+    tokenizer = text.WordTokenizer.train(texts)
+    vectors = text.word2vec(texts, tokenizer, dim=16, epochs=10)
+    vectors[1:] /= np.linalg.norm(vectors[1:], axis=1, keepdims=True)
+    cat, dog, sun = (vectors[tokenizer.vocabulary.index(word)] for word in ("cat", "dog", "sun"))
+    assert cat @ dog > cat @ sun + 0.1
+
+
+def test_unknown_words_train_the_unknown_row():
+    tokenizer = text.WordTokenizer(("[PAD]", "[UNK]", "good", "never"))
+    texts = ["good" + " xyz" * 20] * 500
+    one, two = (text.word2vec(texts, tokenizer, dim=64, epochs=e) for e in (1, 2))
+    assert (one[1] != two[1]).any(), "[UNK] occurs: trained"
+    np.testing.assert_array_equal(one[3], two[3], err_msg="never occurs: random, by the seed")
+    assert 0.05 < one[3].std() < 0.15
+
+
+def test_words_below_min_count_get_random_rows(tokenizer):
+    options = {"dim": 8, "min_count": 201}
+    one, two = (text.word2vec(TEXTS, tokenizer, epochs=e, **options) for e in (1, 2))
+    for word, trained in (("bad", False), ("film", True)):
+        row = tokenizer.vocabulary.index(word)
+        assert (one[row] != two[row]).any() == trained
+
+
+def test_word2vec_reads_texts_to_their_end():
+    # gensim alone leaves out what follows the 10 000th word.
+    given_text = "a b " * 5000 + "c d " * 50
+    tokenizer = text.WordTokenizer.train([given_text])
+    one, two = (text.word2vec([given_text], tokenizer, dim=4, epochs=e) for e in (1, 2))
+    row = tokenizer.vocabulary.index("c")
+    assert (one[row] != two[row]).any()
+
+
+def test_word2vec_refuses_bad_arguments(tokenizer):
+    for texts in ([], ["", " "]):
+        with pytest.raises(ValueError, match="Received: 0 texts that are not empty"):
+            text.word2vec(texts, tokenizer)
+    with pytest.raises(ValueError, match="min_count=1000"):
+        text.word2vec(TEXTS, tokenizer, min_count=1000)
+    with pytest.raises(TypeError, match="word2vec expects `texts`.*str"):
+        text.word2vec("one text", tokenizer)
+    with pytest.raises(TypeError, match="word2vec expects every text.*index 1"):
+        text.word2vec(["a", None], tokenizer)
+    for name in ("dim", "window", "epochs", "min_count", "workers"):
+        with pytest.raises(ValueError, match=f"`{name}` to be a positive .*{name}=0"):
+            text.word2vec(TEXTS, tokenizer, **{name: 0})
+
+
+def test_missing_gensim_says_what_to_install(tokenizer, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gensim.models", None)
+    with pytest.raises(ImportError, match=r"pip install keras_attnpool\[text\]"):
+        text.word2vec(TEXTS, tokenizer)
+
+
+GLOVE = "film 1 2 3\nother 9 9 9\n. . . 4 4 4\ngood -0.5 1e-1 0\nfilm 7 7 7\n"
+
+
+@pytest.mark.parametrize("name", ["vectors.txt", "vectors.txt.gz"])
+@pytest.mark.parametrize("header", ["", "5 3\n"])
+@pytest.mark.parametrize("ending", ["\n", " \r\n"])
+def test_load_word_vectors(tmp_path, name, header, ending):
+    path = tmp_path / name
+    content = (header + GLOVE).replace("\n", ending).encode()
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    vectors, coverage = text.load_word_vectors(path, VOCABULARY)
+    assert vectors.shape == (5, 3) and vectors.dtype == np.float32
+    np.testing.assert_array_equal(vectors[0], 0)
+    np.testing.assert_allclose(vectors[2:4], [[-0.5, 0.1, 0], [1, 2, 3]])
+    assert coverage == pytest.approx(2 / 3)
+    assert vectors[1].any() and vectors[4].any()
+
+
+def test_rows_that_the_file_lacks_follow_the_seed(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text(GLOVE)
+    tokenizer = text.WordTokenizer(VOCABULARY)
+    first, again, other = (text.load_word_vectors(path, tokenizer, s)[0] for s in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert (first[4] != other[4]).all()
+    np.testing.assert_array_equal(first[3], other[3])
+
+
+def test_padding_row_stays_zero_and_special_words_do_not_count(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("[PAD] 1 1\n[UNK] 2 2\n")
+    vectors, coverage = text.load_word_vectors(path, VOCABULARY)
+    assert vectors[:2].tolist() == [[0, 0], [2, 2]]
+    assert coverage == 0.0
+    assert text.load_word_vectors(path, VOCABULARY[:2])[1] == 0.0
+
+
+def test_words_may_contain_unicode_line_ends(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("x\u2028y 1 1\nz\x85 3 3\ngood 2 2\n", encoding="utf-8", newline="\n")
+    assert text.load_word_vectors(path, VOCABULARY)[0][2].tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "an empty file"),
+        (b"\n\n", "an empty file"),
+        (b"3 4\n", "an empty file"),
+        (b"good 1 2\nfilm 1\n", "line 2: expects a word and 2 numbers. Received: 'film 1'"),
+        (b"good\n", "line 1: expects a word and its numbers"),
+        (b"good 1 2\n\nfilm 1 x\n", "line 3: expects numbers.*x"),
+        (b"good 1 nan\n", "line 1: expects finite"),
+        (b"good 1 1e99\n", "line 1: expects finite"),
+        (b"a 1 2\n\xff 1 2\n", "line 2: expects UTF-8"),
+    ],
+)
+def test_bad_files_are_refused_with_the_line(tmp_path, content, message):
+    path = tmp_path / "vectors.txt"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"vectors\.txt.*{message}"):
+        text.load_word_vectors(path, VOCABULARY)
+
+
+def test_damaged_gzip_is_refused(tmp_path):
+    path = tmp_path / "vectors.txt.gz"
+    whole = gzip.compress(GLOVE.encode())
+    no_such_block = whole[:10] + b"\xff" + whole[11:]
+    wrong_checksum = whole[:-5] + bytes([whole[-5] ^ 0xFF]) + whole[-4:]
+    for content in (whole[:-9], GLOVE.encode(), no_such_block, wrong_checksum):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="damaged gzip file"):
+            text.load_word_vectors(path, VOCABULARY)
+
+
+def test_missing_file_and_bad_vocabulary(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        text.load_word_vectors(tmp_path / "absent.txt", VOCABULARY)
+    with pytest.raises(ValueError, match=r"load_word_vectors.*starts with '\[PAD\]'"):
+        text.load_word_vectors(tmp_path / "absent.txt", ["good"])
+
+
+def test_a_byte_order_mark_and_two_spaces_are_no_part_of_a_word(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_bytes("\ufeffgood 1 2\nfilm  3 4\n".encode())
+    vectors, coverage = text.load_word_vectors(path, VOCABULARY)
+    np.testing.assert_array_equal(vectors[2:4], [[1, 2], [3, 4]])
+    assert coverage == pytest.approx(2 / 3)
