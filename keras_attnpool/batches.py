@@ -23,7 +23,7 @@ def pad_rows(
     *,
     side: str = "right",
     value: float = 0,
-    dtype: npt.DTypeLike = None,
+    dtype: Any = None,
 ) -> tuple[Array, Bools]:
     """Pads rows of unequal length to one array, and tells by a mask which steps are there.
 
@@ -175,10 +175,10 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
             self._labels = {n: _targets(owner, "labels", y, size) for n, y in labels.items()}
         elif labels is not None:
             self._labels = _targets(owner, "labels", labels, size)
-        self._sample_weight = sample_weight
+        self._sample_weight: Array | None = None
         if sample_weight is not None:
             self._sample_weight = _targets(owner, "sample_weight", sample_weight, size)
-        self._size, self._batch_size, self._used = size, batch_size, used
+        self.batch_size, self._size, self._used = batch_size, size, used
         self._shuffle, self._seed, self._epoch = bool(shuffle), seed, 0
         self._arrange()
 
@@ -237,7 +237,7 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
     def arranged(self, random: np.random.Generator | None) -> list[Int64s]:
         """The rows of each batch of an epoch, drawn with `random`, or without."""
         rows = np.arange(self._size) if random is None else random.permutation(self._size)
-        return _cut(rows, self._batch_size)
+        return _cut(rows, self.batch_size)
 
     def in_order(self) -> list[Int64s]:
         """The rows of each batch where there is no shuffling."""
@@ -395,7 +395,7 @@ class SequenceBatches(Batches):
         self._least, self._first_is_longer = 0, False
         shapes = [(boundary,) for boundary in self._boundaries]
         bucket_of = np.searchsorted(self._boundaries, self._lengths)
-        return in_buckets(bucket_of, shapes, self._batch_size, random)
+        return in_buckets(bucket_of, shapes, self.batch_size, random)
 
     def in_order(self) -> list[Int64s]:
         """The rows of each batch in the order of the data; a few far longer ones stand alone."""
@@ -407,7 +407,7 @@ class SequenceBatches(Batches):
             return batches
         # The first two batches must differ in length.
         other = int((bucket_of != np.maximum.accumulate(bucket_of)[0]).argmax())
-        if other <= self._batch_size:
+        if other <= self.batch_size:
             pair = [np.arange(other), np.array([other])]
             rest = [rows[rows > other] for rows in batches]
             return pair + [rows for rows in rest if len(rows)]
@@ -420,7 +420,7 @@ class SequenceBatches(Batches):
 
         A batch costs the steps that it has room for, and an eighth of what a mean batch costs.
         """
-        count, size = len(lengths), min(self._batch_size, len(lengths))
+        count, size = len(lengths), min(self.batch_size, len(lengths))
         sizes = {1, max(1, size // 4), size, count % size or size}
         windows = np.lib.stride_tricks.sliding_window_view
         steps = {each: each * windows(lengths, each).max(axis=1) for each in sizes}
@@ -559,7 +559,7 @@ def _without_padding(rows: list[Array], given: Any) -> list[Array]:
         or given.ndim not in (2, 3)
     ):
         return rows
-    kept = given.reshape(*given.shape[:2], -1).any(axis=2)
+    kept = np.asarray(given.reshape(*given.shape[:2], -1).any(axis=2))
     return [row[:end] for row, end in zip(rows, kept_lengths(kept).tolist(), strict=True)]
 
 

@@ -31,14 +31,15 @@ ROOMS = {
     "regularizers": {"types", "_checks", "ops"},
     "layers": {"types", "_checks", "_docstrings", "ops", "regularizers"},
     "models": {"types", "_checks", "_docstrings", "ops", "regularizers", "layers"},
-    "analysis": {"types", "layers", "_docstrings"},
+    "batches": {"types", "_checks"},
+    "analysis": {"types", "layers", "batches", "_docstrings"},
     "__init__": {"layers", "regularizers", "models", "ops"},
     # The workbench: its rooms may use each other's and the library's.
     "workbench._files": set(),
     # Until the names go that the corpora had in datasets: it gives them when they are asked for.
     "workbench.datasets": {"types", "workbench.corpora", "workbench._files"},
     "workbench.corpora": {"types", "workbench.datasets"},
-    "workbench.text": {"types", "_docstrings", "workbench._files"},
+    "workbench.text": {"types", "_docstrings", "batches", "workbench._files"},
     "workbench.__init__": {"workbench.cli"},
 }
 TOP_ROOMS = {"__main__", "workbench.cli"}

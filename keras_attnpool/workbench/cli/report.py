@@ -429,7 +429,7 @@ def _pictures(
         for label, values in lines.items():
             ax.plot(range(1, len(values) + 1), values, "o-", markersize=3.5, label=label)
         ax.set(xlabel="epoch", ylabel=ylabel)
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.locator_params(axis="x", integer=True)
         ax.grid(color="0.9")
         for text in ax.legend(frameon=False).get_texts():
             text.set_parse_math(False)  # a $ in a name is a dollar
