@@ -3,13 +3,13 @@
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 import keras
 import numpy as np
 import numpy.typing as npt
 
-from keras_attnpool._checks import SIZE, integer
+from keras_attnpool import _checks
 from keras_attnpool.types import Array, Bools, Int64s
 
 _STEP = 8
@@ -54,7 +54,7 @@ def pad_rows(
     lengths = np.array([len(row) for row in checked], np.int64)
     longest = int(lengths.max(initial=0))
     length = longest if length is None else length
-    if not integer(0).fits(length) or length < longest:
+    if not _checks.integer(0).fits(length) or length < longest:
         raise ValueError(
             f"`length` of {owner} must be an integer of at least the longest row, {longest}. "
             f"Received: length={length!r}"
@@ -220,11 +220,15 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
         Returns:
             The outputs of the model, in its structure: entry i of each belongs to row i.
         """
-        bucketed = copy.copy(self)
-        bucketed._shuffle, bucketed._batches = False, bucketed.arranged(None)
-        places = np.argsort(np.concatenate(bucketed._batches))
+        bucketed, places = self.in_data_order()
         outputs = model.predict(bucketed, **({"verbose": 0} | kwargs))
         return keras.tree.map_structure(lambda each: each[places], outputs)
+
+    def in_data_order(self) -> tuple[Self, Int64s]:
+        """The batches without shuffling, of like lengths, and where in them each row stands."""
+        bucketed = copy.copy(self)
+        bucketed._shuffle, bucketed._batches = False, bucketed.arranged(None)
+        return bucketed, np.argsort(np.concatenate(bucketed._batches))
 
     def inputs_of(self, rows: Int64s) -> Any:
         """The inputs of a batch of these rows."""
@@ -509,7 +513,7 @@ def _cut(rows: Int64s, size: int) -> list[Int64s]:
 
 
 def _check_integer(owner: str, name: str, value: Any, least: int = 1) -> None:
-    kind = integer(least)
+    kind = _checks.integer(least)
     if not kind.fits(value):
         raise ValueError(f"`{name}` of {owner} must be {kind.wanted}. Received: {name}={value!r}")
 
@@ -594,7 +598,7 @@ def _targets(owner: str, name: str, values: Any, size: int | None = None) -> Arr
 def _checked_boundaries(owner: str, boundaries: Any, longest: int) -> tuple[int, ...]:
     """Increasing lengths of which the last is enough."""
     lengths = tuple(boundaries) if isinstance(boundaries, Iterable) else ()
-    if not lengths or not all(map(SIZE.fits, lengths)) or any(np.diff(lengths) < 1):
+    if not lengths or not all(map(_checks.SIZE.fits, lengths)) or any(np.diff(lengths) < 1):
         raise ValueError(
             f"`boundaries` of {owner} must be increasing positive integers. "
             f"Received: boundaries={boundaries!r}"

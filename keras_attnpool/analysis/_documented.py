@@ -6,24 +6,32 @@ from keras_attnpool._docstrings import documented as documented
 CLASSIFIER = """
 
 Args:
-    model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
-    ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
-    weights: One row `(time,)` per text or `(texts, time)`, of any sign, one number for each place
-        of `ids`: see `reduce_scores`. Any array will do, also one of another library.
-    rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
-        each token, or one for each place of `ids`.
+    model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+    inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+        `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
+        `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
+        padded, with a mask where the model takes one. Steps are those of the first input.
+    weights: One row `(time,)` per row or `(rows, time)`, of any sign, one number for each place
+        of the inputs, or for each step that counts: see `reduce_scores`. Any array will do, also
+        one of another library.
+    rationales: `None`, or one boolean or 0/1 array per row, True = the step decides: one for
+        each step that counts, or one for each place of the inputs.
+    mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
+        that an input of the model or its `Masking` layer keeps, whose id is not 0, or that unequal
+        rows have.
     shares: Increasing shares in [0, 1].
-    classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
-    replacement: `None` takes tokens out and closes the gap; an id is put in their place, that of
-        an unknown token say (0 leaves masked holes).
+    classes: Integer array `(rows,)`, the class of each row. Defaults to the predicted one.
+    baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it out
+        (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all steps that
+        count; a vector; or an id, that of an unknown token say.
     seed: Seed of the order of equal weights.
     from_logits: Whether the model returns logits and not probabilities.
-    batch_size: Number of texts in one step.
-    verbose: 0 or 1, whether there is a progress bar over the texts.
+    batch_size: Number of rows in one step.
+    verbose: 0 or 1, whether there is a progress bar over the rows.
 
 Raises:
     ValueError: If shapes do not fit, an option is out of range, the model returns no finite
-        probabilities, or no text has a token.
+        probabilities or takes no mask, or no row has a step.
 
 Example:
 
@@ -42,7 +50,7 @@ print(measured)
 TOKENS = """
 
 Args:
-    tokens: The tokens of every text.
+    names: A name for each step of every row: words, file names.
     weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the tokens
         must be 0. One number per token: see `reduce_scores`.
     rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.

@@ -79,20 +79,22 @@ def checked_mask(mask: Any, shape: tuple[int, int], owner: str) -> Bools:
     return keep.astype(bool)
 
 
-def checked_tokens(tokens: Any, owner: str) -> list[list[str]]:
-    """The tokens of every text as lists of strings."""
-    if isinstance(tokens, str) or any(isinstance(row, str) for row in tokens):
+def checked_names(names: Any, mask: Bools | None, owner: str) -> list[list[str]]:
+    """A name for each step that counts of each row, as strings; the steps' numbers by default."""
+    sizes = None if mask is None else np.asarray(mask).sum(axis=1).tolist()
+    if names is None and sizes is not None:
+        return [[str(step) for step in range(1, size + 1)] for size in sizes]
+    if isinstance(names, str) or any(isinstance(row, str) for row in names):
         raise ValueError(
-            f"{owner} expects `tokens` as one list of strings per text. Received: a string where "
-            "a list should be; split the texts first"
+            f"`names` of {owner} must be one list per row, with a name for each step. Received: a "
+            "string where a list should be; split the texts first"
         )
-    rows = [list(row) for row in tokens]
-    for index, row in enumerate(rows):
-        for token in row:
-            if not isinstance(token, str):
-                raise ValueError(
-                    f"{owner} expects `tokens` to be strings. Received: {token!r} in text {index}"
-                )
+    rows = [[str(name) for name in row] for row in names]
+    if sizes is not None and [len(row) for row in rows] != sizes:
+        raise ValueError(
+            f"`names` of {owner} must have a name for each step that counts, {sizes[:3]} ... in "
+            f"{len(sizes)} rows. Received: {[len(row) for row in rows][:3]} ... in {len(rows)} rows"
+        )
     return rows
 
 

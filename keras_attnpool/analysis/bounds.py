@@ -43,12 +43,13 @@ class NormalizedAOPC(NamedTuple):
 @documented(CLASSIFIER)
 def normalized_aopc(
     model: keras.Model,
-    ids: Any,
+    inputs: Any,
     weights: Any,
     *,
     beam_size: int | None = 5,
     classes: Any = None,
-    replacement: int | None = None,
+    mask: Any = None,
+    baseline: Any = "masked",
     seed: int = 0,
     from_logits: bool = False,
     batch_size: int = 32,
@@ -83,7 +84,7 @@ def normalized_aopc(
     """
     owner = "normalized_aopc"
     check_beam(beam_size, owner)
-    removal = Removal(model, ids, owner, classes, replacement, from_logits, batch_size)
+    removal = Removal(model, inputs, owner, classes, baseline, from_logits, batch_size, mask)
     places = removal.places(removal.scores(weights), np.random.default_rng(seed))
     parts = []
     for texts in removal.parts(texts_at_once(removal, beam_size), verbose):
@@ -101,7 +102,7 @@ def normalized(
     A bound is what the search or one of the orders reaches, whichever is further.
     """
     last = removal.sizes[:, None] - 1
-    both = [(places, np.where(removal.tokens, last - places, places)) for places in orders]
+    both = [(places, np.where(removal.mask, last - places, places)) for places in orders]
     aopcs = np.array([[_aopc(removal, texts, each) for each in pair] for pair in both])
     lower, upper = _searched(removal, texts, beam_size)
     lower = np.minimum(lower, aopcs.min(axis=(0, 1)))
@@ -115,7 +116,7 @@ def _aopc(removal: Removal, texts: Array, places: Array) -> Float64s:
     sizes = removal.sizes[texts]
     rows = np.repeat(texts, sizes)
     step = np.concatenate([np.arange(1, size + 1) for size in sizes])
-    gone = removal.tokens[rows] & (places[rows] < step[:, None])
+    gone = removal.mask[rows] & (places[rows] < step[:, None])
     drops = removal.full[rows] - removal.probability(gone, rows)
     means: Float64s = np.bincount(np.repeat(np.arange(len(texts)), sizes), drops) / sizes
     return means
@@ -123,13 +124,13 @@ def _aopc(removal: Removal, texts: Array, places: Array) -> Float64s:
 
 def _searched(removal: Removal, texts: Array, beam_size: int | None) -> tuple[Float64s, Float64s]:
     """The lowest and the highest AOPC of some of the texts, by beam search."""
-    time = removal.tokens.shape[1]
+    time = removal.mask.shape[1]
     start: tuple[Bools, Float64s] = (np.zeros((1, time), bool), np.zeros(1))
     # One beam looks for large sums of drops, the other for large sums of their negatives.
     beams = {(text, sign): start for text in texts.tolist() for sign in (1, -1)}
     for step in range(int(removal.sizes[texts].max())):
         grown = {
-            key: _grown(*beam, removal.tokens[key[0]])
+            key: _grown(*beam, removal.mask[key[0]])
             for key, beam in beams.items()
             if step < removal.sizes[key[0]]
         }
@@ -163,7 +164,7 @@ def _grown(sets: Bools, sums: Float64s, tokens: Bools) -> tuple[Bools, Float64s]
 def texts_at_once(removal: Removal, beam_size: int | None) -> int:
     """Number of texts whose searches go side by side: as many as memory easily has room for."""
     beams = 1000 if beam_size is None else max(beam_size, 1)
-    room: int = 2**24 // (beams * int(removal.sizes.max()) * removal.ids.shape[1])
+    room: int = 2**24 // (beams * int(removal.sizes.max()) * removal.mask.shape[1])
     return max(1, min(removal.batch_size, room))
 
 

@@ -48,11 +48,12 @@ class DeletionCurve(NamedTuple):
 @documented(CLASSIFIER)
 def deletion_curve(
     model: keras.Model,
-    ids: Any,
+    inputs: Any,
     weights: Any,
     fractions: Sequence[float] = FRACTIONS,
     *,
-    replacement: int | None = None,
+    mask: Any = None,
+    baseline: Any = "masked",
     num_random: int = 3,
     seed: int = 0,
     from_logits: bool = False,
@@ -79,7 +80,7 @@ def deletion_curve(
     shares = checked_shares(fractions, owner, "fractions", least=2)
     if num_random < 1:
         raise ValueError(f"{owner} expects `num_random` >= 1. Received: num_random={num_random}")
-    removal = Removal(model, ids, owner, None, replacement, from_logits, batch_size)
+    removal = Removal(model, inputs, owner, None, baseline, from_logits, batch_size, mask)
     scores = removal.scores(weights)
     rng = np.random.default_rng(seed)
 

@@ -47,12 +47,13 @@ class Faithfulness(NamedTuple):
 @documented(CLASSIFIER)
 def faithfulness(
     model: keras.Model,
-    ids: Any,
+    inputs: Any,
     weights: Any,
     shares: Sequence[float] = SHARES,
     *,
     classes: Any = None,
-    replacement: int | None = None,
+    mask: Any = None,
+    baseline: Any = "masked",
     seed: int = 0,
     from_logits: bool = False,
     batch_size: int = 32,
@@ -74,7 +75,7 @@ def faithfulness(
     """
     owner = "faithfulness"
     values = checked_shares(shares, owner, "shares", least=1)
-    removal = Removal(model, ids, owner, classes, replacement, from_logits, batch_size)
+    removal = Removal(model, inputs, owner, classes, baseline, from_logits, batch_size, mask)
     places = removal.places(removal.scores(weights), np.random.default_rng(seed))
     texts = np.arange(len(places))
     without, alone = (removal.everywhere(x) for x in drops_at(removal, places, values, texts))
@@ -88,7 +89,7 @@ def drops_at(
 ) -> tuple[Float64s, Float64s]:
     """Comprehensiveness and sufficiency of some of the texts, `(texts, shares)` each."""
     tops = [removal.first(places, share)[texts] for share in shares]
-    others = [removal.tokens[texts] & ~top for top in tops]
+    others = [removal.mask[texts] & ~top for top in tops]
     without, alone = (
         np.stack([removal.full[texts] - removal.probability(gone, texts) for gone in each], axis=1)
         for each in (tops, others)
@@ -99,10 +100,11 @@ def drops_at(
 @documented(CLASSIFIER)
 def leave_one_out(
     model: keras.Model,
-    ids: Any,
+    inputs: Any,
     classes: Any = None,
     *,
-    replacement: int | None = None,
+    mask: Any = None,
+    baseline: Any = "masked",
     from_logits: bool = False,
     batch_size: int = 32,
     verbose: int = 0,
@@ -133,16 +135,17 @@ def leave_one_out(
           Erasure
     """
     owner = "leave_one_out"
-    removal = Removal(model, ids, owner, classes, replacement, from_logits, batch_size)
+    removal = Removal(model, inputs, owner, classes, baseline, from_logits, batch_size, mask)
     effects = [token_effects(removal, texts) for texts in removal.parts(batch_size, verbose)]
-    return np.nan_to_num(removal.everywhere(np.concatenate(effects))).astype(np.float32)
+    spread = np.nan_to_num(removal.everywhere(np.concatenate(effects))).astype(np.float32)
+    return spread.reshape(removal.inputs.mask.shape)
 
 
 def token_effects(removal: Removal, texts: Array) -> Float64s:
     """What the class of some of the texts loses without each token, `(texts, time)`."""
-    rows, places = np.nonzero(removal.tokens[texts])
-    gone = np.zeros((len(rows), removal.tokens.shape[1]), bool)
+    rows, places = np.nonzero(removal.mask[texts])
+    gone = np.zeros((len(rows), removal.mask.shape[1]), bool)
     gone[np.arange(len(rows)), places] = True
-    effects = np.zeros(removal.tokens[texts].shape)
+    effects = np.zeros(removal.mask[texts].shape)
     effects[rows, places] = removal.full[texts[rows]] - removal.probability(gone, texts[rows])
     return effects

@@ -18,7 +18,7 @@ from keras_attnpool.analysis.rationale_scores import (
     rationale_iou_f1,
     rationale_token_f1,
 )
-from keras_attnpool.analysis.saliency import gradient_saliency
+from keras_attnpool.analysis.saliency import gate_gradients
 from keras_attnpool.analysis.score_table import ScoreTable, mean_of
 from keras_attnpool.analysis.weight_measures import kendall_tau, weight_entropy, weight_gini
 from keras_attnpool.types import Array, Bools, Float64s
@@ -36,7 +36,7 @@ ROUNDING = 1e-6
 @documented(CLASSIFIER)
 def grade_attributions(
     model: keras.Model,
-    ids: Any,
+    inputs: Any,
     attributions: Any,
     rationales: Sequence[Any] | None = None,
     *,
@@ -45,7 +45,8 @@ def grade_attributions(
     gradients: bool = True,
     layer: Any = None,
     classes: Any = None,
-    replacement: int | None = None,
+    mask: Any = None,
+    baseline: Any = "masked",
     seed: int = 0,
     from_logits: bool = False,
     batch_size: int = 32,
@@ -116,25 +117,21 @@ def grade_attributions(
     values = checked_shares(shares, owner, "shares", least=1)
     if beam_size != 0:
         check_beam(beam_size, owner)
-    removal = Removal(model, ids, owner, classes, replacement, from_logits, batch_size)
+    removal = Removal(model, inputs, owner, classes, baseline, from_logits, batch_size, mask)
     if not isinstance(attributions, Mapping):
         attributions = {"attribution": attributions}
     scores = {name: removal.scores(given, str(name)) for name, given in attributions.items()}
-    scores.setdefault("uniform", removal.tokens / removal.sizes[:, None])
+    scores.setdefault("uniform", removal.mask / removal.sizes[:, None])
     # First, so that rationales that do not fit are told before the long search.
     by_rationale = {} if rationales is None else _by_rationale(scores, rationales, removal)
     rng = np.random.default_rng(seed)
     places = {name: removal.places(each, rng) for name, each in scores.items()}
     slopes = None
     if gradients:
-        slopes = gradient_saliency(
-            model,
-            removal.ids,
-            removal.classes,
-            layer=layer,
-            from_logits=from_logits,
-            batch_size=batch_size,
-        )
+        classes = np.zeros(len(removal.used), int)
+        classes[removal.used] = removal.classes
+        every = gate_gradients(removal.inputs, classes, layer, from_logits)
+        slopes = every.reshape(len(every), -1)[removal.used]
     parts: dict[str, list[dict[str, Float64s]]] = {name: [] for name in scores}
     effects = []
     for texts in removal.parts(texts_at_once(removal, beam_size), verbose):
@@ -149,7 +146,7 @@ def grade_attributions(
             if name in between:
                 part["NAOPC"], part["NAOPC sufficiency"] = between[name]
             parts[name].append(part)
-    lost, tokens = np.concatenate(effects), removal.tokens
+    lost, tokens = np.concatenate(effects), removal.mask
     rows, per_text = {}, {}
     for name, each in scores.items():
         columns = {c: np.concatenate([part[c] for part in parts[name]]) for c in parts[name][0]}
@@ -176,13 +173,13 @@ def _by_rationale(
             f"{removal.owner} expects `rationales` with one row per text, {len(removal.used)} in "
             f"all. Received: {len(rationales)} rows"
         )
-    golds = np.zeros(removal.tokens.shape, bool)
+    golds = np.zeros(removal.mask.shape, bool)
     flags = flag_rows(rationales, removal.owner, "rationales")
     used = [row for row, use in zip(flags, removal.used, strict=True) if use]
-    for gold, tokens, row in zip(golds, removal.tokens, used, strict=True):
+    for gold, tokens, row in zip(golds, removal.mask, used, strict=True):
         if len(row) > len(gold):
             raise ValueError(
-                f"{removal.owner} expects `rationales` no longer than `ids`, {len(gold)}. "
+                f"{removal.owner} expects `rationales` no longer than the inputs, {len(gold)}. "
                 f"Received: a row of {len(row)}: cut it as the text was cut"
             )
         number = np.count_nonzero(tokens)
@@ -195,12 +192,12 @@ def _by_rationale(
         of_tokens = tokens if len(row) == len(gold) else np.arange(len(row)) < number
         if row[~of_tokens].any():
             raise ValueError(
-                f"{removal.owner} expects `rationales` in the places of `ids`. Received: a row "
-                f"with {np.count_nonzero(row[~of_tokens])} of its tokens on padding"
+                f"{removal.owner} expects `rationales` in the places of the inputs. Received: a "
+                f"row with {np.count_nonzero(row[~of_tokens])} of its tokens on padding"
             )
         gold[tokens] = row[of_tokens]
     return {
-        name: {c: score(each, list(golds), removal.tokens) for c, score in RATIONALE_SCORES.items()}
+        name: {c: score(each, list(golds), removal.mask) for c, score in RATIONALE_SCORES.items()}
         for name, each in scores.items()
     }
 

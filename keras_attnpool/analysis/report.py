@@ -9,15 +9,15 @@ import keras
 from keras_attnpool.analysis._attention_tests import AttentionTests
 from keras_attnpool.analysis._documented import CLASSIFIER, documented
 from keras_attnpool.analysis._graph import layers_by_path
-from keras_attnpool.analysis._removal import checked_ids
+from keras_attnpool.analysis._inputs import Inputs
 from keras_attnpool.analysis._report_page import write_report
-from keras_attnpool.analysis._token_rows import checked_tokens
+from keras_attnpool.analysis._token_rows import checked_names
 from keras_attnpool.analysis.erasure import leave_one_out
 from keras_attnpool.analysis.grading import grade_attributions
 from keras_attnpool.analysis.saliency import gradient_saliency
 from keras_attnpool.analysis.score_table import ScoreTable
 from keras_attnpool.analysis.scores import wanted_layers
-from keras_attnpool.types import Array, Float32s, PathLike
+from keras_attnpool.types import Float32s, PathLike
 
 OWNER = "attention_report"
 
@@ -49,14 +49,16 @@ class AttentionReport(NamedTuple):
 @documented(CLASSIFIER)
 def attention_report(
     model: keras.Model,
-    ids: Any,
+    inputs: Any,
     labels: Any = None,
     *,
     layer: Any = None,
     layout: str | None = None,
     embedding: Any = None,
     others: Sequence[keras.Model] = (),
-    tokens: Sequence[Sequence[str]] | None = None,
+    names: Sequence[Sequence[Any]] | None = None,
+    mask: Any = None,
+    baseline: Any = "masked",
     rationales: Sequence[Any] | None = None,
     beam_size: int | None = 1,
     path: PathLike | None = None,
@@ -94,7 +96,7 @@ def attention_report(
     epochs of a small model for each row.
 
     Args:
-        model: A functional or built Sequential classifier with one input of ids.
+        model: A classifier. Other weights are tried where it is functional or Sequential.
         labels: `None`, or integer array `(texts,)`. Texts that the model was not trained on.
         layer: The attention layer, its name or path, see `attention_scores`. Needed if the model
             has several.
@@ -102,7 +104,8 @@ def attention_report(
             tell theirs; that of another layer is needed where its shape does not.
         embedding: The embedding layer, for `gradient_saliency`. Needed if the model has several.
         others: Models of the same kind from other seeds, with a layer of the same path.
-        tokens: `None`, or one list of strings per text, for the heat maps of the page.
+        names: One list per row with a name for each step that counts (words, file names, seconds),
+            for the heat maps of the page; their numbers by default.
         beam_size: Of the search of bounds, see `grade_attributions`; 0 leaves the bounds out.
         path: Where to write an HTML page of tables, heat maps and, with the extra `plots`,
             pictures. It loads nothing.
@@ -133,46 +136,48 @@ def attention_report(
         - Wiegreffe and Pinter, 2019, Attention is not not Explanation
         - Adebayo et al., 2018, Sanity Checks for Saliency Maps
     """
-    ids = checked_ids(ids, batch_size, OWNER)
-    if ids.ndim != 2:
-        raise ValueError(f"{OWNER} expects `ids` (texts, time). Received: shape {ids.shape}")
+    read = Inputs(model, inputs, OWNER, batch_size, mask)
+    inputs, kept = read.form(read.leaves), read.mask
+    if kept.ndim != 2:
+        raise ValueError(
+            f"`inputs` of {OWNER} must have one axis of steps. Received: {read.values.shape}"
+        )
     if isinstance(others, keras.Model):
-        raise ValueError(f"{OWNER} expects `others` as a list of models. Received: one model")
+        raise ValueError(f"`others` of {OWNER} must be a list of models. Received: one model")
     if path is not None and not Path(path).parent.is_dir():
-        raise ValueError(f"{OWNER} expects `path` in a folder that exists. Received: {path}")
-    if tokens is not None:
-        tokens = _checked_words(tokens, ids)
+        raise ValueError(f"`path` of {OWNER} must be in a folder that exists. Received: {path}")
+    names = checked_names(names, kept, OWNER)
     tests = AttentionTests(
         model,
-        ids,
-        ids != 0,
+        inputs,
+        kept,
         _only_path(model, layer),
         OWNER,
         layout=layout,
         labels=labels,
+        steps=read.values,
         from_logits=from_logits,
         batch_size=batch_size,
     )
-    effects = leave_one_out(model, ids, from_logits=from_logits, batch_size=batch_size)
-    slopes = gradient_saliency(
-        model, ids, layer=embedding, from_logits=from_logits, batch_size=batch_size
-    )
+    options: dict[str, Any] = {"mask": kept, "from_logits": from_logits, "batch_size": batch_size}
+    effects = leave_one_out(model, inputs, baseline=baseline, **options)
+    slopes = gradient_saliency(model, inputs, layer=embedding, **options)
     grades = grade_attributions(
         model,
-        ids,
+        inputs,
         {"attention": tests.weights, "leave-one-out": effects, "gradient": slopes},
         rationales,
+        baseline=baseline,
         beam_size=beam_size,
         seed=seed,
         layer=embedding,
-        from_logits=from_logits,
-        batch_size=batch_size,
         verbose=verbose,
+        **options,
     )
     table = tests.table(others, seed)
     if path is not None:
         drawn = {"attention": tests.weights, "leave-one-out": effects}
-        path = write_report(path, title, grades, table, tokens, drawn, ids)
+        path = write_report(path, title, grades, table, names, drawn, kept)
     return AttentionReport(grades, table, tests.weights, path)
 
 
@@ -184,14 +189,3 @@ def _only_path(model: keras.Model, layer: Any) -> str:
             f"layer={layer!r}"
         )
     return next(iter(paths))
-
-
-def _checked_words(tokens: Any, ids: Array) -> list[list[str]]:
-    words = checked_tokens(tokens, OWNER)
-    sizes = (ids != 0).sum(axis=1).tolist()
-    if [len(row) for row in words] != sizes:
-        raise ValueError(
-            f"{OWNER} expects `tokens` with one string for each id that is not 0. Received: "
-            f"{len(words)} texts of other lengths than the {len(ids)} of `ids`"
-        )
-    return words

@@ -8,7 +8,7 @@ import numpy as np
 
 from keras_attnpool.analysis._axes import axes_or_new, plain_grid, plain_legend
 from keras_attnpool.analysis._documented import PLOT, TOKENS, documented
-from keras_attnpool.analysis._token_rows import aligned_rows, checked_labels, checked_tokens
+from keras_attnpool.analysis._token_rows import aligned_rows, checked_labels, checked_names
 from keras_attnpool.types import Array, Float64s
 
 SCORES = ("relative", "mean", "sum")
@@ -17,7 +17,7 @@ MIN_FOR_CURVE = 5
 
 @documented(TOKENS)
 def top_attended_words(
-    tokens: Sequence[Sequence[str]],
+    names: Sequence[Sequence[Any]],
     weights: Any,
     labels: Any,
     label_names: Sequence[str],
@@ -60,7 +60,7 @@ def top_attended_words(
     sums: list[dict[str, float]] = [defaultdict(float) for _ in label_names]
     counts: list[dict[str, int]] = [defaultdict(int) for _ in label_names]
     relative = score == "relative"
-    for word, label, weight in _words(tokens, weights, labels, label_names, relative, owner):
+    for word, label, weight in _words(names, weights, labels, label_names, relative, owner):
         sums[label][word] += weight
         counts[label][word] += 1
     result = {}
@@ -76,7 +76,7 @@ def top_attended_words(
 
 @documented(TOKENS)
 def weight_distribution(
-    tokens: Sequence[Sequence[str]],
+    names: Sequence[Sequence[Any]],
     weights: Any,
     words: Sequence[str],
     labels: Any,
@@ -107,7 +107,7 @@ def weight_distribution(
     if isinstance(words, str):
         raise ValueError(f"{owner} expects `words` as a list. Received: words={words!r}")
     by_word: dict[str, list[list[float]]] = {word: [[] for _ in label_names] for word in words}
-    for word, label, weight in _words(tokens, weights, labels, label_names, relative, owner):
+    for word, label, weight in _words(names, weights, labels, label_names, relative, owner):
         if word in by_word:
             by_word[word][label].append(weight)
     return {
@@ -187,13 +187,13 @@ def _density(weights: Array, grid: Array, narrowest: float) -> Array:
 
 
 def _words(
-    tokens: Any, weights: Any, labels: Any, names: Sequence[str], relative: bool, owner: str
+    names: Any, weights: Any, labels: Any, classes: Sequence[str], relative: bool, owner: str
 ) -> Iterator[tuple[str, int, float]]:
     """Each word of each text with the text's class and its weight, times the text's length."""
-    texts = checked_tokens(tokens, owner)
+    texts = checked_names(names, None, owner)
     rows = aligned_rows(weights, [len(text) for text in texts], owner)
-    classes = checked_labels(labels, len(texts), names, owner)
-    for text, row, label in zip(texts, rows, classes.tolist(), strict=True):
+    labels = checked_labels(labels, len(texts), classes, owner)
+    for text, row, label in zip(texts, rows, labels.tolist(), strict=True):
         factor = len(text) if relative else 1
         for word, weight in zip(text, row.tolist(), strict=True):
             yield word, label, weight * factor

@@ -163,7 +163,7 @@ class TestErrors:
     def test_ids(self):
         model = classifier()[0]
         for ids in (np.ones((2, 3)), np.ones(3, int), np.ones((0, 3), int)):
-            with pytest.raises(ValueError, match="`ids` as integer array"):
+            with pytest.raises(ValueError, match="`inputs` of gradient_saliency must"):
                 analysis.gradient_saliency(model, ids)
 
     @pytest.mark.parametrize("classes", [[0], [0] * 4 + [3], [0.0] * 5])

@@ -137,11 +137,6 @@ def test_half_precision_comes_out_as_float32():
     np.testing.assert_allclose(scores, 0.25, atol=1e-2)
 
 
-class Subclassed(keras.Model):
-    def call(self, x):
-        return x
-
-
 class TestErrors:
     @pytest.mark.parametrize(
         ("layer", "message"),
@@ -160,17 +155,16 @@ class TestErrors:
         with pytest.raises(ValueError, match="no layer whose call takes"):
             analysis.attention_scores(model, IDS)
 
-    @pytest.mark.parametrize("model", [Subclassed(), keras.Sequential([keras.layers.Dense(1)])])
-    def test_model_without_graph(self, model):
-        with pytest.raises(ValueError, match="functional or Sequential model that has been built"):
-            analysis.attention_scores(model, IDS)
+    def test_model_that_has_not_been_built(self):
+        with pytest.raises(ValueError, match="must have been built: call it once"):
+            analysis.attention_model(keras.Sequential([keras.layers.Dense(1)]))
 
     def test_no_model(self):
         with pytest.raises(ValueError, match=r"keras\.Model. Received"):
             analysis.attention_scores("lama", IDS)
 
     def test_inputs(self):
-        with pytest.raises(ValueError, match=r"at least one example.*\(0, 4\)"):
+        with pytest.raises(ValueError, match=r"at least one row.*\(0, 4\)"):
             analysis.attention_scores(lama(), IDS[:0])
         with pytest.raises(ValueError, match="batch_size"):
             analysis.attention_scores(lama(), IDS, batch_size=0)
