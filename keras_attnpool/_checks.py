@@ -9,10 +9,11 @@ import functools
 import inspect
 import numbers
 import operator
+import reprlib
 import sys
 import typing
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import keras
@@ -332,3 +333,40 @@ def fitted(name: str, value: Any, kind: Kind) -> Any:
         text = f"={value!r}" if not shape else f" of shape {tuple(shape)} and dtype {value.dtype}"
         raise Refused(name, f"be {kind.wanted}", f"{name}{text}")
     return kind.kept(value)
+
+
+def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings") -> list[Any]:
+    """The entries of a sequence, such as one column of a table, as a list.
+
+    A table would fall into the names of its columns, a mapping into its keys, a string into its
+    letters; a set has another order in each process.
+
+    Args:
+        owner: Whose argument it is.
+        name: The argument.
+        values: What came.
+        axes: How many axes an array may have.
+        of: What the entries are.
+
+    Raises:
+        ValueError: If it is no such sequence; the message names the column to pass.
+    """
+    kind, cure, received = type(values).__name__, "", type(values).__name__
+    shape = tuple(getattr(values, "shape", ()))
+    keys = getattr(values, "columns", getattr(values, "column_names", None))
+    if isinstance(values, Mapping) or keys is not None:
+        keys = list(values if keys is None else keys)
+        wanted = name.partition("_")[0].rstrip("s")
+        key = next((each for each in keys if wanted in str(each).lower()), (keys or [wanted])[0])
+        cure = f"; of a table pass one column, {name}[{key!r}]"
+        received = f"{kind} with {reprlib.repr(keys)}"
+    elif isinstance(values, Set):
+        cure = f"; a set has no order: pass sorted({name})"
+    elif len(shape) > axes:
+        cure = f"; of several columns pass one, {name}[:, 0]" if len(shape) == 2 else ""
+        received = f"{kind} of shape {shape}"
+    elif isinstance(values, str | bytes):
+        received = f"one string, {reprlib.repr(values)}"
+    elif isinstance(values, Iterable) and not (hasattr(values, "shape") and not shape):
+        return list(values)
+    raise Refused(name, f"be a sequence of {of}{cure}", received).by(owner)

@@ -520,12 +520,8 @@ def _check_integer(owner: str, name: str, value: Any, least: int = 1) -> None:
 
 def _checked_rows(owner: str, name: str, rows: Any) -> list[Array]:
     """The rows of one input as arrays; nothing is copied."""
-    if isinstance(rows, str | bytes | Mapping | set) or not isinstance(rows, Iterable):
-        raise ValueError(
-            f"`{name}` of {owner} must be a list of arrays. Received: {type(rows).__name__}"
-        )
     arrays: list[Array] = []
-    for index, row in enumerate(rows):
+    for index, row in enumerate(_checks.column(owner, name, rows, axes=32, of="arrays")):
         array = np.asarray(row)
         if array.ndim < 1 or (arrays and array.shape[1:] != arrays[0].shape[1:]):
             alike = f" alike, (n, {', '.join(map(str, arrays[0].shape[1:]))})" if arrays else ""

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_attnpool._checks import column
 from keras_attnpool.types import Array, Bools, Float64s, Int64s
 
 
@@ -84,12 +85,9 @@ def checked_names(names: Any, mask: Bools | None, owner: str) -> list[list[str]]
     sizes = None if mask is None else np.asarray(mask).sum(axis=1).tolist()
     if names is None and sizes is not None:
         return [[str(step) for step in range(1, size + 1)] for size in sizes]
-    if isinstance(names, str) or any(isinstance(row, str) for row in names):
-        raise ValueError(
-            f"`names` of {owner} must be one list per row, with a name for each step. Received: a "
-            "string where a list should be; split the texts first"
-        )
-    rows = [[str(name) for name in row] for row in names]
+    of = "lists of names (split texts first)"
+    rows = column(owner, "names", names, axes=2, of=of)
+    rows = [[str(name) for name in column(owner, "names", row, of=of)] for row in rows]
     if sizes is not None and [len(row) for row in rows] != sizes:
         raise ValueError(
             f"`names` of {owner} must have a name for each step that counts, {sizes[:3]} ... in "

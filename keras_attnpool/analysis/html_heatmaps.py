@@ -1,4 +1,4 @@
-"""Heat maps of token weights as self-contained HTML."""
+"""Heat maps of weights as self-contained HTML."""
 
 import html
 import re
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_attnpool._checks import column
 from keras_attnpool.types import Array, Float64s, PathLike
 
 
@@ -30,7 +31,7 @@ _OPEN_CELLS = 1500
 
 
 def heatmap_html(
-    tokens: Sequence[str],
+    names: Sequence[Any],
     weights: Any,
     *,
     title: str | None = None,
@@ -40,20 +41,20 @@ def heatmap_html(
     vmax: float | None = None,
     unit: str | None = None,
 ) -> str:
-    """Draws a text whose tokens are coloured by weight, as a piece of HTML.
+    """Draws words, or other steps by their names, coloured by weight, as a piece of HTML.
 
     Self-contained: no script, no file, no font is loaded. It reads on light and dark pages; long
-    texts wrap; a token shows its weight when pointed at. Whatever the tokens hold is shown as text:
+    texts wrap; a word shows its weight when pointed at. Whatever the names hold is shown as text:
     control and direction-changing characters by their code point, right-to-left scripts in their
     direction. With several rows (heads) their mean comes first. Negative weights (saliency) have a
     second colour.
 
     Args:
-        tokens: The tokens, `time` strings.
+        names: The name of each step, `time` words, file names, seconds.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
         title: A heading.
         label: A second line, the prediction say.
-        sentence_lengths: Number of tokens of each sentence, in order: a line for each, with the
+        sentence_lengths: Number of words of each sentence, in order: a line for each, with the
             share of the row's weight that it holds.
         row_names: Name of each row, head or not. Defaults to "head 1", "head 2" ...
         vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
@@ -65,7 +66,7 @@ def heatmap_html(
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
 
     Raises:
-        ValueError: If tokens, weights, sentences and names do not fit together, or a number is not
+        ValueError: If names, weights and sentences do not fit together, or a number is not
             finite.
 
     Example:
@@ -78,31 +79,31 @@ def heatmap_html(
     ```
     """
     owner = "heatmap_html"
-    tokens, rows, vmax = checked_heatmap(owner, tokens, weights, row_names, vmax)
-    names = [f"head {i + 1}" for i in range(len(rows))]
-    names = names if row_names is None else [str(name) for name in row_names]
+    steps, rows, vmax = checked_heatmap(owner, names, weights, row_names, vmax)
+    heads = [f"head {i + 1}" for i in range(len(rows))]
+    heads = heads if row_names is None else [str(name) for name in row_names]
     lengths = sentence_lengths
-    if lengths is not None and (min(lengths, default=0) < 0 or sum(lengths) != len(tokens)):
+    if lengths is not None and (min(lengths, default=0) < 0 or sum(lengths) != len(steps)):
         raise ValueError(
-            f"{owner} expects `sentence_lengths` that add up to the number of tokens, "
-            f"{len(tokens)}. Received: {list(lengths)}, {sum(lengths)} in all"
+            f"{owner} expects `sentence_lengths` that add up to the number of steps, "
+            f"{len(steps)}. Received: {list(lengths)}, {sum(lengths)} in all"
         )
-    words = [html.escape(visible(token)) for token in tokens]
+    words = [html.escape(visible(name)) for name in steps]
     parts = [STYLE, '<figure class="attn-map">', _caption(title, label)]
     if len(rows) == 1:
-        parts.append(_row(words, rows[0], vmax, lengths, "" if row_names is None else names[0]))
+        parts.append(_row(words, rows[0], vmax, lengths, "" if row_names is None else heads[0]))
     else:
         parts.append(_row(words, rows.mean(axis=0), vmax, lengths, "mean"))
         is_open = " open" if rows.size <= _OPEN_CELLS else ""
         kind = "heads" if row_names is None else "rows"
         parts.append(f"<details{is_open}><summary>{len(rows)} {kind}</summary>")
         parts += [
-            _row(words, row, vmax, lengths, name) for row, name in zip(rows, names, strict=True)
+            _row(words, row, vmax, lengths, name) for row, name in zip(rows, heads, strict=True)
         ]
         parts.append("</details>")
     signed = bool((rows < 0).any())
-    if unit is None and tokens and not signed:
-        unit = f"uniform: {1 / len(tokens):.3g}"
+    if unit is None and steps and not signed:
+        unit = f"uniform: {1 / len(steps):.3g}"
     parts.append(_scale(vmax, signed, unit))
     parts.append("</figure>")
     return "".join(parts)
@@ -223,27 +224,24 @@ def _scale(vmax: float, signed: bool, unit: str | None) -> str:
 
 def checked_heatmap(
     owner: str,
-    tokens: Sequence[str],
+    names: Sequence[Any],
     weights: Any,
     row_names: Sequence[str] | None,
     vmax: float | None,
 ) -> tuple[list[str], Float64s, float]:
-    """Checks what a heat map is drawn from: tokens, weights, names, the weight of full colour.
+    """Checks what a heat map is drawn from: names, weights, the weight of full colour.
 
     Raises:
         ValueError: If they do not fit together, or a number is not finite.
     """
-    if isinstance(tokens, str) or any(not isinstance(token, str) for token in tokens):
-        raise ValueError(
-            f"{owner} expects `tokens` as a list of strings. Received: {str(tokens)[:60]}"
-        )
+    steps = [str(name) for name in column(owner, "names", names, of="names")]
     rows = np.asarray(weights, np.float64)
     rows = rows[None] if rows.ndim == 1 else rows
-    if rows.ndim != 2 or rows.shape[1] != len(tokens) or not len(rows):
+    if rows.ndim != 2 or rows.shape[1] != len(steps) or not len(rows):
         raise ValueError(
-            f"{owner} expects `weights` of shape ({len(tokens)},) or (rows, {len(tokens)}), one "
-            "number per token; cut the padding off. Received: weights of shape "
-            f"{np.shape(weights)} for {len(tokens)} tokens"
+            f"{owner} expects `weights` of shape ({len(steps)},) or (rows, {len(steps)}), one "
+            "number per step; cut the padding off. Received: weights of shape "
+            f"{np.shape(weights)} for {len(steps)} steps"
         )
     if not np.isfinite(rows).all():
         raise ValueError(f"{owner} expects finite `weights`. Received: NaN or infinity among them")
@@ -252,7 +250,7 @@ def checked_heatmap(
             f"{owner} expects `row_names` with one name per row, {len(rows)} in all. "
             f"Received: {row_names!r}"
         )
-    return list(tokens), rows, full_colour(vmax, rows, owner)
+    return steps, rows, full_colour(vmax, rows, owner)
 
 
 def full_colour(vmax: float | None, numbers: Array, owner: str) -> float:

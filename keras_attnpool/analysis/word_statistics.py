@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_attnpool._checks import column
 from keras_attnpool.analysis._axes import axes_or_new, plain_grid, plain_legend
 from keras_attnpool.analysis._documented import PLOT, TOKENS, documented
 from keras_attnpool.analysis._token_rows import aligned_rows, checked_labels, checked_names
@@ -104,9 +105,8 @@ def weight_distribution(
     {'no': [1.6], 'yes': [1.0]}
     """
     owner = "weight_distribution"
-    if isinstance(words, str):
-        raise ValueError(f"{owner} expects `words` as a list. Received: words={words!r}")
-    by_word: dict[str, list[list[float]]] = {word: [[] for _ in label_names] for word in words}
+    wanted = column(owner, "words", words)
+    by_word: dict[str, list[list[float]]] = {word: [[] for _ in label_names] for word in wanted}
     for word, label, weight in _words(names, weights, labels, label_names, relative, owner):
         if word in by_word:
             by_word[word][label].append(weight)

@@ -210,7 +210,7 @@ class TestPage:
         ((["a"], [0.5, 0.5]), {}, r"\(2,\) for 1 tokens"),
         ((["a"], [[[1.0]]]), {}, "one number per token"),
         ((["a"], [np.nan]), {}, "NaN"),
-        (("ab", [0.5, 0.5]), {}, "list of strings"),
+        (("ab", [0.5, 0.5]), {}, "one string"),
         (([1], [0.5]), {}, "list of strings"),
         ((["a"], [0.5]), {"vmax": 0}, "positive"),
         ((["a"], [0.5]), {"row_names": ["a", "b"]}, "1 in all"),

@@ -91,7 +91,7 @@ class TestHeatmap:
         [
             ((["a"], [0.5, 0.5]), {}, "1 tokens"),
             ((["a"], [np.nan]), {}, "NaN"),
-            (("ab", [0.5, 0.5]), {}, "list of strings"),
+            (("ab", [0.5, 0.5]), {}, "one string"),
             ((["a"], [0.5]), {"row_names": ["x", "y"]}, "1 in all"),
             ((["a"], [0.5]), {"vmax": -1}, "positive"),
         ],

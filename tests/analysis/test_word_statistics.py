@@ -86,5 +86,5 @@ class TestWeightDistribution:
         np.testing.assert_allclose(found["good"]["pos"], [0.75, 0.2, 0.3])
 
     def test_one_word_is_no_list(self):
-        with pytest.raises(ValueError, match="as a list"):
+        with pytest.raises(ValueError, match="one string"):
             weight_distribution(TEXTS, WEIGHTS, "good", LABELS, NAMES)

@@ -78,7 +78,7 @@ class Run:
 
     def probabilities(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """The probabilities of all classes, float32 `(texts, classes)`."""
-        texts = checked_texts("Run", texts)
+        texts = checked_texts("Run.predict", texts)
         answers = [np.zeros((0, len(self.label_names)), np.float32)]
         for start in range(0, len(texts), BATCH):
             with reported():
@@ -97,7 +97,7 @@ class Run:
 
     def explain(self, texts: Sequence[str]) -> list[Explanation]:
         """For every text the class, what each word does to it, and where attention looks."""
-        texts = checked_texts("Run", texts)
+        texts = checked_texts("Run.explain", texts)
         with reported():
             return list(self.explainer.explain(texts))
 

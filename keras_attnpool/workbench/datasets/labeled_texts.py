@@ -6,10 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from keras_attnpool._checks import column
 from keras_attnpool.types import Array, Bools, Float32s, Int32s
 
 
 def _checked_labels(owner: str, labels: Any, size: int, label_names: tuple[str, ...]) -> Any:
+    if not isinstance(labels, np.ndarray):
+        labels = column(owner, "labels", labels, of="integers")
     labels = np.asarray(labels)
     if labels.ndim != 1 or len(labels) != size:
         raise ValueError(
@@ -49,13 +52,8 @@ def _checked_rationales(
 def _set_tuples(rows: Any, *names: str) -> None:
     """Makes tuples of these fields; a string would fall into its letters."""
     for name in names:
-        value = getattr(rows, name)
-        if isinstance(value, str):
-            raise ValueError(
-                f"{type(rows).__name__} expects `{name}` as a sequence of strings. "
-                f"Received: one string, {value[:40]!r}"
-            )
-        object.__setattr__(rows, name, tuple(value))
+        values = column(type(rows).__name__, name, getattr(rows, name))
+        object.__setattr__(rows, name, tuple(values))
 
 
 class _Labeled:

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from keras_attnpool._checks import Refused, column
 from keras_attnpool.types import Int32s, PathLike
 from keras_attnpool.workbench._files import whole_file
 
@@ -20,17 +21,12 @@ _VERSION = 1
 
 def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
     """Returns texts as a list, or raises unless all are strings and valid Unicode."""
-    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
-        raise TypeError(
-            f"{owner} expects `texts` to be a sequence of strings. Received: {type(texts).__name__}"
-        )
-    texts = list(texts)
-    for index, text in enumerate(texts):
+    checked = column(owner, "texts", texts)
+    for index, text in enumerate(checked):
         if not isinstance(text, str):
-            raise TypeError(
-                f"{owner} expects every text to be a string. "
-                f"Received: {type(text).__name__} at index {index}"
-            )
+            raise Refused(
+                "texts", "hold strings only", f"{type(text).__name__} at index {index}"
+            ).by(owner)
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
@@ -38,7 +34,7 @@ def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
                 f"{owner} expects valid Unicode. Received: a lone surrogate at character "
                 f"{error.start} of the text at index {index}"
             ) from None
-    return texts
+    return checked
 
 
 def check_integers(owner: str, least: int = 1, or_none: bool = False, **values: int | None) -> None:
@@ -53,12 +49,11 @@ def check_integers(owner: str, least: int = 1, or_none: bool = False, **values: 
 
 def checked_vocabulary(owner: str, vocabulary: Iterable[str]) -> tuple[str, ...]:
     """Returns distinct non-empty strings, the first two `[PAD]` and `[UNK]`, or raises."""
-    words = () if isinstance(vocabulary, str | bytes) else tuple(vocabulary)
+    words = tuple(column(owner, "vocabulary", vocabulary))
     if words[:2] != (PADDING, UNKNOWN):
-        start = vocabulary if isinstance(vocabulary, str | bytes) else words[:2]
         raise ValueError(
             f"{owner} expects a vocabulary that starts with {PADDING!r}, {UNKNOWN!r}. "
-            f"Received: {reprlib.repr(start)}"
+            f"Received: {reprlib.repr(words[:2])}"
         )
     seen: set[str] = set()
     for index, word in enumerate(words):

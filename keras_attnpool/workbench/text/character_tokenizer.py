@@ -76,8 +76,8 @@ class CharacterTokenizer(Vocabulary):
             min_frequency: Rarer characters are left to `[UNK]`.
 
         Raises:
-            TypeError: If `texts` is not a sequence of strings.
-            ValueError: If a text is not valid Unicode or `min_frequency` is below 1.
+            ValueError: If `texts` is not a sequence of strings, a text is not valid Unicode or
+                `min_frequency` is below 1.
 
         Example:
 

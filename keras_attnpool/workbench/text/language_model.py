@@ -202,8 +202,8 @@ class LanguageModel:
             backbone has such an input, `"segment_ids"` (int32).
 
         Raises:
-            TypeError: If `texts` is not a sequence of strings.
-            ValueError: If there is no text, or one is not valid Unicode.
+            ValueError: If `texts` is not a sequence of strings, there is no text, or one is not
+                valid Unicode.
         """
         inputs = self._encoded(_checked("LanguageModel.encode", texts))
         if not trim:
@@ -267,9 +267,9 @@ class LanguageModel:
             the features are a read-only `numpy.memmap`.
 
         Raises:
-            TypeError: If `texts` is not a sequence of strings.
-            ValueError: If there is no text, one is not valid Unicode, `batch_size` is not a
-                positive integer, `dtype` is another, or states are not finite in it.
+            ValueError: If `texts` is not a sequence of strings, there is no text, one is not valid
+                Unicode, `batch_size` is not a positive integer, `dtype` is another, or states are
+                not finite in it.
         """
         owner = "LanguageModel.features"
         texts = _checked(owner, texts)

@@ -104,9 +104,8 @@ class WordTokenizer(Vocabulary):
             The tokenizer. Without any text it knows `[PAD]` and `[UNK]` alone.
 
         Raises:
-            TypeError: If `texts` is not a sequence of strings.
-            ValueError: If a text is not valid Unicode, `min_frequency` is below 1 or
-                `max_vocabulary` below 2.
+            ValueError: If `texts` is not a sequence of strings, a text is not valid Unicode,
+                `min_frequency` is below 1 or `max_vocabulary` below 2.
 
         Example:
 
@@ -165,8 +164,7 @@ class WordTokenizer(Vocabulary):
             The tokens, as many as the text has ids.
 
         Raises:
-            TypeError: If `text` is not a string.
-            ValueError: If it is not valid Unicode.
+            ValueError: If `text` is not a string, or is not valid Unicode.
 
         Example:
 
@@ -198,9 +196,8 @@ class WordTokenizer(Vocabulary):
             int32 array of shape `(B, T)`, T at least 1. An empty text gives a row of zeros.
 
         Raises:
-            TypeError: If `texts` is not a sequence of strings.
-            ValueError: If a text is not valid Unicode, a length is below 1 or `truncate` is
-                unknown.
+            ValueError: If `texts` is not a sequence of strings, a text is not valid Unicode, a
+                length is below 1 or `truncate` is unknown.
 
         Example:
 
@@ -232,8 +229,8 @@ class WordTokenizer(Vocabulary):
             sentence that is kept, each at least 1; 0 is padding. An empty text is all zeros.
 
         Raises:
-            TypeError: If `texts` is not a sequence of strings.
-            ValueError: If a text is not valid Unicode or a limit is below 1.
+            ValueError: If `texts` is not a sequence of strings, a text is not valid Unicode or a
+                limit is below 1.
 
         Example:
 

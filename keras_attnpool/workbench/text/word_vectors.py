@@ -61,8 +61,8 @@ def word2vec(
         one, N(0, 0.1).
 
     Raises:
-        TypeError: If `texts` is not a sequence of strings.
-        ValueError: If no word of `texts` is left to train on or a number is below 1.
+        ValueError: If `texts` is not a sequence of strings, no word of `texts` is left to train on
+            or a number is below 1.
         ImportError: If gensim is missing.
 
     Example:

@@ -705,8 +705,8 @@ def test_texts_that_are_none(trained):
     """One string would be explained letter by letter."""
     run = load_run(trained)
     for call in (run.predict, run.probabilities, run.explain):
-        for given in ("good food", None, [1]):
-            with pytest.raises(TypeError, match="Run expects"):
+        for given in ("good food", None, [1], {"text": ["good food"]}, {"good food"}):
+            with pytest.raises(ValueError, match="`texts` of Run"):
                 call(given)
     np.testing.assert_array_equal(run.probabilities(x for x in TEXTS), run.probabilities(TEXTS))
 

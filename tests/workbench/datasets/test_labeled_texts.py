@@ -112,10 +112,10 @@ def test_pairs_are_picked_and_split():
 
 def test_a_string_is_no_sequence_of_names():
     """It would fall into its letters."""
-    with pytest.raises(ValueError, match="`label_names` as a sequence of strings"):
+    with pytest.raises(ValueError, match="`label_names` of LabeledTexts must"):
         LabeledTexts(("a", "b"), [0, 1], "xy")
     for given in (("ab", ("c", "d")), (("c", "d"), "ab")):
-        with pytest.raises(ValueError, match="`sentences_[ab]` as a sequence of strings"):
+        with pytest.raises(ValueError, match="`sentences_[ab]` of SentencePairs must"):
             SentencePairs(*given, [0, 1], ("x", "y"))
 
 

@@ -402,9 +402,9 @@ def test_layer_of_a_preset(model, tmp_path):
 @pytest.mark.parametrize("method", ["encode", "tokens", "features"])
 def test_texts_are_checked(model, method):
     call = getattr(model, method)
-    with pytest.raises(TypeError, match=rf"LanguageModel\.{method} expects `texts`.*str"):
+    with pytest.raises(ValueError, match=rf"`texts` of LanguageModel\.{method} must.*one string"):
         call("one text")
-    with pytest.raises(TypeError, match="every text to be a string. Received: NoneType at index 1"):
+    with pytest.raises(ValueError, match="hold strings only. Received: NoneType at index 1"):
         call(["a", None])
     with pytest.raises(ValueError, match="at least one text. Received: none"):
         call([])

@@ -260,16 +260,16 @@ def test_half_a_file_is_refused(tmp_path, tokenizer):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ("one text", "sequence of strings. Received: str"),
-        (b"bytes", "sequence of strings. Received: bytes"),
+        ("one text", "sequence of strings. Received: one string"),
+        (b"bytes", "sequence of strings. Received: one string"),
         (None, "sequence of strings. Received: NoneType"),
-        (["a", None], "every text.*Received: NoneType at index 1"),
-        ([float("nan")], "every text.*Received: float at index 0"),
-        ([["a"]], "every text.*Received: list at index 0"),
+        (["a", None], "hold strings only.*Received: NoneType at index 1"),
+        ([float("nan")], "hold strings only.*Received: float at index 0"),
+        ([["a"]], "hold strings only.*Received: list at index 0"),
     ],
 )
 def test_what_is_no_text_is_refused(tokenizer, method, texts, message):
-    with pytest.raises(TypeError, match=f"WordTokenizer.{method} expects.*{message}"):
+    with pytest.raises(ValueError, match=f"WordTokenizer.{method} must.*{message}"):
         getattr(tokenizer, method)(texts)
 
 
@@ -278,7 +278,7 @@ def test_lone_surrogate_is_refused(tokenizer):
         tokenizer.encode(["a", "b \ud800"])
     with pytest.raises(ValueError, match="tokenize.*lone surrogate"):
         tokenizer.tokenize("\ud800")
-    with pytest.raises(TypeError, match="tokenize.*int"):
+    with pytest.raises(ValueError, match="tokenize.*int"):
         tokenizer.tokenize(3)
 
 
@@ -303,7 +303,7 @@ def test_other_bad_arguments(tokenizer):
         text.WordTokenizer.train(["a"], min_frequency=None)
     with pytest.raises(ValueError, match="`max_vocabulary` of 2 or more.*=1"):
         text.WordTokenizer.train(["a"], max_vocabulary=1)
-    with pytest.raises(ValueError, match="starts with.*'abc'"):
+    with pytest.raises(ValueError, match="must be a sequence.*'abc'"):
         text.WordTokenizer("abc")
 
 

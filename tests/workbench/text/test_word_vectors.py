@@ -77,9 +77,9 @@ def test_word2vec_refuses_bad_arguments(tokenizer):
             text.word2vec(texts, tokenizer)
     with pytest.raises(ValueError, match="min_count=1000"):
         text.word2vec(TEXTS, tokenizer, min_count=1000)
-    with pytest.raises(TypeError, match="word2vec expects `texts`.*str"):
+    with pytest.raises(ValueError, match="`texts` of word2vec must.*one string"):
         text.word2vec("one text", tokenizer)
-    with pytest.raises(TypeError, match="word2vec expects every text.*index 1"):
+    with pytest.raises(ValueError, match="`texts` of word2vec must.*index 1"):
         text.word2vec(["a", None], tokenizer)
     for name in ("dim", "window", "epochs", "min_count", "workers"):
         with pytest.raises(ValueError, match=f"`{name}` to be a positive .*{name}=0"):
