@@ -148,6 +148,16 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
 
     Raises:
         ValueError: If the arguments do not fit together or are out of range.
+
+    Example:
+
+    >>> import numpy as np
+    >>> from keras_attnpool.batches import Batches
+    >>> class Doubled(Batches):
+    ...     def inputs_of(self, rows):
+    ...         return 2 * rows
+    >>> Doubled(5, batch_size=3)[1].tolist()
+    [6, 8]
     """
 
     def __init__(
@@ -487,6 +497,13 @@ def in_buckets(
 
     Returns:
         The indices of the rows of each batch.
+
+    Example:
+
+    >>> import numpy as np
+    >>> from keras_attnpool.batches import in_buckets
+    >>> in_buckets(np.array([0, 1, 0]), [(8,), (16,)], batch_size=2)
+    [array([0, 2]), array([1])]
     """
     batches = []
     for bucket in range(len(shapes)):
@@ -571,6 +588,13 @@ def kept_lengths(mask: Bools) -> Int64s:
 
     Returns:
         Integers `(N,)`.
+
+    Example:
+
+    >>> import numpy as np
+    >>> from keras_attnpool.batches import kept_lengths
+    >>> kept_lengths(np.array([[True, False, True, False], [False] * 4])).tolist()
+    [3, 0]
     """
     return np.where(mask.any(axis=1), mask.shape[1] - mask[:, ::-1].argmax(axis=1), 0)
 

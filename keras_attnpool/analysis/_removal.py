@@ -43,7 +43,7 @@ class Removal:
         self.owner, self.from_logits, self.batch_size = owner, from_logits, batch_size
         self.inputs = Inputs(model, inputs, owner, batch_size, mask)
         every = self.inputs.mask.reshape(self.inputs.count, -1)
-        self.used: Bools = every.any(axis=1)
+        self.used: Bools = np.asarray(every.any(axis=1))
         if not self.used.any():
             raise ValueError(
                 f"`inputs` of {owner} must have a row with a step. Received: {len(every)} empty "

@@ -89,7 +89,7 @@ def heatmap_html(
             f"{len(steps)}. Received: {list(lengths)}, {sum(lengths)} in all"
         )
     words = [html.escape(visible(name)) for name in steps]
-    parts = [STYLE, '<figure class="attn-map">', _caption(title, label)]
+    parts = [STYLE, '<figure class="attn-map">', caption(title, label)]
     if len(rows) == 1:
         parts.append(_row(words, rows[0], vmax, lengths, "" if row_names is None else heads[0]))
     else:
@@ -104,7 +104,7 @@ def heatmap_html(
     signed = bool((rows < 0).any())
     if unit is None and steps and not signed:
         unit = f"uniform: {1 / len(steps):.3g}"
-    parts.append(_scale(vmax, signed, unit))
+    parts.append(scale(vmax, signed, unit))
     parts.append("</figure>")
     return "".join(parts)
 
@@ -175,7 +175,8 @@ def _visible_character(character: str) -> str:
     return character
 
 
-def _caption(title: str | None, label: str | None) -> str:
+def caption(title: str | None, label: str | None) -> str:
+    """The heading of a picture."""
     lines = ""
     if title is not None:
         lines += f'<b dir="auto">{html.escape(visible(title))}</b>'
@@ -201,8 +202,8 @@ def _row(
     lines, start = [], 0
     for length in lengths:
         share = np.abs(row[start : start + length]).sum() / total if total else 0.0
-        caption = f"{share:.0%}" if start or not name else f"{name}: {share:.0%}"
-        lines.append(_line(caption, cells[start : start + length]))
+        told = f"{share:.0%}" if start or not name else f"{name}: {share:.0%}"
+        lines.append(_line(told, cells[start : start + length]))
         start += length
     return f'<div class="head">{"".join(lines)}</div>'
 
@@ -213,7 +214,8 @@ def _line(name: str, cells: list[str]) -> str:
     return f'<div class="row">{label}<p dir="auto">{" ".join(cells)}</p></div>'
 
 
-def _scale(vmax: float, signed: bool, unit: str | None) -> str:
+def scale(vmax: float, signed: bool, unit: str | None) -> str:
+    """What the colours of a picture stand for."""
     low, kind = (f"−{vmax:.3g}", " n") if signed else ("0", "")
     told = f"<span>({html.escape(visible(unit))})</span>" if unit else ""
     return (

@@ -6,6 +6,7 @@ from typing import Any
 from keras_attnpool.analysis._axes import axes_or_new
 from keras_attnpool.analysis._documented import PLOT, documented
 from keras_attnpool.analysis.html_heatmaps import checked_heatmap
+from keras_attnpool.types import Array
 
 # With more steps than this only every n-th is named.
 _NAMED_STEPS = 60
@@ -44,18 +45,9 @@ def plot_heatmap(
     steps, rows, top = checked_heatmap("plot_heatmap", names, weights, row_names, vmax)
     if not steps:
         raise ValueError("`names` of plot_heatmap must have at least one step. Received: none")
-    top = top or 1.0
     size = (min(max(4.0, 1.8 + 0.34 * len(steps)), 16), 2.4 + 0.3 * min(len(rows), 20))
     ax = axes_or_new(ax, "plot_heatmap", size)
-    signed = bool((rows < 0).any())
-    image = ax.imshow(
-        rows,
-        aspect="auto",
-        interpolation="nearest",
-        cmap="RdBu_r" if signed else "Oranges",
-        vmin=-top if signed else 0,
-        vmax=top,
-    )
+    image = ax.imshow(rows, aspect="auto", interpolation="nearest", **colours(rows, top))
     step = -(-len(steps) // _NAMED_STEPS)
     named = range(0, len(steps), step)
     # A $ in a name is a dollar, and no formula.
@@ -77,3 +69,13 @@ def plot_heatmap(
         ax.set_title(title, parse_math=False)
     ax.figure.colorbar(image, ax=ax, label=colorbar_label)
     return ax
+
+
+def colours(rows: Array, top: float) -> dict[str, Any]:
+    """The colours of weights up to `top`; negative ones have a second colour."""
+    signed, top = bool((rows < 0).any()), top or 1.0
+    return {
+        "cmap": "RdBu_r" if signed else "Oranges",
+        "vmin": -top if signed else 0,
+        "vmax": top,
+    }

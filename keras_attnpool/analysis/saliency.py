@@ -142,12 +142,14 @@ def gate_gradients(
     size = min(inputs.batch_size, count)
     gate = _Gate((size, *inputs.mask.shape[1:]), np.asarray(baseline, np.float32))
 
+    name = getattr(embedding, "name", "")
+
     def gated(call: Any, *args: Any, **kwargs: Any) -> Any:
         outputs = call(*args, **kwargs)
         if len(getattr(outputs, "shape", ())) != len(gate.shift.shape) + 1:
             raise ValueError(
                 f"`layer` of {owner} must turn ids {tuple(gate.shift.shape)} into vectors, one "
-                f"axis more. Received: layer '{embedding.name}' with output "
+                f"axis more. Received: layer '{name}' with output "
                 f"{getattr(outputs, 'shape', type(outputs))}"
             )
         return gate(outputs)

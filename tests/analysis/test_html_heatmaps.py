@@ -207,11 +207,10 @@ class TestPage:
 @pytest.mark.parametrize(
     ("args", "kwargs", "message"),
     [
-        ((["a"], [0.5, 0.5]), {}, r"\(2,\) for 1 tokens"),
-        ((["a"], [[[1.0]]]), {}, "one number per token"),
+        ((["a"], [0.5, 0.5]), {}, r"\(2,\) for 1 steps"),
+        ((["a"], [[[1.0]]]), {}, "one number per step"),
         ((["a"], [np.nan]), {}, "NaN"),
         (("ab", [0.5, 0.5]), {}, "one string"),
-        (([1], [0.5]), {}, "list of strings"),
         ((["a"], [0.5]), {"vmax": 0}, "positive"),
         ((["a"], [0.5]), {"row_names": ["a", "b"]}, "1 in all"),
         ((["a"], [0.5]), {"sentence_lengths": [2]}, "add up"),

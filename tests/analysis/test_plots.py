@@ -89,7 +89,7 @@ class TestHeatmap:
     @pytest.mark.parametrize(
         ("args", "kwargs", "message"),
         [
-            ((["a"], [0.5, 0.5]), {}, "1 tokens"),
+            ((["a"], [0.5, 0.5]), {}, "1 steps"),
             ((["a"], [np.nan]), {}, "NaN"),
             (("ab", [0.5, 0.5]), {}, "one string"),
             ((["a"], [0.5]), {"row_names": ["x", "y"]}, "1 in all"),

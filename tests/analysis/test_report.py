@@ -179,7 +179,7 @@ def test_report(tmp_path, capsys):
         IDS,
         labels,
         others=[other],
-        tokens=words,
+        names=words,
         rationales=[row[row != 0] > 4 for row in IDS],
         path=tmp_path / "report.html",
         title="Mine & yours",
@@ -262,14 +262,14 @@ class TestErrors:
         ("change", "message"),
         [
             ({"labels": [0]}, r"`labels` as integer array \(12,\)"),
-            ({"labels": [1], "ids": IDS[:1]}, "`labels` of two texts or more"),
+            ({"labels": [1], "inputs": IDS[:1]}, "`labels` of two texts or more"),
             ({"labels": [2] * 12}, r"`labels` in \[0, 2\)"),
-            ({"tokens": [["a"]] * 12}, "`tokens`"),
-            ({"path": "no/such/folder/page.html"}, "a folder that exists"),
+            ({"names": [["a"]] * 12}, "`names` of attention_report"),
+            ({"path": "no/such/folder/page.html"}, "in a folder that exists"),
         ],
     )
     def test_shapes(self, change, message):
-        given = {"model": sharp(), "ids": IDS, "beam_size": 0, "verbose": 0}
+        given = {"model": sharp(), "inputs": IDS, "beam_size": 0, "verbose": 0}
         with pytest.raises(ValueError, match=message):
             analysis.attention_report(**{**given, **change})
 
@@ -329,8 +329,8 @@ class Gate(keras.layers.Layer):
     [
         ({}, "needs `layout` where the scores could be read in several ways"),
         ({"layout": "bt"}, "a letter for each axis"),
-        ({"others": "model"}, "`others` as a list of models"),
-        ({"ids": IDS[:, None]}, r"`ids` \(texts, time\)"),
+        ({"others": "model"}, "`others` of attention_report must be a list"),
+        ({"inputs": IDS[:, None]}, "one axis of steps"),
     ],
 )
 def test_what_is_refused_by_its_name(given, told):
@@ -341,7 +341,7 @@ def test_what_is_refused_by_its_name(given, told):
     if "others" in given:
         given = {"others": model}
     with pytest.raises(ValueError, match=told):
-        analysis.attention_report(model, **{"ids": IDS, "beam_size": 0, "verbose": 0, **given})
+        analysis.attention_report(model, **{"inputs": IDS, "beam_size": 0, "verbose": 0, **given})
 
 
 def test_two_embeddings():
