@@ -8,11 +8,9 @@ wherever it stands; whether it may be `None` follows from its annotation.
 import functools
 import inspect
 import numbers
-import operator
 import reprlib
 import sys
 import typing
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -175,15 +173,15 @@ NAME = Kind(
 
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(("vocabulary_size", "embedding_dim", "num_characters", "char_dim"), SIZE),
-    **dict.fromkeys(("num_heads", "rank", "key_dim", "hidden_dim", "attention_dim"), SIZE),
+    **dict.fromkeys(("num_heads", "rank", "key_dim", "hidden_dim"), SIZE),
     "num_queries": SIZE,
     **dict.fromkeys(("units", "gru_units", "lstm_units", "hidden_units", "feedforward_dim"), SIZE),
     **dict.fromkeys(("filters", "char_filters", "kernel_size", "num_layers", "reduction"), SIZE),
     **dict.fromkeys(("max_length", "max_words", "max_sentences", "sequence_length"), SIZE),
     **dict.fromkeys(("block_length", "chunk_size"), SIZE),
     **dict.fromkeys(("trainable_embeddings", "trainable_backbone", "hierarchical"), FLAG),
-    **dict.fromkeys(("parallel", "value_conv", "use_hidden", "l2_normalize", "scalar"), FLAG),
-    **dict.fromkeys(("learn_scale", "multi_dim", "rescale_scores", "layer_norm"), FLAG),
+    **dict.fromkeys(("parallel", "value_conv", "use_hidden", "l2_normalize"), FLAG),
+    **dict.fromkeys(("learn_scale", "rescale_scores", "layer_norm"), FLAG),
     **dict.fromkeys(("use_bias", "unit_forget_bias", "bidirectional", "per_feature"), FLAG),
     **dict.fromkeys(("flatten", "pooled", "keepdims", "gated"), FLAG),
     **dict.fromkeys(("residual", "normalize_first", "position_weighted"), FLAG),
@@ -210,62 +208,18 @@ OF_KERAS = {
 }
 
 
-# What arguments were called in an earlier version: their present names, and their values there.
-OLD_NAMES: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "scalar": ("per_feature", operator.not_),
-    "multi_dim": ("per_feature", bool),
-    "attention_dim": ("hidden_dim", int),
-}
-
-
 def module_of(name: str) -> Any:
     """The module of Keras that knows such arguments, or `None`."""
     kind = name.rpartition("_")[2]
     return getattr(keras, f"{kind}s") if kind in OF_KERAS else None
 
 
-def present_names(given: dict[str, Any], old_names: Collection[str], owner: str) -> dict[str, Any]:
-    """The arguments under their present names, with a warning of each that is among the old ones.
-
-    Args:
-        given: Arguments by name.
-        old_names: Those of `OLD_NAMES` that the owner had.
-        owner: Whose arguments they are, for messages.
-    """
-    present = {}
-    for name, value in given.items():
-        if name in old_names:
-            new, converted = OLD_NAMES[name]
-            if new in given:
-                raise TypeError(f"{owner} got `{name}` beside `{new}`, which is its new name")
-            value = converted(fitted(name, value, KINDS[name]))
-            deprecate(f"`{name}` of {owner} is deprecated; it is now `{new}={value!r}`")
-            name = new
-        present[name] = value
-    return present
-
-
-def deprecate(message: str) -> None:
-    """Warns of what a later version no longer takes, at the line outside of the package.
-
-    A file of an earlier version may hold it too; its reader has typed nothing and is not warned.
-    """
-    level, frame, packages = 1, sys._getframe(), ("keras_attnpool.", "keras.")
-    # Code that `exec` runs may have no name.
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith(packages):
-        if frame.f_code.co_name == "from_config":
-            return
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, DeprecationWarning, stacklevel=level)
-
-
 def checked(
-    *, old_names: Collection[str] = (), **special: Kind | Collection[str]
+    **special: Kind | Collection[str],
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Checks every argument of a function before its body runs; errors name the function.
 
     Args:
-        old_names: Those of `OLD_NAMES` that are taken too.
         **special: The arguments whose name alone does not tell what they may be: a kind, or the
             names of which it is one.
 
@@ -287,7 +241,6 @@ def checked(
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             try:
-                kwargs = present_names(kwargs, old_names, owner)  # type: ignore[assignment]
                 try:
                     given = signature.bind(*args, **kwargs)
                 except TypeError:

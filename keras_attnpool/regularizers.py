@@ -1,7 +1,7 @@
 """Head-diversity penalties: what keeps the heads of a pooling layer from saying the same thing.
 
 Each takes the heads on the first axis and returns a scalar. Given to a layer as
-`attention_regularizer` (on the attention weights) or `embedding_regularizer` (on the heads'
+`attention_regularizer` (on the attention weights) or `vector_regularizer` (on the heads'
 vectors) it is applied to every example and averaged over the batch, see
 `HeadRegularizer.batch_penalty`; given as `kernel_regularizer` it takes a kernel whose first axis is
 the heads.
@@ -179,7 +179,7 @@ class CosineDisagreement(HeadRegularizer):
     >>> float(penalty(np.eye(2, dtype="float32")))
     0.5
     >>> layer = keras_attnpool.layers.LowRankAttentionPooling(
-    ...     num_heads=4, embedding_regularizer=penalty
+    ...     num_heads=4, vector_regularizer=penalty
     ... )
 
     Reference:
@@ -203,7 +203,7 @@ class HeadDistance(HeadRegularizer):
 
     `d_ij = ||x_i - x_j||_F^2`, squared as printed. As `kernel_regularizer` on a kernel
     `(heads, ...)` it is the paper's eq. 7, as `attention_regularizer` eq. 8, as
-    `embedding_regularizer` eq. 9.
+    `vector_regularizer` eq. 9.
 
     Only a pair closer than the threshold has a penalty. Kernels of a realistic size start much
     further apart (Glorot kernels of 600 x 300 at about 800), so that eq. 7 as printed, with the

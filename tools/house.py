@@ -16,7 +16,7 @@ PACKAGE = "keras_attnpool"
 LIBRARY = ("layers", "ops", "regularizers", "_checks")
 # Bottom to top: an import may go down, or stay on its floor where the rooms differ.
 FLOORS = [
-    {"types", "_checks", "_docstrings"},
+    {"types", "_checks"},
     {"ops"},
     {"regularizers"},
     {"layers"},

@@ -22,6 +22,7 @@ import jinja2
 TOOLS = Path(__file__).resolve().parent
 sys.path[:0] = [str(TOOLS), str(TOOLS.parent)]
 
+import docstrings  # noqa: E402
 import layer_lists as lists  # noqa: E402
 
 REPOSITORY = lists.REPOSITORY
@@ -292,6 +293,7 @@ def main() -> None:
     parser.add_argument("--no-weights", action="store_true", help="of the skeleton")
     given = parser.parse_args()
     write(given.name, weights=not given.no_weights)
+    docstrings.write()
     import keras_attnpool.layers
 
     layer = next(each for each in lists.layers() if each.name == given.name)

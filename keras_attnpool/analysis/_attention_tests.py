@@ -12,7 +12,6 @@ from keras_attnpool.analysis._probabilities import class_probabilities
 from keras_attnpool.analysis._randomizing import shuffled, weights_around
 from keras_attnpool.analysis._reweighting import Reweighting
 from keras_attnpool.analysis._token_rows import checked_classes
-from keras_attnpool.analysis.leaks import ANY_TIME, KERAS_LISTED, KERAS_QUERIES
 from keras_attnpool.analysis.reduction import LAYOUTS, reduce_scores
 from keras_attnpool.analysis.score_table import ScoreTable, mean_of
 from keras_attnpool.analysis.scores import attention_model
@@ -20,6 +19,13 @@ from keras_attnpool.analysis.weight_measures import kendall_tau
 from keras_attnpool.layers import LearnedQueryPooling
 from keras_attnpool.layers._attention import AttentionBase
 from keras_attnpool.types import Array, Bools, Float32s, Float64s
+
+# Stands for the time in the shape of scores; no layer has as many heads.
+ANY_TIME = 7919
+KERAS_LAYOUTS = {
+    "bqt": (keras.layers.Attention, keras.layers.AdditiveAttention),
+    "bhqt": (keras.layers.MultiHeadAttention, keras.layers.GroupQueryAttention),
+}
 
 
 class AttentionTests:
@@ -132,7 +138,7 @@ class AttentionTests:
             return self.layout
         if isinstance(layer, AttentionBase):
             return _own_layout(layer)
-        for kinds, layout in ((KERAS_LISTED, "bqt"), (KERAS_QUERIES, "bhqt")):
+        for layout, kinds in KERAS_LAYOUTS.items():
             if isinstance(layer, kinds):
                 return layout
         steps = self.mask.shape[-1]

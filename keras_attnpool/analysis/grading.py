@@ -6,7 +6,6 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool.analysis._documented import CLASSIFIER, documented
 from keras_attnpool.analysis._removal import Removal, checked_shares
 from keras_attnpool.analysis._token_rows import flag_rows
 from keras_attnpool.analysis.bounds import check_beam, normalized, texts_at_once
@@ -33,7 +32,6 @@ RATIONALE_SCORES = {
 ROUNDING = 1e-6
 
 
-@documented(CLASSIFIER)
 def grade_attributions(
     model: keras.Model,
     inputs: Any,
@@ -75,14 +73,25 @@ def grade_attributions(
     out.
 
     Args:
+        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
+        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
         attributions: A dict from names to arrays, or one array: a row `(time,)` per text or
             `(texts, time)`, of any sign, one number for each place of `ids`. Attention comes from
             `reduce_scores`; arrays of other libraries will do.
+        rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
+            each token, or one for each place of `ids`.
+        shares: Increasing shares in [0, 1].
         beam_size: Number of sets that the search of bounds goes on with; `None` for all, 0 for no
             bounds.
         gradients: Whether the agreement with `gradient_saliency` is measured.
         layer: The embedding layer, for `gradient_saliency`.
+        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
+        replacement: `None` takes tokens out and closes the gap; an id is put in their place, that
+            of an unknown token say (0 leaves masked holes).
+        seed: Seed of the order of equal weights.
+        from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. 256 is quicker than 32.
+        verbose: 0 or 1, whether there is a progress bar over the texts.
 
     Returns:
         `ScoreTable`: `{attribution: {column: mean over texts}}`. Its attribute `per_text` has the

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from keras_attnpool.analysis._axes import axes_or_new
-from keras_attnpool.analysis._documented import PLOT, documented
 from keras_attnpool.analysis._token_rows import checked_mask
 from keras_attnpool.types import Float64s
 
@@ -97,16 +96,21 @@ def head_redundancy(similarity: Any) -> float:
     return float(matrix[~np.eye(heads, dtype=bool)].mean())
 
 
-@documented(PLOT)
 def plot_head_similarity(similarity: Any, ax: Any = None, *, title: str | None = None) -> Any:
     """Draws the similarity of heads as a matrix.
 
     Args:
         similarity: Array `(heads, heads)` from `head_similarity`.
+        ax: The Axes to draw on; a new figure's by default.
         title: The title; the mean off the diagonal by default.
 
     Returns:
         The Axes, with a colour bar from 0 to 1.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+        ValueError: If there is nothing to draw, what is given does not fit or is not finite, or
+            `ax` is no Axes.
 
     Example:
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from keras_attnpool.analysis._axes import axes_or_new
-from keras_attnpool.analysis._documented import PLOT, documented
 from keras_attnpool.analysis.html_heatmaps import checked_heatmap
 from keras_attnpool.types import Array
 
@@ -12,7 +11,6 @@ from keras_attnpool.types import Array
 _NAMED_STEPS = 60
 
 
-@documented(PLOT)
 def plot_heatmap(
     names: Sequence[Any],
     weights: Any,
@@ -29,9 +27,19 @@ def plot_heatmap(
         names: The name of each step.
         weights: Float array `(time,)` or `(rows, time)`. With negative ones the colours diverge
             around 0.
+        ax: The Axes to draw on; a new figure's by default.
+        title: The title.
         row_names: Name of each row. Defaults to the heads' numbers.
         vmax: The weight of full colour. Defaults to the largest one.
         colorbar_label: What the colours stand for.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+        ValueError: If there is nothing to draw, what is given does not fit or is not finite, or
+            `ax` is no Axes.
 
     Example:
 

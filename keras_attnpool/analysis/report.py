@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import keras
 
 from keras_attnpool.analysis._attention_tests import AttentionTests
-from keras_attnpool.analysis._documented import CLASSIFIER, documented
 from keras_attnpool.analysis._graph import layers_by_path
 from keras_attnpool.analysis._inputs import Inputs
 from keras_attnpool.analysis._report_page import write_report
@@ -46,7 +45,6 @@ class AttentionReport(NamedTuple):
     path: Path | None
 
 
-@documented(CLASSIFIER)
 def attention_report(
     model: keras.Model,
     inputs: Any,
@@ -111,6 +109,9 @@ def attention_report(
             pictures. It loads nothing.
         title: The page's title.
         seed: Seed of what is shuffled, and of the order of equal weights.
+        from_logits: Whether the model returns logits and not probabilities.
+        batch_size: Number of texts in one step.
+        verbose: 0 or 1, whether there is a progress bar over the texts.
 
     Returns:
         `AttentionReport`. The model comes out as it went in.

@@ -6,7 +6,6 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_attnpool.analysis._documented import CLASSIFIER, documented
 from keras_attnpool.analysis._graph import calls_through, layers_by_path, paths_of
 from keras_attnpool.analysis._inputs import Inputs, leaves_of, stand_in
 from keras_attnpool.analysis._probabilities import class_probabilities
@@ -14,7 +13,6 @@ from keras_attnpool.analysis._token_rows import checked_classes
 from keras_attnpool.types import Float32s, Float64s
 
 
-@documented(CLASSIFIER)
 def gradient_saliency(
     model: keras.Model,
     inputs: Any,
@@ -43,8 +41,11 @@ def gradient_saliency(
             `(batch, classes)`, or `(batch, 1)` for two classes.
         ids: Integer array `(batch, time)`, or any shape that the embedding layer turns into
             `(*ids.shape, dim)`.
+        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
         layer: The layer whose output is gated, by itself, by name or by path
             (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
+        from_logits: Whether the model returns logits and not probabilities.
+        batch_size: Number of texts in one step.
 
     Returns:
         float32 array of the shape of `ids`; 0 at steps that the model masks.
@@ -73,7 +74,6 @@ def gradient_saliency(
     return gate_gradients(read, classes, layer, from_logits)
 
 
-@documented((gradient_saliency.__doc__ or "").replace("gradient_saliency", "FUNCTION"), CLASSIFIER)
 def integrated_gradients(
     model: keras.Model,
     inputs: Any,
@@ -96,10 +96,34 @@ def integrated_gradients(
     It works as `gradient_saliency` does, with one gradient for each step.
 
     Args:
+        model: A functional or built Sequential classifier with one input of ids. Its output is
+            `(batch, classes)`, or `(batch, 1)` for two classes.
+        ids: Integer array `(batch, time)`, or any shape that the embedding layer turns into
+            `(*ids.shape, dim)`.
+        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
         steps: Number of points of the Gauss-Legendre quadrature.
+        layer: The layer whose output is gated, by itself, by name or by path
+            (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
+        from_logits: Whether the model returns logits and not probabilities.
+        batch_size: Number of texts in one step.
+
+    Returns:
+        float32 array of the shape of `ids`; 0 at steps that the model masks.
 
     Raises:
         ValueError: If `steps` is less than 1, and where `gradient_saliency` raises one.
+
+    Example:
+
+    ```python
+    import numpy as np
+    import keras_attnpool
+
+    model = keras_attnpool.models.LAMAEncoder(100, 2, num_heads=3)
+    ids = np.array([[4, 8, 15, 0]])
+    saliency = keras_attnpool.analysis.integrated_gradients(model, ids)
+    assert saliency.shape == (1, 4) and saliency[0, 3] == 0
+    ```
 
     Reference:
         - Sundararajan, Taly and Yan, 2017, Axiomatic Attribution for Deep Networks

@@ -6,7 +6,6 @@ from typing import Any
 
 import keras
 
-from keras_attnpool.analysis._documented import GRAPH, documented
 from keras_attnpool.analysis._graph import (
     calls_through,
     graph_of,
@@ -20,7 +19,6 @@ from keras_attnpool.analysis._inputs import Inputs
 FLAG = "return_attention_scores"
 
 
-@documented(GRAPH)
 def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     """Builds a model that returns the attention weights beside the predictions.
 
@@ -33,6 +31,11 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     `HierarchicalEncoder`, whose scores come as `(batch, sentences, ...)`; a layer inside another
     wrapper is not found. Of a subclassed model the layers that it holds as attributes are seen, and
     their calls while it runs.
+
+    Args:
+        model: A functional or built Sequential model.
+        layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model). `None`
+            takes all layers that have weights.
 
     Returns:
         A model with the inputs of `model` and the outputs `(outputs of model, {path: [scores]})`,
@@ -74,7 +77,6 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     return rewire(model, visit)
 
 
-@documented(GRAPH)
 def attention_scores(
     model: keras.Model,
     inputs: Any,
@@ -89,12 +91,14 @@ def attention_scores(
     masks. The model is left as it is; it needs not be compiled.
 
     Args:
+        model: A model.
         inputs: What `model.predict` takes: arrays, a list or dict of arrays, batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal
             length, which are padded.
         layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model,
             `"sentences/word_pooling"` for the words of HCAN and HAN). `None` takes all layers whose
             `call` has `return_attention_scores`.
+        batch_size: Number of examples in one step.
         return_predictions: Whether to return the predictions, too.
 
     Returns:

@@ -8,7 +8,6 @@ import numpy as np
 
 from keras_attnpool._checks import column
 from keras_attnpool.analysis._axes import axes_or_new, plain_grid, plain_legend
-from keras_attnpool.analysis._documented import PLOT, TOKENS, documented
 from keras_attnpool.analysis._token_rows import aligned_rows, checked_labels, checked_names
 from keras_attnpool.types import Array, Float64s
 
@@ -16,7 +15,6 @@ SCORES = ("relative", "mean", "sum")
 MIN_FOR_CURVE = 5
 
 
-@documented(TOKENS)
 def top_attended_words(
     names: Sequence[Sequence[Any]],
     weights: Any,
@@ -30,7 +28,11 @@ def top_attended_words(
     """Lists the words with the most attention in the texts of each class.
 
     Args:
+        tokens: The tokens of every text.
+        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
+            tokens must be 0. One number per token: see `reduce_scores`.
         labels: Integer array `(batch,)`, the true or the predicted class of each text.
+        label_names: The name of each class.
         k: Number of words per class, at least 1.
         min_count: Words with fewer occurrences in the texts of a class are left out.
         score: `"relative"`: the mean over the word's occurrences of weight x number of tokens of
@@ -40,6 +42,9 @@ def top_attended_words(
     Returns:
         For each class its list of `(word, score, count)`, best first; equal scores by count, then
         by alphabet. A class without such words has an empty list.
+
+    Raises:
+        ValueError: If texts and what is given of them do not fit together, or an option is invalid.
 
     Example:
 
@@ -75,7 +80,6 @@ def top_attended_words(
     return result
 
 
-@documented(TOKENS)
 def weight_distribution(
     names: Sequence[Sequence[Any]],
     weights: Any,
@@ -88,13 +92,21 @@ def weight_distribution(
     """Collects the attention weights of chosen words, by the class of their text.
 
     Args:
+        tokens: The tokens of every text.
+        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
+            tokens must be 0. One number per token: see `reduce_scores`.
         words: The words to look at.
+        labels: Integer array `(batch,)`, the class of each text.
+        label_names: The name of each class.
         relative: Whether a weight is multiplied by its text's number of tokens: 1 is uniform, and
             texts of different lengths can be compared. `False` keeps the weights.
 
     Returns:
         For each word and class the float64 array of the weights of all occurrences, in the order of
         the texts, possibly empty.
+
+    Raises:
+        ValueError: If texts and what is given of them do not fit together, or an option is invalid.
 
     Example:
 
@@ -116,7 +128,6 @@ def weight_distribution(
     }
 
 
-@documented(PLOT)
 def plot_weight_distribution(
     by_class: Mapping[str, Array],
     ax: Any = None,
@@ -131,8 +142,17 @@ def plot_weight_distribution(
 
     Args:
         by_class: One word's entry of `weight_distribution`: class name to weights `(n,)`.
+        ax: The Axes to draw on; a new figure's by default.
         title: The title, the word say.
         xlabel: Label of the horizontal axis; change it for weights that are not relative.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+        ValueError: If there is nothing to draw, what is given does not fit or is not finite, or
+            `ax` is no Axes.
 
     Example:
 

@@ -22,8 +22,25 @@ class LastPooling1D(GlobalPoolingBase):
     state of both directions: the first half of the features at the last kept step, the second half
     at the first kept step.
 
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row
+    without a kept step gives a zero vector. The output carries no mask.
+
     Args:
         bidirectional: Whether the features are forward states followed by as many backward states.
+        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
 
     Returns:
         The last kept steps in the layer's compute dtype.

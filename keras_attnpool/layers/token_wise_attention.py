@@ -13,7 +13,7 @@ from keras_attnpool.ops.masking import (
     masked_softmax,
     softmax_of_kept,
 )
-from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 MODES = ("dense", "pointwise")
 POINTWISE_UNITS = 8
@@ -60,6 +60,20 @@ class TokenWiseAttention(AttentionBase):
             pointwise mode it has 8.
         hidden_dim: Units of the hidden layer, in place of these.
         pooled: Whether the weighted steps are summed.
+        dropout: Share of the attention weights dropped in training, in [0, 1).
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
         `(batch, time, dim)`; batch may be unknown, in pointwise mode time too.
@@ -67,6 +81,9 @@ class TokenWiseAttention(AttentionBase):
     Output shape:
         `(batch, dim)`, or `(batch, time, dim)` with `pooled=False`; the scores are
         `(batch, time)`.
+
+    Returns:
+        The output, and on request the attention weights before dropout, in the compute dtype.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -105,9 +122,6 @@ class TokenWiseAttention(AttentionBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

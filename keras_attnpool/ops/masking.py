@@ -9,7 +9,6 @@ import numpy as np
 from keras import ops
 
 from keras_attnpool._checks import Refused, is_length, is_shape
-from keras_attnpool._docstrings import documented
 from keras_attnpool.ops import _devices
 from keras_attnpool.ops._devices import number, number_of_kept, torch_traces, values_at_hand
 from keras_attnpool.ops._rows import of_any_rows
@@ -311,9 +310,15 @@ def masked_sum(x: Tensor, mask: Tensor | None = None) -> Tensor:
     return ops.sum(at_least_float32(zero_masked(x, mask)), axis=1)
 
 
-@documented(masked_sum.__doc__)
 def masked_mean(x: Tensor, mask: Tensor | None = None) -> Tensor:
     """Mean over time of the kept steps, accumulated in float32 at least.
+
+    Args:
+        x: Tensor `(batch, time, ...)`.
+        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+
+    Returns:
+        Tensor `(batch, ...)`, at least float32; 0 for a row without a kept step.
 
     Example:
 
@@ -337,9 +342,12 @@ def mean_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
     return total / _append_axes(ops.maximum(count, number(1, count)), total)
 
 
-@documented(masked_sum.__doc__)
 def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
     """Maximum over time of the kept steps.
+
+    Args:
+        x: Tensor `(batch, time, ...)`.
+        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
 
     Returns:
         Tensor `(batch, ...)` of the dtype of `x`; 0 for a row without a kept step.

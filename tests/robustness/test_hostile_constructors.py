@@ -283,8 +283,8 @@ FIVE_STEPS = keras.Sequential([keras.Input((5, 8)), keras.layers.Dense(4)])
         # One width twice, one list for all attentions.
         ("TextCNN", {"kernel_sizes": (3, 3)}, "`kernel_sizes` of TextCNN must be .* different"),
         ("TextCNN", {"kernel_sizes": 3}, "`kernel_sizes` of TextCNN must be a list"),
-        ("MPSAN", {"positions": ("backward",)}, "`positions` of MPSAN must be a list of lists"),
-        ("MPSAN", {"positions": [["forward", "backward"]]}, "`positions` of MPSAN.*some pair"),
+        ("MPSAN", {"positions": ("earlier",)}, "`positions` of MPSAN must be a list of lists"),
+        ("MPSAN", {"positions": [["later", "earlier"]]}, "`positions` of MPSAN.*some pair"),
         ("SAM", {"order": ("token", "token")}, "`order` of SAM must be .* once at most"),
         ("LAMA", {"name": "a/b"}, "`name` of LAMA must be a string .* no '/'"),
         (

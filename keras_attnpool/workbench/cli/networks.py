@@ -51,7 +51,7 @@ ARGUMENTS = {
 OF_PARTS = ("heads", "rank", "learn_scale", "units")  # of encoder and pooling
 PENALTIES = {
     "attention": ("attention_regularizer", regularizers.AttentionOrthogonality),
-    "embedding": ("embedding_regularizer", regularizers.CosineDisagreement),
+    "embedding": ("vector_regularizer", regularizers.CosineDisagreement),
 }
 WANTED = {
     "encoder": f"--encoder expects {', '.join(ENCODERS)}; or, first of several joined by + or "

@@ -517,9 +517,7 @@ def load(run: Path, config: dict[str, Any]) -> Reader:
     Raises:
         CommandError: If the run does not say which, or it cannot be read.
     """
-    # Runs of an earlier version read words and do not say so.
-    older = {"kind": "words", "max_length": config.get("options", {}).get("max_length")}
-    settings = config.get("reader", older)
+    settings = config.get("reader")
     kind = settings.get("kind") if isinstance(settings, dict) else None
     if not isinstance(kind, str) or kind not in READERS:
         raise CommandError(

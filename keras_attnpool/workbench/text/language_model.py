@@ -14,7 +14,6 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool._docstrings import documented
 from keras_attnpool.batches import kept_lengths, length_buckets
 from keras_attnpool.types import Array, Bools, PathLike
 from keras_attnpool.workbench.text._vocabulary import check_integers, checked_texts
@@ -211,7 +210,6 @@ class LanguageModel:
         longest = int(kept_lengths(inputs["padding_mask"]).max())
         return {name: array[:, :longest] for name, array in inputs.items()}
 
-    @documented(encode.__doc__)
     def tokens(self, texts: Iterable[str]) -> list[list[str]]:
         """Splits texts into the readable pieces that the backbone sees, special tokens included.
 
@@ -219,8 +217,15 @@ class LanguageModel:
         vocabularies begin with a space where a word begins; bytes that are no whole character
         become `U+FFFD`.
 
+        Args:
+            texts: Sequence of N strings, at least one.
+
         Returns:
             For each text a list with one string per kept position of `encode`.
+
+        Raises:
+            TypeError: If `texts` is not a sequence of strings.
+            ValueError: If there is no text, or one is not valid Unicode.
         """
         inputs = self._encoded(_checked("LanguageModel.tokens", texts))
         ids, kept = inputs["token_ids"], inputs["padding_mask"]
