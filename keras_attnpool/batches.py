@@ -54,13 +54,15 @@ def pad_rows(
     lengths = np.array([len(row) for row in checked], np.int64)
     longest = int(lengths.max(initial=0))
     length = longest if length is None else length
-    if not _checks.integer(0).fits(length) or length < longest:
-        raise ValueError(
-            f"`length` of {owner} must be an integer of at least the longest row, {longest}. "
-            f"Received: length={length!r}"
+    if not _checks.integer(0).accepts(length) or length < longest:
+        must, received = (
+            f"be an integer of at least the longest row, {longest}",
+            f"length={length!r}",
         )
+        raise _checks.ArgumentError("length", must, received, owner)
     if side not in ("left", "right"):
-        raise ValueError(f"`side` of {owner} must be 'left' or 'right'. Received: side={side!r}")
+        must, received = "be 'left' or 'right'", f"side={side!r}"
+        raise _checks.ArgumentError("side", must, received, owner)
     shape = checked[0].shape[1:] if checked else ()
     kind = _served(checked[0].dtype if checked else np.dtype("float32"))
     padded = np.full((len(checked), length, *shape), value, kind if dtype is None else dtype)
@@ -103,10 +105,10 @@ def length_buckets(
     sizes = np.asarray(lengths)
     integers = sizes.ndim == 1 and sizes.size and np.issubdtype(sizes.dtype, np.integer)
     if not integers or sizes.min() < 0:
-        raise ValueError(
-            "`lengths` of length_buckets must be one row of integers from 0. Received: "
-            f"shape {sizes.shape}, dtype {sizes.dtype}" + f", least {sizes.min()}" * bool(integers)
-        )
+        received = f"shape {sizes.shape}, dtype {sizes.dtype}"
+        received += f", least {sizes.min()}" * bool(integers)
+        must = "be one row of integers from 0"
+        raise _checks.ArgumentError("lengths", must, received, "length_buckets")
     for name, number in (("num_buckets", num_buckets), ("step", step)):
         _check_integer("length_buckets", name, number)
     longest = max(int(sizes.max()), 1)
@@ -176,10 +178,8 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
         _check_integer(owner, "batch_size", batch_size)
         _check_integer(owner, "seed", seed, least=0)
         if labels is None and sample_weight is not None:
-            raise ValueError(
-                f"`labels` of {owner} must be given where there is a `sample_weight`. "
-                "Received: labels=None"
-            )
+            must, received = "be given where there is a `sample_weight`", "labels=None"
+            raise _checks.ArgumentError("labels", must, received, owner)
         self._labels = labels
         if isinstance(labels, Mapping):
             self._labels = {n: _targets(owner, "labels", y, size) for n, y in labels.items()}
@@ -337,9 +337,8 @@ class SequenceBatches(Batches):
         named = rows if isinstance(rows, Mapping) else {"rows": rows}
         self._is_named = isinstance(rows, Mapping)
         if not set(fixed) <= set(named if self._is_named else ()):
-            raise ValueError(
-                f"`fixed` of {owner} must be names of `rows`. Received: fixed={fixed!r}"
-            )
+            must, received = "be names of `rows`", f"fixed={fixed!r}"
+            raise _checks.ArgumentError("fixed", must, received, owner)
         self._fixed = {name: _targets(owner, name, named[name]) for name in fixed}
         self._inputs = {
             name: _without_padding(_checked_rows(owner, name, each), each)
@@ -348,10 +347,11 @@ class SequenceBatches(Batches):
         }
         sizes = {name: len(each) for name, each in (self._inputs | self._fixed).items()}
         if not self._inputs or len(set(sizes.values())) != 1 or 0 in sizes.values():
-            raise ValueError(
-                f"`rows` of {owner} must be sequences, at least one, and equally many of each "
-                f"input. Received: {sizes or 'none'}"
+            must, received = (
+                "be sequences, at least one, and equally many of each input",
+                f"{sizes or 'none'}",
             )
+            raise _checks.ArgumentError("rows", must, received, owner)
         self._masks = self._checked_masks(mask)
         each_length = np.array([[len(row) for row in rows] for rows in self._inputs.values()])
         self._lengths = each_length.max(axis=0)
@@ -466,11 +466,12 @@ class SequenceBatches(Batches):
             wanted = {"": "mask"}
         fits = set(wanted) <= {"", *self._inputs} and not set(wanted.values()) & set(names)
         if not fits or (bool(wanted) and (mask is True) == self._is_named):
-            raise ValueError(
-                "`mask` of SequenceBatches must be None or True; where `rows` are a dictionary, "
-                "None, a new name, or a dictionary from inputs to new names. Received: "
-                f"mask={mask!r} with inputs {names if self._is_named else 'without names'}"
+            must, received = (
+                "be None or True; where `rows` are a dictionary, None, a new name, or a "
+                "dictionary from inputs to new names",
+                f"mask={mask!r} with inputs {names if self._is_named else 'without names'}",
             )
+            raise _checks.ArgumentError("mask", must, received, "SequenceBatches")
         return wanted
 
     def _length_of(self, rows: Int64s) -> int:
@@ -531,8 +532,9 @@ def _cut(rows: Int64s, size: int) -> list[Int64s]:
 
 def _check_integer(owner: str, name: str, value: Any, least: int = 1) -> None:
     kind = _checks.integer(least)
-    if not kind.fits(value):
-        raise ValueError(f"`{name}` of {owner} must be {kind.wanted}. Received: {name}={value!r}")
+    if not kind.accepts(value):
+        must, received = f"be {kind.expected}", f"{name}={value!r}"
+        raise _checks.ArgumentError(name, must, received, owner)
 
 
 def _checked_rows(owner: str, name: str, rows: Any) -> list[Array]:
@@ -542,29 +544,25 @@ def _checked_rows(owner: str, name: str, rows: Any) -> list[Array]:
         array = np.asarray(row)
         if array.ndim < 1 or (arrays and array.shape[1:] != arrays[0].shape[1:]):
             alike = f" alike, (n, {', '.join(map(str, arrays[0].shape[1:]))})" if arrays else ""
-            raise ValueError(
-                f"`{name}` of {owner} must be arrays (n, ...){alike}. "
-                f"Received: shape {array.shape} at index {index}"
-            )
+            must, received = f"be arrays (n, ...){alike}", f"shape {array.shape} at index {index}"
+            raise _checks.ArgumentError(name, must, received, owner)
         # An empty list is a float array to NumPy, whatever the other rows hold.
         if array.size and array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
-            raise TypeError(
-                f"`{name}` of {owner} must hold numbers. "
-                f"Received: dtype {array.dtype} at index {index}"
-            )
+            must, received = "hold numbers", f"dtype {array.dtype} at index {index}"
+            raise _checks.ArgumentError(name, must, received, owner)
         kept = array.dtype.kind in "iu" and array.size
         least = 0 if array.ndim == 1 else -(2**31)  # ids, else integers of any meaning
         if kept and not least <= array.min() <= array.max() < 2**31:
-            raise ValueError(
-                f"`{name}` of {owner} must hold integers from {least} to {2**31 - 1}. "
-                f"Received: from {array.min()} to {array.max()} at index {index}"
+            must, received = (
+                f"hold integers from {least} to {2**31 - 1}",
+                f"from {array.min()} to {array.max()} at index {index}",
             )
+            raise _checks.ArgumentError(name, must, received, owner)
         arrays.append(array)
     kinds = {_served(array.dtype).kind for array in arrays if array.size}
     if len(kinds) > 1:
-        raise TypeError(
-            f"`{name}` of {owner} must hold numbers of one kind. Received: {sorted(kinds)}"
-        )
+        must, received = "hold numbers of one kind", f"{sorted(kinds)}"
+        raise _checks.ArgumentError(name, must, received, owner)
     return arrays
 
 
@@ -608,24 +606,21 @@ def _targets(owner: str, name: str, values: Any, size: int | None = None) -> Arr
     """Labels or weights as an array with an entry for each of `size` rows."""
     array: Array = np.asarray(values)
     if not array.ndim or size not in (None, len(array)):
-        raise ValueError(
-            f"`{name}` of {owner} must have {size or 'many'} entries, one per row. "
-            f"Received: shape {array.shape}"
-        )
+        must, received = f"have {size or 'many'} entries, one per row", f"shape {array.shape}"
+        raise _checks.ArgumentError(name, must, received, owner)
     return array
 
 
 def _checked_boundaries(owner: str, boundaries: Any, longest: int) -> tuple[int, ...]:
     """Increasing lengths of which the last is enough."""
     lengths = tuple(boundaries) if isinstance(boundaries, Iterable) else ()
-    if not lengths or not all(map(_checks.SIZE.fits, lengths)) or any(np.diff(lengths) < 1):
-        raise ValueError(
-            f"`boundaries` of {owner} must be increasing positive integers. "
-            f"Received: boundaries={boundaries!r}"
-        )
+    if not lengths or not all(map(_checks.SIZE.accepts, lengths)) or any(np.diff(lengths) < 1):
+        must, received = "be increasing positive integers", f"boundaries={boundaries!r}"
+        raise _checks.ArgumentError("boundaries", must, received, owner)
     if longest > lengths[-1]:
-        raise ValueError(
-            f"`boundaries` of {owner} must end with the longest row's length, {longest}, or more. "
-            f"Received: boundaries={lengths}"
+        must, received = (
+            f"end with the longest row's length, {longest}, or more",
+            f"boundaries={lengths}",
         )
+        raise _checks.ArgumentError("boundaries", must, received, owner)
     return tuple(int(length) for length in lengths)

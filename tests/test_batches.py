@@ -269,7 +269,7 @@ def test_bad_arguments_are_refused(arguments, message):
 
 @pytest.mark.parametrize("rows", [[[1], [1.5]], ["a text".split()], [[None]]])
 def test_rows_must_hold_numbers_of_one_kind(rows):
-    with pytest.raises(TypeError, match="`rows` of SequenceBatches must hold numbers"):
+    with pytest.raises(ValueError, match="`rows` of SequenceBatches must hold numbers"):
         SequenceBatches(rows)
 
 

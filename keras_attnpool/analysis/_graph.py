@@ -8,6 +8,7 @@ from typing import Any
 
 import keras
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers import HierarchicalEncoder
 
 Visit = Callable[[str, Any, tuple[Any, ...], dict[str, Any]], tuple[Any, dict[str, list[Any]]]]
@@ -46,12 +47,14 @@ def layers_by_path(model: Any, owner: str) -> dict[str, Any]:
         ValueError: If it is no model, or has not been built.
     """
     if not isinstance(model, keras.Model):
-        raise ValueError(f"`model` of {owner} must be a keras.Model. Received: {type(model)}")
+        must, received = "be a keras.Model", f"{type(model)}"
+        raise ArgumentError("model", must, received, owner)
     if not model.built:
-        raise ValueError(
-            f"`model` of {owner} must have been built: call it once on a batch. Received: model "
-            f"'{model.name}' of class {type(model).__name__}"
+        must, received = (
+            "have been built: call it once on a batch",
+            f"model '{model.name}' of class {type(model).__name__}",
         )
+        raise ArgumentError("model", must, received, owner)
     return dict(_inside(model, ""))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._token_rows import aligned_rows, checked_mask
 from keras_attnpool.batches import Batches, pad_rows
 from keras_attnpool.types import Array, Bools, Float64s
@@ -39,9 +40,8 @@ class Inputs:
         self, model: Any, given: Any, owner: str, batch_size: int, mask: Any = None
     ) -> None:
         if not batch_size >= 1:
-            raise ValueError(
-                f"`batch_size` of {owner} must be at least 1. Received: batch_size={batch_size}"
-            )
+            must, received = "be at least 1", f"batch_size={batch_size}"
+            raise ArgumentError("batch_size", must, received, owner)
         self.model, self.owner, self.batch_size = model, owner, batch_size
         symbols = getattr(model, "inputs", None) or []
         self._ranks = [len(symbol.shape) for symbol in symbols]
@@ -51,10 +51,11 @@ class Inputs:
         self.leaves: dict[Any, Array] = leaves_of(self.structure)
         sizes = {len(each) if each.ndim else 0 for each in self.leaves.values()}
         if len(sizes) != 1 or 0 in sizes:
-            raise ValueError(
-                f"`inputs` of {owner} must have at least one row, equally many of each. Received: "
-                f"shapes {[each.shape for each in self.leaves.values()]}"
+            must, received = (
+                "have at least one row, equally many of each",
+                f"shapes {[each.shape for each in self.leaves.values()]}",
             )
+            raise ArgumentError("inputs", must, received, owner)
         self.count = sizes.pop()
         self.kept_by = next((key for key in self.leaves if self._is_mask(key)), None)
         self.steps = next((key for key in self.leaves if key != self.kept_by), self.kept_by)
@@ -131,10 +132,11 @@ class Inputs:
     def _mask(self, mask: Any, lengths: Array | None) -> Bools:
         values = self.values
         if values.ndim < 3 and not self.are_ids:
-            raise ValueError(
-                f"`inputs` of {self.owner} must be integer ids (rows, time) or vectors "
-                f"(rows, time, dim). Received: shape {values.shape}, dtype {values.dtype}"
+            must, received = (
+                "be integer ids (rows, time) or vectors (rows, time, dim)",
+                f"shape {values.shape}, dtype {values.dtype}",
             )
+            raise ArgumentError("inputs", must, received, self.owner)
         shape = values.shape if self.are_ids else values.shape[:2]
         if mask is not None:
             return checked_mask(mask, shape, self.owner)
@@ -164,9 +166,8 @@ def stand_in(inputs: Inputs, baseline: Any) -> Any:
         if not ids and given.dtype.kind in "iuf" and given.shape in ((), values.shape[2:]):
             return given
     kinds = "or an id" if ids else f"'mean' or a vector {values.shape[2:]}"
-    raise ValueError(
-        f"`baseline` of {inputs.owner} must be 'masked', 'zeros', {kinds}. Received: {baseline!r}"
-    )
+    must, received = f"be 'masked', 'zeros', {kinds}", f"{baseline!r}"
+    raise ArgumentError("baseline", must, received, inputs.owner)
 
 
 def removed_by(inputs: Inputs, baseline: Any) -> Callable[[dict[Any, Array], Bools], None]:
@@ -177,11 +178,12 @@ def removed_by(inputs: Inputs, baseline: Any) -> Callable[[dict[Any, Array], Boo
     elif inputs.kept_by is None:
         stands = 0 if inputs.are_ids else inputs.mask_value
         if stands is None:
-            raise ValueError(
-                f"`baseline` of {inputs.owner} must be 'zeros', 'mean' or a vector for a model "
-                "that takes no mask: it has neither an input for it nor a Masking layer. "
-                "Received: 'masked'"
+            must, received = (
+                "be 'zeros', 'mean' or a vector for a model that takes no mask: it has "
+                "neither an input for it nor a Masking layer",
+                "'masked'",
             )
+            raise ArgumentError("baseline", must, received, inputs.owner)
 
     def remove(leaves: dict[Any, Array], gone: Bools) -> None:
         if stands is None:
@@ -251,10 +253,11 @@ def _rows(given: Any, owner: str) -> tuple[Array, Array | None]:
 def _array(given: Any, owner: str) -> Array:
     array: Array = np.asarray(given)
     if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
-        raise ValueError(
-            f"`inputs` of {owner} must be what `model.predict` takes, numbers. Received: "
-            f"{type(given).__name__} of dtype {array.dtype}"
+        must, received = (
+            "be what `model.predict` takes, numbers",
+            f"{type(given).__name__} of dtype {array.dtype}",
         )
+        raise ArgumentError("inputs", must, received, owner)
     return array
 
 
@@ -279,7 +282,8 @@ def _joined(given: Any, owner: str) -> tuple[Any, Array | None]:
         leaves = {key: _array(_local(each), owner) for key, each in leaves_of(form).items()}
         parts.append(leaves)
     if not parts:
-        raise ValueError(f"`inputs` of {owner} must have at least one row. Received: no batch")
+        must, received = "have at least one row", "no batch"
+        raise ArgumentError("inputs", must, received, owner)
     joined: dict[Any, Array] = {}
     lengths = None
     for key in parts[0]:

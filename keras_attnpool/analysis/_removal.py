@@ -6,6 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._inputs import Inputs, removed_by
 from keras_attnpool.analysis._probabilities import class_probabilities
 from keras_attnpool.analysis._token_rows import checked_classes
@@ -45,10 +46,8 @@ class Removal:
         every = self.inputs.mask.reshape(self.inputs.count, -1)
         self.used: Bools = np.asarray(every.any(axis=1))
         if not self.used.any():
-            raise ValueError(
-                f"`inputs` of {owner} must have a row with a step. Received: {len(every)} empty "
-                "rows"
-            )
+            must, received = "have a row with a step", f"{len(every)} empty rows"
+            raise ArgumentError("inputs", must, received, owner)
         self._remove = removed_by(self.inputs, baseline)
         self._rows = np.flatnonzero(self.used)
         self.mask = every[self.used]
@@ -123,8 +122,6 @@ def checked_shares(shares: Sequence[float], owner: str, name: str, least: int) -
     within = values.ndim == 1 and len(values) >= least and values[0] >= 0 and values[-1] <= 1
     if not within or not (np.diff(values) > 0).all():
         number = {1: "", 2: "at least two "}[least]
-        raise ValueError(
-            f"{owner} expects {number}increasing `{name}` in [0, 1]. Received: "
-            f"{name}={list(np.ravel(values))}"
-        )
+        must, received = f"be {number}increasing numbers in [0, 1]", {name: list(np.ravel(values))}
+        raise ArgumentError(name, must, received, owner)
     return values

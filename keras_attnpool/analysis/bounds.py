@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._removal import Removal
 from keras_attnpool.types import Array, Bools, Float64s
 
@@ -69,14 +70,21 @@ def normalized_aopc(
     `2 ** n`: exact, for up to a dozen tokens.
 
     Args:
-        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
+        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
+            padded, with a mask where the model takes one. Steps are those of the first input.
         weights: One row `(time,)` per text or `(texts, time)`, of any sign, one number for each
-            place of `ids`: see `reduce_scores`. Any array will do, also one of another library.
+            place of the inputs: see `reduce_scores`. Any array will do, one of another library too.
         beam_size: Number of sets that each search goes on with, or `None` for all of them.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
-        replacement: `None` takes tokens out and closes the gap; an id is put in their place, that
-            of an unknown token say (0 leaves masked holes).
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
+            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
+            unequal rows have.
+        baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
+            out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
+            steps that count; a vector; or an id, that of an unknown token say.
         seed: Seed of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. The search fills large batches: 256 is quicker.
@@ -197,6 +205,5 @@ def check_beam(beam_size: int | None, owner: str) -> None:
     """Raises a ValueError if the beam has no room."""
     whole = np.issubdtype(type(beam_size), np.integer)
     if beam_size is not None and not (whole and beam_size >= 1):
-        raise ValueError(
-            f"{owner} expects an integer `beam_size` >= 1 or None. Received: {beam_size!r}"
-        )
+        must, received = "be None or an integer >= 1", {"beam_size": beam_size}
+        raise ArgumentError("beam_size", must, received, owner)

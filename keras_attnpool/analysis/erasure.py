@@ -66,14 +66,21 @@ def faithfulness(
     `normalized_aopc`.
 
     Args:
-        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
+        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
+            padded, with a mask where the model takes one. Steps are those of the first input.
         weights: One row `(time,)` per text or `(texts, time)`, of any sign, one number for each
-            place of `ids`: see `reduce_scores`. Any array will do, also one of another library.
+            place of the inputs: see `reduce_scores`. Any array will do, one of another library too.
         shares: Increasing shares in [0, 1].
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
-        replacement: `None` takes tokens out and closes the gap; an id is put in their place, that
-            of an unknown token say (0 leaves masked holes).
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
+            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
+            unequal rows have.
+        baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
+            out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
+            steps that count; a vector; or an id, that of an unknown token say.
         seed: Seed of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
@@ -143,17 +150,24 @@ def leave_one_out(
     that it is the witness that attention is mostly held against.
 
     Args:
-        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
+        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
+            padded, with a mask where the model takes one. Steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
-        replacement: `None` takes tokens out and closes the gap; an id is put in their place, that
-            of an unknown token say (0 leaves masked holes).
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
+            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
+            unequal rows have.
+        baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
+            out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
+            steps that count; a vector; or an id, that of an unknown token say.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
         verbose: 0 or 1, whether there is a progress bar over the texts.
 
     Returns:
-        float32 array of the shape of `ids`; 0 on padding. The model predicts once for each token.
+        float32 array of the shape of the inputs; 0 on padding. The model predicts once per step.
 
     Raises:
         ValueError: If shapes do not fit, an option is out of range, the model returns no finite

@@ -6,6 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._removal import Removal, checked_shares
 from keras_attnpool.analysis._token_rows import flag_rows
 from keras_attnpool.analysis.bounds import check_beam, normalized, texts_at_once
@@ -73,21 +74,28 @@ def grade_attributions(
     out.
 
     Args:
-        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
+        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
+            padded, with a mask where the model takes one. Steps are those of the first input.
         attributions: A dict from names to arrays, or one array: a row `(time,)` per text or
-            `(texts, time)`, of any sign, one number for each place of `ids`. Attention comes from
+            `(texts, time)`, of any sign, one number per place of the inputs. Attention comes from
             `reduce_scores`; arrays of other libraries will do.
         rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
-            each token, or one for each place of `ids`.
+            each token, or one for each place of the inputs.
         shares: Increasing shares in [0, 1].
         beam_size: Number of sets that the search of bounds goes on with; `None` for all, 0 for no
             bounds.
         gradients: Whether the agreement with `gradient_saliency` is measured.
         layer: The embedding layer, for `gradient_saliency`.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
-        replacement: `None` takes tokens out and closes the gap; an id is put in their place, that
-            of an unknown token say (0 leaves masked holes).
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
+            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
+            unequal rows have.
+        baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
+            out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
+            steps that count; a vector; or an id, that of an unknown token say.
         seed: Seed of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. 256 is quicker than 32.
@@ -178,32 +186,26 @@ def _by_rationale(
 ) -> dict[str, dict[str, RationaleScore]]:
     """The scores on rationales of the used texts, by attribution and column."""
     if len(rationales) != len(removal.used):
-        raise ValueError(
-            f"{removal.owner} expects `rationales` with one row per text, {len(removal.used)} in "
-            f"all. Received: {len(rationales)} rows"
-        )
+        must = f"have one row per row of the inputs, {len(removal.used)} in all"
+        raise ArgumentError("rationales", must, f"{len(rationales)} rows", removal.owner)
     golds = np.zeros(removal.mask.shape, bool)
     flags = flag_rows(rationales, removal.owner, "rationales")
     used = [row for row, use in zip(flags, removal.used, strict=True) if use]
     for gold, tokens, row in zip(golds, removal.mask, used, strict=True):
         if len(row) > len(gold):
-            raise ValueError(
-                f"{removal.owner} expects `rationales` no longer than the inputs, {len(gold)}. "
-                f"Received: a row of {len(row)}: cut it as the text was cut"
-            )
+            must = f"be no longer than the inputs, {len(gold)}"
+            received = f"a row of {len(row)}: cut it as the text was cut"
+            raise ArgumentError("rationales", must, received, removal.owner)
         number = np.count_nonzero(tokens)
         if len(row) < number:
-            raise ValueError(
-                f"{removal.owner} expects as many `rationales` as tokens. Received: a row of "
-                f"{len(row)} for a text of {number} tokens"
-            )
+            received = f"a row of {len(row)} for a text of {number} tokens"
+            raise ArgumentError("rationales", "be as many as the tokens", received, removal.owner)
         # In the places of `ids`, else the text's own row, wherever `ids` are padded.
         of_tokens = tokens if len(row) == len(gold) else np.arange(len(row)) < number
         if row[~of_tokens].any():
-            raise ValueError(
-                f"{removal.owner} expects `rationales` in the places of the inputs. Received: a "
-                f"row with {np.count_nonzero(row[~of_tokens])} of its tokens on padding"
-            )
+            must = "stand in the places of the inputs"
+            received = f"a row with {np.count_nonzero(row[~of_tokens])} of its tokens on padding"
+            raise ArgumentError("rationales", must, received, removal.owner)
         gold[tokens] = row[of_tokens]
     return {
         name: {c: score(each, list(golds), removal.mask) for c, score in RATIONALE_SCORES.items()}

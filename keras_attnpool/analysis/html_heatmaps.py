@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_attnpool._checks import column
+from keras_attnpool._checks import ArgumentError, column
 from keras_attnpool.types import Array, Float64s, PathLike
 
 
@@ -84,10 +84,9 @@ def heatmap_html(
     heads = heads if row_names is None else [str(name) for name in row_names]
     lengths = sentence_lengths
     if lengths is not None and (min(lengths, default=0) < 0 or sum(lengths) != len(steps)):
-        raise ValueError(
-            f"{owner} expects `sentence_lengths` that add up to the number of steps, "
-            f"{len(steps)}. Received: {list(lengths)}, {sum(lengths)} in all"
-        )
+        must = f"add up to the number of steps, {len(steps)}"
+        received = f"{list(lengths)}, {sum(lengths)} in all"
+        raise ArgumentError("sentence_lengths", must, received, owner)
     words = [html.escape(visible(name)) for name in steps]
     parts = [STYLE, '<figure class="attn-map">', caption(title, label)]
     if len(rows) == 1:
@@ -133,10 +132,8 @@ def heatmap_page(heatmaps: Sequence[str], path: PathLike, *, title: str = "Atten
     ```
     """
     if isinstance(heatmaps, str) or any(not isinstance(piece, str) for piece in heatmaps):
-        raise ValueError(
-            "heatmap_page expects `heatmaps` as a list of strings from heatmap_html. Received: "
-            f"{type(heatmaps).__name__}"
-        )
+        must, received = "be a list of strings from heatmap_html", f"{type(heatmaps).__name__}"
+        raise ArgumentError("heatmaps", must, received, "heatmap_page")
     path = Path(path)
     path.write_text(page(title, "\n".join(heatmaps), lang="und"), encoding="utf-8", newline="\n")
     return path
@@ -240,18 +237,15 @@ def checked_heatmap(
     rows = np.asarray(weights, np.float64)
     rows = rows[None] if rows.ndim == 1 else rows
     if rows.ndim != 2 or rows.shape[1] != len(steps) or not len(rows):
-        raise ValueError(
-            f"{owner} expects `weights` of shape ({len(steps)},) or (rows, {len(steps)}), one "
-            "number per step; cut the padding off. Received: weights of shape "
-            f"{np.shape(weights)} for {len(steps)} steps"
-        )
+        size = len(steps)
+        must = f"have shape ({size},) or (rows, {size}), one number per step; cut the padding off"
+        received = f"weights of shape {np.shape(weights)} for {size} steps"
+        raise ArgumentError("weights", must, received, owner)
     if not np.isfinite(rows).all():
-        raise ValueError(f"{owner} expects finite `weights`. Received: NaN or infinity among them")
+        raise ArgumentError("weights", "be finite", "NaN or infinity among them", owner)
     if row_names is not None and (isinstance(row_names, str) or len(row_names) != len(rows)):
-        raise ValueError(
-            f"{owner} expects `row_names` with one name per row, {len(rows)} in all. "
-            f"Received: {row_names!r}"
-        )
+        must = f"have one name per row, {len(rows)} in all"
+        raise ArgumentError("row_names", must, f"{row_names!r}", owner)
     return steps, rows, full_colour(vmax, rows, owner)
 
 
@@ -260,5 +254,5 @@ def full_colour(vmax: float | None, numbers: Array, owner: str) -> float:
     if vmax is None:
         return float(np.abs(numbers).max(initial=0))
     if not (np.isfinite(vmax) and vmax > 0):
-        raise ValueError(f"{owner} expects `vmax` to be positive. Received: vmax={vmax}")
+        raise ArgumentError("vmax", "be positive", {"vmax": vmax}, owner)
     return vmax

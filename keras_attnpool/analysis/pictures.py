@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._axes import axes_or_new
-from keras_attnpool.analysis._documented import PLOT, documented
 from keras_attnpool.analysis.html_heatmaps import STYLE, caption, checked_heatmap, scale, visible
 from keras_attnpool.analysis.plotted_heatmaps import colours
 from keras_attnpool.types import Array, Float64s
@@ -21,50 +21,7 @@ from keras_attnpool.types import Array, Float64s
 # Of the drawings in units of their own; they are as wide as the page lets them be.
 _WIDTH, _SIGNAL, _STRIP = 720, 120, 18
 
-# What the pictures of a row have in common.
-PICTURE = """
 
-Args:
-    title: A heading.
-    label: A second line, the prediction say.
-    vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
-        compare several rows.
-    unit: What the numbers of the scale are.
-
-Returns:
-    A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
-
-Raises:
-    ValueError: If what is given does not fit together, or a number is not finite.
-"""
-SERIES = """
-
-Args:
-    signal: Float array `(time,)`, or `(time, channels)` with a line each.
-    weights: Float array `(time,)`, or `(rows, time)` with one row per head.
-    names: The time of each step, increasing numbers: seconds say. Defaults to the steps' numbers.
-    row_names: Name of each row. Defaults to the heads' numbers.
-"""
-GRID = """
-
-Args:
-    weights: Float array `(height, width)`, or `(height * width,)` with `grid`; a class token is
-        no patch.
-    grid: Number of rows and columns of patches.
-    image: The image below, `(height, width)` or `(height, width, 3)`, integers from 0 to 255 or
-        numbers in [0, 1].
-"""
-RANKED = """
-
-Args:
-    names: The name of each instance: its file, say.
-    weights: Float array `(time,)`, one number per instance.
-    top: Number of instances that are listed. `None` lists all.
-    images: `None`, or the image of each instance, as in `grid_html`.
-"""
-
-
-@documented(PICTURE, SERIES)
 def series_html(
     signal: Any,
     weights: Any,
@@ -77,6 +34,23 @@ def series_html(
     unit: str | None = None,
 ) -> str:
     """Draws a series, and below it its weights as a strip on the same time axis, as HTML.
+
+    Args:
+        signal: Float array `(time,)`, or `(time, channels)` with a line each.
+        weights: Float array `(time,)`, or `(rows, time)` with one row per head.
+        names: The increasing times of the steps, seconds say. The steps' numbers by default.
+        row_names: Name of each row. Defaults to the heads' numbers.
+        title: A heading.
+        label: A second line, the prediction say.
+        vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
+            compare several rows.
+        unit: What the numbers of the scale are.
+
+    Returns:
+        A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
+
+    Raises:
+        ValueError: If what is given does not fit together, or a number is not finite.
 
     Example:
 
@@ -115,7 +89,6 @@ def series_html(
     return _figure(drawing, title, label, rows, vmax, unit)
 
 
-@documented(PICTURE, GRID)
 def grid_html(
     weights: Any,
     grid: tuple[int, int] | None = None,
@@ -127,6 +100,24 @@ def grid_html(
     unit: str | None = None,
 ) -> str:
     """Draws the weights of an image's patches over the image, as HTML.
+
+    Args:
+        weights: Float array `(height, width)`, or `(height * width,)` with `grid`; a class token is
+            no patch.
+        grid: Number of rows and columns of patches.
+        image: The image below, `(height, width)` or `(height, width, 3)`, integers from 0 to 255 or
+            numbers in [0, 1].
+        title: A heading.
+        label: A second line, the prediction say.
+        vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
+            compare several rows.
+        unit: What the numbers of the scale are.
+
+    Returns:
+        A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
+
+    Raises:
+        ValueError: If what is given does not fit together, or a number is not finite.
 
     Example:
 
@@ -152,7 +143,6 @@ def grid_html(
     return _figure(drawing, title, label, cells, vmax, unit)
 
 
-@documented(PICTURE, RANKED)
 def ranked_html(
     names: Sequence[Any],
     weights: Any,
@@ -165,6 +155,23 @@ def ranked_html(
     unit: str | None = None,
 ) -> str:
     """Lists the instances of a bag by their weights, the largest first, as HTML.
+
+    Args:
+        names: The name of each instance: its file, say.
+        weights: Float array `(time,)`, one number per instance.
+        top: Number of instances that are listed. `None` lists all.
+        images: `None`, or the image of each instance, as in `grid_html`.
+        title: A heading.
+        label: A second line, the prediction say.
+        vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
+            compare several rows.
+        unit: What the numbers of the scale are.
+
+    Returns:
+        A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
+
+    Raises:
+        ValueError: If what is given does not fit together, or a number is not finite.
 
     Example:
 
@@ -192,7 +199,6 @@ def ranked_html(
     return _figure(body, title, label, row, vmax, unit)
 
 
-@documented(PLOT, SERIES)
 def plot_series(
     signal: Any,
     weights: Any,
@@ -207,8 +213,21 @@ def plot_series(
     """Draws a series, and below it its weights as a strip on the same time axis.
 
     Args:
+        signal: Float array `(time,)`, or `(time, channels)` with a line each.
+        weights: Float array `(time,)`, or `(rows, time)` with one row per head.
+        names: The increasing times of the steps, seconds say. The steps' numbers by default.
+        row_names: Name of each row. Defaults to the heads' numbers.
+        ax: The Axes to draw on; a new figure's by default.
+        title: The title.
         vmax: The weight of full colour. Defaults to the largest one.
         colorbar_label: What the colours stand for.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+        ValueError: If what is given does not fit together, or is not finite.
 
     Example:
 
@@ -249,7 +268,6 @@ def plot_series(
     return ax
 
 
-@documented(PLOT, GRID)
 def plot_grid(
     weights: Any,
     grid: tuple[int, int] | None = None,
@@ -263,8 +281,22 @@ def plot_grid(
     """Draws the weights of an image's patches over the image.
 
     Args:
+        weights: Float array `(height, width)`, or `(height * width,)` with `grid`; a class token is
+            no patch.
+        grid: Number of rows and columns of patches.
+        image: The image below, `(height, width)` or `(height, width, 3)`, integers from 0 to 255 or
+            numbers in [0, 1].
+        ax: The Axes to draw on; a new figure's by default.
+        title: The title.
         vmax: The weight of full colour. Defaults to the largest one.
         colorbar_label: What the colours stand for.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+        ValueError: If what is given does not fit together, or is not finite.
 
     Example:
 
@@ -294,7 +326,6 @@ def plot_grid(
     return ax
 
 
-@documented(PLOT, RANKED)
 def plot_ranked(
     names: Sequence[Any],
     weights: Any,
@@ -309,8 +340,21 @@ def plot_ranked(
     """Lists the instances of a bag by their weights, the largest first, with a bar each.
 
     Args:
+        names: The name of each instance: its file, say.
+        weights: Float array `(time,)`, one number per instance.
+        top: Number of instances that are listed. `None` lists all.
+        images: `None`, or the image of each instance, as in `grid_html`.
+        ax: The Axes to draw on; a new figure's by default.
+        title: The title.
         vmax: The weight of full colour. Defaults to the largest one.
         xlabel: What the bars stand for.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+        ValueError: If what is given does not fit together, or is not finite.
 
     Example:
 
@@ -355,15 +399,14 @@ def _series(
     lines = lines[:, None] if lines.ndim == 1 else lines
     times = np.arange(1.0, len(lines) + 1) if names is None else np.asarray(names, np.float64)
     if lines.ndim != 2 or not lines.size or not np.isfinite(lines).all():
-        raise ValueError(
-            f"`signal` of {owner} must be finite numbers (time,) or (time, channels). Received: "
-            f"shape {np.shape(signal)}"
+        must, received = (
+            "be finite numbers (time,) or (time, channels)",
+            f"shape {np.shape(signal)}",
         )
+        raise ArgumentError("signal", must, received, owner)
     if times.shape != lines.shape[:1] or not (np.diff(times) > 0).all():
-        raise ValueError(
-            f"`names` of {owner} must be {len(lines)} increasing times. Received: shape "
-            f"{times.shape}"
-        )
+        must, received = f"be {len(lines)} increasing times", f"shape {times.shape}"
+        raise ArgumentError("names", must, received, owner)
     _, rows, full = checked_heatmap(owner, times.tolist(), weights, row_names, vmax)
     return lines, times, rows, full
 
@@ -374,11 +417,12 @@ def _grid(owner: str, weights: Any, grid: Any, vmax: Any) -> tuple[Float64s, flo
     if cells.ndim == 1 and grid is not None and cells.size == np.prod(grid):
         cells = cells.reshape(grid)
     if cells.ndim != 2 or not cells.size or (grid is not None and cells.shape != tuple(grid)):
-        raise ValueError(
-            f"`weights` of {owner} must be a number per patch, (height, width), or (height * "
-            f"width,) with `grid`; leave a class token out. Received: shape {np.shape(weights)}, "
-            f"grid={grid}"
+        must, received = (
+            "be a number per patch, (height, width), or (height * width,) with "
+            "`grid`; leave a class token out",
+            f"shape {np.shape(weights)}, grid={grid}",
         )
+        raise ArgumentError("weights", must, received, owner)
     _, rows, full = checked_heatmap(owner, range(cells.size), cells.ravel(), None, vmax)
     return rows.reshape(cells.shape), full
 
@@ -389,11 +433,10 @@ def _ranked(
     """The names, the weights, the places of the largest, and full colour."""
     steps, rows, full = checked_heatmap(owner, names, weights, None, vmax)
     if len(rows) != 1 or not steps or (images is not None and len(images) != len(steps)):
-        raise ValueError(
-            f"`weights` of {owner} must be a number per instance, and `images` one each. Received: "
-            f"weights of shape {np.shape(weights)}"
-            + ("" if images is None else f", {len(images)} images")
-        )
+        received = f"weights of shape {np.shape(weights)}"
+        received += "" if images is None else f", {len(images)} images"
+        must = "be a number per instance, and `images` one each"
+        raise ArgumentError("weights", must, received, owner)
     return steps, rows[0], np.argsort(-np.abs(rows[0]), kind="stable")[:top], full
 
 
@@ -443,15 +486,14 @@ def _pixels(image: Any, owner: str) -> Array:
         pixels = np.repeat(pixels.reshape(*pixels.shape[:2], 1), 3, axis=2)
     top = 255 if np.issubdtype(pixels.dtype, np.integer) else 1
     if pixels.ndim != 3 or pixels.shape[2] != 3 or not pixels.size:
-        raise ValueError(
-            f"`image` of {owner} must have shape (height, width) or (height, width, 3). Received: "
-            f"{np.shape(image)}"
-        )
+        must, received = "have shape (height, width) or (height, width, 3)", f"{np.shape(image)}"
+        raise ArgumentError("image", must, received, owner)
     if not (np.isfinite(pixels).all() and 0 <= pixels.min() <= pixels.max() <= top):
-        raise ValueError(
-            f"`image` of {owner} must be integers from 0 to 255 or numbers in [0, 1]. Received: "
-            f"{pixels.dtype} from {pixels.min()} to {pixels.max()}"
+        must, received = (
+            "be integers from 0 to 255 or numbers in [0, 1]",
+            f"{pixels.dtype} from {pixels.min()} to {pixels.max()}",
         )
+        raise ArgumentError("image", must, received, owner)
     return np.asarray(pixels * (255 / top)).round().astype(np.uint8)
 
 

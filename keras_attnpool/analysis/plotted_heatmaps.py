@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._axes import axes_or_new
 from keras_attnpool.analysis.html_heatmaps import checked_heatmap
 from keras_attnpool.types import Array
@@ -52,7 +53,8 @@ def plot_heatmap(
     """
     steps, rows, top = checked_heatmap("plot_heatmap", names, weights, row_names, vmax)
     if not steps:
-        raise ValueError("`names` of plot_heatmap must have at least one step. Received: none")
+        must, received = "have at least one step", "none"
+        raise ArgumentError("names", must, received, "plot_heatmap")
     size = (min(max(4.0, 1.8 + 0.34 * len(steps)), 16), 2.4 + 0.3 * min(len(rows), 20))
     ax = axes_or_new(ax, "plot_heatmap", size)
     image = ax.imshow(rows, aspect="auto", interpolation="nearest", **colours(rows, top))

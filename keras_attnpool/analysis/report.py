@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import keras
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._attention_tests import AttentionTests
 from keras_attnpool.analysis._graph import layers_by_path
 from keras_attnpool.analysis._inputs import Inputs
@@ -94,7 +95,11 @@ def attention_report(
     epochs of a small model for each row.
 
     Args:
-        model: A classifier. Other weights are tried where it is functional or Sequential.
+        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
+            padded, with a mask where the model takes one. Steps are those of the first input.
         labels: `None`, or integer array `(texts,)`. Texts that the model was not trained on.
         layer: The attention layer, its name or path, see `attention_scores`. Needed if the model
             has several.
@@ -109,6 +114,12 @@ def attention_report(
             pictures. It loads nothing.
         title: The page's title.
         seed: Seed of what is shuffled, and of the order of equal weights.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
+            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
+            unequal rows have.
+        baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
+            out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
+            steps that count; a vector; or an id, that of an unknown token say.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
         verbose: 0 or 1, whether there is a progress bar over the texts.
@@ -140,13 +151,14 @@ def attention_report(
     read = Inputs(model, inputs, OWNER, batch_size, mask)
     inputs, kept = read.form(read.leaves), read.mask
     if kept.ndim != 2:
-        raise ValueError(
-            f"`inputs` of {OWNER} must have one axis of steps. Received: {read.values.shape}"
-        )
+        must, received = "have one axis of steps", f"shape {read.values.shape}"
+        raise ArgumentError("inputs", must, received, OWNER)
     if isinstance(others, keras.Model):
-        raise ValueError(f"`others` of {OWNER} must be a list of models. Received: one model")
+        must, received = "be a list of models", "one model"
+        raise ArgumentError("others", must, received, OWNER)
     if path is not None and not Path(path).parent.is_dir():
-        raise ValueError(f"`path` of {OWNER} must be in a folder that exists. Received: {path}")
+        must, received = "be in a folder that exists", f"{path}"
+        raise ArgumentError("path", must, received, OWNER)
     names = checked_names(names, kept, OWNER)
     tests = AttentionTests(
         model,
@@ -183,10 +195,8 @@ def attention_report(
 
 
 def _only_path(model: keras.Model, layer: Any) -> str:
-    paths = wanted_layers(model, layers_by_path(model, OWNER), layer)
+    paths = wanted_layers(model, layers_by_path(model, OWNER), layer, OWNER)
     if len(paths) != 1:
-        raise ValueError(
-            f"{OWNER} tests one attention layer: give `layer`, one of {sorted(paths)}. Received: "
-            f"layer={layer!r}"
-        )
+        must = f"be the one attention layer to test, one of {sorted(paths)}"
+        raise ArgumentError("layer", must, {"layer": layer}, OWNER)
     return next(iter(paths))

@@ -6,6 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._graph import calls_through, layers_by_path, paths_of
 from keras_attnpool.analysis._inputs import Inputs, leaves_of, stand_in
 from keras_attnpool.analysis._probabilities import class_probabilities
@@ -37,18 +38,22 @@ def gradient_saliency(
     Where the predicted probability is 1 to float32 precision, the gradient is 0.
 
     Args:
-        model: A functional or built Sequential classifier with one input of ids. Its output is
-            `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(batch, time)`, or any shape that the embedding layer turns into
-            `(*ids.shape, dim)`.
+        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
+            padded, with a mask where the model takes one. Steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
         layer: The layer whose output is gated, by itself, by name or by path
             (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
+            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
+            unequal rows have.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
 
     Returns:
-        float32 array of the shape of `ids`; 0 at steps that the model masks.
+        float32 array of the shape of the inputs; 0 at steps that the model masks.
 
     Raises:
         ValueError: If the model has no graph, more than one input or no class scores, if the layer
@@ -96,19 +101,25 @@ def integrated_gradients(
     It works as `gradient_saliency` does, with one gradient for each step.
 
     Args:
-        model: A functional or built Sequential classifier with one input of ids. Its output is
-            `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(batch, time)`, or any shape that the embedding layer turns into
-            `(*ids.shape, dim)`.
+        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
+            padded, with a mask where the model takes one. Steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
         steps: Number of points of the Gauss-Legendre quadrature.
+        baseline: What vectors grow from: `"zeros"`, `"mean"` of all steps that count, or a vector.
+            Embeddings of ids grow from zeros.
         layer: The layer whose output is gated, by itself, by name or by path
             (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
+            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
+            unequal rows have.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
 
     Returns:
-        float32 array of the shape of `ids`; 0 at steps that the model masks.
+        float32 array of the shape of the inputs; 0 at steps that the model masks.
 
     Raises:
         ValueError: If `steps` is less than 1, and where `gradient_saliency` raises one.
@@ -130,17 +141,18 @@ def integrated_gradients(
     """
     owner = "integrated_gradients"
     if not steps >= 1:
-        raise ValueError(f"{owner} expects `steps` >= 1. Received: steps={steps}")
+        raise ArgumentError("steps", "be 1 or more", {"steps": steps}, owner)
     places, weights = np.polynomial.legendre.leggauss(steps)
     points = (places + 1) / 2, weights / 2
     read = Inputs(model, inputs, owner, batch_size, mask)
     if (read.are_ids or layer is not None) and not (
         isinstance(baseline, str) and baseline == "zeros"
     ):
-        raise ValueError(
-            f"`baseline` of {owner} must be 'zeros' where a layer's output grows, as that of an "
-            f"embedding does. Received: {baseline!r}"
+        must, received = (
+            "be 'zeros' where a layer's output grows, as that of an embedding does",
+            f"{baseline!r}",
         )
+        raise ArgumentError("baseline", must, received, owner)
     return gate_gradients(read, classes, layer, from_logits, points, stand_in(read, baseline))
 
 
@@ -158,7 +170,8 @@ def gate_gradients(
     if inputs.are_ids or layer is not None:
         embedding = _embedding(model, layer, owner)
     elif not isinstance(model, keras.Model):
-        raise ValueError(f"`model` of {owner} must be a keras.Model. Received: {type(model)}")
+        must, received = "be a keras.Model", f"{type(model)}"
+        raise ArgumentError("model", must, received, owner)
     probabilities = class_probabilities(inputs.predict(), from_logits, owner)
     if classes is None:
         classes = probabilities.argmax(axis=1)
@@ -171,11 +184,11 @@ def gate_gradients(
     def gated(call: Any, *args: Any, **kwargs: Any) -> Any:
         outputs = call(*args, **kwargs)
         if len(getattr(outputs, "shape", ())) != len(gate.shift.shape) + 1:
-            raise ValueError(
-                f"`layer` of {owner} must turn ids {tuple(gate.shift.shape)} into vectors, one "
-                f"axis more. Received: layer '{name}' with output "
-                f"{getattr(outputs, 'shape', type(outputs))}"
+            must, received = (
+                f"turn ids {tuple(gate.shift.shape)} into vectors, one axis more",
+                f"layer '{name}' with output {getattr(outputs, 'shape', type(outputs))}",
             )
+            raise ArgumentError("layer", must, received, owner)
         return gate(outputs)
 
     def run(tensors: Any) -> Any:
@@ -275,9 +288,8 @@ def _embedding(model: Any, layer: Any, owner: str) -> Any:
     if layer is None:
         hits = [p for p, each in layers.items() if isinstance(each, keras.layers.Embedding)]
     if len(hits) != 1:
-        wanted = "exactly one keras.layers.Embedding, or `layer`" if layer is None else "the layer"
-        raise ValueError(
-            f"{owner} looks for {wanted} in model '{model.name}' and found {hits}. "
-            f"Received: layer={layer!r}, layers {list(layers)}"
-        )
+        must = f"name one layer of model '{model.name}'"
+        if layer is None:
+            must += ", unless that has exactly one keras.layers.Embedding"
+        raise ArgumentError("layer", must, f"layer={layer!r}, layers {list(layers)}", owner)
     return layers[hits[0]]

@@ -6,6 +6,7 @@ from typing import Any
 
 import keras
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._graph import (
     calls_through,
     graph_of,
@@ -59,7 +60,7 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     ```
     """
     layers = layers_by_path(model, "attention_model")
-    wanted = wanted_layers(model, layers, layer)
+    wanted = wanted_layers(model, layers, layer, "attention_scores")
     if graph_of(model) is None or not wanted <= set(in_graph(model)):
         return _Observed(model, {path: layers[path] for path in wanted})
 
@@ -188,10 +189,11 @@ class _Observed(keras.Model):  # type: ignore[misc]
             outputs = self.model(inputs, training=False)
         silent = [path for path, calls in scores.items() if not calls]
         if silent:
-            raise ValueError(
-                f"`layer` of attention_model must be called when model '{self.model.name}' runs. "
-                f"Received: {silent}, which were not"
+            must, received = (
+                f"be called when model '{self.model.name}' runs",
+                f"{silent}, which were not",
             )
+            raise ArgumentError("layer", must, received, "attention_model")
         return outputs, scores
 
 
@@ -210,33 +212,32 @@ def split_arguments(layer: Any, args: Any, kwargs: Any) -> tuple[dict[str, Any],
     return tensors, others
 
 
-def wanted_layers(model: keras.Model, layers: dict[str, Any], layer: Any) -> set[str]:
+def wanted_layers(model: keras.Model, layers: dict[str, Any], layer: Any, owner: str) -> set[str]:
     """The paths of the layers whose weights are wanted."""
     able = {path: each for path, each in layers.items() if _has_scores(each)}
     listed = f"Layers with attention weights: {list(able) or 'none'}"
     if layer is None:
         if not able:
-            raise ValueError(
-                f"Model '{model.name}' has no layer whose call takes `{FLAG}`. Received: a model "
-                f"with the layers {list(layers)}"
-            )
+            must = f"have a layer whose call takes `{FLAG}`"
+            received = f"model '{model.name}' with the layers {list(layers)}"
+            raise ArgumentError("model", must, received, owner)
         return set(able)
     hits = set(paths_of(layers, layer))
     name = layer if isinstance(layer, str) else getattr(layer, "name", layer)
     if not hits:
-        raise ValueError(
-            f"Model '{model.name}' has no layer '{name}'. {listed}. Received: layer={layer!r}"
-        )
+        must = f"name a layer of model '{model.name}'. {listed}"
+        raise ArgumentError("layer", must, {"layer": layer}, owner)
     if isinstance(layer, str) and len(hits) > 1:
-        raise ValueError(
-            f"Several layers of model '{model.name}' are called '{name}'; give the path, one of "
-            f"{sorted(hits)}. Received: layer={layer!r}"
+        raise ArgumentError(
+            "layer",
+            f"be a path, one of {sorted(hits)}, where several layers of model '{model.name}' "
+            f"are called '{name}'",
+            {"layer": layer},
+            owner,
         )
     if not hits <= set(able):
-        raise ValueError(
-            f"Layer '{name}' has no attention weights: its call does not take `{FLAG}`. {listed}. "
-            f"Received: layer={layer!r}"
-        )
+        must = f"name a layer with attention weights, whose call takes `{FLAG}`. {listed}"
+        raise ArgumentError("layer", must, {"layer": layer}, owner)
     return hits
 
 

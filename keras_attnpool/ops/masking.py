@@ -8,10 +8,10 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_attnpool._checks import Refused, is_length, is_shape
+from keras_attnpool._checks import ArgumentError, is_length, is_shape
 from keras_attnpool.ops import _devices
-from keras_attnpool.ops._devices import number, number_of_kept, torch_traces, values_at_hand
-from keras_attnpool.ops._rows import of_any_rows
+from keras_attnpool.ops._devices import number_of_kept, scalar_like, torch_traces, values_at_hand
+from keras_attnpool.ops._rows import empty_batch_safe
 from keras_attnpool.types import Shape, Tensor
 
 
@@ -62,15 +62,13 @@ def check_mask_shape(
     >>> ops.check_mask_shape((2, 7), (2, 7, 16), "my_layer")
     >>> ops.check_mask_shape((2, 7, 16), (2, 7, 16), "my_layer")
     Traceback (most recent call last):
-    ValueError: `mask` of layer 'my_layer' must have shape (batch, time) = (2, 7), ...
+    keras_attnpool.ArgumentError: `mask` of layer 'my_layer' must have shape (batch, time) = ...
     """
     expected = tuple(inputs_shape)[:2]
     if not is_shape(mask_shape, expected):
-        raise ValueError(
-            f"`mask` of {kind}'{name}' must have shape (batch, time) = {expected}, True where a "
-            f"step is kept. Received: mask of shape {tuple(mask_shape)} for inputs of shape "
-            f"{tuple(inputs_shape)}."
-        )
+        must = f"have shape (batch, time) = {expected}, True where a step is kept"
+        received = f"mask of shape {tuple(mask_shape)} for inputs of shape {tuple(inputs_shape)}"
+        raise ArgumentError("mask", must, received, f"{kind}'{name}'")
 
 
 def check_mask_values(mask: Tensor, name: str, wait: bool = True, kind: str = "layer ") -> bool:
@@ -83,7 +81,7 @@ def check_mask_values(mask: Tensor, name: str, wait: bool = True, kind: str = "l
     mask = ops.convert_to_tensor(mask)
     dtype, owner = keras.backend.standardize_dtype(mask.dtype), f"{kind}'{name}'"
     if dtype == "string":
-        raise ValueError(f"`mask` of {owner} must be booleans or numbers. Received: strings")
+        raise ArgumentError("mask", "be booleans or numbers", "strings", owner)
     values = None if dtype == "bool" else values_at_hand(mask, wait)
     if values is None:
         return False
@@ -101,10 +99,8 @@ def check_mask_values(mask: Tensor, name: str, wait: bool = True, kind: str = "l
         cure = ". These look like ids: pass `mask=ids != 0`"
     elif low < 0 and high == 0:
         cure = ". This looks like an additive mask: pass `mask == 0`"
-    raise ValueError(
-        f"`mask` of {owner} must be True (or 1) where a step is kept and False (or 0) where it is "
-        f"padding. Received: {dtype} values from {low} to {high}{cure}"
-    )
+    must = "be True (or 1) where a step is kept and False (or 0) where it is padding"
+    raise ArgumentError("mask", must, f"{dtype} values from {low} to {high}{cure}", owner)
 
 
 def as_bool_mask(
@@ -170,11 +166,11 @@ def check_dense(inputs: Tensor, name: str) -> None:
     elif getattr(inputs, "is_nested", False):
         cure = "torch.nested.to_padded_tensor(x, 0.0)` and the `mask` of its kept steps"
     if cure is not None:
-        raise ValueError(
-            f"The `inputs` of layer '{name}' must be one dense tensor. Received: a "
-            f"{type(inputs).__name__} of rows of different lengths; pass `{cure}`. Ids need no "
-            f"mask where 0 is padding"
+        received = (
+            f"a {type(inputs).__name__} of rows of different lengths; pass `{cure}`. Ids need no "
+            "mask where 0 is padding"
         )
+        raise ArgumentError("inputs", "be one dense tensor", received, f"layer '{name}'")
 
 
 def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
@@ -202,10 +198,10 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
     dtype, shape = keras.backend.standardize_dtype(lengths.dtype), tuple(lengths.shape)
     if "int" not in dtype or len(shape) != 1:
         received = f"{dtype} of shape {shape}"
-        raise Refused("lengths", "be integers (batch,)", received).by("lengths_to_mask")
+        raise ArgumentError("lengths", "be integers (batch,)", received, "lengths_to_mask")
     if max_length is not None and not is_length(max_length):
-        must, received = "be None or an integer >= 0", f"max_length={max_length!r}"
-        raise Refused("max_length", must, received).by("lengths_to_mask")
+        must, given = "be None or an integer >= 0", {"max_length": max_length}
+        raise ArgumentError("max_length", must, given, "lengths_to_mask")
     # The steps might not fit into a smaller type.
     lengths = lengths if dtype == "int64" else ops.cast(lengths, "int32")
     if max_length is None:
@@ -238,7 +234,7 @@ def zero_masked(x: Tensor, mask: Tensor | None) -> Tensor:
         return x
     mask = ops.convert_to_tensor(mask)
     check_mask_shape(tuple(mask.shape), tuple(x.shape), "zero_masked", kind="")
-    return ops.where(_append_axes(mask, x), x, number(0, x))
+    return ops.where(_append_axes(mask, x), x, scalar_like(0, x))
 
 
 def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
@@ -265,17 +261,17 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
     [0.5, 0.5, 0.0]
     """
     mask = _as_bool(mask, "masked_softmax")
-    weights = softmax_of_kept(logits, mask, axis)
+    weights = masked_softmax_or_even(logits, mask, axis)
     if mask is None:
         return weights
     # The gradient of `where` is two operations on PyTorch, that of a product one. A CPU has to make
     # numbers of the mask first.
     if isinstance(weights, keras.KerasTensor) or _devices.on_cpu(weights):
-        return ops.where(mask, weights, number(0, weights))
+        return ops.where(mask, weights, scalar_like(0, weights))
     return ops.multiply(weights, mask)
 
 
-def softmax_of_kept(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
+def masked_softmax_or_even(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """`masked_softmax`, but even weights where nothing is kept.
 
     Enough in front of a sum of values that are zero where they are padded: a row without a kept
@@ -339,7 +335,7 @@ def mean_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
     if mask is None:
         return total / ops.cast(ops.maximum(ops.shape(x)[1], 1), total.dtype)
     count = number_of_kept(mask, keras.backend.standardize_dtype(total.dtype))
-    return total / _append_axes(ops.maximum(count, number(1, count)), total)
+    return total / _append_axes(ops.maximum(count, scalar_like(1, count)), total)
 
 
 def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -370,7 +366,7 @@ def max_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
     if mask is not None:
         # A row without a kept step keeps its zeros: there no step differs from "any".
         kept = ops.equal(mask, ops.any(mask, axis=1, keepdims=True))
-        x = ops.where(_append_axes(kept, x), x, number(_nothing_below(x), x))
+        x = ops.where(_append_axes(kept, x), x, scalar_like(_nothing_below(x), x))
     return highest_along(x, 1)
 
 
@@ -384,7 +380,7 @@ def _nothing_below(x: Tensor) -> float:
 
 def highest_along(x: Tensor, axis: int) -> Tensor:
     """Maximum along an axis behind the first, which has a size of 1 at least, also of no rows."""
-    return of_any_rows(lambda x: ops.amax(x, axis=axis), x)
+    return empty_batch_safe(lambda x: ops.amax(x, axis=axis), x)
 
 
 def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:
@@ -409,7 +405,7 @@ def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:
         return ops.convert_to_tensor(x)
     x = ops.convert_to_tensor(x)
     kept = _append_axes(ops.any(mask, axis=1), x)
-    return ops.where(kept, x, number(0, x))
+    return ops.where(kept, x, scalar_like(0, x))
 
 
 def _softmax(logits: Tensor, axis: int) -> Tensor:
@@ -448,4 +444,4 @@ def _lowest(x: Tensor) -> Any:
     """The lowest finite number of the dtype of `x`, float32 or float64, as a scalar tensor."""
     dtype = keras.backend.standardize_dtype(x.dtype)
     lowest = {"float32": -3.4e38, "float64": -1.7e308}
-    return number(lowest[dtype], x)
+    return scalar_like(lowest[dtype], x)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.batches import Batches, in_buckets, length_buckets
 from keras_attnpool.types import Array, Int32s, Int64s
 from keras_attnpool.workbench.text._vocabulary import check_integers
@@ -73,7 +74,7 @@ class DocumentBatches(Batches):
 
     Raises:
         ValueError: If the arguments do not fit together or are out of range.
-        TypeError: If ids are not integers.
+        ValueError: If ids are not integers.
 
     Example:
 
@@ -111,12 +112,10 @@ class DocumentBatches(Batches):
         check_integers("DocumentBatches", batch_size=batch_size, num_buckets=num_buckets)
         check_integers("DocumentBatches", least=0, packed=packed)
         if not hasattr(documents, "__iter__"):
-            raise ValueError(
-                f"DocumentBatches expects `documents` to be a list. Received: {documents!r}"
-            )
+            raise ArgumentError("documents", "be a list", f"{documents!r}", "DocumentBatches")
         rows = [_checked_sentences(document, index) for index, document in enumerate(documents)]
         if not rows:
-            raise ValueError("DocumentBatches expects at least one document. Received: none")
+            raise ArgumentError("documents", "hold at least one", "none", "DocumentBatches")
         # All words in a row. Sentence -1 stands for none: it has no words.
         none = np.zeros(0, np.int32)
         sentences = [sentence for document in rows for sentence in document] + [none]
@@ -226,60 +225,53 @@ def _checked_sentences(document: _Document, index: int) -> list[Int32s]:
     """Returns the sentences of a document, without the padding at their ends and at its end."""
     where = f" of document {index}"
     if not hasattr(document, "__iter__"):
-        raise ValueError(
-            "DocumentBatches expects every document to be rows of ids. "
-            f"Received: {document!r} at index {index}"
-        )
+        must, received = "hold rows of ids, one per sentence", f"{document!r} at index {index}"
+        raise ArgumentError("documents", must, received, "DocumentBatches")
     if not isinstance(document, np.ndarray) or document.ndim != 2:
-        rows = _checked_rows("DocumentBatches expects every sentence", document, where)
+        rows = _checked_rows("DocumentBatches", "documents", document, where)
         used = [place for place, row in enumerate(rows, 1) if row.size]
         return rows[: used[-1] if used else 0]
     # The same for all rows at once.
     if not np.issubdtype(document.dtype, np.integer) and document.size:
-        raise TypeError(
-            "DocumentBatches expects every sentence to hold integer ids. "
-            f"Received: dtype={document.dtype}{where}"
-        )
-    _check_ids_fit("DocumentBatches expects every sentence", document, where)
+        must, received = "hold integer ids", f"dtype {document.dtype}{where}"
+        raise ArgumentError("documents", must, received, "DocumentBatches")
+    _check_ids_fit("DocumentBatches", "documents", document, where)
     ends = ((document != 0) * np.arange(1, document.shape[1] + 1)).max(axis=1, initial=0)
     count = int(((ends > 0) * np.arange(1, len(ends) + 1)).max(initial=0))
     words = document[:count].astype(np.int32)
     return [row[:end] for row, end in zip(words, ends.tolist(), strict=False)]
 
 
-def _checked_rows(expectation: str, rows: Any, where: str) -> list[Int32s]:
+def _checked_rows(
+    owner: str, name: str, rows: Any, where: str = "", ranks: tuple[int, ...] = (1,)
+) -> list[Int32s]:
     """Returns the rows of one input without the padding at their ends, or raises.
 
-    The error begins with `expectation` (who expects what to be rows) and ends with `where`.
+    The error is about the argument `name` of `owner`, and ends with `where`.
     """
     if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
-        raise ValueError(f"{expectation} to be one row of ids. Received: {rows!r}{where}")
+        raise ArgumentError(name, "hold rows of ids", f"{rows!r}{where}", owner)
     checked: list[Int32s] = []
     for index, row in enumerate(rows):
         array = np.asarray(row)
-        if array.ndim != 1:
-            raise ValueError(
-                f"{expectation} to be one row of ids. "
-                f"Received: shape={array.shape} at index {index}{where}"
-            )
+        if array.ndim not in ranks or (checked and array.shape[1:] != checked[0].shape[1:]):
+            alike = " or of character ids, all alike" if 2 in ranks else ""
+            must = f"hold rows of ids{alike}"
+            raise ArgumentError(name, must, f"shape {array.shape} at index {index}{where}", owner)
         if array.size and not np.issubdtype(array.dtype, np.integer):
-            raise TypeError(
-                f"{expectation} to hold integer ids. "
-                f"Received: dtype={array.dtype} at index {index}{where}"
-            )
-        _check_ids_fit(expectation, array, f" at index {index}{where}")
+            must, received = "hold integer ids", f"dtype {array.dtype} at index {index}{where}"
+            raise ArgumentError(name, must, received, owner)
+        _check_ids_fit(owner, name, array, f" at index {index}{where}")
         steps = np.nonzero(array)[0]
         checked.append(array[: steps[-1] + 1 if steps.size else 0].astype(np.int32))
     return checked
 
 
-def _check_ids_fit(expectation: str, ids: Any, where: str = "") -> None:
+def _check_ids_fit(owner: str, name: str, ids: Any, where: str = "") -> None:
     """Raises where an id would be another number as int32, or stands for no word."""
     if ids.size and not 0 <= ids.min() <= ids.max() <= np.iinfo(np.int32).max:
-        raise ValueError(
-            f"{expectation} to hold ids from 0 to {np.iinfo(np.int32).max}. "
-            f"Received: from {ids.min()} to {ids.max()}{where}"
-        )
+        must = f"hold ids from 0 to {np.iinfo(np.int32).max}"
+        raise ArgumentError(name, must, f"from {ids.min()} to {ids.max()}{where}", owner)
 
 
 def _rooms(widths: list[int], fitting: Int64s, size: int) -> list[int]:
