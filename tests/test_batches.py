@@ -47,7 +47,7 @@ def test_pad_rows_refuses():
         ([[1, 2]], {"length": 1}, "at least the longest row, 2"),
         ([[1]], {"side": "middle"}, "`side` of pad_rows"),
         ([[[1]], [[1, 2]]], {}, r"alike, \(n, 1\). Received: shape \(1, 2\) at index 1"),
-        ("ab", {}, "list of arrays"),
+        ("ab", {}, "sequence of arrays"),
     ):
         with pytest.raises(ValueError, match=message):
             pad_rows(rows, **options)

@@ -40,7 +40,7 @@ class Inputs:
         self, model: Any, given: Any, owner: str, batch_size: int, mask: Any = None
     ) -> None:
         if not batch_size >= 1:
-            must, received = "be at least 1", f"batch_size={batch_size}"
+            must, received = "be 1 or more", f"batch_size={batch_size}"
             raise ArgumentError("batch_size", must, received, owner)
         self.model, self.owner, self.batch_size = model, owner, batch_size
         symbols = getattr(model, "inputs", None) or []
