@@ -3,9 +3,8 @@
 from typing import Any
 
 import keras
-from keras import ops
 
-from keras_attnpool.layers._attention import MultiHeadPoolingBase
+from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
 from keras_attnpool.types import (
     ActivationLike,
     ConstraintLike,
@@ -89,6 +88,6 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         self._build_scores(input_shape, self.hidden_dim, self.num_heads, self.activation)
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        logits = ops.transpose(self._scored(inputs), (0, 2, 1))
+        logits = heads_first(self._scored(inputs))
         vectors, weights = self._attend(inputs, logits, mask, training, with_scores)
         return self._lay_out(vectors), weights

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 
 from keras_attnpool._checks import Refused, integer
-from keras_attnpool.layers import MaskedAveragePooling1D
+from keras_attnpool.layers import AddPositionEmbedding, MaskedAveragePooling1D
 from keras_attnpool.models._blocks import classifier, embed_and_mask
 from keras_attnpool.models._builder import builder
 from keras_attnpool.types import ActivationLike
@@ -30,13 +30,14 @@ def TransformerEncoderClassifier(
 ) -> keras.Model:
     """Builds the TE baseline: embeddings + learned positions, Transformer encoder, mean, MLP.
 
-    The encoder (post-norm, ReLU) and the position embedding are KerasHub's, so that this model
-    needs `keras-hub` to be built and loaded. Its attention masks padded keys and leaves padded
-    queries alone, whose outputs the masked mean does not see; with token ids as input padding never
-    changes the result and an empty text gives the classifier a zero vector.
+    The encoder (post-norm, ReLU) is KerasHub's, so that this model needs `keras-hub` to be built
+    and loaded. Its attention masks padded keys and leaves padded queries alone, whose outputs the
+    masked mean does not see; with token ids as input padding never changes the result and an empty
+    text gives the classifier a zero vector.
 
     Args:
-        max_length: Number of learned positions; a longer input is an error.
+        max_length: Number of learned positions, of `AddPositionEmbedding`: a longer text is an
+            error.
         num_heads: Attention heads of each encoder layer; must divide the embeddings' size.
         feedforward_dim: Hidden units of each encoder layer's feed-forward part.
         num_layers: Number of encoder layers; the paper's has 1.
@@ -63,13 +64,12 @@ def TransformerEncoderClassifier(
           Supervised Text Representations, section 4.2 and table 5
     """
     try:
-        from keras_hub.layers import PositionEmbedding, TransformerEncoder
+        from keras_hub.layers import TransformerEncoder
     except ImportError as error:
         raise ImportError(
             "TransformerEncoderClassifier is built on KerasHub's TransformerEncoder: "
             "pip install keras_attnpool[nlp]"
         ) from error
-    # KerasHub reads an explicit padding mask; its position embedding knows no masks.
     tokens, embedded, mask = embed_and_mask(locals())
     if embedded.shape[-1] % num_heads:
         raise Refused(
@@ -78,7 +78,9 @@ def TransformerEncoderClassifier(
             f"({'`embedding_dim`' if embeddings is None else '`embeddings`'})",
             f"num_heads={num_heads}",
         )
-    x = embedded + PositionEmbedding(max_length, name="positions")(embedded)
+    x = AddPositionEmbedding(max_length, embeddings_initializer="glorot_uniform", name="positions")(
+        embedded, mask=mask
+    )
     for index in range(num_layers):
         x = TransformerEncoder(
             feedforward_dim, num_heads, dropout=attention_dropout, name=f"encoder_{index}"
