@@ -242,8 +242,9 @@ format: $(TEST_ENV)  ## put the code into the project's format
 new-layer: $(TEST_ENV)  ## write the skeleton of a layer, and tell what it still lacks (NAME=SoftPooling1D, WEIGHTS=no)
 	@KERAS_BACKEND=torch $(PY) tools/new_layer.py $(NAME) $(if $(filter no,$(WEIGHTS)),--no-weights)
 
-layers: $(TEST_ENV)  ## bring the exports of keras_attnpool.layers and README's table of layers up to date
+layers: $(TEST_ENV)  ## bring the exports of keras_attnpool.layers, README's table of layers and common docstrings up to date
 	@$(PY) tools/layer_lists.py
+	@$(PY) tools/docstrings.py
 
 constraints:  ## resolve constraints.txt anew; PyTorch stays at the pin that stands there
 	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints

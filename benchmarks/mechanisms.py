@@ -59,9 +59,8 @@ POOLINGS: dict[str, tuple[Callable[..., Any], str | None]] = {
     ),
 }
 SEQUENCES: dict[str, tuple[Callable[..., Any], str | None]] = {
-    # By the name that its published runs have for "earlier".
-    "PositionalSelfAttention, backward": (
-        functools.partial(layers.PositionalSelfAttention, DIM, positions=("backward",)),
+    "PositionalSelfAttention, earlier": (
+        functools.partial(layers.PositionalSelfAttention, DIM, positions=("earlier",)),
         "bqt",
     ),
     "DirectionalSelfAttention, backward": (

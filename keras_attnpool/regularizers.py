@@ -1,7 +1,7 @@
 """Head-diversity penalties: what keeps the heads of a pooling layer from saying the same thing.
 
 Each takes the heads on the first axis and returns a scalar. Given to a layer as
-`attention_regularizer` (on the attention weights) or `embedding_regularizer` (on the heads'
+`attention_regularizer` (on the attention weights) or `vector_regularizer` (on the heads'
 vectors) it is applied to every example and averaged over the batch, see
 `HeadRegularizer.batch_penalty`; given as `kernel_regularizer` it takes a kernel whose first axis is
 the heads.
@@ -18,7 +18,7 @@ from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.normalization import EPSILON, l2_normalize
 from keras_attnpool.types import Tensor
 
-KINDS = {
+VALIDATORS = {
     "factor": _checks.FINITE,
     "threshold": _checks.NOT_NEGATIVE,
     **dict.fromkeys(("batch_mean", "normalize"), _checks.FLAG),
@@ -52,11 +52,10 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
         arguments = {"factor": factor, **others}
         self._arguments = tuple(arguments)
         for name, value in arguments.items():
-            kind = KINDS.get(name)
-            try:
-                setattr(self, name, _checks.fitted(name, value, kind) if kind else value)
-            except _checks.Refused as refused:
-                raise refused.by(type(self).__name__) from None
+            validator = VALIDATORS.get(name)
+            if validator:
+                value = _checks.validate(name, value, validator, type(self).__name__)
+            setattr(self, name, value)
 
     @abc.abstractmethod
     def penalties(self, heads: Tensor) -> Tensor:
@@ -179,7 +178,7 @@ class CosineDisagreement(HeadRegularizer):
     >>> float(penalty(np.eye(2, dtype="float32")))
     0.5
     >>> layer = keras_attnpool.layers.LowRankAttentionPooling(
-    ...     num_heads=4, embedding_regularizer=penalty
+    ...     num_heads=4, vector_regularizer=penalty
     ... )
 
     Reference:
@@ -203,7 +202,7 @@ class HeadDistance(HeadRegularizer):
 
     `d_ij = ||x_i - x_j||_F^2`, squared as printed. As `kernel_regularizer` on a kernel
     `(heads, ...)` it is the paper's eq. 7, as `attention_regularizer` eq. 8, as
-    `embedding_regularizer` eq. 9.
+    `vector_regularizer` eq. 9.
 
     Only a pair closer than the threshold has a penalty. Kernels of a realistic size start much
     further apart (Glorot kernels of 600 x 300 at about 800), so that eq. 7 as printed, with the
@@ -295,10 +294,9 @@ def _flatten_features(x: Tensor, leading: int, regularizer: HeadRegularizer) -> 
     """Keeps the first `leading` axes and flattens the rest, as float32 at least."""
     x = at_least_float32(x)
     if len(x.shape) < leading + 1:
-        raise ValueError(
-            f"{type(regularizer).__name__} expects the heads on axis {leading - 1} and their "
-            f"values after it. Received: a tensor of shape {tuple(x.shape)}."
-        )
+        must = f"have the heads on axis {leading - 1} and their values after it"
+        received = f"a tensor of shape {tuple(x.shape)}"
+        raise _checks.ArgumentError("x", must, received, type(regularizer).__name__)
     if len(x.shape) == leading + 1:
         return x
     shape = ops.shape(x)

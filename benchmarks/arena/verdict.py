@@ -1,15 +1,19 @@
-"""What the runs of the comparison say: ranks over sets of data, what differs, and at what cost.
+"""What the runs of the comparison say, by the rule of `rule.toml`, and how steady it is.
 
-The ranks and tests are those of Demsar (2006): Friedman's for any difference, Nemenyi's critical
-difference for pairs, and Wilcoxon's with Holm's correction against one row. A task counts with the
-mean over those of its encoders behind which every row was run, and tasks that share their texts or
-pictures with the mean over them: the tests ask for figures that do not depend on each other.
+The unit is a set of data. Of each row stands first how far it is ahead of the mean and of the best
+linear classifier, with an interval over sets; then the probabilities of the Bayesian signed-rank
+test (Benavoli et al., 2017) that it is better, equal for practical purposes, or worse; then the
+tests of Demsar (2006). A word is *shown* where it stays the same under each choice of the rule.
 """
 
 import csv
 import dataclasses
+import functools
+import hashlib
+import json
 import math
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +22,15 @@ from scipy import stats
 
 from benchmarks.reproduce.significance import paired_interval
 
-BASE = "MaskedAveragePooling1D"
+RULE_PATH = Path(__file__).with_name("rule.toml")
+RULE = tomllib.loads(RULE_PATH.read_text(encoding="utf-8"))
+BASE = RULE["base"]
+FLOOR = "the best linear classifier"
 LARGEST = "largest class"  # always answered
-LEVEL = 0.05
+LEVEL = RULE["level"]
+BETTER, EQUAL, WORSE = "better", "equal", "worse"
 Lines = list[dict[str, Any]]
+Block = dict[str, Lines]
 WORDS = ("task", "encoder", "row", "stopped", "fingerprint", "protocol", "commit", "correct")
 WORDS += ("versions", "examples")
 
@@ -43,9 +52,18 @@ def read(path: Path) -> Lines:
     return lines
 
 
-def blocks(lines: Lines) -> dict[tuple[str, str], dict[str, Lines]]:
+def rule_digest() -> str:
+    """Eight letters of all that the rule says but for its history."""
+    told = {name: value for name, value in RULE.items() if name != "changes"}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:8]
+
+
+# --- blocks ------------------------------------------------------------------------------------
+
+
+def blocks(lines: Lines) -> dict[tuple[str, str], Block]:
     """The runs of each row of each block."""
-    found: dict[tuple[str, str], dict[str, Lines]] = {}
+    found: dict[tuple[str, str], Block] = {}
     for line in lines:
         block = found.setdefault((line["task"], line["encoder"]), {})
         block.setdefault(line["row"], []).append(line)
@@ -57,7 +75,7 @@ def mean(runs: Lines, name: str = "test_accuracy") -> float:
     return float(np.mean([run[name] for run in runs]))
 
 
-def interval(block: dict[str, Lines], better: str, worse: str) -> tuple[float, float] | None:
+def interval(block: Block, better: str, worse: str) -> tuple[float, float] | None:
     """The paired 95 % interval of a difference within a block; one run tells nothing of another."""
     if min(len(block[better]), len(block[worse])) < 2:
         return None
@@ -68,13 +86,13 @@ def interval(block: dict[str, Lines], better: str, worse: str) -> tuple[float, f
     )
 
 
-def ahead(block: dict[str, Lines], better: str, worse: str) -> bool:
+def ahead(block: Block, better: str, worse: str) -> bool:
     """Whether one row of a block is shown to be ahead of another."""
     ends = interval(block, better, worse)
     return ends is not None and ends[0] > 0
 
 
-def one_class(run: dict[str, Any], block: dict[str, Lines]) -> bool:
+def one_class(run: dict[str, Any], block: Block) -> bool:
     """Whether a run gives every text the same answer, by its macro-F1.
 
     With the share a of the texts right it is 2 a / (1 + a) over the number of classes, which the
@@ -91,12 +109,13 @@ def one_class(run: dict[str, Any], block: dict[str, Lines]) -> bool:
     return abs(classes(run) / known - 1) < 1e-3
 
 
-def whole(lines: Lines, rows: list[str]) -> dict[tuple[str, str], dict[str, Lines]]:
-    """The blocks with all rows; of each the runs of those seeds that all of them have."""
+def whole(lines: Lines, rows: list[str]) -> dict[tuple[str, str], Block]:
+    """The blocks with all rows; of each the counted runs of those seeds that all of them have."""
     found = {}
     for key, block in blocks(lines).items():
         if set(rows) <= set(block):
             seeds = set.intersection(*({run["seed"] for run in block[row]} for row in rows))
+            seeds -= {RULE["tuned_seed"]}
             even = {
                 row: [run for run in runs if run["seed"] in seeds] for row, runs in block.items()
             }
@@ -105,122 +124,18 @@ def whole(lines: Lines, rows: list[str]) -> dict[tuple[str, str], dict[str, Line
     return found
 
 
-def counted(lines: Lines, rows: list[str]) -> dict[tuple[str, str], dict[str, Lines]]:
-    """The whole blocks in which some row is shown to be ahead of the largest class."""
-    found = {}
-    for key, block in whole(lines, rows).items():
-        best = max(rows, key=lambda row: mean(block[row]))
-        if LARGEST not in block or len(block[best]) < 2 or ahead(block, best, LARGEST):
-            found[key] = block
-    return found
+def learned(block: Block, rows: list[str]) -> bool:
+    """Whether some row is shown to be ahead of the largest class, where that can be seen."""
+    best = max(rows, key=lambda row: mean(block[row]))
+    return LARGEST not in block or len(block[best]) < 2 or ahead(block, best, LARGEST)
 
 
-@dataclasses.dataclass(frozen=True)
-class Ranking:
-    """Rows over sets of data.
-
-    Args:
-        tasks: The tasks that count, with the encoders behind which all rows were run.
-        sets: The sets of data, with their tasks.
-        accuracy: Of each row, `(sets,)`.
-        ranks: The mean rank of each row, 1 is the best; the best comes first.
-        p_value: Friedman's, that the rows do not differ.
-        distance: Nemenyi's critical difference of two mean ranks.
-    """
-
-    tasks: dict[str, list[str]]
-    sets: dict[str, list[str]]
-    accuracy: dict[str, np.ndarray]
-    ranks: dict[str, float]
-    p_value: float
-    distance: float
+def counted(lines: Lines, rows: list[str]) -> dict[tuple[str, str], Block]:
+    """The whole blocks in which something was learned."""
+    return {key: block for key, block in whole(lines, rows).items() if learned(block, rows)}
 
 
-def ranking(
-    lines: Lines, rows: list[str], set_of: Callable[[str], str] = lambda task: task
-) -> Ranking | None:
-    """Ranks the rows; `None` before two sets have all of them."""
-    tasks: dict[str, list[str]] = {}
-    sets: dict[str, list[str]] = {}
-    figures: dict[str, list[list[float]]] = {}
-    for (task, encoder), block in counted(lines, rows).items():
-        tasks.setdefault(task, []).append(encoder)
-        figures.setdefault(task, []).append([mean(block[row]) for row in rows])
-    for task in tasks:
-        sets.setdefault(set_of(task), []).append(task)
-    if len(sets) < 2:
-        return None
-    each = {task: np.mean(figures[task], axis=0) for task in tasks}
-    # Rounded, so that a tie is one.
-    accuracy = np.array(
-        [np.mean([each[task] for task in those], axis=0) for those in sets.values()]
-    ).round(9)
-    count = len(rows)
-    critical = stats.studentized_range.ppf(1 - LEVEL, count, math.inf) / math.sqrt(2)
-    return Ranking(
-        tasks,
-        sets,
-        dict(zip(rows, accuracy.T, strict=True)),
-        _ranks(rows, accuracy),
-        float(stats.friedmanchisquare(*accuracy.T).pvalue),
-        float(critical * math.sqrt(count * (count + 1) / (6 * len(sets)))),
-    )
-
-
-def _ranks(rows: list[str], accuracy: np.ndarray) -> dict[str, float]:
-    """The mean rank of each row, the best first."""
-    ranked = stats.rankdata(-accuracy, axis=1).mean(axis=0)
-    return dict(sorted(zip(rows, map(float, ranked), strict=True), key=lambda pair: pair[1]))
-
-
-def ranks_in(those: list[dict[str, Lines]], rows: list[str]) -> dict[str, float]:
-    """The mean rank of each row over some blocks, the best first."""
-    return _ranks(rows, np.array([[mean(b[row]) for row in rows] for b in those]).round(9))
-
-
-@dataclasses.dataclass(frozen=True)
-class Lead:
-    """How far a row is ahead of another over the sets: median, which of them is ahead, and p."""
-
-    median: float
-    ahead: bool
-    p_value: float
-
-
-def against(ranked: Ranking, base: str = BASE) -> dict[str, Lead]:
-    """Of each other row its lead on one, by Wilcoxon's signed ranks; p is corrected by Holm."""
-    leads = {
-        row: (each - ranked.accuracy[base]).round(9)
-        for row, each in ranked.accuracy.items()
-        if row != base
-    }
-    raw = {
-        row: float(stats.wilcoxon(lead).pvalue) if lead.any() else 1.0
-        for row, lead in leads.items()
-    }
-    found, worst = {}, 0.0
-    for place, row in enumerate(sorted(raw, key=lambda name: raw[name])):
-        lead, worst = leads[row], max(worst, min(1.0, raw[row] * (len(raw) - place)))
-        signed = np.sign(lead) * stats.rankdata(abs(lead))
-        found[row] = Lead(float(np.median(lead)), bool(signed.sum() > 0), worst)
-    return found
-
-
-def shown(leads: dict[str, Lead], is_ahead: bool) -> list[str]:
-    """The rows that are shown to be ahead, or behind."""
-    return [row for row, lead in leads.items() if lead.p_value < LEVEL and lead.ahead == is_ahead]
-
-
-def steady(ranked: Ranking, is_ahead: bool) -> list[str]:
-    """The rows that are shown to be ahead of the mean, or behind, whichever set is left out."""
-    left = set(ranked.accuracy)
-    for place in range(len(ranked.sets)):
-        rest = {row: np.delete(each, place) for row, each in ranked.accuracy.items()}
-        left &= set(shown(against(dataclasses.replace(ranked, accuracy=rest)), is_ahead))
-    return [row for row in ranked.ranks if row in left]
-
-
-def cost(those: list[dict[str, Lines]], row: str) -> float:
+def cost(those: list[Block], row: str) -> float:
     """The processor's time for an epoch of a row in units of the mean's; over some blocks."""
     ratios = [
         np.mean([run["cpu_seconds"] / run["epochs"] for run in block[row]])
@@ -230,89 +145,389 @@ def cost(those: list[dict[str, Lines]], row: str) -> float:
     return float(np.exp(np.mean(np.log(ratios))))
 
 
+# --- sets, under a choice ----------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """A block as the verdict sees it: of each counted seed the accuracy of every row, then of
+    the best linear classifier."""
+
+    task: str
+    encoder: str
+    kind: str
+    learned: bool
+    accuracy: dict[int, np.ndarray]
+
+
+def cells(
+    lines: Lines, rows: list[str], linear: tuple[str, ...], kind_of: Callable[[str], str]
+) -> list[Cell]:
+    """The blocks with all rows."""
+    found = []
+    for (task, encoder), block in whole(lines, rows).items():
+        floors = [row for row in linear if row in block]
+        best = max(floors, key=lambda row: mean(block[row])) if floors else None
+        by_seed: dict[int, np.ndarray] = {}
+        for seed in sorted({run["seed"] for run in block[rows[0]]}):
+            of = {r: x["test_accuracy"] for r in block for x in block[r] if x["seed"] == seed}
+            floor = of.get(best, math.nan) if best else math.nan
+            by_seed[seed] = np.array([*(of[row] for row in rows), floor])
+        found.append(Cell(task, encoder, kind_of(task), learned(block, rows), by_seed))
+    return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """One way to merge and to leave out; the declared one has the defaults.
+
+    Args:
+        told: The choice in words.
+        keeps: Which cells count.
+        without_seed: A seed that is left out.
+        apart: A merged set that is split into its tasks.
+        excludes: Whether the blocks that the rule excludes are.
+    """
+
+    told: str = "as declared"
+    keeps: Callable[[Cell], bool] = lambda cell: True
+    without_seed: int | None = None
+    apart: str | None = None
+    excludes: bool = True
+
+
+def set_of(task: str, apart: str | None = None) -> str:
+    """The set of data of a task; those that share texts or pictures are one witness."""
+    return next(
+        (name for name, tasks in RULE["merged"].items() if task in tasks and name != apart), task
+    )
+
+
+def choices(those: list[Cell]) -> Iterator[Choice]:
+    """Every choice of the rule, the declared one first."""
+    yield Choice()
+    for name in dict.fromkeys(set_of(cell.task) for cell in those):
+        yield Choice(f"without {name}", lambda cell, name=name: set_of(cell.task) != name)  # type: ignore[misc]
+    for kind in dict.fromkeys(cell.kind for cell in those):
+        yield Choice(f"without {kind}", lambda cell, kind=kind: cell.kind != kind)  # type: ignore[misc]
+    for encoder in dict.fromkeys(cell.encoder for cell in those):
+        yield Choice(f"without the encoder {encoder}", lambda cell, e=encoder: cell.encoder != e)  # type: ignore[misc]
+    for seed in sorted({seed for cell in those for seed in cell.accuracy}):
+        yield Choice(f"without seed {seed}", without_seed=seed)
+    for name, tasks in RULE["merged"].items():
+        if len({cell.task for cell in those} & set(tasks)) > 1:
+            yield Choice(f"{name} apart", apart=name)
+    if not all(cell.learned for cell in those):
+        yield Choice("with what nothing learns", excludes=False)
+
+
+def by_set(those: list[Cell], choice: Choice) -> dict[str, np.ndarray]:
+    """Of each set the accuracy of every row and of the best linear classifier."""
+    tasks: dict[str, list[np.ndarray]] = {}
+    for cell in those:
+        kept = [acc for seed, acc in cell.accuracy.items() if seed != choice.without_seed]
+        if kept and choice.keeps(cell) and (cell.learned or not choice.excludes):
+            tasks.setdefault(cell.task, []).append(np.mean(kept, axis=0))
+    sets: dict[str, list[np.ndarray]] = {}
+    for task, each in tasks.items():
+        sets.setdefault(set_of(task, choice.apart), []).append(np.mean(each, axis=0))
+    # Rounded, so that a tie is one.
+    return {name: np.mean(each, axis=0).round(9) for name, each in sets.items()}
+
+
+# --- effects -----------------------------------------------------------------------------------
+
+
+def bootstrap(leads: np.ndarray) -> tuple[float, float] | None:
+    """The 95 % interval of a mean over sets, the sets drawn anew; `None` of fewer than three."""
+    if len(leads) < 3:
+        return None
+    drawn = np.random.default_rng(0).integers(len(leads), size=(10_000, len(leads)))
+    low, high = np.quantile(leads[drawn].mean(axis=1), [0.025, 0.975])
+    return float(low), float(high)
+
+
+@functools.lru_cache(maxsize=64)
+def _weights(count: int) -> np.ndarray:
+    """Draws of the weights of the prior's pseudo-set and of the sets, `(draws, 1 + count)`."""
+    strength, draws = RULE["statistic"]["prior_strength"], RULE["statistic"]["draws"]
+    return np.random.default_rng(0).dirichlet([strength, *[1.0] * count], size=draws)
+
+
+def probabilities(leads: np.ndarray) -> dict[str, float]:
+    """The Bayesian signed-rank test: that a row is better, practically equal, or worse.
+
+    Each draw weighs the pairs of sets; the means of pairs above, within and below the region share
+    its weight. A probability is the share of draws in which a part has the most.
+    """
+    z, region = np.concatenate([[0.0], leads]), RULE["practical"]
+    walsh, weights = (z[:, None] + z[None, :]) / 2, _weights(len(leads))
+    parts = {BETTER: walsh > region, EQUAL: np.abs(walsh) <= region, WORSE: walsh < -region}
+    shares = np.stack([((weights @ part) * weights).sum(axis=1) for part in parts.values()])
+    most = np.bincount(shares.argmax(axis=0), minlength=3) / shares.shape[1]
+    return dict(zip(parts, map(float, most), strict=True))
+
+
+def word(leads: np.ndarray) -> str | None:
+    """Which of the three is certain, if any."""
+    if len(leads) < 2:
+        return None
+    name, probability = max(probabilities(leads).items(), key=lambda pair: pair[1])
+    return name if probability >= RULE["certain"] else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Effect:
+    """A row beside another over the sets.
+
+    Args:
+        mean: The mean difference of accuracy.
+        interval: Its 95 % interval over sets, or `None`.
+        probabilities: That the row is better, equal, worse.
+        word: Which of these is certain, if any.
+        holds: In how many choices the word is the same.
+        choices: How many choices there are.
+        breaks: The choices under which it is another.
+    """
+
+    mean: float
+    interval: tuple[float, float] | None
+    probabilities: dict[str, float]
+    word: str | None
+    holds: int
+    choices: int
+    breaks: tuple[str, ...]
+
+    @property
+    def status(self) -> str:
+        """How the word is published."""
+        if self.word is None:
+            return "not told apart"
+        return "shown" if self.holds == self.choices else "suggested"
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """All that is said.
+
+    Args:
+        rows: The judged rows, the largest mean difference to the base first.
+        sets: The sets that count, with their tasks and encoders.
+        against: The effects of every row by what it is held against: the base, the best linear
+            classifier.
+        accuracy: Of each row, `(sets,)`.
+        ranks: The mean rank of each row, the best first.
+        friedman: The p-value that no row differs.
+        distance: Nemenyi's critical difference of two mean ranks.
+        holm: Wilcoxon's p-value of each row against the base, corrected.
+        level_with: The rows that the first row is not certainly better than.
+        choices: The choices in words.
+    """
+
+    rows: list[str]
+    sets: dict[str, list[str]]
+    against: dict[str, dict[str, Effect]]
+    accuracy: dict[str, np.ndarray]
+    ranks: dict[str, float]
+    friedman: float
+    distance: float
+    holm: dict[str, float]
+    level_with: list[str]
+    choices: list[str]
+
+
+def _ranks(rows: list[str], accuracy: np.ndarray) -> dict[str, float]:
+    """The mean rank of each row, the best first."""
+    ranked = stats.rankdata(-accuracy, axis=1).mean(axis=0)
+    return dict(sorted(zip(rows, map(float, ranked), strict=True), key=lambda pair: pair[1]))
+
+
+def ranks_in(those: list[Block], rows: list[str]) -> dict[str, float]:
+    """The mean rank of each row over some blocks, the best first."""
+    return _ranks(rows, np.array([[mean(b[row]) for row in rows] for b in those]).round(9))
+
+
+def _holm(leads: dict[str, np.ndarray]) -> dict[str, float]:
+    raw = {r: float(stats.wilcoxon(x).pvalue) if x.any() else 1.0 for r, x in leads.items()}
+    found, worst = {}, 0.0
+    for place, row in enumerate(sorted(raw, key=lambda name: raw[name])):
+        worst = max(worst, min(1.0, raw[row] * (len(raw) - place)))
+        found[row] = worst
+    return found
+
+
+def judge(
+    lines: Lines, rows: list[str], linear: tuple[str, ...], kind_of: Callable[[str], str]
+) -> Verdict | None:
+    """The verdict; `None` before two sets have all rows."""
+    those = cells(lines, rows, linear, kind_of)
+    every = list(choices(those))
+    under = {choice.told: by_set(those, choice) for choice in every}
+    declared = under[every[0].told]
+    if len(declared) < 2:
+        return None
+    # One set that is left alone tells nothing.
+    under = {told: sets for told, sets in under.items() if len(sets) > 1}
+    table = np.stack(list(declared.values()))
+    columns = {row: place for place, row in enumerate([*rows, FLOOR])}
+
+    def leads(sets: dict[str, np.ndarray], row: str, other: str) -> np.ndarray:
+        each = np.array([acc[columns[row]] - acc[columns[other]] for acc in sets.values()])
+        return np.asarray(each[~np.isnan(each)]).round(9)
+
+    def effect(row: str, other: str) -> Effect:
+        here = leads(declared, row, other)
+        said = word(here)
+        breaks = [told for told, sets in under.items() if word(leads(sets, row, other)) != said]
+        return Effect(
+            float(here.mean()) if len(here) else math.nan,
+            bootstrap(here),
+            probabilities(here),
+            said,
+            len(under) - len(breaks),
+            len(under),
+            tuple(breaks),
+        )
+
+    against = {
+        other: {row: effect(row, other) for row in rows if row != other} for other in (BASE, FLOOR)
+    }
+    order = sorted(rows, key=lambda row: -table[:, columns[row]].mean())
+    count, accuracy = len(rows), table[:, : len(rows)]
+    critical = stats.studentized_range.ppf(1 - LEVEL, count, math.inf) / math.sqrt(2)
+    first = order[0]
+    return Verdict(
+        order,
+        {
+            name: sorted({f"{c.task} ({c.encoder})" for c in those if set_of(c.task) == name})
+            for name in declared
+        },
+        against,
+        dict(zip(rows, accuracy.T, strict=True)),
+        _ranks(rows, accuracy),
+        float(stats.friedmanchisquare(*accuracy.T).pvalue),
+        float(critical * math.sqrt(count * (count + 1) / (6 * len(declared)))),
+        _holm({row: leads(declared, row, BASE) for row in rows if row != BASE}),
+        [row for row in order if row == first or word(leads(declared, first, row)) != BETTER],
+        list(under),
+    )
+
+
+def effects_in(
+    those: list[Cell], rows: list[str], base: str = BASE
+) -> dict[str, tuple[float, tuple[float, float] | None]]:
+    """Of each row the mean difference to the base over the sets of some cells; its interval."""
+    sets, place = by_set(those, Choice()), {row: at for at, row in enumerate(rows)}
+    found = {}
+    for row in rows:
+        leads = np.array([acc[place[row]] - acc[place[base]] for acc in sets.values()])
+        found[row] = (float(leads.mean()) if len(leads) else math.nan, bootstrap(leads))
+    return found
+
+
+# --- sentences ---------------------------------------------------------------------------------
+
+
+def points(value: float) -> str:
+    """A difference in points, with its sign."""
+    return f"{100 * value:+.1f}".replace("-", "\N{MINUS SIGN}")
+
+
 def joined(names: list[str]) -> str:
     """Names as a sentence has them."""
     quoted = [f"`{name}`" for name in names]
     return " and ".join([*([", ".join(quoted[:-1])] if quoted[1:] else []), *quoted[-1:]])
 
 
-def sentences(
-    lines: Lines,
-    rows: list[str],
-    linear: tuple[str, ...],
-    set_of: Callable[[str], str] = lambda task: task,
-) -> list[str]:
+def with_effects(effects: dict[str, Effect], rows: list[str]) -> str:
+    """Rows, each with its difference, its interval, and its count where a choice moves it."""
+    told = []
+    for row in rows:
+        each = effects[row]
+        ends = "" if each.interval is None else " to ".join(map(points, each.interval))
+        span = f"{points(each.mean)}{f' ({ends})' if ends else ''}"
+        told.append(f"`{row}` {span}" + f", {each.holds} of {each.choices}" * (not _steady(each)))
+    return "; ".join(told)
+
+
+def _steady(effect: Effect) -> bool:
+    return effect.holds == effect.choices
+
+
+def sentences(verdict: Verdict | None, lines: Lines) -> list[str]:
     """What the figures say; nothing here is typed by hand."""
-    ranked = ranking(lines, rows, set_of)
-    if ranked is None:
+    if verdict is None:
         return ["There is no verdict before two sets of data have all of their rows."]
-    names, those = list(ranked.ranks), counted(lines, rows)
-    first, count = names[0], len(ranked.sets)
-    differ = "differ" if ranked.p_value < LEVEL else "are not shown to differ"
+    count, region = len(verdict.sets), f"{100 * RULE['practical']:g} point"
     told = [
-        f"Over {len(ranked.tasks)} tasks from {count} sets of data the {len(rows)} rows {differ} "
-        f"(Friedman's test, p = {ranked.p_value:.2g})."
+        f"{len(verdict.rows)} poolings over {count} sets of data; a difference of less than "
+        f"{region} counts as none. Each word below was judged under {len(verdict.choices)} "
+        "choices: without each set, each kind, each encoder, each seed, with each merged set split."
     ]
-    behind = [row for row in names if ranked.ranks[row] - ranked.ranks[first] > ranked.distance]
+    for other, name in ((BASE, "the mean"), (FLOOR, FLOOR)):
+        effects = verdict.against[other]
+        for said in (BETTER, WORSE, EQUAL):
+            for status in ("shown", "suggested"):
+                rows = [
+                    row
+                    for row in verdict.rows
+                    if row in effects and (effects[row].word, effects[row].status) == (said, status)
+                ]
+                how = f"{said} than {name}" if said != EQUAL else f"level with {name}"
+                if rows:
+                    told.append(
+                        f"**{status.capitalize()} to be {how}**, in points: "
+                        f"{with_effects(effects, rows)}."
+                    )
+                elif (said, status) == (BETTER, "shown"):
+                    told.append(f"No pooling is shown to be {how} under every choice.")
+    first, group = verdict.rows[0], verdict.level_with
+    times = {row: cost(list(counted(lines, verdict.rows).values()), row) for row in group}
+    cheap = min(group, key=lambda row: times[row])
     told.append(
-        f"`{first}` has the best mean rank, {ranked.ranks[first]:.1f} of {len(rows)}. Nemenyi's "
-        f"test compares every row with every other, and so asks for {ranked.distance:.1f} ranks "
-        f"between two: it shows `{first}` to be better than {joined(behind) or 'no other row'}."
+        f"`{first}` has the largest mean; {len(group) - 1} others are not told apart from it"
+        f"{f': {joined([row for row in group if row != first])}' if group[1:] else ''}. The "
+        f"cheapest of these is `{cheap}`: an epoch takes {times[cheap]:.2f} times that of the mean."
     )
-    leads = against(ranked)
-    better, worse = ([row for row in names if row in shown(leads, way)] for way in (True, False))
-    said = [
-        f"{joined(some)} {'is' if len(some) == 1 else 'are'} {how}"
-        for some, how in ((better, "better"), (worse, "worse"))
-        if some
-    ] or ["no row is shown to be better or worse"]
-    stay = [row for way in (True, False) for row in steady(ranked, way)]
-    fall = [row for row in (*better, *worse) if row not in stay]
-    kept = [
-        f"{joined(some)} {verb} so"
-        for some, verb in (
-            (stay, "stays" if len(stay) == 1 else "stay"),
-            (fall, "does not stay" if len(fall) == 1 else "do not stay"),
-        )
-        if some
-    ]
-    best = max(leads, key=lambda row: leads[row].median)
-    lead = f"{100 * leads[best].median:+.1f}".replace("-", "\N{MINUS SIGN}")
+    holm = [row for row in verdict.rows if row in verdict.holm and verdict.holm[row] < LEVEL]
     told.append(
-        "Wilcoxon's test with Holm's correction compares with the mean of the states alone: "
-        + ", ".join(said)
-        # The least p that the signs of so few differences can have.
-        + ", and with so few sets none can be" * (2 * 0.5**count * len(leads) >= LEVEL)
-        + (f". Whichever set is left out, {', '.join(kept)}" if kept else "")
-        + f". The largest median lead is that of `{best}`, {lead} points."
-    )
-    lost = shown(against(ranked, first), False)
-    upper = [
-        row
-        for row in names[: (len(names) + 1) // 2]
-        if row not in (*lost, *worse, *[BASE] * bool(better))
-    ]
-    times = {row: cost(list(those.values()), row) for row in upper}
-    cheap = min(upper, key=lambda row: times[row])
-    told.append(
-        f"The same test against `{first}` shows {len(lost)} rows to be worse. Of the others in the "
-        f"upper half of ranks `{cheap}` is the cheapest: an epoch takes {times[cheap]:.2f} times "
-        "that of the mean"
-        + (f", that of `{first}` {times[first]:.2f} times." if cheap != first else ".")
-    )
-    beaten = []
-    for task, encoders in ranked.tasks.items():
-        found = [those[task, encoder] for encoder in encoders]
-        floors = {
-            row: mean([x for b in found for x in b[row]]) for row in linear if row in found[0]
-        }
-        if floors:
-            floor = max(floors, key=lambda row: floors[row])
-            if not any(ahead(block, first, floor) for block in found):
-                beaten.append(task)
-    told.append(
-        f"`{first}` is shown to be ahead of the best linear classifier on "
-        f"{len(ranked.tasks) - len(beaten)} of {len(ranked.tasks)} tasks"
-        + (f", but not on {', '.join(beaten)}." if beaten else ".")
+        f"The usual tests, without the other choices: Friedman's p = {verdict.friedman:.2g}; "
+        f"Wilcoxon's with Holm's correction tells {joined(holm) or 'no row'} from the mean."
     )
     return told
+
+
+def as_json(verdict: Verdict | None, lines: Lines) -> dict[str, Any]:
+    """The file that pages and defaults read."""
+    told = {
+        "rule": {"version": RULE["version"], "digest": rule_digest()},
+        "runs": len(lines),
+        "sentences": sentences(verdict, lines),
+    }
+    if verdict is None:
+        return told
+    return told | {
+        "sets": verdict.sets,
+        "choices": verdict.choices,
+        "first": verdict.rows[0],
+        "level_with_first": verdict.level_with,
+        "rows": {
+            row: {
+                "mean_rank": round(verdict.ranks[row], 2),
+                **{
+                    "against_" + ("mean" if other == BASE else "linear"): {
+                        "points": round(100 * e.mean, 2),
+                        "interval": e.interval and [round(100 * x, 2) for x in e.interval],
+                        **{name: round(p, 3) for name, p in e.probabilities.items()},
+                        "word": e.word,
+                        "status": e.status,
+                        "holds": e.holds,
+                        "breaks": list(e.breaks),
+                    }
+                    for other, effects in verdict.against.items()
+                    if (e := effects.get(row))
+                },
+            }
+            for row in verdict.rows
+        },
+    }

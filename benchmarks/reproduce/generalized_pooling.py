@@ -162,7 +162,7 @@ ROWS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "+ sentence vectors": (
         "generalized",
-        {"num_heads": 5, "embedding_regularizer": ("HeadDistance", {"factor": MU})},
+        {"num_heads": 5, "vector_regularizer": ("HeadDistance", {"factor": MU})},
     ),
     "+ parameter matrices": (
         "generalized",

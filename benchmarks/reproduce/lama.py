@@ -62,7 +62,7 @@ ROWS: dict[str, tuple[Builder, dict[str, Any], dict[str, Any]]] = {
     ),
     "LAMA+ctx+d_e": (
         models.LAMA,
-        {"num_heads": HEADS, "embedding_regularizer": ("CosineDisagreement", 0.2)},
+        {"num_heads": HEADS, "vector_regularizer": ("CosineDisagreement", 0.2)},
         SGD,
     ),
 }

@@ -19,7 +19,7 @@ from benchmarks.reproduce.timing import Timed, Turns, compiled
 from keras_attnpool import models, ops
 from keras_attnpool.workbench import datasets
 
-BW, FW, FA2, FA3 = ("backward",), ("forward",), ("faraway_2",), ("faraway_3",)
+BW, FW, FA2, FA3 = ("earlier",), ("later",), ("faraway_2",), ("faraway_3",)
 SD, D = ("scaled_distance",), ("distance",)
 
 # row: (builder, its arguments). Attentions are as wide as the word vectors.

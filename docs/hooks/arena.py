@@ -14,12 +14,12 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from charts import chart, ranks
+from charts import chart, leads
 from results import percent, points
 from tables import table
 
-from benchmarks.arena import grid, verdict
-from benchmarks.arena.verdict import BASE, ahead, blocks, cost, interval, mean
+from benchmarks.arena import grid, runs, verdict
+from benchmarks.arena.verdict import BASE, FLOOR, ahead, blocks, cost, interval, mean
 
 MARKER = re.compile(r"^<!-- arena: (?P<view>\w+) -->$", re.M)
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
@@ -28,7 +28,7 @@ RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
 # What a mechanism is called where the memory of layers is measured.
 IN_MEMORY = {
     "LowRankAttentionPooling, learned scale": "LowRankAttentionPooling",
-    "PositionalSelfAttention, backward": "PositionalSelfAttention, all words",
+    "PositionalSelfAttention, earlier": "PositionalSelfAttention, all words",
     "DirectionalSelfAttention, backward": "DirectionalSelfAttention",
     "keras.layers.MultiHeadAttention": "MultiHeadAttention, average",
 }
@@ -58,16 +58,18 @@ def memory_of(row, known):
 
 
 def rows(lines):
-    """The rows that are judged: the declared ones, and what joined and has caught up with them."""
-    declared = set(grid.DECLARED)
-    whole = [set(block) for block in blocks(lines).values() if declared <= set(block)]
-    caught_up = set.intersection(*whole) if whole else set()
-    return [row for row in grid.MECHANISMS if row in declared | caught_up]
+    """The rows that are judged."""
+    return runs.judged_rows(lines)
 
 
-def ranking(lines):
-    """The ranks of what is judged."""
-    return verdict.ranking(lines, rows(lines), grid.set_of)
+_JUDGED = [None, None]
+
+
+def judged(lines):
+    """The verdict of these lines, made once for all views of a page."""
+    if _JUDGED[0] is not lines:
+        _JUDGED[:] = lines, verdict.judge(lines, rows(lines), grid.LINEAR, grid.kind_of)
+    return _JUDGED[1]
 
 
 def counted(lines):
@@ -85,8 +87,8 @@ def state(lines):
     stuck = sum(
         verdict.one_class(run, block)
         for block in blocks(lines).values()
-        for runs in block.values()
-        for run in runs
+        for those in block.values()
+        for run in those
     )
     told = (
         f"{len(planned) - len(missing):,} of {len(planned):,} planned runs are here, {hours:.1f} "
@@ -113,8 +115,52 @@ def state(lines):
 
 def sentences(lines):
     """The verdict."""
-    told = verdict.sentences(lines, rows(lines), grid.LINEAR, grid.set_of)
+    told = verdict.sentences(judged(lines), lines)
     return "\n".join(f"{number}. {each}" for number, each in enumerate(told, start=1))
+
+
+def rule(lines):
+    """The rule's version, its digest, and how it changed."""
+    body = [(str(c["version"]), f"{c['runs']:,}", c["what"]) for c in verdict.RULE["changes"]]
+    head = ("version", "runs at the time", "what changed")
+    now = f"Version {verdict.RULE['version']} of the rule, `{verdict.rule_digest()}`"
+    later = len(lines) - verdict.RULE["changes"][-1]["runs"]
+    return f"{now}; {later:,} runs are younger than it.\n\n{table(head, body, left=(2,))}"
+
+
+def choices(lines):
+    """Of every row and word in how many choices it holds, and under which it does not."""
+    found = judged(lines)
+    if found is None:
+        return "*Nothing to choose before two sets have all rows.*"
+    body = [
+        (row, f"against {other}", effect.word or "not told apart", effect.status)
+        + (f"{effect.holds} of {effect.choices}", "; ".join(effect.breaks) or "–")
+        for other, name in ((BASE, "the mean"), (FLOOR, "the linear classifier"))
+        for row, effect in found.against[other].items()
+        for other in [name]
+    ]
+    head = ("row", "held", "word", "published as", "holds in", "another word")
+    return textwrap.indent(table(head, body, left=range(6)), "    ")
+
+
+def kinds(lines):
+    """The mean difference to the mean of the states, by kind of data and by encoder."""
+    found = judged(lines)
+    if found is None:
+        return "*No table before two sets have all rows.*"
+    names = rows(lines)
+    those = verdict.cells(lines, names, grid.LINEAR, grid.kind_of)
+    parts = {kind: [c for c in those if c.kind == kind] for kind in grid.KINDS}
+    parts |= {f"`{e}`": [c for c in those if c.encoder == e] for e in grid.ENCODERS}
+    columns = {part: verdict.effects_in(some, names) for part, some in parts.items() if some}
+
+    def cell(effect):
+        ends = effect[1] and " to ".join(map(points, effect[1]))
+        return points(effect[0]) + f" ({ends})" * bool(ends)
+
+    body = [(row, *(cell(each[row]) for each in columns.values())) for row in found.rows]
+    return table(("row", *columns), [line for line in body if line[0] != BASE])
 
 
 def situations(lines):
@@ -163,27 +209,27 @@ def legend(lines):
 
 def which(lines):
     """Every row once: its lead on the mean by situation, its cost, whether its weights tell."""
-    ranked = ranking(lines)
-    if ranked is None:
+    found = judged(lines)
+    if found is None:
         return "*No table before two tasks have all rows.*"
     path = RESULTS / "explanations_reviews.json"
     graded = json.loads(path.read_text(encoding="utf-8"))["rows"]
     whole = counted(lines)
-    kinds = {
-        kind: found
+    by_kind = {
+        kind: those
         for kind in grid.KINDS
-        if (found := [block for (task, _), block in whole.items() if grid.TASKS[task].kind == kind])
+        if (those := [block for (task, _), block in whole.items() if grid.kind_of(task) == kind])
     }
     times = times_of(lines)
-    head = ("pooling", "mean rank", *kinds, *(f"time, {encoder}" for encoder in times))
+    head = ("pooling", "mean rank", *by_kind, *(f"time, {encoder}" for encoder in times))
     head += ("finds what decides (AUC)",)
     body = []
-    for row, rank in ranked.ranks.items():
+    for row, rank in found.ranks.items():
         leads = [
             "–"
             if row == BASE
-            else points(sum(mean(b[row]) - mean(b[BASE]) for b in found) / len(found))
-            for found in kinds.values()
+            else points(sum(mean(b[row]) - mean(b[BASE]) for b in some) / len(some))
+            for some in by_kind.values()
         ]
         auc = graded.get(row, {}).get("summary", {}).get("test_auc")
         auc = "–" if auc is None else f"{auc['mean']:.2f}"
@@ -201,24 +247,30 @@ def times_of(lines):
 
 
 def diagram(lines):
-    """Mean ranks with the critical difference."""
-    ranked = ranking(lines)
-    if ranked is None:
-        return "*No ranks before two tasks have all rows.*"
-    spoken = "; ".join(f"{row} {rank:.1f}" for row, rank in ranked.ranks.items())
-    return ranks(
-        ranked.ranks,
-        ranked.distance,
-        f"Mean rank over {len(ranked.sets)} sets of data, 1 is the best. Rows that share a line on "
-        "the right are not shown to differ: their ranks are less than the critical difference "
-        "apart.",
-        f"Mean ranks, critical difference {ranked.distance:.1f}: {spoken}",
+    """How far every row is ahead of the mean, with its interval over sets."""
+    found = judged(lines)
+    if found is None:
+        return "*No picture before two sets have all rows.*"
+    effects = found.against[BASE]
+    if len(found.sets) < 3:
+        return "*No picture: an interval over sets needs three of them.*"
+    return leads(
+        {
+            row: (100 * effects[row].mean, *(100 * end for end in effects[row].interval))
+            for row in found.rows
+            if row in effects and effects[row].interval
+        },
+        100 * verdict.RULE["practical"],
+        "points ahead of the mean of the states",
+        f"Mean difference over {len(found.sets)} sets of data, with its 95 % interval; the sets "
+        "are drawn anew. Differences within the band count as none.",
+        "; ".join(f"{row} {points(effect.mean)}" for row, effect in effects.items()),
     )
 
 
 def costs(lines):
     """Mean accuracy over tasks against the time of an epoch."""
-    ranked = ranking(lines)
+    ranked = judged(lines)
     if ranked is None:
         return "*No chart before two tasks have all rows.*"
     those = list(counted(lines).values())
@@ -235,22 +287,26 @@ def costs(lines):
 
 
 def overview(lines):
-    """Every row: its mean rank, its median lead with Holm's p, its cost, and every task."""
-    ranked = ranking(lines)
-    leads = {} if ranked is None else verdict.against(ranked)
+    """Every row: its mean rank, its lead with its probabilities, its cost, and every task."""
+    ranked = judged(lines)
     found, times = blocks(lines), times_of(lines)
-    head = ["row", "mean rank", "median lead on the mean", "p (Holm)"]
+    head = ["row", "mean rank", "lead on the mean", "better, equal, worse", "p (Holm)"]
     head += [*(f"time, {encoder}" for encoder in times), "memory"]
     head += [f"{task}, {encoder}" for task, encoder in found]
-    judged = ranked.ranks if ranked else ()
-    order = [*judged, *(row for row in grid.MECHANISMS if row not in judged), *grid.FLOORS]
+    those = ranked.ranks if ranked else ()
+    order = [*those, *(row for row in grid.MECHANISMS if row not in those), *grid.FLOORS]
     body = []
     known = memories()
     for row in order:
-        cells = [f"{ranked.ranks[row]:.1f}" if row in judged else "–"]
-        lead = leads.get(row)
-        cells += ["–", "–"] if lead is None else [points(lead.median), f"{lead.p_value:.2g}"]
-        cells += [f"{cost(b, row):.2f}" if row in judged else "–" for b in times.values()]
+        cells = [f"{ranked.ranks[row]:.1f}" if row in those else "–"]
+        lead = ranked.against[BASE].get(row) if ranked else None
+        if lead is None:
+            cells += ["–"] * 3
+        else:
+            cells += [points(lead.mean)]
+            cells += [", ".join(f"{p:.2f}" for p in lead.probabilities.values())]
+            cells += [f"{ranked.holm[row]:.2g}"]
+        cells += [f"{cost(b, row):.2f}" if row in those else "–" for b in times.values()]
         cells += [memory_of(row, known)]
         cells += [percent(mean(b[row])) if row in b else "–" for b in found.values()]
         body.append([row, *cells])
@@ -265,21 +321,21 @@ def tables(lines):
         head += ["rate, dropout, size", "epochs", "runs"]
         body = []
         for row in sorted(block, key=lambda row: -mean(block[row])):
-            runs, first = block[row], block[row][0]
+            those, first = block[row], block[row][0]
             lead = "–"
             if row != BASE and BASE in block:
-                lead = points(mean(runs) - mean(block[BASE]))
+                lead = points(mean(those) - mean(block[BASE]))
                 ends = interval(block, row, BASE)
                 lead += " (one run)" if ends is None else " ({} to {})".format(*map(points, ends))
             tuned = row not in grid.FLOORS
             size = grid.sizes(row)[first["size"] or 0] if tuned else {}
             told = ", ".join(f"{name}={value}" for name, value in size.items())
             settings = f"{first['learning_rate']:g}, {first['dropout']:g}" if tuned else "–"
-            epochs = ", ".join(f"{r['epochs']}{_remark(r, block)}" for r in runs)
+            epochs = ", ".join(f"{r['epochs']}{_remark(r, block)}" for r in those)
             body.append(
-                [row, percent(mean(runs)), percent(mean(runs, "test_macro_f1")), lead]
+                [row, percent(mean(those)), percent(mean(those, "test_macro_f1")), lead]
                 + [f"{first['parameters']:,}", settings + f", {told}" * bool(told)]
-                + [epochs if tuned else "–", str(len(runs))]
+                + [epochs if tuned else "–", str(len(those))]
             )
         planned = grid.rows(grid.TASKS[task], grid.encoders(grid.TASKS[task])[encoder])
         missing = [row for row in planned if row not in block]
@@ -309,7 +365,7 @@ def protocol(lines):
     gaps = [
         line["test_accuracy"] - sum(later) / len(later)
         for (task, row, encoder, seed), line in ran.items()
-        if seed == grid.SEEDS[0] and row in grid.MECHANISMS
+        if seed == verdict.RULE["tuned_seed"] and row in grid.MECHANISMS
         if (
             later := [
                 ran[task, row, encoder, other]["test_accuracy"]
@@ -333,7 +389,8 @@ def protocol(lines):
             "weights, and word vectors where these are trained",
             f"- **tuned**, on the first seed's validation part: {tried}; a second size of each "
             f"mechanism, and where there is none a rate of {grid.SPARE[1]:g}. The first seed's own "
-            f"run is the best of these trials: {gap} points against the later seeds, on average",
+            f"run is the best of these trials, {gap} points ahead of the later seeds on average, "
+            "and so counts in no figure of the verdict",
             f"- **training**: Adam, batches of {grid.BATCH}, gradients clipped to norm "
             f"{grid.CLIP:g}; it ends after {grid.PATIENCE} epochs without a better one, or after "
             f"{grid.MAX_EPOCHS}",
@@ -349,7 +406,7 @@ def protocol(lines):
 
 VIEWS = {
     view.__name__: view
-    for view in (state, sentences, situations, legend, which, diagram)
+    for view in (state, sentences, rule, choices, kinds, situations, legend, which, diagram)
     + (costs, overview, tables, protocol)
 }
 

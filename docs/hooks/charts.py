@@ -89,25 +89,23 @@ def intervals(rows, across, caption, spoken):
         return _framed(figure, caption, spoken)
 
 
-def ranks(means, distance, caption, spoken):
-    """Draws a critical-difference diagram: a point a name, and lines that join what is level.
+def leads(rows, region, across, caption, spoken):
+    """Draws a line for each name, the first on top: a difference with its interval.
 
     Args:
-        means: Name to mean rank, the best first.
-        distance: Two names differ where their ranks are so far apart.
+        rows: Name to `(difference, low, high)`.
+        region: Differences up to this one count as none: a band from it to its negative.
+        across: What the x axis is.
         caption: The words below.
         spoken: The chart for those who cannot see it.
     """
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": spoken, "axes.grid.axis": "x"}):
-        count, values = len(means), list(means.values())
-        figure, axes = _lines(means, "mean rank", (0, 1.25 * count))
-        axes.plot(values, range(count), "o", color=INK, markersize=6)
-        # Each longest run of names that are level, unless it is inside the one before.
-        ends = [max(j for j, x in enumerate(values) if x - v <= distance) for v in values]
-        level = [(i, end) for i, end in enumerate(ends) if end > max([i, *ends[:i]])]
-        for place, (first, last) in enumerate(level, start=1):
-            at = count * (1 + place / 40)
-            axes.vlines(at, first - 0.2, last + 0.2, color=INK, linewidth=3)
+        means, lows, highs = zip(*rows.values(), strict=True)
+        edge = 1.05 * max(map(abs, (*lows, *highs)))
+        figure, axes = _lines(rows, across, (-edge, edge))
+        axes.axvspan(-region, region, color=INK, alpha=0.15, linewidth=0)
+        axes.hlines(range(len(rows)), lows, highs, color=INK)
+        axes.plot(means, range(len(rows)), "o", color=INK, markersize=6)
         return _framed(figure, caption, spoken)
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
-from keras_attnpool.analysis._documented import CLASSIFIER, documented
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._removal import Removal
 from keras_attnpool.types import Array, Bools, Float64s
 
@@ -40,7 +40,6 @@ class NormalizedAOPC(NamedTuple):
     upper: Float64s
 
 
-@documented(CLASSIFIER)
 def normalized_aopc(
     model: keras.Model,
     ids: Any,
@@ -70,12 +69,39 @@ def normalized_aopc(
     `2 ** n`: exact, for up to a dozen tokens.
 
     Args:
+        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
+        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
+        weights: One row `(time,)` per text or `(texts, time)`, of any sign, one number for each
+            place of `ids`: see `reduce_scores`. Any array will do, also one of another library.
         beam_size: Number of sets that each search goes on with, or `None` for all of them.
+        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
+        replacement: `None` takes tokens out and closes the gap; an id is put in their place, that
+            of an unknown token say (0 leaves masked holes).
+        seed: Seed of the order of equal weights.
+        from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. The search fills large batches: 256 is quicker.
+        verbose: 0 or 1, whether there is a progress bar over the texts.
 
     Returns:
         `NormalizedAOPC`; NaN for texts without a token and for those that no removal changes
         differently from another, such as texts of one token.
+
+    Raises:
+        ValueError: If shapes do not fit, an option is out of range, the model returns no finite
+            probabilities, or no text has a token.
+
+    Example:
+
+    ```python
+    import numpy as np
+    from keras_attnpool import analysis, models
+
+    model = models.LAMAEncoder(100, 2, num_heads=3)
+    ids = np.array([[4, 8, 15, 16], [23, 42, 0, 0]])
+    weights = analysis.reduce_scores(analysis.attention_scores(model, ids))
+    measured = analysis.normalized_aopc(model, ids, weights)
+    print(measured)
+    ```
 
     Reference:
         - Edin et al., 2025, Normalized AOPC: Fixing Misleading Faithfulness Metrics for Feature
@@ -171,6 +197,5 @@ def check_beam(beam_size: int | None, owner: str) -> None:
     """Raises a ValueError if the beam has no room."""
     whole = np.issubdtype(type(beam_size), np.integer)
     if beam_size is not None and not (whole and beam_size >= 1):
-        raise ValueError(
-            f"{owner} expects an integer `beam_size` >= 1 or None. Received: {beam_size!r}"
-        )
+        must, received = "be None or an integer >= 1", {"beam_size": beam_size}
+        raise ArgumentError("beam_size", must, received, owner)

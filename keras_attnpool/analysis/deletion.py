@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._axes import axes_or_new, plain_grid, plain_legend
-from keras_attnpool.analysis._documented import CLASSIFIER, PLOT, documented
 from keras_attnpool.analysis._removal import Removal, checked_shares
 from keras_attnpool.types import Array, Float64s
 
@@ -45,7 +45,6 @@ class DeletionCurve(NamedTuple):
     num_texts: int
 
 
-@documented(CLASSIFIER)
 def deletion_curve(
     model: keras.Model,
     ids: Any,
@@ -65,12 +64,37 @@ def deletion_curve(
     are the control: a curve below it says that the weights point at tokens that matter.
 
     Args:
+        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
+        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
+        weights: One row `(time,)` per text or `(texts, time)`, of any sign, one number for each
+            place of `ids`: see `reduce_scores`. Any array will do, also one of another library.
         fractions: Increasing shares in [0, 1], at least two.
+        replacement: `None` takes tokens out and closes the gap; an id is put in their place, that
+            of an unknown token say (0 leaves masked holes).
         num_random: Number of random orders that the control is averaged over.
         seed: Seed of the random orders.
+        from_logits: Whether the model returns logits and not probabilities.
+        batch_size: Number of texts in one step.
 
     Returns:
         `DeletionCurve`. Texts without any token are left out.
+
+    Raises:
+        ValueError: If shapes do not fit, an option is out of range, the model returns no finite
+            probabilities, or no text has a token.
+
+    Example:
+
+    ```python
+    import numpy as np
+    from keras_attnpool import analysis, models
+
+    model = models.LAMAEncoder(100, 2, num_heads=3)
+    ids = np.array([[4, 8, 15, 16], [23, 42, 0, 0]])
+    weights = analysis.reduce_scores(analysis.attention_scores(model, ids))
+    measured = analysis.deletion_curve(model, ids, weights)
+    print(measured)
+    ```
 
     Reference:
         - Samek et al., 2017, Evaluating the Visualization of What a Deep Neural Network Has Learned
@@ -78,7 +102,7 @@ def deletion_curve(
     owner = "deletion_curve"
     shares = checked_shares(fractions, owner, "fractions", least=2)
     if num_random < 1:
-        raise ValueError(f"{owner} expects `num_random` >= 1. Received: num_random={num_random}")
+        raise ArgumentError("num_random", "be 1 or more", {"num_random": num_random}, owner)
     removal = Removal(model, ids, owner, None, replacement, from_logits, batch_size)
     scores = removal.scores(weights)
     rng = np.random.default_rng(seed)
@@ -97,7 +121,6 @@ def deletion_curve(
     return DeletionCurve(shares, attended, random, *areas, len(scores))
 
 
-@documented(PLOT)
 def plot_deletion_curve(
     curve: DeletionCurve,
     ax: Any = None,
@@ -110,8 +133,18 @@ def plot_deletion_curve(
 
     Args:
         curve: The result of `deletion_curve`.
+        ax: The Axes to draw on; a new figure's by default.
         name: What the curve removes, for the legend.
         control: Whether the random control is drawn; once is enough on Axes of several curves.
+        title: The title.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+        ValueError: If there is nothing to draw, what is given does not fit or is not finite, or
+            `ax` is no Axes.
 
     Example:
 

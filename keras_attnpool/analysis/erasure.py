@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
-from keras_attnpool.analysis._documented import CLASSIFIER, documented
 from keras_attnpool.analysis._removal import Removal, checked_shares
 from keras_attnpool.types import Array, Float32s, Float64s
 
@@ -44,7 +43,6 @@ class Faithfulness(NamedTuple):
     aopc_sufficiency: float
 
 
-@documented(CLASSIFIER)
 def faithfulness(
     model: keras.Model,
     ids: Any,
@@ -66,8 +64,38 @@ def faithfulness(
     What a model can reach depends on the model: to compare attributions of two models, take
     `normalized_aopc`.
 
+    Args:
+        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
+        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
+        weights: One row `(time,)` per text or `(texts, time)`, of any sign, one number for each
+            place of `ids`: see `reduce_scores`. Any array will do, also one of another library.
+        shares: Increasing shares in [0, 1].
+        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
+        replacement: `None` takes tokens out and closes the gap; an id is put in their place, that
+            of an unknown token say (0 leaves masked holes).
+        seed: Seed of the order of equal weights.
+        from_logits: Whether the model returns logits and not probabilities.
+        batch_size: Number of texts in one step.
+
     Returns:
         `Faithfulness`. The model runs once on the texts and twice for each share.
+
+    Raises:
+        ValueError: If shapes do not fit, an option is out of range, the model returns no finite
+            probabilities, or no text has a token.
+
+    Example:
+
+    ```python
+    import numpy as np
+    from keras_attnpool import analysis, models
+
+    model = models.LAMAEncoder(100, 2, num_heads=3)
+    ids = np.array([[4, 8, 15, 16], [23, 42, 0, 0]])
+    weights = analysis.reduce_scores(analysis.attention_scores(model, ids))
+    measured = analysis.faithfulness(model, ids, weights)
+    print(measured)
+    ```
 
     Reference:
         - DeYoung et al., 2020, ERASER: A Benchmark to Evaluate Rationalized NLP Models, section 4.3
@@ -96,7 +124,6 @@ def drops_at(
     return without, alone
 
 
-@documented(CLASSIFIER)
 def leave_one_out(
     model: keras.Model,
     ids: Any,
@@ -113,8 +140,22 @@ def leave_one_out(
     positive value speaks for the class. It needs no gradient and sees the model from outside, so
     that it is the witness that attention is mostly held against.
 
+    Args:
+        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
+        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
+        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
+        replacement: `None` takes tokens out and closes the gap; an id is put in their place, that
+            of an unknown token say (0 leaves masked holes).
+        from_logits: Whether the model returns logits and not probabilities.
+        batch_size: Number of texts in one step.
+        verbose: 0 or 1, whether there is a progress bar over the texts.
+
     Returns:
         float32 array of the shape of `ids`; 0 on padding. The model predicts once for each token.
+
+    Raises:
+        ValueError: If shapes do not fit, an option is out of range, the model returns no finite
+            probabilities, or no text has a token.
 
     Example:
 

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool.analysis._documented import CLASSIFIER, documented
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._removal import Removal, checked_shares
 from keras_attnpool.analysis._token_rows import flag_rows
 from keras_attnpool.analysis.bounds import check_beam, normalized, texts_at_once
@@ -33,7 +33,6 @@ RATIONALE_SCORES = {
 ROUNDING = 1e-6
 
 
-@documented(CLASSIFIER)
 def grade_attributions(
     model: keras.Model,
     ids: Any,
@@ -74,14 +73,25 @@ def grade_attributions(
     out.
 
     Args:
+        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
+        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
         attributions: A dict from names to arrays, or one array: a row `(time,)` per text or
             `(texts, time)`, of any sign, one number for each place of `ids`. Attention comes from
             `reduce_scores`; arrays of other libraries will do.
+        rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
+            each token, or one for each place of `ids`.
+        shares: Increasing shares in [0, 1].
         beam_size: Number of sets that the search of bounds goes on with; `None` for all, 0 for no
             bounds.
         gradients: Whether the agreement with `gradient_saliency` is measured.
         layer: The embedding layer, for `gradient_saliency`.
+        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
+        replacement: `None` takes tokens out and closes the gap; an id is put in their place, that
+            of an unknown token say (0 leaves masked holes).
+        seed: Seed of the order of equal weights.
+        from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. 256 is quicker than 32.
+        verbose: 0 or 1, whether there is a progress bar over the texts.
 
     Returns:
         `ScoreTable`: `{attribution: {column: mean over texts}}`. Its attribute `per_text` has the
@@ -172,32 +182,26 @@ def _by_rationale(
 ) -> dict[str, dict[str, RationaleScore]]:
     """The scores on rationales of the used texts, by attribution and column."""
     if len(rationales) != len(removal.used):
-        raise ValueError(
-            f"{removal.owner} expects `rationales` with one row per text, {len(removal.used)} in "
-            f"all. Received: {len(rationales)} rows"
-        )
+        must = f"have one row per text, {len(removal.used)} in all"
+        raise ArgumentError("rationales", must, f"{len(rationales)} rows", removal.owner)
     golds = np.zeros(removal.tokens.shape, bool)
     flags = flag_rows(rationales, removal.owner, "rationales")
     used = [row for row, use in zip(flags, removal.used, strict=True) if use]
     for gold, tokens, row in zip(golds, removal.tokens, used, strict=True):
         if len(row) > len(gold):
-            raise ValueError(
-                f"{removal.owner} expects `rationales` no longer than `ids`, {len(gold)}. "
-                f"Received: a row of {len(row)}: cut it as the text was cut"
-            )
+            must = f"be no longer than `ids`, {len(gold)}"
+            received = f"a row of {len(row)}: cut it as the text was cut"
+            raise ArgumentError("rationales", must, received, removal.owner)
         number = np.count_nonzero(tokens)
         if len(row) < number:
-            raise ValueError(
-                f"{removal.owner} expects as many `rationales` as tokens. Received: a row of "
-                f"{len(row)} for a text of {number} tokens"
-            )
+            received = f"a row of {len(row)} for a text of {number} tokens"
+            raise ArgumentError("rationales", "be as many as the tokens", received, removal.owner)
         # In the places of `ids`, else the text's own row, wherever `ids` are padded.
         of_tokens = tokens if len(row) == len(gold) else np.arange(len(row)) < number
         if row[~of_tokens].any():
-            raise ValueError(
-                f"{removal.owner} expects `rationales` in the places of `ids`. Received: a row "
-                f"with {np.count_nonzero(row[~of_tokens])} of its tokens on padding"
-            )
+            must = "stand in the places of `ids`"
+            received = f"a row with {np.count_nonzero(row[~of_tokens])} of its tokens on padding"
+            raise ArgumentError("rationales", must, received, removal.owner)
         gold[tokens] = row[of_tokens]
     return {
         name: {c: score(each, list(golds), removal.tokens) for c, score in RATIONALE_SCORES.items()}

@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._axes import axes_or_new
-from keras_attnpool.analysis._documented import PLOT, documented
 from keras_attnpool.analysis.html_heatmaps import checked_heatmap
 
 # With more tokens than this only every n-th is named.
 _NAMED_TOKENS = 60
 
 
-@documented(PLOT)
 def plot_heatmap(
     tokens: Sequence[str],
     weights: Any,
@@ -28,9 +27,19 @@ def plot_heatmap(
         tokens: The tokens, `time` strings.
         weights: Float array `(time,)` or `(rows, time)`. With negative ones the colours diverge
             around 0.
+        ax: The Axes to draw on; a new figure's by default.
+        title: The title.
         row_names: Name of each row. Defaults to the heads' numbers.
         vmax: The weight of full colour. Defaults to the largest one.
         colorbar_label: What the colours stand for.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+        ValueError: If there is nothing to draw, what is given does not fit or is not finite, or
+            `ax` is no Axes.
 
     Example:
 
@@ -43,7 +52,7 @@ def plot_heatmap(
     """
     tokens, rows, top = checked_heatmap("plot_heatmap", tokens, weights, row_names, vmax)
     if not tokens:
-        raise ValueError("plot_heatmap expects at least one token. Received: none")
+        raise ArgumentError("tokens", "be at least one", "none", "plot_heatmap")
     top = top or 1.0
     size = (min(max(4.0, 1.8 + 0.34 * len(tokens)), 16), 2.4 + 0.3 * min(len(rows), 20))
     ax = axes_or_new(ax, "plot_heatmap", size)

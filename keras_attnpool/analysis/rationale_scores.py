@@ -5,20 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keras_attnpool.analysis._documented import TOKENS, documented
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._token_rows import aligned_rows, flag_rows
 from keras_attnpool.types import Array, Bools, Float64s
-
-ERASER = """
-
-Raises:
-    ValueError: If shapes do not fit together, an option is out of range, or no text can be scored.
-
-Reference:
-    - DeYoung et al., 2020, ERASER: A Benchmark to Evaluate Rationalized NLP Models
-"""
-# Of measures that are not ERASER's.
-SCORED = ERASER.partition("Reference:")[0]
 
 
 class RationaleScore(NamedTuple):
@@ -49,15 +38,24 @@ class RationaleScore(NamedTuple):
     num_left_out: int
 
 
-@documented(SCORED, TOKENS)
 def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) -> RationaleScore:
     """Computes the share of the weight that lies on the rationale tokens.
 
     The weights must not be negative. Tokens that do not count are dropped from the floor, too.
 
+    Args:
+        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
+            tokens must be 0. One number per token: see `reduce_scores`.
+        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
+        mask: `None`, or the same layout, True = the token counts.
+
     Returns:
         `RationaleScore`. `uniform` is the mean share of rationale tokens, what mean pooling
         reaches.
+
+    Raises:
+        ValueError: If shapes do not fit together, an option is out of range, or no text can be
+            scored.
 
     Example:
 
@@ -69,24 +67,31 @@ def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) ->
     rows = _checked(weights, rationales, mask, owner)
     lowest = min((row.min(initial=0) for row, _ in rows), default=0)
     if lowest < 0:
-        raise ValueError(
-            f"{owner} expects non-negative weights; take np.abs of a signed saliency. Received: a "
-            f"minimum of {lowest}"
-        )
+        must = "be non-negative; take np.abs of a signed saliency"
+        raise ArgumentError("weights", must, f"a minimum of {lowest}", owner)
     # A text without weight has no share of it: without its rationale it is left out.
     rows = [(row, gold if row.any() else gold[:0]) for row, gold in rows]
     return _score(rows, lambda row, gold: row[gold].sum() / row.sum(), np.mean, owner)
 
 
-@documented(SCORED, TOKENS)
 def rationale_auc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> RationaleScore:
     """Computes how well the weights rank rationale tokens before the others.
 
     For each text: the probability that a rationale token has a larger weight than another token,
     ties counting one half (the area under the ROC curve).
 
+    Args:
+        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
+            tokens must be 0. One number per token: see `reduce_scores`.
+        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
+        mask: `None`, or the same layout, True = the token counts.
+
     Returns:
         `RationaleScore`; `uniform` is 0.5.
+
+    Raises:
+        ValueError: If shapes do not fit together, an option is out of range, or no text can be
+            scored.
 
     Example:
 
@@ -98,7 +103,6 @@ def rationale_auc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> 
     return _score(rows, _auc, lambda gold: 0.5, "rationale_auc")
 
 
-@documented(ERASER, TOKENS)
 def rationale_auprc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> RationaleScore:
     """Computes the area under the precision-recall curve of the weights, as ERASER does.
 
@@ -106,18 +110,33 @@ def rationale_auprc(weights: Any, rationales: Sequence[Any], mask: Any = None) -
     trapezoids, so that weights without an order have `(1 + share of rationale tokens) / 2`: compare
     with `uniform` and not with 0.
 
+    Args:
+        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
+            tokens must be 0. One number per token: see `reduce_scores`.
+        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
+        mask: `None`, or the same layout, True = the token counts.
+
+    Returns:
+        `RationaleScore`.
+
+    Raises:
+        ValueError: If shapes do not fit together, an option is out of range, or no text can be
+            scored.
+
     Example:
 
     >>> from keras_attnpool.analysis import rationale_auprc
     >>> score = rationale_auprc([[0.1, 0.6, 0.2, 0.1]], [[False, True, False, False]])
     >>> score.mean, score.uniform
     (1.0, 0.625)
+
+    Reference:
+        - DeYoung et al., 2020, ERASER: A Benchmark to Evaluate Rationalized NLP Models
     """
     rows = _checked(weights, rationales, mask, "rationale_auprc")
     return _score(rows, _auprc, lambda gold: (1 + gold.mean()) / 2, "rationale_auprc")
 
 
-@documented(ERASER, TOKENS)
 def rationale_token_f1(
     weights: Any, rationales: Sequence[Any], mask: Any = None, *, share: float | None = None
 ) -> RationaleScore:
@@ -127,14 +146,29 @@ def rationale_token_f1(
     of equal weight of which only some fit in, each counts by its chance: the F1 is what is
     expected if they are drawn at random.
 
+    Args:
+        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
+            tokens must be 0. One number per token: see `reduce_scores`.
+        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
+        mask: `None`, or the same layout, True = the token counts.
+        share: The share of each text that is taken. Defaults to the mean share of rationale tokens
+            over the texts that are scored, as in ERASER.
+
     Returns:
         `RationaleScore`; the mean is ERASER's macro F1 of tokens.
+
+    Raises:
+        ValueError: If shapes do not fit together, an option is out of range, or no text can be
+            scored.
 
     Example:
 
     >>> from keras_attnpool.analysis import rationale_token_f1
     >>> rationale_token_f1([[0.1, 0.6, 0.2, 0.1]], [[False, True, True, False]]).mean
     1.0
+
+    Reference:
+        - DeYoung et al., 2020, ERASER: A Benchmark to Evaluate Rationalized NLP Models
     """
     rows = _checked(weights, rationales, mask, "rationale_token_f1")
     share = _share(rows, share, "rationale_token_f1")
@@ -149,7 +183,6 @@ def rationale_token_f1(
     return _score(rows, f1, lambda gold: f1(np.zeros(len(gold)), gold), "rationale_token_f1")
 
 
-@documented(ERASER, TOKENS)
 def rationale_iou_f1(
     weights: Any,
     rationales: Sequence[Any],
@@ -167,8 +200,13 @@ def rationale_iou_f1(
     of the rationale spans, which may so exceed 1.
 
     Args:
+        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
+            tokens must be 0. One number per token: see `reduce_scores`.
+        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
         mask: `None`, or the same layout, True = the token counts. Spans are of the tokens that
             count.
+        share: The share of each text that is taken. Defaults to the mean share of rationale tokens
+            over the texts that are scored, as in ERASER.
         threshold: The intersection over union from which on spans match.
         seed: Seed of the order of tokens of equal weight.
 
@@ -176,17 +214,24 @@ def rationale_iou_f1(
         `RationaleScore`. Its mean is ERASER's macro F1, the F1 of the mean precision and the mean
         recall, and not the mean of `per_text`. `uniform` is what tokens drawn at random got.
 
+    Raises:
+        ValueError: If shapes do not fit together, an option is out of range, or no text can be
+            scored.
+
     Example:
 
     >>> from keras_attnpool.analysis import rationale_iou_f1
     >>> rationale_iou_f1([[0.1, 0.6, 0.2, 0.1]], [[False, True, True, False]]).mean
     1.0
+
+    Reference:
+        - DeYoung et al., 2020, ERASER: A Benchmark to Evaluate Rationalized NLP Models
     """
     owner = "rationale_iou_f1"
     rows = _checked(weights, rationales, mask, owner)
     share = _share(rows, share, owner)
     if not 0 < threshold <= 1:
-        raise ValueError(f"{owner} expects `threshold` in (0, 1]. Received: threshold={threshold}")
+        raise ArgumentError("threshold", "be in (0, 1]", {"threshold": threshold}, owner)
     rng = np.random.default_rng(seed)
     pairs: list[tuple[float, float]] = []
     floors: list[tuple[float, float]] = []
@@ -230,7 +275,7 @@ def _share(rows: Any, share: float | None, owner: str) -> float:
         of_texts = [gold.mean() for _, gold in rows if _is_scored(gold)]
         return float(np.mean(of_texts)) if of_texts else 1.0
     if not 0 < share <= 1:
-        raise ValueError(f"{owner} expects `share` in (0, 1]. Received: share={share}")
+        raise ArgumentError("share", "be in (0, 1]", {"share": share}, owner)
     return share
 
 
@@ -271,10 +316,8 @@ def _checked(
 def _score(rows: Any, value: Any, floor: Any, owner: str) -> RationaleScore:
     golds = [gold for _, gold in rows if _is_scored(gold)]
     if not golds:
-        raise ValueError(
-            f"{owner} needs a text with rationale and other tokens. Received: {len(rows)} texts, "
-            "none of them such"
-        )
+        must = "be of some but not all tokens, in one text at least"
+        raise ArgumentError("rationales", must, f"{len(rows)} texts, none of them such", owner)
     values = [value(*row) if _is_scored(row[1]) else np.nan for row in rows]
     per_text = np.array(values, np.float64)
     means = float(np.nanmean(per_text)), float(np.mean([floor(gold) for gold in golds]))

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import keras
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._attention_tests import AttentionTests
-from keras_attnpool.analysis._documented import CLASSIFIER, documented
 from keras_attnpool.analysis._graph import layers_by_path
 from keras_attnpool.analysis._removal import checked_ids
 from keras_attnpool.analysis._report_page import write_report
@@ -46,7 +46,6 @@ class AttentionReport(NamedTuple):
     path: Path | None
 
 
-@documented(CLASSIFIER)
 def attention_report(
     model: keras.Model,
     ids: Any,
@@ -95,6 +94,7 @@ def attention_report(
 
     Args:
         model: A functional or built Sequential classifier with one input of ids.
+        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
         labels: `None`, or integer array `(texts,)`. Texts that the model was not trained on.
         layer: The attention layer, its name or path, see `attention_scores`. Needed if the model
             has several.
@@ -103,11 +103,16 @@ def attention_report(
         embedding: The embedding layer, for `gradient_saliency`. Needed if the model has several.
         others: Models of the same kind from other seeds, with a layer of the same path.
         tokens: `None`, or one list of strings per text, for the heat maps of the page.
+        rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
+            each token, or one for each place of `ids`.
         beam_size: Of the search of bounds, see `grade_attributions`; 0 leaves the bounds out.
         path: Where to write an HTML page of tables, heat maps and, with the extra `plots`,
             pictures. It loads nothing.
         title: The page's title.
         seed: Seed of what is shuffled, and of the order of equal weights.
+        from_logits: Whether the model returns logits and not probabilities.
+        batch_size: Number of texts in one step.
+        verbose: 0 or 1, whether there is a progress bar over the texts.
 
     Returns:
         `AttentionReport`. The model comes out as it went in.
@@ -135,11 +140,11 @@ def attention_report(
     """
     ids = checked_ids(ids, batch_size, OWNER)
     if ids.ndim != 2:
-        raise ValueError(f"{OWNER} expects `ids` (texts, time). Received: shape {ids.shape}")
+        raise ArgumentError("ids", "have shape (texts, time)", f"shape {ids.shape}", OWNER)
     if isinstance(others, keras.Model):
-        raise ValueError(f"{OWNER} expects `others` as a list of models. Received: one model")
+        raise ArgumentError("others", "be a list of models", "one model", OWNER)
     if path is not None and not Path(path).parent.is_dir():
-        raise ValueError(f"{OWNER} expects `path` in a folder that exists. Received: {path}")
+        raise ArgumentError("path", "be in a folder that exists", {"path": path}, OWNER)
     if tokens is not None:
         tokens = _checked_words(tokens, ids)
     tests = AttentionTests(
@@ -177,12 +182,10 @@ def attention_report(
 
 
 def _only_path(model: keras.Model, layer: Any) -> str:
-    paths = wanted_layers(model, layers_by_path(model, OWNER), layer)
+    paths = wanted_layers(model, layers_by_path(model, OWNER), layer, OWNER)
     if len(paths) != 1:
-        raise ValueError(
-            f"{OWNER} tests one attention layer: give `layer`, one of {sorted(paths)}. Received: "
-            f"layer={layer!r}"
-        )
+        must = f"be the one attention layer to test, one of {sorted(paths)}"
+        raise ArgumentError("layer", must, {"layer": layer}, OWNER)
     return next(iter(paths))
 
 
@@ -190,8 +193,6 @@ def _checked_words(tokens: Any, ids: Array) -> list[list[str]]:
     words = checked_tokens(tokens, OWNER)
     sizes = (ids != 0).sum(axis=1).tolist()
     if [len(row) for row in words] != sizes:
-        raise ValueError(
-            f"{OWNER} expects `tokens` with one string for each id that is not 0. Received: "
-            f"{len(words)} texts of other lengths than the {len(ids)} of `ids`"
-        )
+        received = f"{len(words)} texts of other lengths than the {len(ids)} of `ids`"
+        raise ArgumentError("tokens", "have one string for each id that is not 0", received, OWNER)
     return words

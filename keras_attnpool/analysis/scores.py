@@ -6,13 +6,12 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool.analysis._documented import GRAPH, documented
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._graph import layers_by_path, paths_of, rewire
 
 FLAG = "return_attention_scores"
 
 
-@documented(GRAPH)
 def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     """Builds a model that returns the attention weights beside the predictions.
 
@@ -23,6 +22,11 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     of this package, `keras.layers.MultiHeadAttention` and its relatives, KerasHub's encoders.
     Models nested in the model are searched too, and the model inside a `HierarchicalEncoder`, whose
     scores come as `(batch, sentences, ...)`; a layer inside another wrapper is not found.
+
+    Args:
+        model: A functional or built Sequential model.
+        layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model). `None`
+            takes all layers that have weights.
 
     Returns:
         A functional model with the inputs of `model` and the outputs
@@ -46,7 +50,7 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     ```
     """
     layers = layers_by_path(model, "attention_model")
-    wanted = wanted_layers(model, layers, layer)
+    wanted = wanted_layers(model, layers, layer, "attention_scores")
 
     calls = dict.fromkeys(wanted, 0)
 
@@ -62,7 +66,6 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     return rewire(model, visit)
 
 
-@documented(GRAPH)
 def attention_scores(
     model: keras.Model,
     inputs: Any,
@@ -77,11 +80,13 @@ def attention_scores(
     masks. The model is left as it is; it needs not be compiled.
 
     Args:
+        model: A functional or built Sequential model.
         inputs: What `model.predict` takes as arrays, integer ids `(batch, time)` for the models of
             this package.
         layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model,
             `"sentences/word_pooling"` for the words of HCAN and HAN). `None` takes all layers whose
             `call` has `return_attention_scores`.
+        batch_size: Number of examples in one step.
         return_predictions: Whether to return the predictions, too.
 
     Returns:
@@ -107,15 +112,12 @@ def attention_scores(
     ```
     """
     if not batch_size >= 1:
-        raise ValueError(
-            f"attention_scores expects `batch_size` >= 1. Received: batch_size={batch_size}"
-        )
+        given = {"batch_size": batch_size}
+        raise ArgumentError("batch_size", "be 1 or more", given, "attention_scores")
     shapes = [np.shape(x) for x in keras.tree.flatten(inputs)]
     if not shapes or any(shape[:1] in ((), (0,)) for shape in shapes):
-        raise ValueError(
-            "attention_scores expects `inputs` with at least one example on the first axis. "
-            f"Received: shapes {shapes}"
-        )
+        must, received = "have at least one example on the first axis", f"shapes {shapes}"
+        raise ArgumentError("inputs", must, received, "attention_scores")
     shown = attention_model(model, layer)
     predictions, by_path = shown.predict(inputs, batch_size=batch_size, verbose=0)
     scores = {path: calls[0] if len(calls) == 1 else calls for path, calls in by_path.items()}
@@ -171,33 +173,32 @@ def split_arguments(layer: Any, args: Any, kwargs: Any) -> tuple[dict[str, Any],
     return tensors, others
 
 
-def wanted_layers(model: keras.Model, layers: dict[str, Any], layer: Any) -> set[str]:
+def wanted_layers(model: keras.Model, layers: dict[str, Any], layer: Any, owner: str) -> set[str]:
     """The paths of the layers whose weights are wanted."""
     able = {path: each for path, each in layers.items() if _has_scores(each)}
     listed = f"Layers with attention weights: {list(able) or 'none'}"
     if layer is None:
         if not able:
-            raise ValueError(
-                f"Model '{model.name}' has no layer whose call takes `{FLAG}`. Received: a model "
-                f"with the layers {list(layers)}"
-            )
+            must = f"have a layer whose call takes `{FLAG}`"
+            received = f"model '{model.name}' with the layers {list(layers)}"
+            raise ArgumentError("model", must, received, owner)
         return set(able)
     hits = set(paths_of(layers, layer))
     name = layer if isinstance(layer, str) else getattr(layer, "name", layer)
     if not hits:
-        raise ValueError(
-            f"Model '{model.name}' has no layer '{name}'. {listed}. Received: layer={layer!r}"
-        )
+        must = f"name a layer of model '{model.name}'. {listed}"
+        raise ArgumentError("layer", must, {"layer": layer}, owner)
     if isinstance(layer, str) and len(hits) > 1:
-        raise ValueError(
-            f"Several layers of model '{model.name}' are called '{name}'; give the path, one of "
-            f"{sorted(hits)}. Received: layer={layer!r}"
+        raise ArgumentError(
+            "layer",
+            f"be a path, one of {sorted(hits)}, where several layers of model '{model.name}' "
+            f"are called '{name}'",
+            {"layer": layer},
+            owner,
         )
     if not hits <= set(able):
-        raise ValueError(
-            f"Layer '{name}' has no attention weights: its call does not take `{FLAG}`. {listed}. "
-            f"Received: layer={layer!r}"
-        )
+        must = f"name a layer with attention weights, whose call takes `{FLAG}`. {listed}"
+        raise ArgumentError("layer", must, {"layer": layer}, owner)
     return hits
 
 

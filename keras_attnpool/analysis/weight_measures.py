@@ -4,17 +4,28 @@ from typing import Any
 
 import numpy as np
 
-from keras_attnpool.analysis._documented import ROWS, documented
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._token_rows import kept_rows
 from keras_attnpool.types import Float64s
 
 
-@documented(ROWS)
 def weight_entropy(weights: Any, mask: Any = None) -> Float64s:
     """Computes the entropy of each text's weights, relative to that of uniform weights.
 
     `- sum_t p_t log p_t / log n` with `p_t = |w_t| / sum |w|` over the n tokens of a text: 1 for
     uniform weights, 0 where one token has all the weight.
+
+    Args:
+        weights: One row `(time,)` per text, or `(texts, time)`. Signs do not count.
+        mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. `None` counts every
+            number given, so give it for padded texts.
+
+    Returns:
+        float64 array `(texts,)` in [0, 1]; NaN for texts of fewer than two tokens or without
+        weight.
+
+    Raises:
+        ValueError: If shapes do not fit together, or a number is not finite.
 
     Example:
 
@@ -25,16 +36,23 @@ def weight_entropy(weights: Any, mask: Any = None) -> Float64s:
     return _per_text(weights, mask, _entropy, "weight_entropy")
 
 
-@documented(ROWS)
 def weight_gini(weights: Any, mask: Any = None) -> Float64s:
     """Computes the Gini index of each text's weights.
 
     `sum_i (2 i - n - 1) |w|_i / (n sum |w|)` with the n weights in rising order: 0 for uniform
     weights, `1 - 1 / n` where one token has all the weight.
 
+    Args:
+        weights: One row `(time,)` per text, or `(texts, time)`. Signs do not count.
+        mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. `None` counts every
+            number given, so give it for padded texts.
+
     Returns:
         float64 array `(texts,)` in [0, 1); NaN for texts of fewer than two tokens or without
         weight.
+
+    Raises:
+        ValueError: If shapes do not fit together, or a number is not finite.
 
     Example:
 
@@ -65,7 +83,6 @@ def _gini(row: Float64s) -> float:
     return float(max(0.0, (ranks * np.sort(row)).sum() / (len(row) * row.sum())))
 
 
-@documented(ROWS)
 def kendall_tau(weights: Any, others: Any, mask: Any = None) -> Float64s:
     """Computes Kendall's tau-b between two attributions of each text.
 
@@ -78,10 +95,15 @@ def kendall_tau(weights: Any, others: Any, mask: Any = None) -> Float64s:
         weights: One row `(time,)` per text, or `(texts, time)`, of any sign.
         others: The other attribution, in the same layout: of `leave_one_out`,
             `gradient_saliency` or another model, say.
+        mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. `None` counts every
+            number given, so give it for padded texts.
 
     Returns:
         float64 array `(texts,)` in [-1, 1]; NaN where one of the two holds all tokens equal, and
         for texts of fewer than two tokens. The cost of a text grows as the square of its length.
+
+    Raises:
+        ValueError: If shapes do not fit together, or a number is not finite.
 
     Example:
 
@@ -96,10 +118,8 @@ def kendall_tau(weights: Any, others: Any, mask: Any = None) -> Float64s:
     first = kept_rows(weights, mask, "kendall_tau")
     second = kept_rows(others, mask, "kendall_tau", "others")
     if [len(row) for row in first] != [len(row) for row in second]:
-        raise ValueError(
-            "kendall_tau expects `weights` and `others` of the same texts. Received: "
-            f"{len(first)} and {len(second)} rows, of other lengths"
-        )
+        received = f"{len(second)} and {len(first)} rows, of other lengths"
+        raise ArgumentError("others", "be of the texts of `weights`", received, "kendall_tau")
     return np.array([_tau(*rows) for rows in zip(first, second, strict=True)])
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError, column
 from keras_attnpool.analysis._axes import axes_or_new, plain_grid, plain_legend
-from keras_attnpool.analysis._documented import PLOT, TOKENS, documented
 from keras_attnpool.analysis._token_rows import aligned_rows, checked_labels, checked_tokens
 from keras_attnpool.types import Array, Float64s
 
@@ -15,7 +15,6 @@ SCORES = ("relative", "mean", "sum")
 MIN_FOR_CURVE = 5
 
 
-@documented(TOKENS)
 def top_attended_words(
     tokens: Sequence[Sequence[str]],
     weights: Any,
@@ -29,7 +28,11 @@ def top_attended_words(
     """Lists the words with the most attention in the texts of each class.
 
     Args:
+        tokens: The tokens of every text.
+        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
+            tokens must be 0. One number per token: see `reduce_scores`.
         labels: Integer array `(batch,)`, the true or the predicted class of each text.
+        label_names: The name of each class.
         k: Number of words per class, at least 1.
         min_count: Words with fewer occurrences in the texts of a class are left out.
         score: `"relative"`: the mean over the word's occurrences of weight x number of tokens of
@@ -39,6 +42,9 @@ def top_attended_words(
     Returns:
         For each class its list of `(word, score, count)`, best first; equal scores by count, then
         by alphabet. A class without such words has an empty list.
+
+    Raises:
+        ValueError: If texts and what is given of them do not fit together, or an option is invalid.
 
     Example:
 
@@ -51,12 +57,10 @@ def top_attended_words(
     """
     owner = "top_attended_words"
     if score not in SCORES:
-        raise ValueError(
-            f"{owner} expects `score` to be one of {SCORES}. Received: score={score!r}"
-        )
+        raise ArgumentError("score", f"be one of {SCORES}", {"score": score}, owner)
     for name, value in (("k", k), ("min_count", min_count)):
         if not np.issubdtype(type(value), np.integer) or value < 1:
-            raise ValueError(f"{owner} expects an integer `{name}` >= 1. Received: {value!r}")
+            raise ArgumentError(name, "be an integer >= 1", {name: value}, owner)
     sums: list[dict[str, float]] = [defaultdict(float) for _ in label_names]
     counts: list[dict[str, int]] = [defaultdict(int) for _ in label_names]
     relative = score == "relative"
@@ -74,7 +78,6 @@ def top_attended_words(
     return result
 
 
-@documented(TOKENS)
 def weight_distribution(
     tokens: Sequence[Sequence[str]],
     weights: Any,
@@ -87,13 +90,21 @@ def weight_distribution(
     """Collects the attention weights of chosen words, by the class of their text.
 
     Args:
+        tokens: The tokens of every text.
+        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
+            tokens must be 0. One number per token: see `reduce_scores`.
         words: The words to look at.
+        labels: Integer array `(batch,)`, the class of each text.
+        label_names: The name of each class.
         relative: Whether a weight is multiplied by its text's number of tokens: 1 is uniform, and
             texts of different lengths can be compared. `False` keeps the weights.
 
     Returns:
         For each word and class the float64 array of the weights of all occurrences, in the order of
         the texts, possibly empty.
+
+    Raises:
+        ValueError: If texts and what is given of them do not fit together, or an option is invalid.
 
     Example:
 
@@ -104,9 +115,8 @@ def weight_distribution(
     {'no': [1.6], 'yes': [1.0]}
     """
     owner = "weight_distribution"
-    if isinstance(words, str):
-        raise ValueError(f"{owner} expects `words` as a list. Received: words={words!r}")
-    by_word: dict[str, list[list[float]]] = {word: [[] for _ in label_names] for word in words}
+    wanted = column(owner, "words", words)
+    by_word: dict[str, list[list[float]]] = {word: [[] for _ in label_names] for word in wanted}
     for word, label, weight in _words(tokens, weights, labels, label_names, relative, owner):
         if word in by_word:
             by_word[word][label].append(weight)
@@ -116,7 +126,6 @@ def weight_distribution(
     }
 
 
-@documented(PLOT)
 def plot_weight_distribution(
     by_class: Mapping[str, Array],
     ax: Any = None,
@@ -131,8 +140,17 @@ def plot_weight_distribution(
 
     Args:
         by_class: One word's entry of `weight_distribution`: class name to weights `(n,)`.
+        ax: The Axes to draw on; a new figure's by default.
         title: The title, the word say.
         xlabel: Label of the horizontal axis; change it for weights that are not relative.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+        ValueError: If there is nothing to draw, what is given does not fit or is not finite, or
+            `ax` is no Axes.
 
     Example:
 
@@ -148,10 +166,8 @@ def plot_weight_distribution(
     """
     values = {name: np.asarray(weights, np.float64) for name, weights in by_class.items()}
     if not sum(len(each) for each in values.values()):
-        raise ValueError(
-            "plot_weight_distribution expects at least one weight. Received: no occurrence in "
-            f"the classes {list(values)}"
-        )
+        must, received = "have at least one weight", f"no occurrence in the classes {list(values)}"
+        raise ArgumentError("by_class", must, received, "plot_weight_distribution")
     ax = axes_or_new(ax, "plot_weight_distribution", (6, 3.6))
     from matplotlib import colormaps
 

@@ -2,30 +2,23 @@
 
 import functools
 import inspect
-import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 import keras
 
 from keras_attnpool._checks import (
-    OLD_NAMES,
-    Kind,
-    Refused,
-    deprecate,
-    fitted,
-    kind_of,
+    ArgumentError,
+    Validator,
     module_of,
-    present_names,
+    validate,
+    validator_of,
 )
-from keras_attnpool._docstrings import filled
 from keras_attnpool.regularizers import HeadRegularizer
 from keras_attnpool.types import Tensor
 
-# Arguments that no version took by position, wherever they stand.
-BY_NAME = ("gated", "normalizer", "position_weighted")
 # What these read has the heads on an axis of its own.
-OF_HEADS = ("attention_regularizer", "embedding_regularizer")
+OF_HEADS = ("attention_regularizer", "vector_regularizer")
 
 
 class LayerArguments:
@@ -37,8 +30,8 @@ class LayerArguments:
     Keras's automatic config would give back what was typed, without the defaults and unchecked, and
     not at all to a layer with a `get_config` of its own.
 
-    The docstring of a layer says what is particular to it. What it leaves out is filled in from the
-    docstrings of its base classes, when the class is made.
+    The docstrings of the base classes hold what those of the layers have in common: `make layers`
+    keeps them alike.
 
     Args:
         num_heads: Number of attention heads.
@@ -52,11 +45,8 @@ class LayerArguments:
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        bias_regularizer: Regularizer of the biases.
         attention_regularizer: Regularizer of the attention weights of each example.
-        embedding_regularizer: Regularizer of the heads' vectors of each example.
-        kernel_constraint: Constraint of the kernels.
-        bias_constraint: Constraint of the biases.
+        vector_regularizer: Regularizer of the heads' vectors of each example.
         seed: Seed of the dropout, and of initializers that have none of their own.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
     """
@@ -64,19 +54,11 @@ class LayerArguments:
     name: str
     dropout: float = 0.0
     seed: int | None = None
-    _old_names: tuple[str, ...] = ()
     _initializers_used = 0
     # Whether a `kernel_regularizer` is given kernels with the heads on their first axis.
     _heads_in_kernel = False
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "__init__" in vars(cls):
-            if cls.__doc__ and not _is_base(cls):  # Python leaves it out with -OO
-                cls.__doc__ = complete(cls.__doc__, cls)
-            cls.__init__ = _of_any_version(cls.__init__)  # type: ignore[method-assign]
-
-    def _keep(self, given: dict[str, Any], **special: Kind | Collection[str]) -> None:
+    def _keep(self, given: dict[str, Any], **special: Validator | Collection[str]) -> None:
         """Checks every argument, and keeps it as an attribute of its name.
 
         Args:
@@ -87,28 +69,26 @@ class LayerArguments:
         """
         parameters = inspect.signature(given["__class__"].__init__).parameters.values()
         own = [p for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"]
-        self._arguments = tuple(p.name for p in own)
+        self._arguments, owner = tuple(p.name for p in own), type(self).__name__
         for name, annotation in [(p.name, p.annotation) for p in own]:
-            kind = kind_of(name, special.get(name), annotation)
+            validator = validator_of(name, special.get(name), annotation)
             module = module_of(name)
-            try:
-                # Keras has a meaning for None wherever it takes a name or an object.
-                value = given[name]
-                if module is None:
-                    value = fitted(name, value, kind)
-                else:
-                    value = module.get(value if value is None else fitted(name, value, kind))
-            except Refused as refused:
-                raise refused.by(type(self).__name__) from None
+            # Keras has a meaning for None wherever it takes a name or an object.
+            value = given[name]
+            if module is None or value is not None:
+                value = validate(name, value, validator, owner)
+            if module is not None:
+                value = module.get(value)
             if isinstance(value, HeadRegularizer) and not (
                 name in OF_HEADS or (name == "kernel_regularizer" and self._heads_in_kernel)
             ):
-                raise Refused(
+                raise ArgumentError(
                     name,
                     "be no HeadRegularizer: that weight has no heads on its first axis; "
                     f"{' or '.join(f'`{each}`' for each in OF_HEADS)} may be one",
                     type(value).__name__,
-                ).by(type(self).__name__)
+                    owner,
+                )
             setattr(self, name, value)
         if self.dropout > 0:
             # Named after the layer: Keras would name it by a counter.
@@ -127,9 +107,9 @@ class LayerArguments:
         return dict(config)
 
     def _for_inside(self) -> dict[str, Any]:
-        """`use_bias`, the regularizers and the constraints, for a layer inside."""
-        shared = re.compile("use_bias|(kernel|recurrent|bias)_(regularizer|constraint)")
-        return {name: getattr(self, name) for name in self._arguments if shared.fullmatch(name)}
+        """`use_bias` and the regularizers of the kernels, for a layer inside."""
+        shared = {"use_bias", "kernel_regularizer", "recurrent_regularizer"}
+        return {name: getattr(self, name) for name in self._arguments if name in shared}
 
     def _drop(self, x: Tensor, training: bool | None) -> Tensor:
         if not training or self.dropout == 0:
@@ -140,19 +120,16 @@ class LayerArguments:
         """Refuses `filters` that `num_heads` do not divide."""
         filters, heads = self.filters, self.num_heads  # type: ignore[attr-defined]
         if filters % heads:
-            received = f"filters={filters}, num_heads={heads}"
-            raise Refused("filters", "be a multiple of `num_heads`", received).by(
-                type(self).__name__
-            )
+            must, received = "be a multiple of the heads", {"filters": filters, "num_heads": heads}
+            raise ArgumentError("filters", must, received, type(self).__name__)
 
     def _add(self, kind: str, name: str, shape: tuple[int, ...], initializer: Any = None) -> Any:
-        """A weight that the arguments of that kind start, regularize and constrain."""
+        """A weight that the arguments of that kind start and regularize."""
         return self.add_weight(  # type: ignore[attr-defined]
             name=name,
             shape=shape,
             initializer=self._fresh(initializer or getattr(self, f"{kind}_initializer")),
             regularizer=getattr(self, f"{kind}_regularizer", None),
-            constraint=getattr(self, f"{kind}_constraint", None),
         )
 
     _add_kernel = functools.partialmethod(_add, "kernel")
@@ -182,47 +159,3 @@ class LayerArguments:
             seed = seed if seed < 2**32 else seed % 2**32
         config["seed"] = seed
         return type(initializer).from_config(config)
-
-
-def complete(docstring: str, cls: Any) -> str:
-    """The docstring of a layer, with what it has in common with others."""
-    common = [base.__doc__ for base in cls.__mro__ if _is_base(base)]
-    return filled(docstring, common, Args=cls.__init__, Call_arguments=cls.call)
-
-
-def _is_base(cls: type) -> bool:
-    return cls.__module__.startswith(f"{__package__}._")
-
-
-def _of_any_version(constructor: Callable[..., None]) -> Callable[..., None]:
-    """Takes what an earlier version took, with a warning: old names, and all by position."""
-    signature = inspect.signature(constructor)
-    parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    names = [p.name for p in parameters if p.name not in BY_NAME]
-    sizes = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
-
-    @functools.wraps(constructor)
-    def construct(self: Any, *args: Any, **kwargs: Any) -> None:
-        given, owner = (self, *args), type(self).__name__
-        # A class of the user's own may have an argument of that name.
-        old_names = [name for name in self._old_names if name not in names]
-        replaced = {OLD_NAMES[old][0]: old for old in old_names}
-        late = {
-            replaced.get(name, name): value
-            for name, value in zip(names[sizes:], given[sizes:], strict=False)
-        }
-        if late and len(given) <= len(names) and not late.keys() & kwargs.keys():
-            deprecate(
-                f"{owner} takes {', '.join(late)} by name; a later version will no longer take it "
-                "by position."
-            )
-            given, kwargs = given[:sizes], {**late, **kwargs}
-        try:
-            kwargs = present_names(kwargs, old_names, owner)
-        except Refused as refused:
-            raise refused.by(owner) from None
-        constructor(*given, **kwargs)
-
-    # Keras reads a constructor's arguments without looking behind a wrapper.
-    construct.__signature__ = signature  # type: ignore[attr-defined]
-    return construct

@@ -238,7 +238,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         else:
             vectors = ops.matmul(ops.expand_dims(used, 2), at_least_float32(inputs))
             vectors = ops.squeeze(vectors, 2)
-        self._penalize(self.embedding_regularizer, vectors, mask)
+        self._penalize(self.vector_regularizer, vectors, mask)
         return vectors, weights
 
     def _attend_features(
@@ -271,7 +271,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         stacked = ops.stack(weights, axis=1) if wanted else None
         self._penalize(self.attention_regularizer, stacked, mask)
         output = ops.stack(vectors, axis=1)
-        self._penalize(self.embedding_regularizer, output, mask)
+        self._penalize(self.vector_regularizer, output, mask)
         return output, stacked
 
     def _attend_features_together(
@@ -310,7 +310,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         self._penalize(self.attention_regularizer, weights, mask)
         values = at_least_float32(ops.transpose(inputs, (2, 0, 1))[None])
         vectors = ops.transpose(ops.sum(used * values, axis=-1), (2, 0, 1))
-        self._penalize(self.embedding_regularizer, vectors, mask)
+        self._penalize(self.vector_regularizer, vectors, mask)
         return vectors, weights
 
     def _penalize(self, regularizer: Any, heads: Tensor | None, mask: Tensor | None) -> None:
@@ -357,7 +357,6 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
             shape=(self.num_heads, *shape),
             initializer=lambda _, dtype=None: ops.stack([d(shape, dtype=dtype) for d in draws]),
             regularizer=regularizer,
-            constraint=self.kernel_constraint,
         )
 
     def _lay_out(self, vectors: Tensor) -> Tensor:

@@ -34,8 +34,6 @@ class BidirectionalBase(LayerArguments, MaskedInputs):
         unit_forget_bias: Whether the forget gates' biases start at 1.
         kernel_regularizer: Regularizer of the kernels that the inputs meet.
         recurrent_regularizer: Regularizer of the kernels that the states meet.
-        kernel_constraint: Constraint of the kernels that the inputs meet.
-        recurrent_constraint: Constraint of the kernels that the states meet.
 
     Output shape:
         `(batch, time, 2 * units)`, or `(batch, time, units)` with `merge_mode="sum"`.

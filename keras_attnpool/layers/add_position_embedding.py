@@ -6,13 +6,13 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import refusal
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs
 from keras_attnpool.ops._devices import number, values_at_hand
 from keras_attnpool.ops._steps import before_first, counted
 from keras_attnpool.ops.masking import zero_masked
-from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -32,8 +32,16 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
         embeddings_initializer: Initializer of P. `None` is a normal distribution with mean 0 and
             standard deviation 0.1.
         embeddings_regularizer: Regularizer of P.
-        embeddings_constraint: Constraint of P.
         seed: Seed of an initializer that has none of its own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, time, dim)`.
@@ -75,7 +83,6 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
         *,
         embeddings_initializer: InitializerLike | None = None,
         embeddings_regularizer: RegularizerLike = None,
-        embeddings_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -121,10 +128,10 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
 
     def _check_length(self, length: int | None, input_shape: Shape) -> None:
         if isinstance(length, int) and length > self.max_length:
-            raise refusal(
-                self,
+            raise ArgumentError(
                 "inputs",
                 f"have no more than max_length={self.max_length} steps, from the first kept one to "
                 "the last; cut or split longer ones, or raise `max_length`",
                 f"{length} steps in inputs of shape {tuple(input_shape)}",
+                self,
             )

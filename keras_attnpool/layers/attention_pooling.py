@@ -5,12 +5,11 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import Refused
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import AttentionPoolingBase, heads_first
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -32,21 +31,47 @@ class AttentionPooling(AttentionPoolingBase):
     `output_activation="tanh"` this is the attention of Zhou et al. With `gated=True` step 1 is that
     of Ilse et al., `u_t = activation(x_t W + b) * sigmoid(x_t U + b_g)`.
 
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
+    without a kept step gives zeros. The output carries no mask.
+
     Args:
         hidden_dim: Size of the hidden layer in front of the scores, or `None` for none.
         activation: Activation of the hidden layer, or of the inputs when there is none.
         output_activation: Activation of the pooled vector. `None` is the identity. The vector of a
             row without a kept step stays zero whatever the activation.
         gated: Whether the hidden layer is multiplied by a gate of its own; needs `hidden_dim`.
+        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
+            zeros.
+        dropout: Share of the attention weights dropped in training, in [0, 1).
         use_bias: Whether the hidden layer and its gate have biases.
         kernel_initializer: Initializer of the hidden kernels and the context.
+        bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the hidden kernels and the context.
         attention_regularizer: Regularizer of the attention weights, taken as one head.
-        embedding_regularizer: Regularizer of the pooled vectors, taken as one head.
-        kernel_constraint: Constraint of the hidden kernels and the context.
+        vector_regularizer: Regularizer of the pooled vectors, taken as one head.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, dim)`; the scores are `(batch, time)`.
+
+    Returns:
+        The output, and on request the attention weights before dropout, in the compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 
@@ -84,19 +109,18 @@ class AttentionPooling(AttentionPoolingBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
         attention_regularizer: RegularizerLike = None,
-        embedding_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
+        vector_regularizer: RegularizerLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self._keep(locals())
         if self.gated and self.hidden_dim is None:
-            received = "gated=True, hidden_dim=None"
-            raise Refused("gated", "be False without `hidden_dim`", received).by("AttentionPooling")
+            received = {"gated": True, "hidden_dim": None}
+            raise ArgumentError(
+                "gated", "be False without `hidden_dim`", received, "AttentionPooling"
+            )
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer, if any, and the context vector."""

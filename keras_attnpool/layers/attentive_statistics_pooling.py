@@ -10,7 +10,6 @@ from keras_attnpool.ops._devices import number
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -33,17 +32,48 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
     Okabe et al. print `sum_t alpha_t * h_t^2 - mu^2` for the variance: the same number, from which
     rounding takes more. `k` moves all steps alike, so that the softmax cancels it.
 
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
+    without a kept step gives zeros. The output carries no mask.
+
     Args:
         hidden_dim: Size of the hidden layer in front of the scores.
         per_feature: Whether each feature has weights of its own; else one serves all.
         activation: Activation of the hidden layer.
+        gated: Whether the hidden layer is multiplied by a gate of its own.
+        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
+            zeros.
         epsilon: The least variance, a number > 0; below it sigma has no gradient.
+        dropout: Share of the attention weights dropped in training, in [0, 1).
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
         attention_regularizer: Regularizer of the attention weights, taken as one head.
-        embedding_regularizer: Regularizer of the pooled vectors, taken as one head.
+        vector_regularizer: Regularizer of the pooled vectors, taken as one head.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, 2 * dim)`; the scores are `(batch, time)`, or `(batch, time, dim)` with
         `per_feature=True`.
+
+    Returns:
+        The output, and on request the attention weights before dropout, in the compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 
@@ -81,11 +111,8 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
         attention_regularizer: RegularizerLike = None,
-        embedding_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
+        vector_regularizer: RegularizerLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -108,7 +135,7 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         variance = ops.sum(used * ops.square(values - ops.expand_dims(mean, 1)), axis=1)
         sigma = ops.sqrt(ops.maximum(variance, number(self.epsilon, variance)))
         output = zero_masked_rows(ops.concatenate([mean, sigma], axis=-1), mask)
-        self._penalize(self.embedding_regularizer, ops.expand_dims(output, 1), mask)
+        self._penalize(self.vector_regularizer, ops.expand_dims(output, 1), mask)
         return output, weights if self.per_feature else ops.squeeze(weights, 2)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:

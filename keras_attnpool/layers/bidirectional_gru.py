@@ -6,7 +6,7 @@ import keras
 
 from keras_attnpool.layers._recurrent import BidirectionalBase
 from keras_attnpool.ops._recurrence import BothDirections
-from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -23,6 +23,46 @@ class BidirectionalGRU(BidirectionalBase):
     and the output is `[forward h_t; backward h_t]`, or their sum.
 
     The recurrence is `keras.layers.GRU`.
+
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. A state passes padded steps unchanged, whatever they hold, and the
+    output there is exactly 0; a row without a kept step gives zeros. The output carries the mask.
+    The kept steps of each row are moved to its front, so that the fast kernels for rows without a
+    mask serve masked rows and holes too; on the CPUs of JAX and TensorFlow, where that costs more
+    than a mask, they stay. In float32 on PyTorch's CPU the kernel is PyTorch's own.
+
+    Args:
+        units: Size of the state of one direction.
+        merge_mode: How the directions are joined, `"concat"` or `"sum"`.
+        dropout: Share of the inputs dropped in training, in [0, 1).
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels that the inputs meet.
+        recurrent_initializer: Initializer of the kernels that the states meet.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels that the inputs meet.
+        recurrent_regularizer: Regularizer of the kernels that the states meet.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, time, 2 * units)`, or `(batch, time, units)` with `merge_mode="sum"`.
+
+    Returns:
+        The forward states followed by the backward states, or their sum, in the layer's compute
+        dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 
@@ -64,10 +104,6 @@ class BidirectionalGRU(BidirectionalBase):
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
         recurrent_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        recurrent_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

@@ -13,7 +13,6 @@ from keras_attnpool.ops._vector_pooling import divided, softmax_terms
 from keras_attnpool.ops.masking import highest_along, zero_masked
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -50,18 +49,47 @@ class BlockSelfAttention(DirectionalAttentionBase):
     itself, from its first kept step to its last: how far a batch is padded, and on which side,
     changes nothing.
 
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps are attended to by none, and are exactly 0 in output
+    and weights, whatever they hold. The output carries the mask.
+
     Args:
         units: Size of the output, and of everything inside.
-        direction: `"forward"`: attend to earlier steps and blocks; `"backward"`: to later ones;
-            `None`: to all but itself.
+        direction: How the layer reads, in the paper's words: `"forward"` attends to earlier steps
+            and blocks, `"backward"` to later ones, `None` to all but itself.
         block_length: Steps of a block, the paper's r, or `None` for `ceil((2 n)^(1/3))`.
         scale: Bound of the scores, the paper's c.
         activation: Activation of steps 1 and 6, and of the first step within 4.
+        dropout: Share of the features dropped in training in front of every kernel, in [0, 1). The
+            values that are summed and mixed are not dropped.
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, time, units)`; the scores are a dict: `"intra"` `(batch, blocks, query, key,
         units)`, the steps of each block, and `"inter"` `(batch, blocks, blocks, units)`, query by
         key. Blocks and their steps are as many as the longest text of that time may need.
+
+    Returns:
+        The output, and on request the attention weights before dropout, in the compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 
@@ -102,9 +130,6 @@ class BlockSelfAttention(DirectionalAttentionBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

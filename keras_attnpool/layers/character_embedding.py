@@ -6,12 +6,12 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import refusal
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskReader
 from keras_attnpool.ops._devices import affine
 from keras_attnpool.ops.masking import as_bool_mask, check_dense, check_mask_shape, highest_along
-from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -40,9 +40,12 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         kernel_sizes: Characters that a window spans; different from each other.
         use_bias: Whether the convolutions have biases; the official code has none.
         embeddings_initializer: Initializer of the characters' vectors.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
         embeddings_regularizer: Regularizer of the characters' vectors.
-        embeddings_constraint: Constraint of the characters' vectors.
+        kernel_regularizer: Regularizer of the kernels.
         seed: Seed of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
         inputs: Character ids `(batch, time, word_length)`, integers or whole floats, 0 = padding.
@@ -105,10 +108,6 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         bias_initializer: InitializerLike = "zeros",
         embeddings_regularizer: RegularizerLike = None,
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        embeddings_constraint: ConstraintLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -135,7 +134,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         check_dense(inputs, self.name)
         if inputs.shape[2] == 0:
             must = "have room for at least one character a word; pad empty words with 0"
-            raise refusal(self, "inputs", must, f"shape {tuple(inputs.shape)}")
+            raise ArgumentError("inputs", must, f"shape {tuple(inputs.shape)}", self)
         ids = _whole(inputs)
         given, mask = mask, as_bool_mask(mask, inputs, self.name, wait=False)
         self._look_once(given)

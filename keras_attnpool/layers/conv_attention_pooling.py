@@ -6,13 +6,12 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import refusal
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import AttentionPoolingBase
 from keras_attnpool.ops._dot_product_attention import split_heads
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -37,18 +36,41 @@ class ConvAttentionPooling(AttentionPoolingBase):
     hold; a row without a kept step gives a zero vector. The output carries no mask.
 
     Args:
+        num_heads: Number of attention heads.
         filters: Size of K, V and the output; a multiple of `num_heads`.
         kernel_size: Steps that a window spans.
         value_conv: Whether V is convolved; `False`, as in the official code, takes the inputs
             themselves, whose `dim` must then be `filters`.
         activation: Activation of K and V.
         scale: What the scores are divided by. `None` is `sqrt(filters / num_heads)`.
+        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
+            zeros.
+        dropout: Share of the attention weights dropped in training, in [0, 1).
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
         target_initializer: Initializer of the target. Zeros start at mean pooling.
+        bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels and the target.
-        kernel_constraint: Constraint of the kernels and the target.
+        attention_regularizer: Regularizer of the attention weights of each example.
+        vector_regularizer: Regularizer of the heads' vectors of each example.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, filters)`; the scores are `(batch, num_heads, time)`.
+
+    Returns:
+        The output, and on request the attention weights before dropout, in the compute dtype.
 
     Raises:
         ValueError: For an invalid argument, `filters` that the heads do not divide, inputs that are
@@ -92,11 +114,8 @@ class ConvAttentionPooling(AttentionPoolingBase):
         target_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
         attention_regularizer: RegularizerLike = None,
-        embedding_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
+        vector_regularizer: RegularizerLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -109,7 +128,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
         dim = self._feature_dim(input_shape)
         if not self.value_conv and dim != self.filters:
             must = f"have the last dimension filters={self.filters} with value_conv=False"
-            raise refusal(self, "inputs", must, f"shape {tuple(input_shape)}")
+            raise ArgumentError("inputs", must, f"shape {tuple(input_shape)}", self)
         shape = (self.kernel_size, dim, self.filters)
         self.key_kernel = self._add_kernel("key_kernel", shape)
         self.key_bias = self._add_bias("key_bias", (self.filters,))

@@ -13,7 +13,6 @@ from keras_attnpool.ops.masking import at_least_float32, zero_masked
 from keras_attnpool.ops.normalization import layer_normalize
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -45,6 +44,7 @@ class ConvMultiHeadAttention(AttentionBase):
     weights of padded queries are exactly 0. A hole stays a position. The mask goes on.
 
     Args:
+        num_heads: Number of attention heads.
         filters: Size of Q, K, V and the output; a multiple of `num_heads`.
         kernel_size: Steps that a window spans.
         parallel: Whether step 3 is done.
@@ -53,10 +53,34 @@ class ConvMultiHeadAttention(AttentionBase):
         scale: What the scores are divided by. `None` is `sqrt(filters / num_heads)`, the square
             root of the width of a head's queries; `math.sqrt(filters)` reads eq. 1 by the letter.
         layer_norm: Whether step 4 is done; epsilon is 1e-6.
+        dropout: Share of the attention weights dropped in training, in [0, 1).
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, time, filters)`; the scores are `(batch, num_heads, time, time)`, queries before
         keys, and with `parallel=True` a tuple of two of these, the second attention's last.
+
+    Returns:
+        The output, and on request the attention weights before dropout, in the compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 
@@ -101,9 +125,6 @@ class ConvMultiHeadAttention(AttentionBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

@@ -9,7 +9,6 @@ from keras_attnpool.layers.fusion_gate import FusionGate
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -36,15 +35,44 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     forward and a backward layer. The scores take `time^2 * units` numbers; for long texts there is
     `BlockSelfAttention`.
 
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps are attended to by none, and are exactly 0 in output
+    and weights, whatever they hold. The output carries the mask.
+
     Args:
         units: Size of the output, and of everything inside.
-        direction: `"forward"`: attend to earlier steps; `"backward"`: to later ones; `None`: to all
-            but the step itself.
+        direction: How the layer reads, in DiSAN's words and a GRU's: `"forward"` attends to earlier
+            steps, `"backward"` to later ones, `None` to all but the step itself.
         scale: Bound of the scores, the paper's c.
         activation: Activation of step 1.
+        dropout: Share of the features dropped in training in front of every kernel, in [0, 1). The
+            values that are summed and mixed are not dropped.
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, time, units)`; the scores are `(batch, query, key, units)`.
+
+    Returns:
+        The output, and on request the attention weights before dropout, in the compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 
@@ -88,9 +116,6 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

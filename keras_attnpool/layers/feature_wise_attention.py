@@ -12,7 +12,7 @@ from keras_attnpool.ops.masking import (
     mean_of_zeroed,
     zero_masked_rows,
 )
-from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -36,12 +36,32 @@ class FeatureWiseAttention(AttentionBase):
         reduction: The hidden layer has `dim // reduction` units, at least 1.
         threshold: The paper's delta, in [0, 1].
         dropout: Share of the gate's entries dropped in training, in [0, 1).
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, time, dim)`; the scores are `(batch, dim)`, the gate after the threshold.
 
     Returns:
         The weighted steps, and on request the gate, both in the layer's compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 
@@ -73,9 +93,6 @@ class FeatureWiseAttention(AttentionBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

@@ -16,8 +16,31 @@ class FirstPooling1D(GlobalPoolingBase):
     The pooling of BERT and its kin, whose first token, `[CLS]` or `<s>`, stands for the text. Where
     the padding is, at the end, in front or in holes, does not matter.
 
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row
+    without a kept step gives a zero vector. The output carries no mask.
+
+    Args:
+        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
+
     Returns:
         The first kept steps in the layer's compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 

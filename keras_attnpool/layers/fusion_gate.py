@@ -5,10 +5,10 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import is_shape, refusal
+from keras_attnpool._checks import ArgumentError, is_shape
 from keras_attnpool.layers._fusion import FusionBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
-from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -24,12 +24,26 @@ class FusionGate(FusionBase):
     The paper has one bias, its released code these three. Two of them are redundant, since only the
     sum counts; they are kept so that parameters count as published and weights can be carried over.
 
+    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without one, the mask of the
+    first argument is taken, or else that of the second. Padded steps are exactly 0 in output and
+    weights, whatever they hold. The output carries that mask.
+
     Args:
         dropout: Share of the features dropped in training where they decide the gate, in [0, 1).
             What is mixed is not dropped.
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
         attention: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
         Twice `(batch, time, dim)`; batch and time may be unknown.
@@ -73,9 +87,6 @@ class FusionGate(FusionBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -151,10 +162,10 @@ class FusionGate(FusionBase):
 
     def _check(self, inputs_shape: Shape, attention_shape: Shape) -> None:
         if len(inputs_shape) != 3 or not is_shape(attention_shape, inputs_shape):
-            raise refusal(
-                self,
+            raise ArgumentError(
                 "attention",
                 "be (batch, time, dim) of the shape of the `inputs`",
                 f"attention of shape {tuple(attention_shape)}, inputs of shape "
                 f"{tuple(inputs_shape)}",
+                self,
             )

@@ -30,18 +30,38 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
     vanishes, in half precision neither. A learned power may become negative, down to the minimum;
     one between -0.001 and 0.001 counts as 0.001, nearly the geometric mean.
 
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row
+    without a kept step gives a zero vector. The output carries no mask.
+
     Args:
         p: The power that training starts from, a number > 0.
         per_feature: Whether each feature has a power of its own; else one serves all.
         epsilon: The smallest value that counts as it is, a number > 0.
+        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
         p_initializer: Initializer of the powers, for other starts than `p` for all.
         p_regularizer: Regularizer of the powers.
         p_constraint: Constraint of the powers.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`;
             `trainable=False` keeps the power at `p`.
 
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
+
     Returns:
         The generalized means in the layer's compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import Refused
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
 from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
@@ -14,7 +14,6 @@ from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.regularizers import HeadRegularizer
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -41,29 +40,58 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     the paper, and its gradient is exactly 0.
 
     The paper's penalties are `keras_attnpool.regularizers.HeadDistance(...)` as
-    `kernel_regularizer` (eq. 7), `attention_regularizer` (eq. 8) and `embedding_regularizer`
+    `kernel_regularizer` (eq. 7), `attention_regularizer` (eq. 8) and `vector_regularizer`
     (eq. 9).
+
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
+    without a kept step gives zeros. The output carries no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's I; 5 there.
         hidden_dim: Size of the hidden layer of each head, the paper's d_a.
         per_feature: Whether each feature has weights of its own; else one weight a step serves all.
         activation: Activation of the hidden layers.
+        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
+            zeros.
+        flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
         chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
             a chunk are forgotten and computed again in the backward pass: less memory for long
             texts, more time; the same result up to rounding. With `return_attention_scores=True`
             they are computed whole. Needs the softmax as `normalizer`.
         dropout: Share of the attention weights dropped in training, in [0, 1); not with a
             `chunk_size`, where the weights that were dropped would have to be kept.
+        use_bias: Whether there are biases.
         kernel_initializer: Initializer of both kernels, drawn for each head by itself.
+        bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of both kernels; a `HeadRegularizer` of this package goes to
             W1 alone, as eq. 7 has it.
         attention_regularizer: Regularizer of the attention weights `(heads, time * dim)` of each
             example; not with a `chunk_size`, since it needs all of them at once.
+        vector_regularizer: Regularizer of the heads' vectors of each example.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
         are `(batch, num_heads, time, dim)`, or `(batch, num_heads, time)` with `per_feature=False`.
+
+    Returns:
+        The output, and on request the attention weights before dropout, in the compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 
@@ -85,7 +113,6 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 4-6
     """
 
-    _old_names = ("scalar",)
     _heads_in_kernel = True
 
     def __init__(
@@ -103,11 +130,8 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
         attention_regularizer: RegularizerLike = None,
-        embedding_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
+        vector_regularizer: RegularizerLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -115,13 +139,18 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         self._keep(locals())
         in_chunks = not (self.dropout or self.attention_regularizer) and normalizer == "softmax"
         if self.chunk_size is not None and not in_chunks:
-            raise Refused(
+            raise ArgumentError(
                 "chunk_size",
                 "be None where attention weights are dropped or penalised, or no softmax: those of "
                 "a chunk are forgotten",
-                f"chunk_size={chunk_size}, dropout={dropout}, normalizer={normalizer!r}, "
-                f"attention_regularizer={attention_regularizer}",
-            ).by("GeneralizedPooling")
+                {
+                    "chunk_size": chunk_size,
+                    "dropout": dropout,
+                    "normalizer": normalizer,
+                    "attention_regularizer": attention_regularizer,
+                },
+                "GeneralizedPooling",
+            )
 
     def build(self, input_shape: Shape) -> None:
         """Creates the stacked kernels and biases of the heads."""
@@ -159,7 +188,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
                 self.chunk_size,
                 (self.num_heads, self.score_kernel.shape[-1]),
             )
-            self._penalize(self.embedding_regularizer, vectors, mask)
+            self._penalize(self.vector_regularizer, vectors, mask)
         elif not self.per_feature:
             if together:
                 logits = ops.squeeze(self._logits(inputs, *stacks), -1)

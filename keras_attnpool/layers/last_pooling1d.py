@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import refusal
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._masked import GlobalPoolingBase
 from keras_attnpool.ops._steps import first_step, last_step
 from keras_attnpool.types import Shape, Tensor
@@ -22,8 +22,25 @@ class LastPooling1D(GlobalPoolingBase):
     state of both directions: the first half of the features at the last kept step, the second half
     at the first kept step.
 
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row
+    without a kept step gives a zero vector. The output carries no mask.
+
     Args:
         bidirectional: Whether the features are forward states followed by as many backward states.
+        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
 
     Returns:
         The last kept steps in the layer's compute dtype.
@@ -60,7 +77,7 @@ class LastPooling1D(GlobalPoolingBase):
         dim = self._feature_dim(input_shape)
         if self.bidirectional and dim % 2:
             must = "have an even last dimension, the states of both directions"
-            raise refusal(self, "inputs", must, f"shape {tuple(input_shape)}")
+            raise ArgumentError("inputs", must, f"shape {tuple(input_shape)}", self)
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         if not self.bidirectional:

@@ -6,14 +6,13 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import Refused, refusal
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import MultiHeadPoolingBase
 from keras_attnpool.ops._devices import affine
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.ops.normalization import layer_normalize
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -41,27 +40,54 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     for one or a few queries, and in the other order for many; the result is the same. A key bias
     would move all scores of a head alike, and the softmax cancels it: there is none.
 
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
+    without a kept step gives zeros. The output carries no mask.
+
     Args:
         num_queries: Number of learned queries; PMA's seeds, SigLIP's probe.
+        num_heads: Number of attention heads.
         key_dim: Size of each head. `None` is `dim // num_heads`, which must leave no rest.
         residual: Whether each query is added to what it finds (PMA).
         feedforward_dim: Size of the hidden layer of step 5, or `None` to leave the step out.
         normalize_first: Whether the layer norm stands in front of the feedforward network (SigLIP)
             or behind each of the two parts (PMA; needs `feedforward_dim`).
         activation: Activation of the feedforward network's hidden layer.
+        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
+            zeros.
         flatten: `True`: the output is `(batch, num_queries * dim)`; `False`: `(batch, num_queries,
             dim)`.
+        dropout: Share of the attention weights dropped in training, in [0, 1).
         use_bias: Whether queries, values, output and feedforward network have biases.
         kernel_initializer: Initializer of the queries and the kernels.
+        bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the queries and the kernels.
         attention_regularizer: Regularizer of the attention weights of each example; the heads of
             all queries count as so many heads.
-        embedding_regularizer: Regularizer of the vectors of each example, one a query.
-        kernel_constraint: Constraint of the queries and the kernels.
+        vector_regularizer: Regularizer of the vectors of each example, one a query.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, num_queries * dim)`, or `(batch, num_queries, dim)` with `flatten=False`; the
         scores are `(batch, num_queries, num_heads, time)`.
+
+    Returns:
+        The output, and on request the attention weights before dropout, in the compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 
@@ -104,27 +130,24 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
         attention_regularizer: RegularizerLike = None,
-        embedding_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
+        vector_regularizer: RegularizerLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self._keep(locals())
         if self.feedforward_dim is None and not self.normalize_first:
-            received = "normalize_first=False, feedforward_dim=None"
+            received = {"normalize_first": False, "feedforward_dim": None}
             must = "be True without `feedforward_dim`"
-            raise Refused("normalize_first", must, received).by("LearnedQueryPooling")
+            raise ArgumentError("normalize_first", must, received, "LearnedQueryPooling")
 
     def build(self, input_shape: Shape) -> None:
         """Creates queries, projections, and the feedforward network, if any."""
         dim = self._feature_dim(input_shape)
         if self.key_dim is None and dim % self.num_heads:
             must = f"have features that num_heads={self.num_heads} divides, or give a `key_dim`"
-            raise refusal(self, "inputs", must, f"shape {tuple(input_shape)}")
+            raise ArgumentError("inputs", must, f"shape {tuple(input_shape)}", self)
         self._size = size = self.key_dim or dim // self.num_heads
         width = self.num_heads * size
         # Multiplications for each step and head, folded and not.
@@ -165,7 +188,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         if self.feedforward_dim is not None:
             vectors = self._feed_forward(vectors)
         vectors = zero_masked_rows(vectors, mask)
-        self._penalize(self.embedding_regularizer, vectors, mask)
+        self._penalize(self.vector_regularizer, vectors, mask)
         return self._lay_out(vectors), weights
 
     def _attend_folded(

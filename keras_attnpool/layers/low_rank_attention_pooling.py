@@ -5,20 +5,19 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import Kind, is_shape, refusal
+from keras_attnpool._checks import ArgumentError, Validator, is_shape
 from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
 from keras_attnpool.ops.masking import at_least_float32, mean_of_zeroed, zero_masked_rows
 from keras_attnpool.ops.normalization import l2_normalize
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
     Tensor,
 )
 
-CONTEXT = Kind(
+CONTEXT = Validator(
     "one of ('mean', 'learned'); pass a tensor at the call instead",
     lambda value: isinstance(value, str) and value in ("mean", "learned"),
 )
@@ -43,6 +42,10 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     addition, off by default). One head alone would be normalised to +-1, without a gradient: the l2
     step is left out for `num_heads=1`.
 
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
+    without a kept step gives zeros. The output carries no mask.
+
     Args:
         num_heads: Number of attention heads, the paper's m.
         rank: Rank of each head's bilinear form, the paper's k.
@@ -52,6 +55,10 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         l2_normalize: Whether the l2 norm of step 3 is taken.
         learn_scale: Whether each head's scores are multiplied by a learned number before step 4.
         activation: Activation of the scores in step 3; `None` leaves it out.
+        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
+            zeros.
+        flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
+        dropout: Share of the attention weights dropped in training, in [0, 1).
         use_bias: Whether the hidden layer of step 1 has a bias; P and Q have none.
         kernel_initializer: Initializer of P, Q and the learned context.
         hidden_initializer: Initializer of W. `None` is the paper's normal distribution with mean 0
@@ -59,18 +66,32 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         bias_initializer: Initializer of b. `None` is the same normal distribution.
         scale_initializer: Initializer of the learned scale; "ones" starts at the paper's scores.
         kernel_regularizer: Regularizer of W, P, Q and the learned context.
-        bias_regularizer: Regularizer of b.
         attention_regularizer: Regularizer of the attention weights of each example (19a:
             `AttentionOrthogonality(0.2)`).
-        embedding_regularizer: Regularizer of the heads' vectors of each example (19b:
+        vector_regularizer: Regularizer of the heads' vectors of each example (19b:
             `CosineDisagreement(0.2)`).
-        kernel_constraint: Constraint of W, P, Q and the learned context.
-        bias_constraint: Constraint of b.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
         context: By name only. Float tensor `(batch, context_dim)`, the mean of the word embeddings,
             say; not with `context="learned"`. Defaults to what the constructor says. `context_dim`
             is fixed by the first call.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
+        are `(batch, num_heads, time)`.
+
+    Returns:
+        The output, and on request the attention weights before dropout, in the compute dtype.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -119,11 +140,8 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         bias_initializer: InitializerLike | None = None,
         scale_initializer: InitializerLike = "ones",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
         attention_regularizer: RegularizerLike = None,
-        embedding_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
+        vector_regularizer: RegularizerLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -195,24 +213,23 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     ) -> None:
         """Refuses a mask in place of the context, and a context in place of the mask."""
         if context is None:
-            # A model saved by an earlier version may hold the context as second argument.
+            # `layer(x, context)` hands the context over as the mask.
             floats = isinstance(mask, keras.KerasTensor) and mask.dtype.startswith("float")
             other_size = self.context_kernel.shape[0] != inputs_shape[-1]
             if self._built_with_context and (floats or other_size):
-                raise refusal(
-                    self,
+                raise ArgumentError(
                     "context",
                     "be passed as `context=`, since the layer was built with one; the second "
-                    "argument is the mask. If this comes from a file, build the model anew with "
-                    "`context=` and read the file by `load_weights`",
+                    "argument is the mask",
                     f"context=None, mask={mask!r}",
+                    self,
                 )
             return
         dtype = keras.backend.standardize_dtype(context.dtype)
         if "float" not in dtype:
             must = "be floats, one vector a row; pass a mask as `mask=`"
             received = f"context of dtype {dtype} and shape {tuple(context.shape)}"
-            raise refusal(self, "context", must, received)
+            raise ArgumentError("context", must, received, self)
         self._check_context_shape(inputs_shape, tuple(context.shape))
 
     def _check_context_shape(self, inputs_shape: Shape, context_shape: Shape | None) -> None:
@@ -220,17 +237,17 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             return
         if self.context == "learned":
             must = "be left out of the call of a layer with context='learned'"
-            raise refusal(self, "context", must, f"a context of shape {tuple(context_shape)}")
+            raise ArgumentError("context", must, f"a context of shape {tuple(context_shape)}", self)
         # A built layer knows the context's size.
         expected = (inputs_shape[0], self.context_kernel.shape[0] if self.built else None)
         if not is_shape(context_shape, expected):
-            raise refusal(
-                self,
+            raise ArgumentError(
                 "context",
                 f"have shape (batch, context_dim) = {expected}, one vector a row; pass a mask as "
                 "`mask=`",
                 f"context of shape {tuple(context_shape)} for inputs of shape "
                 f"{tuple(inputs_shape)}",
+                self,
             )
 
     def _scores(self, inputs: Tensor, context: Tensor | None, mask: Tensor | None) -> Tensor:

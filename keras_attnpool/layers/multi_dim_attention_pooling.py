@@ -10,7 +10,6 @@ from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -32,13 +31,44 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
     head and an ELU. `b_b` moves all steps alike, so that the softmax cancels it: the weight is
     there as in the papers, and its gradient is exactly 0.
 
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
+    without a kept step gives zeros. The output carries no mask.
+
     Args:
         hidden_dim: Size of the hidden layer, or `None` for that of the inputs, as in the papers.
         activation: Activation of the hidden layer.
-        embedding_regularizer: Regularizer of the pooled vector of each example.
+        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
+            zeros.
+        dropout: Share of the attention weights dropped in training, in [0, 1).
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        attention_regularizer: Regularizer of the attention weights of each example.
+        vector_regularizer: Regularizer of the pooled vector of each example.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, dim)`; the scores are `(batch, time, dim)`.
+
+    Returns:
+        The output, and on request the attention weights before dropout, in the compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 
@@ -75,11 +105,8 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
         attention_regularizer: RegularizerLike = None,
-        embedding_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
+        vector_regularizer: RegularizerLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

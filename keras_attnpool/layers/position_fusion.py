@@ -6,10 +6,10 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import is_shape, refusal
+from keras_attnpool._checks import ArgumentError, is_shape
 from keras_attnpool.layers._fusion import FusionBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
-from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -25,13 +25,26 @@ class PositionFusion(FusionBase):
     The paper calls the weights Tokens-Position-Weight. The tokens are the last source, so that a
     step whose attentions are all empty still has its word.
 
+    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without one, the mask of the
+    first argument is taken, or else that of the second. Padded steps are exactly 0 in output and
+    weights, whatever they hold. The output carries that mask.
+
     Args:
         dropout: Share of the tokens' features dropped in training where they decide the weights,
             in [0, 1).
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
         attentions: List of `k >= 1` float tensors `(batch, time, dim)`.
         tokens: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
         `k + 1` times `(batch, time, dim)`; batch and time may be unknown.
@@ -81,9 +94,6 @@ class PositionFusion(FusionBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -169,10 +179,10 @@ class PositionFusion(FusionBase):
             fits = fits and (len(shapes) + 1) * tokens_shape[-1] == size
             expected = f", as built: {size // dim - 1} attentions of dim {dim}"
         if not fits:
-            raise refusal(
-                self,
+            raise ArgumentError(
                 "attentions",
                 f"be a list of tensors (batch, time, dim) of the shape of the `tokens`{expected}",
                 f"attentions of shape {', '.join(map(str, shapes))}, tokens of shape "
                 f"{tuple(tokens_shape)}",
+                self,
             )

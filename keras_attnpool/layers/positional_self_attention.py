@@ -10,10 +10,9 @@ from keras_attnpool.layers._attention import SequenceAttentionBase
 from keras_attnpool.ops._additive_attention import additive_attention, banded_attention
 from keras_attnpool.ops._devices import affine, pairs_together
 from keras_attnpool.ops.masking import at_least_float32
-from keras_attnpool.ops.positions import parse_positions, warn_of_old_names
+from keras_attnpool.ops.positions import parse_positions
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -41,10 +40,6 @@ class PositionalSelfAttention(SequenceAttentionBase):
     - `"distance"`: `-|i - j|`
     - `"scaled_distance"`: `-log |i - j|`, 0 where `i = j`
 
-    MPSAN's own words for the directions, "backward" for `"earlier"` and "forward" for `"later"`,
-    are taken too, with a DeprecationWarning: a GRU, DiSAN and `DirectionalSelfAttention` use them
-    the other way round.
-
     A step that may attend to no kept step gives a zero vector with zero weights: the first one with
     `"earlier"`, the last with `"later"`, a single one with `"faraway_m"`. With a faraway mask
     time and memory grow with `m * time`; otherwise with `time^2`, for a score of each feature with
@@ -56,6 +51,10 @@ class PositionalSelfAttention(SequenceAttentionBase):
 
     A hole in the mask stays a position: distances count it.
 
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps are attended to by none, and are exactly 0 in output
+    and weights, whatever they hold. The output carries the mask.
+
     Args:
         units: Size of the output, the paper's d_h.
         positions: The names of the masks that are added, a tuple.
@@ -66,14 +65,36 @@ class PositionalSelfAttention(SequenceAttentionBase):
         rescale_scores: Whether the scores are multiplied by `scale` again. With
             `score_activation="tanh"` they are then between -scale and scale, as in DiSAN and in
             MPSAN's published code.
+        dropout: Share of the features dropped in training in front of every kernel, in [0, 1). The
+            values that are summed and mixed are not dropped.
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
         return_attention_scores: Whether to return `(output, scores)`. The scores take `time^2`
             numbers, a faraway mask or not.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
         `(batch, time, units)`; the scores are `(batch, query, key)`, with a last axis `units` if
         `per_feature=True`.
+
+    Returns:
+        The output, and on request the attention weights before dropout, in the compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 
@@ -98,8 +119,6 @@ class PositionalSelfAttention(SequenceAttentionBase):
           eq. 1-12
     """
 
-    _old_names = ("multi_dim",)
-
     def __init__(
         self,
         units: int,
@@ -115,15 +134,11 @@ class PositionalSelfAttention(SequenceAttentionBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self._relation = parse_positions(positions, type(self).__name__)
-        warn_of_old_names(positions, type(self).__name__)
         self._keep(locals())
 
     def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:

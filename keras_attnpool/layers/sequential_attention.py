@@ -6,14 +6,14 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import Kind
+from keras_attnpool._checks import Validator
 from keras_attnpool.layers._attention import AttentionBase
 from keras_attnpool.layers.feature_wise_attention import FeatureWiseAttention
 from keras_attnpool.layers.token_wise_attention import MODES, TokenWiseAttention, known_length
-from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 PARTS = ("feature", "token")
-ORDER = Kind(
+ORDER = Validator(
     "a list of 'feature', 'token' or both, each once",
     lambda value: (
         isinstance(value, list | tuple)
@@ -43,6 +43,19 @@ class SequentialAttention(AttentionBase):
         hidden_dim: Hidden units of the tokens' network; `None` leaves it to `mode`.
         pooled: Whether a last part of the tokens sums the steps.
         dropout: Share of the weights of each part dropped in training, in [0, 1).
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
         `(batch, time, dim)`; batch may be unknown, in pointwise mode time too.
@@ -91,9 +104,6 @@ class SequentialAttention(AttentionBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

@@ -7,7 +7,6 @@ import keras
 from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
 from keras_attnpool.types import (
     ActivationLike,
-    ConstraintLike,
     InitializerLike,
     RegularizerLike,
     Shape,
@@ -30,12 +29,49 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
     The paper's penalty `||A A^T - I||_F^2` is
     `attention_regularizer=keras_attnpool.regularizers.AttentionOrthogonality(...)`.
 
+    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
+    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
+    without a kept step gives zeros. The output carries no mask.
+
     Args:
         num_heads: Number of attention heads, the paper's r.
         hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
         activation: Activation of the hidden layer.
+        gated: Whether the hidden layer is multiplied by a gate of its own.
+        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
+            zeros.
+        flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
+        dropout: Share of the attention weights dropped in training, in [0, 1).
         use_bias: Whether the hidden layer, its gate and the scores have biases; the paper has none.
             A bias of the scores moves all steps of a head alike, so that the softmax cancels it.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        attention_regularizer: Regularizer of the attention weights of each example.
+        vector_regularizer: Regularizer of the heads' vectors of each example.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
+
+    Input shape:
+        `(batch, time, dim)`; batch and time may be unknown.
+
+    Output shape:
+        `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
+        are `(batch, num_heads, time)`.
+
+    Returns:
+        The output, and on request the attention weights before dropout, in the compute dtype.
+
+    Raises:
+        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
+            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
 
     Example:
 
@@ -71,11 +107,8 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
         attention_regularizer: RegularizerLike = None,
-        embedding_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
+        vector_regularizer: RegularizerLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:

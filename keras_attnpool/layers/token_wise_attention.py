@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import refusal
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import AttentionBase
 from keras_attnpool.ops._steps import front_first, take_steps
 from keras_attnpool.ops.masking import (
@@ -14,7 +14,7 @@ from keras_attnpool.ops.masking import (
     masked_softmax,
     softmax_of_kept,
 )
-from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 MODES = ("dense", "pointwise")
 POINTWISE_UNITS = 8
@@ -27,12 +27,12 @@ def known_length(owner: keras.layers.Layer, input_shape: Shape) -> int:
         ValueError: If it is unknown; the message names the layer `owner`.
     """
     if input_shape[1] is None:
-        raise refusal(
-            owner,
+        raise ArgumentError(
             "inputs",
             'have a known length with mode="dense", which has weights for each position; '
             'mode="pointwise" takes any length',
             f"shape {tuple(input_shape)}",
+            owner,
         )
     return int(input_shape[1])
 
@@ -62,6 +62,20 @@ class TokenWiseAttention(AttentionBase):
             pointwise mode it has 8.
         hidden_dim: Units of the hidden layer, in place of these.
         pooled: Whether the weighted steps are summed.
+        dropout: Share of the attention weights dropped in training, in [0, 1).
+        use_bias: Whether there are biases.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        seed: Seed of the dropout, and of initializers that have none of their own.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Float tensor `(batch, time, dim)`.
+        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
+            mask.
+        training: Whether dropout is on.
+        return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
         `(batch, time, dim)`; batch may be unknown, in pointwise mode time too.
@@ -69,6 +83,9 @@ class TokenWiseAttention(AttentionBase):
     Output shape:
         `(batch, dim)`, or `(batch, time, dim)` with `pooled=False`; the scores are
         `(batch, time)`.
+
+    Returns:
+        The output, and on request the attention weights before dropout, in the compute dtype.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -107,9 +124,6 @@ class TokenWiseAttention(AttentionBase):
         kernel_initializer: InitializerLike = "glorot_uniform",
         bias_initializer: InitializerLike = "zeros",
         kernel_regularizer: RegularizerLike = None,
-        bias_regularizer: RegularizerLike = None,
-        kernel_constraint: ConstraintLike = None,
-        bias_constraint: ConstraintLike = None,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -162,12 +176,12 @@ class TokenWiseAttention(AttentionBase):
             return
         expected = self.score_kernel.shape[1]
         if input_shape[1] not in (None, expected):
-            raise refusal(
-                owner,
+            raise ArgumentError(
                 "inputs",
                 f'have {expected} steps with mode="dense", as those that it was built for; pad or '
                 'cut them, or take mode="pointwise"',
                 f"shape {tuple(input_shape)}",
+                owner,
             )
 
     def _scores(self, *pooled: Tensor) -> Tensor:

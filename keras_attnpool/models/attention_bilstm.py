@@ -3,14 +3,14 @@
 import keras
 import numpy as np
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import AttentionPooling, ShortcutStackedBiLSTM
 from keras_attnpool.models._blocks import classifier, tokens_or_backbone
-from keras_attnpool.models._builder import builder
 from keras_attnpool.models._parts import with_mask
 from keras_attnpool.types import ActivationLike
 
 
-@builder(merge_mode=("concat", "sum"))
+@checked(merge_mode=("concat", "sum"))
 def AttentionBiLSTM(
     vocabulary_size: int | None,
     num_classes: int,
@@ -32,9 +32,48 @@ def AttentionBiLSTM(
     """Builds the attention-based BiLSTM: states of both directions, attention with tanh, softmax.
 
     Args:
+        vocabulary_size: Number of token ids, padding (id 0) included; `None` on a backbone.
+        num_classes: Number of classes.
         merge_mode: `"sum"` adds the states of the two directions, as Zhou et al. do; `"concat"`
             joins them.
+        lstm_units: Units of the LSTMs per direction.
         num_layers: Number of BiLSTMs (Zhou et al.: 1; SAM's paper: 2).
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        backbone: A token encoder in place of the embeddings: a KerasHub backbone, or any functional
+            `keras.Model` to `(batch, time, dim)`; or an integer, the `dim` of precomputed token
+            features as `text.LanguageModel.features` makes them. The mask is the input
+            `"padding_mask"` or `"attention_mask"` if there is one, else "id is not 0" where a
+            single integer tensor comes in, else the Keras mask of the states.
+        sequence_length: Steps of every text, or `None` where that is left open; for backbones.
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; of a
+            backbone that is frozen in part, by LoRA say, that part stays so. If not, the backbone
+            runs in inference mode, without dropout.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Share of the states in front of the attention and of the pooled vector dropped in
+            training.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from the backbone's inputs (of features a dictionary:
+        `"features"` `(batch, time, dim)` and `"padding_mask"` `(batch, time)`), without a backbone
+        from int32 ids `(batch, time)`, 0 = padding, to float32 scores `(batch, num_classes)`. Not
+        compiled.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.AttentionBiLSTM(vocabulary_size=1000, num_classes=3)
+    assert model.output_shape == (None, 3)
+    ```
 
     Reference:
         - Zhou et al., 2016, Attention-Based Bidirectional LSTM Networks for Relation

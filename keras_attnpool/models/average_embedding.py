@@ -3,13 +3,13 @@
 import keras
 import numpy as np
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import MaskedAveragePooling1D
 from keras_attnpool.models._blocks import classifier, embed_tokens
-from keras_attnpool.models._builder import builder
 from keras_attnpool.types import ActivationLike
 
 
-@builder()
+@checked()
 def AverageEmbedding(
     vocabulary_size: int,
     num_classes: int,
@@ -23,6 +23,34 @@ def AverageEmbedding(
     name: str = "average_embedding",
 ) -> keras.Model:
     """Builds the AVG baseline: the mean of the text's word embeddings and an MLP.
+
+    Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Dropout of the classifier.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`. Not compiled.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.AverageEmbedding(vocabulary_size=1000, num_classes=3)
+    assert model.output_shape == (None, 3)
+    ```
 
     Reference:
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import keras
 
-from keras_attnpool.models._builder import builder
+from keras_attnpool._checks import checked
 from keras_attnpool.models._parts import ENCODER, POOLING
 from keras_attnpool.models.text_classifier import TextClassifier
 from keras_attnpool.types import ActivationLike, LayerLike
 
 
-@builder(like=TextClassifier, pooling=POOLING, encoder=ENCODER)
+@checked(pooling=POOLING, encoder=ENCODER)
 def BackboneClassifier(
     backbone: keras.Model | int,
     num_classes: int,
@@ -31,12 +31,36 @@ def BackboneClassifier(
     token, `[CLS]` or `<s>`, and a linear classifier.
 
     Args:
+        backbone: A token encoder in place of the embeddings: a KerasHub backbone, or any functional
+            `keras.Model` to `(batch, time, dim)`; or an integer, the `dim` of precomputed token
+            features as `text.LanguageModel.features` makes them. The mask is the input
+            `"padding_mask"` or `"attention_mask"` if there is one, else "id is not 0" where a
+            single integer tensor comes in, else the Keras mask of the states.
+        num_classes: Number of classes.
         pooling: `"first"` (the first kept token), `"mean"`, `"max"`, or a layer from
             `(batch, time, dim)` to a vector, any pooling layer of this package.
         encoder: A layer from `(batch, time, dim)` to `(batch, time, other dim)` between backbone
             and pooling, or several in order. The mask goes to those whose call takes one; the
             others see zeros at padded steps.
         sequence_length: Steps of every text; needed by layers that must know it.
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; of a
+            backbone that is frozen in part, by LoRA say, that part stays so. If not, the backbone
+            runs in inference mode, without dropout.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Share of the hidden layer (of the pooled vector when there is none) dropped in
+            training.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from the backbone's inputs (of features a dictionary:
+        `"features"` `(batch, time, dim)` and `"padding_mask"` `(batch, time)`), without a backbone
+        from int32 ids `(batch, time)`, 0 = padding, to float32 scores `(batch, num_classes)`. Not
+        compiled.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
 
     Example:
 

@@ -3,14 +3,14 @@
 import keras
 import numpy as np
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import BidirectionalGRU
 from keras_attnpool.models._blocks import classifier, embed_tokens
-from keras_attnpool.models._builder import builder
 from keras_attnpool.models._parts import plain_pooling
 from keras_attnpool.types import ActivationLike
 
 
-@builder(pooling=("max", "mean", "last"))
+@checked(pooling=("max", "mean", "last"))
 def BiGRU(
     vocabulary_size: int,
     num_classes: int,
@@ -28,8 +28,35 @@ def BiGRU(
     """Builds the BiGRU baseline: embeddings, BiGRU, max pooling over the kept steps, MLP.
 
     Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
         pooling: `"max"` (the paper's), `"mean"` or `"last"`. `"last"` is each direction's final
             state: the forward one's at the last kept token, the backward one's at the first.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        gru_units: Units of the GRUs per direction.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Dropout of the classifier.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`. Not compiled.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.BiGRU(vocabulary_size=1000, num_classes=3)
+    assert model.output_shape == (None, 3)
+    ```
 
     Reference:
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool._checks import Refused
+from keras_attnpool._checks import ArgumentError, checked
 from keras_attnpool.layers import (
     MultiDimAttentionPooling,
     ShortcutStackedBiLSTM,
@@ -14,7 +14,6 @@ from keras_attnpool.layers import (
 )
 from keras_attnpool.layers.shortcut_stacked_bilstm import SHORTCUTS
 from keras_attnpool.models._blocks import classifier, embed_words_and_characters
-from keras_attnpool.models._builder import builder
 from keras_attnpool.models._parts import plain_pooling
 from keras_attnpool.types import ActivationLike, RegularizerLike, Tensor
 
@@ -47,10 +46,10 @@ def pooling_of(given: dict[str, Any], **unused: Any) -> keras.layers.Layer:
         unused["attention_regularizer"] = None
     for option, default in unused.items():
         if given[option] != default:
-            raise Refused(
+            raise ArgumentError(
                 option,
                 "be left out with a pooling that does not use it",
-                f"pooling={pooling!r}, {option}={given[option]!r}",
+                {"pooling": pooling, option: given[option]},
             )
     if pooling == "multi_dim":
         return MultiDimAttentionPooling(name="pooling")
@@ -61,7 +60,7 @@ def pooling_of(given: dict[str, Any], **unused: Any) -> keras.layers.Layer:
     )
 
 
-@builder(old_names=("attention_dim",), pooling=POOLINGS, shortcut=SHORTCUTS)
+@checked(pooling=POOLINGS, shortcut=SHORTCUTS)
 def BiLSTM(
     vocabulary_size: int,
     num_classes: int,
@@ -91,15 +90,50 @@ def BiLSTM(
     It differs from `GeneralizedPoolingClassifier` in the pooling alone.
 
     Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
         pooling: `"max"`, `"mean"`, `"last"` (each direction's final state: the forward one's at the
             last kept token, the backward one's at the first), `"self_attention"` (Lin et al.) or
             `"multi_dim"` (`MultiDimAttentionPooling`: the Bi-LSTM self-attention that DiSAN and
             MPSAN compare with).
         num_heads: Heads of `"self_attention"`.
+        hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        num_characters: Number of character ids, padding included, to join to each word what a
+            `CharacterEmbedding` makes of its characters; `None` for words alone.
+        char_dim: Size of a character's embedding.
+        char_filters: Filters of each width.
+        char_kernel_sizes: Widths of the windows, in characters.
+        embedding_dropout: Share of the embeddings dropped in training.
+        lstm_units: Units of the LSTMs per direction.
+        num_layers: Number of stacked BiLSTMs.
+        shortcut: Wiring of the stack, `"full"` or `"per_direction"`, see `ShortcutStackedBiLSTM`.
         attention_regularizer: Penalty on the weights of `"self_attention"`, for instance
             `AttentionOrthogonality`.
         hidden_units: Units of each of the classifier's two hidden layers.
         dropout: Dropout of both hidden layers.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`; with `num_characters` from the list of these and of character ids
+        `(batch, time, word length)`, named `"tokens"` and `"characters"`. Not compiled.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.BiLSTM(vocabulary_size=1000, num_classes=3)
+    assert model.output_shape == (None, 3)
+    ```
 
     Reference:
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, tables 1-3

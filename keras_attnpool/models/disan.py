@@ -5,18 +5,18 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import (
     BlockSelfAttention,
     DirectionalSelfAttention,
     MultiDimAttentionPooling,
 )
 from keras_attnpool.models._blocks import classifier, tokens_or_backbone
-from keras_attnpool.models._builder import builder
 from keras_attnpool.models._parts import directional, with_mask
 from keras_attnpool.types import ActivationLike, RegularizerLike
 
 
-@builder()
+@checked()
 def DiSAN(
     vocabulary_size: int | None,
     num_classes: int,
@@ -38,11 +38,48 @@ def DiSAN(
     """Builds DiSAN: forward and backward directional self-attention, multi-dimensional attention.
 
     Args:
+        vocabulary_size: Number of token ids, padding (id 0) included; `None` on a backbone.
+        num_classes: Number of classes.
         units: Size of the attention of one direction.
         activation: Activation of the attentions and of the pooling (the code for sentiment has
             `"relu"`, its library `"elu"`).
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        backbone: A token encoder in place of the embeddings: a KerasHub backbone, or any functional
+            `keras.Model` to `(batch, time, dim)`; or an integer, the `dim` of precomputed token
+            features as `text.LanguageModel.features` makes them. The mask is the input
+            `"padding_mask"` or `"attention_mask"` if there is one, else "id is not 0" where a
+            single integer tensor comes in, else the Keras mask of the states.
+        sequence_length: Steps of every text, or `None` where that is left open; for backbones.
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; of a
+            backbone that is frozen in part, by LoRA say, that part stays so. If not, the backbone
+            runs in inference mode, without dropout.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share dropped in training of what goes into the kernels of the attentions and of
             the classifier.
+        kernel_regularizer: Penalty on the kernels of attentions and pooling.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from the backbone's inputs (of features a dictionary:
+        `"features"` `(batch, time, dim)` and `"padding_mask"` `(batch, time)`), without a backbone
+        from int32 ids `(batch, time)`, 0 = padding, to float32 scores `(batch, num_classes)`. Not
+        compiled.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.DiSAN(vocabulary_size=1000, num_classes=3)
+    assert model.output_shape == (None, 3)
+    ```
 
     Reference:
         - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language
@@ -51,7 +88,7 @@ def DiSAN(
     return _bidirectional(locals(), DirectionalSelfAttention)
 
 
-@builder(like=DiSAN)
+@checked()
 def BiBloSAN(
     vocabulary_size: int | None,
     num_classes: int,
@@ -74,8 +111,50 @@ def BiBloSAN(
     """Builds Bi-BloSAN: block self-attention of both directions, multi-dimensional attention.
 
     Args:
+        vocabulary_size: Number of token ids, padding (id 0) included; `None` on a backbone.
+        num_classes: Number of classes.
+        units: Size of the attention of one direction.
         block_length: Tokens of a block; `None`: from each text's own length, see
             `BlockSelfAttention`.
+        activation: Activation of the attentions and of the pooling (the code for sentiment has
+            `"relu"`, its library `"elu"`).
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        backbone: A token encoder in place of the embeddings: a KerasHub backbone, or any functional
+            `keras.Model` to `(batch, time, dim)`; or an integer, the `dim` of precomputed token
+            features as `text.LanguageModel.features` makes them. The mask is the input
+            `"padding_mask"` or `"attention_mask"` if there is one, else "id is not 0" where a
+            single integer tensor comes in, else the Keras mask of the states.
+        sequence_length: Steps of every text, or `None` where that is left open; for backbones.
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; of a
+            backbone that is frozen in part, by LoRA say, that part stays so. If not, the backbone
+            runs in inference mode, without dropout.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Share dropped in training of what goes into the kernels of the attentions and of
+            the classifier.
+        kernel_regularizer: Penalty on the kernels of attentions and pooling.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from the backbone's inputs (of features a dictionary:
+        `"features"` `(batch, time, dim)` and `"padding_mask"` `(batch, time)`), without a backbone
+        from int32 ids `(batch, time)`, 0 = padding, to float32 scores `(batch, num_classes)`. Not
+        compiled.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.BiBloSAN(vocabulary_size=1000, num_classes=3)
+    assert model.output_shape == (None, 3)
+    ```
 
     Reference:
         - Shen et al., 2018, Bi-Directional Block Self-Attention for Fast and Memory-Efficient

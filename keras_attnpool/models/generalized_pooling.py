@@ -6,15 +6,15 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import GeneralizedPooling
 from keras_attnpool.layers.shortcut_stacked_bilstm import SHORTCUTS
 from keras_attnpool.models._blocks import classifier, pair_classifier
-from keras_attnpool.models._builder import builder
 from keras_attnpool.models.bilstm import POOLINGS, pooling_of, stacked_bilstm
 from keras_attnpool.types import ActivationLike, RegularizerLike
 
 
-@builder(old_names=("attention_dim", "scalar"), shortcut=SHORTCUTS)
+@checked(shortcut=SHORTCUTS)
 def GeneralizedPoolingClassifier(
     vocabulary_size: int,
     num_classes: int,
@@ -36,7 +36,7 @@ def GeneralizedPoolingClassifier(
     attention_dropout: float = 0.0,
     kernel_regularizer: RegularizerLike = None,
     attention_regularizer: RegularizerLike = None,
-    embedding_regularizer: RegularizerLike = None,
+    vector_regularizer: RegularizerLike = None,
     hidden_units: int = 300,
     dropout: float = 0.5,
     classifier_activation: ActivationLike = "softmax",
@@ -46,18 +46,45 @@ def GeneralizedPoolingClassifier(
 
     Every row of the paper's table 4 is an argument: the penalty on the parameter matrices is
     `kernel_regularizer=HeadDistance(...)`, on the attention `attention_regularizer=`, on the heads'
-    vectors `embedding_regularizer=`. Its figure 1 varies `num_heads` and `per_feature`.
+    vectors `vector_regularizer=`. Its figure 1 varies `num_heads` and `per_feature`.
 
     Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
         num_heads: Number of attention heads, the paper's I.
+        hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
+        per_feature: Whether each feature has attention weights of its own; else one weight a step
+            serves all.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        num_characters: Number of character ids, padding included, to join to each word what a
+            `CharacterEmbedding` makes of its characters; `None` for words alone.
+        char_dim: Size of a character's embedding.
+        char_filters: Filters of each width.
+        char_kernel_sizes: Widths of the windows, in characters.
         embedding_dropout: Share of the embeddings dropped in training (the released code has 0.5,
             the paper does not mention it).
+        lstm_units: Units of the LSTMs per direction.
         num_layers: Number of stacked BiLSTMs; the paper has 1 for texts, 3 for pairs.
+        shortcut: Wiring of the stack, `"full"` or `"per_direction"`, see `ShortcutStackedBiLSTM`.
+        attention_dropout: Share of the attention weights dropped in training.
         kernel_regularizer: Penalty on the kernels of the scores (eq. 7).
         attention_regularizer: Penalty on the attention weights (eq. 8).
-        embedding_regularizer: Penalty on the heads' vectors (eq. 9).
+        vector_regularizer: Penalty on the heads' vectors (eq. 9).
         hidden_units: Units of each of the classifier's two hidden layers.
         dropout: Dropout of both hidden layers (0.5 in the released code).
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`; with `num_characters` from the list of these and of character ids
+        `(batch, time, word length)`, named `"tokens"` and `"characters"`. Not compiled.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
 
     Example:
 
@@ -79,9 +106,7 @@ def GeneralizedPoolingClassifier(
     return classifier(locals(), inputs, _generalized(locals())(states), shortcut=True)
 
 
-@builder(
-    like=GeneralizedPoolingClassifier,
-    old_names=("attention_dim", "scalar"),
+@checked(
     pooling=("generalized", *POOLINGS),
     shortcut=SHORTCUTS,
 )
@@ -107,7 +132,7 @@ def GeneralizedPoolingPair(
     attention_dropout: float = 0.0,
     kernel_regularizer: RegularizerLike = None,
     attention_regularizer: RegularizerLike = None,
-    embedding_regularizer: RegularizerLike = None,
+    vector_regularizer: RegularizerLike = None,
     hidden_units: int = 300,
     dropout: float = 0.5,
     classifier_activation: ActivationLike = "softmax",
@@ -127,17 +152,46 @@ def GeneralizedPoolingPair(
     Penalties count once a sentence.
 
     Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
         num_classes: Number of classes, or of points on the scale.
         pooling: `"generalized"`, or one of the baselines `"max"`, `"mean"`, `"last"`,
             `"self_attention"` and `"multi_dim"` as in `BiLSTM`.
+        num_heads: Number of attention heads, the paper's I.
+        hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
+        per_feature: Whether each feature has attention weights of its own; else one weight a step
+            serves all.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the word embeddings are trained; the paper keeps pre-trained
             ones fixed for pairs.
+        num_characters: Number of character ids, padding included, to join to each word what a
+            `CharacterEmbedding` makes of its characters; `None` for words alone.
+        char_dim: Size of a character's embedding.
+        char_filters: Filters of each width.
+        char_kernel_sizes: Widths of the windows, in characters.
+        embedding_dropout: Share of the embeddings dropped in training (the released code has 0.5,
+            the paper does not mention it).
+        lstm_units: Units of the LSTMs per direction.
+        num_layers: Number of stacked BiLSTMs; the paper has 1 for texts, 3 for pairs.
+        shortcut: Wiring of the stack, `"full"` or `"per_direction"`, see `ShortcutStackedBiLSTM`.
+        attention_dropout: Share of the attention weights dropped in training.
+        kernel_regularizer: Penalty on the kernels of the scores (eq. 7).
+        attention_regularizer: Penalty on the attention weights (eq. 8).
+        vector_regularizer: Penalty on the heads' vectors (eq. 9).
+        hidden_units: Units of each of the classifier's two hidden layers.
+        dropout: Dropout of both hidden layers (0.5 in the released code).
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
 
     Returns:
         A functional `keras.Model` from the list of the two sentences' int32 ids `(batch, time)`,
         0 = padding, named `"tokens_a"` and `"tokens_b"`, to float32 scores `(batch, num_classes)`.
         With `num_characters` two inputs `(batch, time, word length)` follow, `"characters_a"` and
         `"characters_b"`. The sentences of a pair need not be equally long. Not compiled.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
 
     Example:
 
@@ -164,7 +218,7 @@ def GeneralizedPoolingPair(
             per_feature=True,
             attention_dropout=0.0,
             kernel_regularizer=None,
-            embedding_regularizer=None,
+            vector_regularizer=None,
         )
     inputs, states = stacked_bilstm(locals())
     return pair_classifier(locals(), inputs, layer(states), shortcut=True)
@@ -172,7 +226,7 @@ def GeneralizedPoolingPair(
 
 def _generalized(given: dict[str, Any]) -> keras.layers.Layer:
     """The pooling layer, by the arguments of a builder."""
-    names = ("per_feature", "kernel_regularizer", "attention_regularizer", "embedding_regularizer")
+    names = ("per_feature", "kernel_regularizer", "attention_regularizer", "vector_regularizer")
     return GeneralizedPooling(
         given["num_heads"],
         given["hidden_dim"],

@@ -3,13 +3,13 @@
 import keras
 import numpy as np
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import AttentionPooling, BidirectionalGRU
 from keras_attnpool.models._blocks import classifier, documents, embed_tokens
-from keras_attnpool.models._builder import builder
 from keras_attnpool.types import ActivationLike, Tensor
 
 
-@builder(old_names=("attention_dim",))
+@checked()
 def HAN(
     vocabulary_size: int,
     num_classes: int,
@@ -30,14 +30,29 @@ def HAN(
     Sentences and texts without a word are zeros; padding never changes a result.
 
     Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
+        gru_units: Units of the GRUs per direction.
         hidden_dim: Hidden units of the attentions; 200 in HCAN's paper, 100 in HAN's.
+        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
+            Weights and their names are the same.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
         dropout: Dropout of the GRUs' states; the official code of HCAN's paper has it.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
 
     Returns:
         A functional `keras.Model` to float32 scores `(batch, num_classes)`; not compiled. It takes
         int32 ids `(batch, sentences, words)`, 0 = padding, or when packed a dictionary of
         `"sentences_0"` `(rows, words)` ... and `"documents"` `(batch, sentences)`. The attention is
         named `pooling`, that of the words `sentences/word_pooling` for `keras_attnpool.analysis`.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
 
     Example:
 

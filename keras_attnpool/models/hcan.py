@@ -5,7 +5,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool._checks import Refused
+from keras_attnpool._checks import ArgumentError, checked
 from keras_attnpool.layers import (
     AddPositionEmbedding,
     ConvAttentionPooling,
@@ -13,11 +13,10 @@ from keras_attnpool.layers import (
     MaskedMaxPooling1D,
 )
 from keras_attnpool.models._blocks import classifier, documents, embed_tokens
-from keras_attnpool.models._builder import builder
 from keras_attnpool.types import ActivationLike, Tensor
 
 
-@builder(pooling=("target", "max"))
+@checked(pooling=("target", "max"))
 def HCAN(
     vocabulary_size: int,
     num_classes: int,
@@ -52,19 +51,30 @@ def HCAN(
     every backend; see `keras_attnpool.layers.HierarchicalEncoder`.
 
     Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
         hierarchical: Whether a text is read as sentences of words.
         parallel: Whether each self-attention is the product of two.
         pooling: `"target"` or `"max"`.
         value_conv: Whether the target attention's values are convolved; `False`, as in the
             official code, takes the self-attention's outputs themselves.
+        num_heads: Number of attention heads.
         filters: Size of queries, keys, values and of the vectors of sentences and texts.
         kernel_size: Words or sentences that a window spans.
         max_words: Learned positions of words: the longest sentence, or the longest text with
             `hierarchical=False`. A longer input is an error.
         max_sentences: Learned positions of sentences. More sentences are an error.
+        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
+            Weights and their names are the same.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
         dropout: Dropout of words and sentences once the positions are added, and of the attention
             weights.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         classifier_dropout: Dropout in front of the classifier; the official code has 0.1.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
 
     Returns:
         A functional `keras.Model` to float32 scores `(batch, num_classes)`; not compiled. It takes
@@ -73,6 +83,10 @@ def HCAN(
         `(batch, sentences)` when packed. The layers are named `attention` and `pooling`, those of
         the words `sentences/word_attention` and `sentences/word_pooling` for
         `keras_attnpool.analysis`.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
 
     Example:
 
@@ -92,14 +106,10 @@ def HCAN(
           Classification
     """
     if packed and not hierarchical:
-        raise Refused(
+        raise ArgumentError(
             "packed",
             "be 0 with hierarchical=False: packed inputs are sentences",
-            f"packed={packed}",
-        )
-    if filters % num_heads:
-        raise Refused(
-            "filters", "be a multiple of `num_heads`", f"filters={filters}, num_heads={num_heads}"
+            {"packed": packed},
         )
 
     def level(x: Tensor, mask: Tensor | None, prefix: str = "") -> Tensor:

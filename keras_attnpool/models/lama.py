@@ -5,15 +5,15 @@ import inspect
 import keras
 import numpy as np
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import BidirectionalGRU, LowRankAttentionPooling, MaskedAveragePooling1D
 from keras_attnpool.models._blocks import classifier, embed_tokens
-from keras_attnpool.models._builder import builder
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike
 
 CONTEXTS = ("embeddings", "mean", "learned")
 
 
-@builder(context=CONTEXTS)
+@checked(context=CONTEXTS)
 def LAMA(
     vocabulary_size: int,
     num_classes: int,
@@ -31,7 +31,7 @@ def LAMA(
     scale_initializer: InitializerLike = "ones",
     attention_dropout: float = 0.0,
     attention_regularizer: RegularizerLike = None,
-    embedding_regularizer: RegularizerLike = None,
+    vector_regularizer: RegularizerLike = None,
     hidden_units: int | None = 512,
     dropout: float = 0.4,
     classifier_activation: ActivationLike = "softmax",
@@ -41,22 +41,39 @@ def LAMA(
 
     The rows of the paper's table 4 are arguments: LAMA+ctx is the default, LAMA is
     `context="learned"`, +d_p is `attention_regularizer=AttentionOrthogonality(0.2)`, +d_e is
-    `embedding_regularizer=CosineDisagreement(0.2)`, LAMA Encoder is `gru_units=None` (see
+    `vector_regularizer=CosineDisagreement(0.2)`, LAMA Encoder is `gru_units=None` (see
     `LAMAEncoder`).
 
     Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
         num_heads: Number of attention heads, the paper's m; its figure 5 is best at 15.
         rank: Rank of each head's bilinear form, the paper's k.
         context: What queries the tokens: `"embeddings"`, the mean of the text's word embeddings;
             `"mean"`, the mean of the encoder's states; `"learned"`, one learned vector.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
         gru_units: Units of the GRU per direction, or `None` for no GRU.
         use_hidden: Whether the scores see the tokens through a hidden layer (eq. 7).
         l2_normalize: Whether scores are normalised over the heads.
         learn_scale: Whether each head learns a scale of its scores (our addition).
         scale_initializer: Initializer of that scale.
+        attention_dropout: Share of the attention weights dropped in training.
         attention_regularizer: Penalty on the attention weights (19a).
-        embedding_regularizer: Penalty on the heads' vectors (19b).
+        vector_regularizer: Penalty on the heads' vectors (19b).
         hidden_units: Units of the classifier's hidden layer, or `None` for eq. 16's linear one.
+        dropout: Dropout of the classifier.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`. Not compiled.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
 
     Example:
 
@@ -88,7 +105,7 @@ def LAMA(
         scale_initializer=scale_initializer,
         dropout=attention_dropout,
         attention_regularizer=attention_regularizer,
-        embedding_regularizer=embedding_regularizer,
+        vector_regularizer=vector_regularizer,
         name="pooling",
     )
     if context == "embeddings":
@@ -98,7 +115,7 @@ def LAMA(
     return classifier(locals(), tokens, vector)
 
 
-@builder(like=LAMA, context=CONTEXTS)
+@checked(context=CONTEXTS)
 def LAMAEncoder(
     vocabulary_size: int,
     num_classes: int,
@@ -115,7 +132,7 @@ def LAMAEncoder(
     scale_initializer: InitializerLike = "ones",
     attention_dropout: float = 0.0,
     attention_regularizer: RegularizerLike = None,
-    embedding_regularizer: RegularizerLike = None,
+    vector_regularizer: RegularizerLike = None,
     hidden_units: int | None = 512,
     dropout: float = 0.4,
     classifier_activation: ActivationLike = "softmax",
@@ -127,7 +144,42 @@ def LAMAEncoder(
     and nothing is sequential.
 
     Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
+        num_heads: Number of attention heads, the paper's m; its figure 5 is best at 15.
+        rank: Rank of each head's bilinear form, the paper's k.
         context: `"embeddings"` or `"mean"` (here the same), or `"learned"`.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        use_hidden: Whether the scores see the tokens through a hidden layer (eq. 7).
+        l2_normalize: Whether scores are normalised over the heads.
+        learn_scale: Whether each head learns a scale of its scores (our addition).
+        scale_initializer: Initializer of that scale.
+        attention_dropout: Share of the attention weights dropped in training.
+        attention_regularizer: Penalty on the attention weights (19a).
+        vector_regularizer: Penalty on the heads' vectors (19b).
+        hidden_units: Units of the classifier's hidden layer, or `None` for eq. 16's linear one.
+        dropout: Dropout of the classifier.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`. Not compiled.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.LAMAEncoder(vocabulary_size=1000, num_classes=3)
+    assert model.output_shape == (None, 3)
+    ```
 
     Reference:
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning

@@ -6,10 +6,9 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool._checks import Kind
+from keras_attnpool._checks import Validator, checked
 from keras_attnpool.layers import MultiDimAttentionPooling
 from keras_attnpool.models._blocks import classifier, embed_tokens, pair_classifier
-from keras_attnpool.models._builder import builder
 from keras_attnpool.models._parts import POSITIONS, plain_pooling, positional, with_mask
 from keras_attnpool.ops.positions import NAMES, parse_positions
 from keras_attnpool.types import ActivationLike, RegularizerLike, Tensor
@@ -25,14 +24,14 @@ def _are_positions(value: Any) -> bool:
         return False
 
 
-POSITION_LISTS = Kind(
+POSITION_LISTS = Validator(
     f"a list of lists of names, one for each attention, such as [['earlier'], ['faraway_2']]; "
     f"the names are {NAMES}, m is 1 or more, and those of one list allow some pair of steps",
     _are_positions,
 )
 
 
-@builder(old_names=("multi_dim",), positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS)
+@checked(positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS)
 def MPSAN(
     vocabulary_size: int,
     num_classes: int,
@@ -70,22 +69,35 @@ def MPSAN(
     rescale_scores=True`, and its windows are `faraway_1` and `faraway_2`.
 
     Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
         positions: The positional masks of each self-attention, see `PositionalSelfAttention`.
         fusion: `"position"` (`PositionFusion`), `"gate"` (`FusionGate`), or `None`.
+        per_feature: Whether each feature has attention weights of its own; else one weight a step
+            serves all.
         pooling: `"multi_dim"` (`MultiDimAttentionPooling`) or `"mean"`.
         scale: What the scores are divided by, the paper's c.
         score_activation: Activation of the scores.
         rescale_scores: Whether the scores are multiplied by `scale` again.
         embedding_dim: Size of the embeddings, and of the attentions, when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share dropped in training of what goes into the kernels of the attentions, of the
             fusion and of the classifier (the paper's 0.7 is what its code keeps).
         kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling; the paper has
             an L2 of 1e-7.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
         `(batch, num_classes)`; not compiled. The layers are named `attention_0` ..., `fusion` (or
         `fusion_0` ... for gates) and `pooling`.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
 
     Example:
 
@@ -107,9 +119,7 @@ def MPSAN(
     return classifier(locals(), tokens, vector, "elu", drops_vector=True)
 
 
-@builder(
-    like=MPSAN, old_names=("multi_dim",), positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS
-)
+@checked(positions=POSITION_LISTS, fusion=FUSIONS, pooling=POOLINGS)
 def MPSANPair(
     vocabulary_size: int,
     num_classes: int = 5,
@@ -137,16 +147,32 @@ def MPSANPair(
     `model.get_layer("sentences").get_layer("sentence_encoder")`.
 
     Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
         num_classes: Number of points on the scale, or of classes.
+        positions: The positional masks of each self-attention, see `PositionalSelfAttention`.
+        fusion: `"position"` (`PositionFusion`), `"gate"` (`FusionGate`), or `None`.
+        per_feature: Whether each feature has attention weights of its own; else one weight a step
+            serves all.
+        pooling: `"multi_dim"` (`MultiDimAttentionPooling`) or `"mean"`.
+        embedding_dim: Size of the embeddings, and of the attentions, when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: As in `MPSAN`, but for the vector that goes into the classifier, which has none
             (the paper's 0.55 for this task is what its code keeps).
         kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling; the paper has
             an L2 of 5e-4 for this task.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
 
     Returns:
         A functional `keras.Model` from the list of int32 ids `[(batch, time_a), (batch, time_b)]`,
         0 = padding, named `"tokens_a"` and `"tokens_b"`, to float32 scores `(batch, num_classes)`;
         not compiled.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
 
     Example:
 

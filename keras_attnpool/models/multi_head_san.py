@@ -3,14 +3,14 @@
 import keras
 import numpy as np
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import MultiDimAttentionPooling
 from keras_attnpool.models._blocks import classifier, embed_and_mask
-from keras_attnpool.models._builder import builder
 from keras_attnpool.models._parts import with_mask
 from keras_attnpool.types import ActivationLike
 
 
-@builder()
+@checked()
 def MultiHeadSAN(
     vocabulary_size: int,
     num_classes: int,
@@ -33,13 +33,35 @@ def MultiHeadSAN(
     first kept step.
 
     Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
+        num_heads: Number of attention heads.
         key_dim: Size of a head's queries, keys and values.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share dropped in training of the attention's input and of what the classifier
             reads.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`. Not compiled.
 
     Raises:
         ImportError: If `keras-hub` is not installed.
         ValueError: For an argument that does not fit.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.MultiHeadSAN(vocabulary_size=1000, num_classes=3)
+    assert model.output_shape == (None, 3)
+    ```
 
     Reference:
         - Vaswani et al., 2017, Attention Is All You Need

@@ -4,16 +4,15 @@ from collections.abc import Sequence
 
 import keras
 
-from keras_attnpool._checks import Kind, Refused, integer
+from keras_attnpool._checks import ArgumentError, Validator, checked, integer
 from keras_attnpool.layers import MaskedAveragePooling1D, SequentialAttention, ShortcutStackedBiLSTM
 from keras_attnpool.layers.sequential_attention import PARTS
 from keras_attnpool.layers.token_wise_attention import MODES
 from keras_attnpool.models._blocks import classifier, encode_tokens
-from keras_attnpool.models._builder import builder
 from keras_attnpool.models._parts import with_mask
 from keras_attnpool.types import ActivationLike
 
-ORDER = Kind(
+ORDER = Validator(
     f"a list of {PARTS}, each once at most",
     lambda value: (
         isinstance(value, list | tuple)
@@ -23,7 +22,7 @@ ORDER = Kind(
 )
 
 
-@builder(order=ORDER, mode=MODES, num_layers=integer(0))
+@checked(order=ORDER, mode=MODES, num_layers=integer(0))
 def SAM(
     backbone: keras.Model | int,
     num_classes: int,
@@ -45,6 +44,12 @@ def SAM(
     """Builds SAM: a language model, BiLSTMs, attention to features and tokens, a classifier.
 
     Args:
+        backbone: A token encoder in place of the embeddings: a KerasHub backbone, or any functional
+            `keras.Model` to `(batch, time, dim)`; or an integer, the `dim` of precomputed token
+            features as `text.LanguageModel.features` makes them. The mask is the input
+            `"padding_mask"` or `"attention_mask"` if there is one, else "id is not 0" where a
+            single integer tensor comes in, else the Keras mask of the states.
+        num_classes: Number of classes.
         order: The parts of `SequentialAttention`. Without a last part that sums the tokens, the
             vector is their mean, or their sum if the tokens were weighed before the features. An
             empty order leaves the mean of the BiLSTM's states, the paper's RB.
@@ -53,7 +58,27 @@ def SAM(
             length.
         reduction: What the sizes of the hidden layers are divided by.
         hidden_dim: Hidden units of the tokens' network; `None` leaves it to `mode`.
+        lstm_units: Units of the LSTMs per direction.
         num_layers: Number of BiLSTMs; 0 puts the attention on the backbone itself.
+        sequence_length: Steps of every text, or `None` where that is left open; for backbones.
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; of a
+            backbone that is frozen in part, by LoRA say, that part stays so. If not, the backbone
+            runs in inference mode, without dropout.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Share of the states in front of the attention and of the pooled vector dropped in
+            training.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from the backbone's inputs (of features a dictionary:
+        `"features"` `(batch, time, dim)` and `"padding_mask"` `(batch, time)`), without a backbone
+        from int32 ids `(batch, time)`, 0 = padding, to float32 scores `(batch, num_classes)`. Not
+        compiled.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
 
     Example:
 
@@ -69,11 +94,11 @@ def SAM(
     """
     inputs, x, mask = encode_tokens(backbone, sequence_length, trainable_backbone)
     if mode == "dense" and x.shape[1] is None and "token" in order:
-        raise Refused(
+        raise ArgumentError(
             "sequence_length",
             'be given with mode="dense", which has weights for each position; mode="pointwise" '
             "takes any length",
-            "sequence_length=None",
+            {"sequence_length": None},
         )
     if num_layers:
         encoder = ShortcutStackedBiLSTM(lstm_units, num_layers, shortcut="none", name="encoder")

@@ -3,13 +3,13 @@
 import keras
 import numpy as np
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import BidirectionalGRU, StructuredSelfAttentionPooling
 from keras_attnpool.models._blocks import classifier, embed_tokens
-from keras_attnpool.models._builder import builder
 from keras_attnpool.types import ActivationLike, RegularizerLike
 
 
-@builder(old_names=("attention_dim",))
+@checked()
 def SAN(
     vocabulary_size: int,
     num_classes: int,
@@ -32,9 +32,38 @@ def SAN(
     Lin et al. use an LSTM; in the comparison of the LAMA paper all models share the GRU.
 
     Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
         num_heads: Number of attention heads, the paper's r.
+        hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        gru_units: Units of the GRUs per direction.
+        attention_dropout: Share of the attention weights dropped in training.
         attention_regularizer: Penalty on the attention weights; the paper's is
             `AttentionOrthogonality`.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Dropout of the classifier.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`. Not compiled.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.SAN(vocabulary_size=1000, num_classes=3)
+    assert model.output_shape == (None, 3)
+    ```
 
     Reference:
         - Lin et al., 2017, A Structured Self-Attentive Sentence Embedding

@@ -6,9 +6,8 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool._checks import Refused
+from keras_attnpool._checks import ArgumentError, checked
 from keras_attnpool.models._blocks import classifier, documents, tokens_or_backbone
-from keras_attnpool.models._builder import builder
 from keras_attnpool.models._parts import (
     ENCODER,
     POOLING,
@@ -21,7 +20,7 @@ from keras_attnpool.models._parts import (
 from keras_attnpool.types import ActivationLike, LayerLike, RegularizerLike, Tensor
 
 
-@builder(pooling=POOLING, encoder=ENCODER)
+@checked(pooling=POOLING, encoder=ENCODER)
 def TextClassifier(
     vocabulary_size: int | None,
     num_classes: int,
@@ -29,7 +28,7 @@ def TextClassifier(
     encoder: LayerLike | Sequence[LayerLike] = "none",
     pooling: LayerLike = "mean",
     attention_regularizer: RegularizerLike = None,
-    embedding_regularizer: RegularizerLike = None,
+    vector_regularizer: RegularizerLike = None,
     embedding_dim: int = 100,
     embeddings: np.ndarray | None = None,
     trainable_embeddings: bool = True,
@@ -64,6 +63,8 @@ def TextClassifier(
     zeros at padding. Hyphens are as good as underscores in the short names.
 
     Args:
+        vocabulary_size: Number of token ids, padding (id 0) included; `None` on a backbone.
+        num_classes: Number of classes.
         encoder: What makes states `(batch, time, other dim)` of the words' vectors
             `(batch, time, dim)`, or a list of such, in order. The states of one that reads
             backwards are put at their words again, the final one at the first word.
@@ -73,13 +74,30 @@ def TextClassifier(
             normalization, activations, positions. Otherwise it takes the last step.
         attention_regularizer: Penalty on the weights of a pooling that attends, for instance
             `AttentionOrthogonality`; for a pooling by its name.
-        embedding_regularizer: Penalty on the heads' vectors, likewise.
+        vector_regularizer: Penalty on the heads' vectors, likewise.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
         embedding_dropout: Share of the words' vectors dropped in training.
         hierarchical: Whether a text is sentences of words. Encoder and pooling then make a vector
             of each sentence, and again, with weights of their own, of the sentences' vectors.
+        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
+            Weights and their names are the same.
+        backbone: A token encoder in place of the embeddings: a KerasHub backbone, or any functional
+            `keras.Model` to `(batch, time, dim)`; or an integer, the `dim` of precomputed token
+            features as `text.LanguageModel.features` makes them. The mask is the input
+            `"padding_mask"` or `"attention_mask"` if there is one, else "id is not 0" where a
+            single integer tensor comes in, else the Keras mask of the states.
+        sequence_length: Steps of every text, or `None` where that is left open; for backbones.
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; of a
+            backbone that is frozen in part, by LoRA say, that part stays so. If not, the backbone
+            runs in inference mode, without dropout.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         hidden_activation: Activation of that layer.
         dropout: Share of the hidden layer (of the pooled vector when there is none) dropped in
             training.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, from ids
@@ -87,6 +105,10 @@ def TextClassifier(
         scores `(batch, num_classes)`; not compiled. Layers that come by name are called `encoder`
         (`encoder_0`, ... of several) and `pooling`, those of a hierarchical model's words
         `word_encoder` and `word_pooling`.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
 
     Example:
 
@@ -107,15 +129,15 @@ def TextClassifier(
     ```
     """
     if hierarchical and vocabulary_size is None:
-        raise Refused("hierarchical", "be False on a `backbone`", f"backbone={backbone!r}")
+        raise ArgumentError("hierarchical", "be False on a `backbone`", {"backbone": backbone})
     if packed and not hierarchical:
-        raise Refused("packed", "be 0 with hierarchical=False", f"packed={packed}")
+        raise ArgumentError("packed", "be 0 with hierarchical=False", {"packed": packed})
     stages = list(encoder) if isinstance(encoder, list | tuple) else [encoder]
     penalties: dict[str, Any] = {}
     if attention_regularizer is not None:
         penalties["attention_regularizer"] = attention_regularizer
-    if embedding_regularizer is not None:
-        penalties["embedding_regularizer"] = embedding_regularizer
+    if vector_regularizer is not None:
+        penalties["vector_regularizer"] = vector_regularizer
 
     def level(x: Tensor, mask: Tensor | None, prefix: str = "") -> Tensor:
         both = False

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import keras
 import numpy as np
 
+from keras_attnpool._checks import checked
 from keras_attnpool.layers import MaskedMaxPooling1D
 from keras_attnpool.models._blocks import classifier, embed_and_mask
-from keras_attnpool.models._builder import builder
 from keras_attnpool.models._parts import joined, window
 from keras_attnpool.types import ActivationLike
 
 
-@builder()
+@checked()
 def TextCNN(
     vocabulary_size: int,
     num_classes: int,
@@ -33,8 +33,34 @@ def TextCNN(
     so that a text shorter than a window is welcome and padding changes nothing.
 
     Args:
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
         filters: Filters of each width.
         kernel_sizes: Widths of the windows, in tokens.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Dropout of the classifier.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`. Not compiled.
+
+    Raises:
+        ValueError: For an argument that does not fit, alone or with the others; the message names
+            the builder, the argument, and what it may be.
+
+    Example:
+
+    ```python
+    import keras_attnpool
+
+    model = keras_attnpool.models.TextCNN(vocabulary_size=1000, num_classes=3)
+    assert model.output_shape == (None, 3)
+    ```
 
     Reference:
         - Kim, 2014, Convolutional Neural Networks for Sentence Classification

@@ -3,14 +3,13 @@
 import keras
 import numpy as np
 
-from keras_attnpool._checks import Refused, integer
+from keras_attnpool._checks import ArgumentError, checked, integer
 from keras_attnpool.layers import AddPositionEmbedding, MaskedAveragePooling1D
 from keras_attnpool.models._blocks import classifier, embed_and_mask
-from keras_attnpool.models._builder import builder
 from keras_attnpool.types import ActivationLike
 
 
-@builder(num_layers=integer(0))
+@checked(num_layers=integer(0))
 def TransformerEncoderClassifier(
     vocabulary_size: int,
     num_classes: int,
@@ -36,12 +35,24 @@ def TransformerEncoderClassifier(
     text gives the classifier a zero vector.
 
     Args:
-        max_length: Number of learned positions, of `AddPositionEmbedding`: a longer text is an
-            error.
+        vocabulary_size: Number of token ids, padding (id 0) included.
+        num_classes: Number of classes.
+        max_length: Number of learned positions; a longer input is an error.
         num_heads: Attention heads of each encoder layer; must divide the embeddings' size.
         feedforward_dim: Hidden units of each encoder layer's feed-forward part.
         num_layers: Number of encoder layers; the paper's has 1.
         attention_dropout: Dropout inside the encoder.
+        embedding_dim: Size of the embeddings when no matrix is given.
+        embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
+        trainable_embeddings: Whether the embeddings are fine-tuned.
+        hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
+        dropout: Dropout of the classifier.
+        classifier_activation: Activation of the output; `None` gives logits.
+        name: Name of the model.
+
+    Returns:
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
+        `(batch, num_classes)`. Not compiled.
 
     Raises:
         ImportError: If `keras-hub` is not installed.
@@ -72,11 +83,10 @@ def TransformerEncoderClassifier(
         ) from error
     tokens, embedded, mask = embed_and_mask(locals())
     if embedded.shape[-1] % num_heads:
-        raise Refused(
+        raise ArgumentError(
             "num_heads",
-            f"divide the embeddings' size {embedded.shape[-1]} "
-            f"({'`embedding_dim`' if embeddings is None else '`embeddings`'})",
-            f"num_heads={num_heads}",
+            "divide the size of the embeddings",
+            {"num_heads": num_heads, "embedding_dim": embedded.shape[-1]},
         )
     x = AddPositionEmbedding(max_length, embeddings_initializer="glorot_uniform", name="positions")(
         embedded, mask=mask

@@ -1,7 +1,5 @@
 """Pure functions on `keras.ops`: what the layers share and a user's own layer may use."""
 
-from typing import TYPE_CHECKING, Any
-
 from keras_attnpool.ops.graded import expected_score as expected_score
 from keras_attnpool.ops.graded import score_distribution as score_distribution
 from keras_attnpool.ops.masking import as_bool_mask as as_bool_mask
@@ -15,20 +13,10 @@ from keras_attnpool.ops.masking import masked_sum as masked_sum
 from keras_attnpool.ops.masking import zero_masked as zero_masked
 from keras_attnpool.ops.masking import zero_masked_rows as zero_masked_rows
 from keras_attnpool.ops.normalization import l2_normalize as l2_normalize
-from keras_attnpool.ops.positions import OLD_NAMES as _OLD_NAMES
 from keras_attnpool.ops.positions import distance as distance
 from keras_attnpool.ops.positions import earlier as earlier
 from keras_attnpool.ops.positions import faraway as faraway
 from keras_attnpool.ops.positions import later as later
 from keras_attnpool.ops.positions import scaled_distance as scaled_distance
-from keras_attnpool.ops.positions import warn_of_old_names as _warn_of_old_names
 from keras_attnpool.ops.sparse import masked_entmax15 as masked_entmax15
 from keras_attnpool.ops.sparse import masked_sparsemax as masked_sparsemax
-
-if not TYPE_CHECKING:  # a type checker shall go on to know which names there are
-
-    def __getattr__(name: str) -> Any:
-        if name not in _OLD_NAMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        _warn_of_old_names([name], "keras_attnpool.ops")
-        return globals()[_OLD_NAMES[name]]

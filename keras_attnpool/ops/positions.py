@@ -9,102 +9,135 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import SIZE, Kind, Refused, deprecate, fitted, is_length
-from keras_attnpool._docstrings import documented
+from keras_attnpool._checks import SIZE, ArgumentError, Validator, is_length, validate
 from keras_attnpool.ops._devices import constant
 from keras_attnpool.types import Tensor
 
 NAMES = ("faraway_m", "earlier", "later", "distance", "scaled_distance")
-# MPSAN's words, which mean the opposite of DiSAN's. They are taken until the next version.
-TIME = Kind("an integer >= 0 or a scalar tensor", is_length)
-OLD_NAMES = {"backward": "earlier", "forward": "later"}
-COMMON = """
-
-Args:
-    time: Number of steps, an integer or a scalar tensor.
-
-Returns:
-    float32 tensor `(time, time)`, query by key, to look at; `PositionalSelfAttention` makes its
-    own.
-
-Reference:
-    Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq. 8-12.
-"""
+TIME = Validator("an integer >= 0 or a scalar tensor", is_length)
 
 
-@documented(COMMON)
 def faraway(time: Tensor, width: int) -> Tensor:
     """The faraway mask: 0 where the key is another step, at most `width` away, else -inf.
 
     `M_ji = 0 if 0 < |i - j| <= width, else -inf` (eq. 8), for the query `j` and the key `i`.
 
     Args:
+        time: Number of steps, an integer or a scalar tensor.
         width: The paper's m, 1 or more.
+
+    Returns:
+        float32 tensor `(time, time)`, query by key, to look at; `PositionalSelfAttention` makes its
+        own.
 
     Example:
 
     >>> from keras_attnpool import ops
     >>> [[float(v) for v in row] for row in ops.faraway(3, 1)]
     [[-inf, 0.0, -inf], [0.0, -inf, 0.0], [-inf, 0.0, -inf]]
+
+    Reference:
+        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq.
+        8-12.
     """
-    width = _fitted("faraway", "width", width, SIZE)
+    width = validate("width", width, SIZE, "faraway")
     return _additive_mask(f"faraway_{width}", time, "faraway")
 
 
-@documented(COMMON)
 def earlier(time: Tensor) -> Tensor:
     """The mask of earlier steps: 0 where the key is earlier than the query, else -inf.
 
     `M_ji = 0 if i < j, else -inf` (eq. 9), for the query `j` and the key `i`. MPSAN calls it the
     backward mask, DiSAN the forward mask.
 
+    Args:
+        time: Number of steps, an integer or a scalar tensor.
+
+    Returns:
+        float32 tensor `(time, time)`, query by key, to look at; `PositionalSelfAttention` makes its
+        own.
+
     Example:
 
     >>> from keras_attnpool import ops
     >>> [[float(v) for v in row] for row in ops.earlier(3)]
     [[-inf, -inf, -inf], [0.0, -inf, -inf], [0.0, 0.0, -inf]]
+
+    Reference:
+        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq.
+        8-12.
     """
     return _additive_mask("earlier", time, "earlier")
 
 
-@documented(COMMON)
 def later(time: Tensor) -> Tensor:
     """The mask of later steps: 0 where the key is later than the query, else -inf.
 
     `M_ji = 0 if i > j, else -inf` (eq. 10), for the query `j` and the key `i`. MPSAN calls it the
     forward mask, DiSAN the backward mask.
 
+    Args:
+        time: Number of steps, an integer or a scalar tensor.
+
+    Returns:
+        float32 tensor `(time, time)`, query by key, to look at; `PositionalSelfAttention` makes its
+        own.
+
     Example:
 
     >>> from keras_attnpool import ops
     >>> [[float(v) for v in row] for row in ops.later(3)]
     [[-inf, 0.0, 0.0], [-inf, -inf, 0.0], [-inf, -inf, -inf]]
+
+    Reference:
+        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq.
+        8-12.
     """
     return _additive_mask("later", time, "later")
 
 
-@documented(COMMON)
 def distance(time: Tensor) -> Tensor:
     """The distance mask `M_ji = -|i - j|` (eq. 11).
+
+    Args:
+        time: Number of steps, an integer or a scalar tensor.
+
+    Returns:
+        float32 tensor `(time, time)`, query by key, to look at; `PositionalSelfAttention` makes its
+        own.
 
     Example:
 
     >>> from keras_attnpool import ops
     >>> [[float(v) for v in row] for row in ops.distance(3)]
     [[0.0, -1.0, -2.0], [-1.0, 0.0, -1.0], [-2.0, -1.0, 0.0]]
+
+    Reference:
+        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq.
+        8-12.
     """
     return _additive_mask("distance", time, "distance")
 
 
-@documented(COMMON)
 def scaled_distance(time: Tensor) -> Tensor:
     """The scaled-distance mask `M_ji = -log|i - j|` (eq. 12), 0 on the diagonal.
+
+    Args:
+        time: Number of steps, an integer or a scalar tensor.
+
+    Returns:
+        float32 tensor `(time, time)`, query by key, to look at; `PositionalSelfAttention` makes its
+        own.
 
     Example:
 
     >>> from keras_attnpool import ops
     >>> [round(float(v), 3) for v in ops.scaled_distance(4)[0]]
     [0.0, 0.0, -0.693, -1.099]
+
+    Reference:
+        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq.
+        8-12.
     """
     return _additive_mask("scaled_distance", time, "scaled_distance")
 
@@ -193,12 +226,10 @@ def parse_positions(positions: Sequence[str], owner: str) -> Relation:
     >>> parse_positions(["faraway_2", "earlier"], "me").offsets
     (-2, -1)
     """
-    received = f"Received: positions={positions!r}"
+    received = {"positions": positions}
     if not isinstance(positions, list | tuple):
-        raise ValueError(
-            f"`positions` of {owner} must be a tuple of names out of {NAMES}, also for one name. "
-            f"{received}"
-        )
+        must = f"be a tuple of names out of {NAMES}, also for one name"
+        raise ArgumentError("positions", must, received, owner)
     low, high = [], []
     itself, linear, logarithmic = True, 0, 0
     for name in positions:
@@ -207,35 +238,21 @@ def parse_positions(positions: Sequence[str], owner: str) -> Relation:
             low.append(-int(window[1]))
             high.append(int(window[1]))
             itself = False
-        elif name in ("earlier", "backward"):
+        elif name == "earlier":
             high.append(-1)
-        elif name in ("later", "forward"):
+        elif name == "later":
             low.append(1)
         elif name == "distance":
             linear += 1
         elif name == "scaled_distance":
             logarithmic += 1
         else:
-            raise ValueError(
-                f"`positions` of {owner} must be names out of {NAMES}, m being a whole number of "
-                f"1 or more. {received}"
-            )
+            must = f"be names out of {NAMES}, m being a whole number of 1 or more"
+            raise ArgumentError("positions", must, received, owner)
     if low and high and max(low) > min(high):
-        raise ValueError(
-            f"`positions` of {owner} must allow some pair of steps: none is both earlier and "
-            f"later. {received}"
-        )
+        must = "allow some pair of steps: none is both earlier and later"
+        raise ArgumentError("positions", must, received, owner)
     return Relation(max(low, default=None), min(high, default=None), itself, linear, logarithmic)
-
-
-def warn_of_old_names(positions: Sequence[str], owner: str) -> None:
-    """Warns of MPSAN's words for directions among the names that an owner was given."""
-    old = next((name for name in positions if name in OLD_NAMES), None)
-    if old is not None:
-        deprecate(
-            f'"{old}" of {owner} is deprecated; it is now "{OLD_NAMES[old]}". Forward and backward '
-            "are the directions in which a layer reads, as a GRU or DirectionalSelfAttention"
-        )
 
 
 def _offsets(time: Tensor) -> Any:
@@ -244,17 +261,9 @@ def _offsets(time: Tensor) -> Any:
     return ops.expand_dims(steps, 0) - ops.expand_dims(steps, 1)
 
 
-def _fitted(owner: str, name: str, value: Any, kind: Kind) -> Any:
-    """The argument as the owner gets it."""
-    try:
-        return fitted(name, value, kind)
-    except Refused as refused:
-        raise refused.by(owner) from None
-
-
 def _additive_mask(name: str, time: Tensor, owner: str) -> Tensor:
     """The mask as the paper adds it to the scores."""
-    time = _fitted(owner, "time", time, TIME)
+    time = validate("time", time, TIME, owner)
     relation = parse_positions([name], owner)
     penalty = relation.penalty(time, "float32")
     if penalty is not None:

@@ -2,7 +2,6 @@
 
 from keras import ops
 
-from keras_attnpool._docstrings import documented
 from keras_attnpool.ops._devices import number
 from keras_attnpool.ops._rows import of_any_rows
 from keras_attnpool.ops.masking import (
@@ -10,17 +9,24 @@ from keras_attnpool.ops.masking import (
     _lowest,
     at_least_float32,
     highest_along,
-    masked_softmax,
 )
 from keras_attnpool.types import Tensor
 
 
-@documented(masked_softmax.__doc__)
 def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """Sparsemax over the kept entries: `max(z - tau, 0)`, summing to 1, most entries exactly 0.
 
     An entry that lies 1 or more below the largest of its row gets nothing, whatever the others are;
     nor does it get a gradient. Computed in float32 at least.
+
+    Args:
+        logits: Float tensor.
+        mask: Boolean tensor that broadcasts to `logits`, True = keep, or `None`.
+        axis: The axis that is normalised.
+
+    Returns:
+        Weights like `logits`, at least float32: >= 0, summing to 1 over the kept entries of each
+        row; exactly 0 at masked entries and in rows without a kept entry.
 
     Example:
 
@@ -33,12 +39,20 @@ def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1)
     return _sparse(logits, mask, axis, power=1)
 
 
-@documented(masked_softmax.__doc__)
 def masked_entmax15(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """1.5-entmax over the kept entries: `max(z / 2 - tau, 0)^2`, between softmax and sparsemax.
 
     An entry that lies 2 or more below the largest of its row gets nothing, whatever the others are;
     nor does it get a gradient. Computed in float32 at least.
+
+    Args:
+        logits: Float tensor.
+        mask: Boolean tensor that broadcasts to `logits`, True = keep, or `None`.
+        axis: The axis that is normalised.
+
+    Returns:
+        Weights like `logits`, at least float32: >= 0, summing to 1 over the kept entries of each
+        row; exactly 0 at masked entries and in rows without a kept entry.
 
     Example:
 

@@ -53,10 +53,9 @@ def test_positions_start_normal_with_deviation_one_tenth_and_seeded():
     np.testing.assert_allclose([first.mean(), first.std()], [0, 0.1], atol=1e-3)
     np.testing.assert_array_equal(first, again)
     assert np.abs(first - other).max() > 0
-    zeros = AddPositionEmbedding(3, embeddings_initializer="zeros", embeddings_constraint="non_neg")
+    zeros = AddPositionEmbedding(3, embeddings_initializer="zeros")
     x, _ = batch(time=3)
     np.testing.assert_array_equal(numpy(zeros(x)), x)
-    assert type(zeros.embeddings.constraint).__name__ == "NonNeg"
 
 
 def test_the_regularizer_reaches_the_loss():

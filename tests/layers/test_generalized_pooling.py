@@ -114,7 +114,7 @@ class TestVector(GeneralizedEquations, AttentionContract):
         x, mask = batch(rows=2)
         layer = self.built(
             attention_regularizer=HeadDistance(0.3, 0.5, batch_mean=batch_mean),
-            embedding_regularizer=HeadDistance(0.7, 2.0, batch_mean=batch_mean),
+            vector_regularizer=HeadDistance(0.7, 2.0, batch_mean=batch_mean),
             flatten=False,
         )
         vectors, scores = layer(x, mask=mask, return_attention_scores=True)
@@ -243,10 +243,10 @@ class TestChunked(GeneralizedEquations):
     def test_it_trains_compiled_at_any_length(self):
         """Training compiles; the length is unknown, and shorter than a chunk, or longer."""
         inputs = keras.Input((None, DIM))
-        layer = self.built(embedding_regularizer=HeadDistance(0.1, 100.0))
+        layer = self.built(vector_regularizer=HeadDistance(0.1, 100.0))
         model = keras.Model(inputs, layer(inputs))
         model.compile(keras.optimizers.SGD(0.1), "mse")
-        plain = self.built(chunk_size=None, embedding_regularizer=HeadDistance(0.1, 100.0))
+        plain = self.built(chunk_size=None, vector_regularizer=HeadDistance(0.1, 100.0))
         other = keras.Model(inputs, plain(inputs))
         other.compile(keras.optimizers.SGD(0.1), "mse")
         for time in (2, 7):

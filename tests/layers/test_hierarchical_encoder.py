@@ -8,7 +8,6 @@ from keras import ops
 from layer_contract import probed
 
 from keras_attnpool import layers
-from keras_attnpool.workbench import text
 
 BACKEND = keras.config.backend()
 
@@ -307,22 +306,6 @@ def test_more_than_ten_groups_are_read_in_the_order_of_their_numbers():
     numbers = np.arange(1, 13)
     output = numpy(layer({**packed, "documents": numbers.reshape(2, 6)}))
     np.testing.assert_array_equal(output, numpy(layer(numbers.reshape(2, 6, 1))))
-
-
-@pytest.mark.parametrize("packed", [1, 2])
-def test_it_reads_what_document_batches_serve(packed):
-    documents = [[[1, 2, 3, 4], [5, 0, 6]], [[7, 3], [], [2, 9, 8, 1]], []]
-    layer, _, _ = made("mean of ids")
-    served = {}
-    for groups in (0, packed):
-        batches = text.DocumentBatches(
-            documents, batch_size=3, num_buckets=1, packed=groups, shuffle=False
-        )
-        output = layer(batches[0])
-        served[groups] = numpy(output)
-        np.testing.assert_array_equal(numpy(output._keras_mask), np.any(served[groups], axis=2))
-    assert served[0].shape == (3, 3, 2) and not served[0][2].any()
-    np.testing.assert_allclose(served[packed], served[0], atol=1e-6)
 
 
 def test_packed_sentences_without_a_word_are_zero_whatever_the_other_groups_say():

@@ -25,7 +25,7 @@ class TestLearnedQueryPooling(AttentionContract):
         return reference.attention(weights, x, mask, heads=3)
 
     def heads_of(self, layer, hook, output, scores):
-        if hook == "embedding_regularizer":
+        if hook == "vector_regularizer":
             return output.reshape(len(output), layer.num_queries, -1)
         return scores.reshape(len(scores), layer.num_queries * layer.num_heads, -1)
 

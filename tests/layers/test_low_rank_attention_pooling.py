@@ -96,7 +96,7 @@ class TestMeanContext(LAMAEquations, AttentionContract):
         x, mask = batch(rows=2)
         layer = self.built(
             attention_regularizer=AttentionOrthogonality(0.2),
-            embedding_regularizer=CosineDisagreement(0.2),
+            vector_regularizer=CosineDisagreement(0.2),
             flatten=False,
         )
         vectors, scores = layer(x, mask=mask, return_attention_scores=True)
@@ -295,16 +295,12 @@ class TestPassedContext:
         )
 
     @pytest.mark.parametrize("size", [4, DIM])
-    def test_a_file_with_the_context_by_position_tells_the_cure(self, size):
-        """Earlier versions took the context second; its node must not be read as a mask."""
+    def test_a_context_in_place_of_the_mask_is_an_error(self, size):
         inputs, second = keras.Input((None, DIM)), keras.Input((size,))
         layer = LowRankAttentionPooling(3, name="pool")
-        model = keras.Model([inputs, second], layer(inputs, context=second))
-        config = model.get_config()
-        node = next(c for c in config["layers"] if c["name"] == "pool")["inbound_nodes"][0]
-        node["args"] = (*node["args"], node["kwargs"].pop("context"))
-        with pytest.raises(ValueError, match="'pool'.*`context=`.*`load_weights`"):
-            keras.Model.from_config(config)
+        layer(inputs, context=second)
+        with pytest.raises(ValueError, match="'pool'.*`context=`.*second argument is the mask"):
+            layer(inputs, second)
 
     def test_a_layer_with_a_context_may_be_called_without(self):
         x, mask = batch()

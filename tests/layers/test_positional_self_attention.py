@@ -1,7 +1,6 @@
 """MPSAN's self-attention under position masks."""
 
 import math
-import warnings
 
 import keras
 import numpy as np
@@ -17,7 +16,6 @@ from layer_contract import (
 )
 from reference import mpsan as reference
 
-from keras_attnpool import models
 from keras_attnpool.layers import PositionalSelfAttention
 
 pytestmark = pytest.mark.every_backend
@@ -90,7 +88,7 @@ class TestFaraway(WholeContract):
     pass
 
 
-class TestBackwardScaledDistance(WholeContract):
+class TestEarlierScaledDistance(WholeContract):
     options = {"positions": ("earlier", "scaled_distance")}
 
 
@@ -259,29 +257,3 @@ def test_unknown_positions_are_errors_with_the_names(positions):
 def test_positions_that_allow_nothing_are_an_error():
     with pytest.raises(ValueError, match="PositionalSelfAttention must allow some pair"):
         PositionalSelfAttention(4, positions=("later", "earlier"))
-
-
-@pytest.mark.parametrize(("old", "new"), [("backward", "earlier"), ("forward", "later")])
-def test_the_papers_words_are_taken_with_a_warning(old, new, tmp_path):
-    x, mask = batch()
-    with pytest.warns(DeprecationWarning, match=f'"{old}" of Posit.* now "{new}"') as warned:
-        layer = PositionalSelfAttention(4, positions=(old, "distance"), seed=1)
-    assert [each.filename for each in warned] == [__file__]
-    target = PositionalSelfAttention(4, positions=(new, "distance"), seed=1)
-    np.testing.assert_array_equal(numpy(layer(x, mask=mask)), numpy(target(x, mask=mask)))
-    assert layer.positions == (old, "distance")
-    # Who reads a file has typed nothing.
-    inputs = keras.Input((None, DIM))
-    keras.Model(inputs, layer(inputs)).save(tmp_path / "model.keras")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)
-        again = PositionalSelfAttention.from_config(layer.get_config())
-        model = keras.models.load_model(tmp_path / "model.keras")
-    assert again.get_config() == layer.get_config()
-    np.testing.assert_array_equal(numpy(model(x)), numpy(layer(x)))
-
-
-def test_a_model_warns_of_the_papers_words_where_they_were_typed():
-    with pytest.warns(DeprecationWarning, match='now "earlier"') as warned:
-        models.MPSAN(20, 3, embedding_dim=6, hidden_units=5, positions=(("backward",),))
-    assert {each.filename for each in warned} == {__file__}

@@ -80,7 +80,7 @@ class TestPair:
     def test_penalties_count_once_a_sentence(self):
         """With all weights 0 the heads coincide: each of the two sentences costs the threshold."""
         model = models.GeneralizedPoolingPair(
-            VOCABULARY, embedding_regularizer=regularizers.HeadDistance(0.5), **SMALL
+            VOCABULARY, vector_regularizer=regularizers.HeadDistance(0.5), **SMALL
         )
         model.set_weights([np.zeros_like(w) for w in model.get_weights()])
         model.compile(keras.optimizers.SGD(0.0), "sparse_categorical_crossentropy")
@@ -104,7 +104,7 @@ class TestPair:
             {"per_feature": False},
             {"attention_dropout": 0.1},
             {"kernel_regularizer": "l2"},
-            {"embedding_regularizer": "l2"},
+            {"vector_regularizer": "l2"},
             {"attention_regularizer": "l2"},
         ):
             received = ", ".join(f"{name}={value!r}" for name, value in option.items())

@@ -25,7 +25,7 @@ ROWS = {
     ),
     "LAMA+ctx+d_e": (
         models.LAMA,
-        {**GRU, "embedding_regularizer": regularizers.CosineDisagreement(0.2)},
+        {**GRU, "vector_regularizer": regularizers.CosineDisagreement(0.2)},
     ),
     "LAMA, rank 2, scaled": (models.LAMA, {**GRU, "rank": 2, "learn_scale": True}),
     "LAMA, linear": (models.LAMA, {**GRU, "hidden_units": None}),
@@ -69,7 +69,7 @@ ROWS = {
             **LSTM,
             "kernel_regularizer": regularizers.HeadDistance(0.1, threshold=100.0),
             "attention_regularizer": regularizers.HeadDistance(0.1),
-            "embedding_regularizer": regularizers.HeadDistance(0.1),
+            "vector_regularizer": regularizers.HeadDistance(0.1),
         },
     ),
 }

@@ -166,9 +166,7 @@ def test_names_are_checked(positions):
     assert f"positions={positions!r}" in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "positions", [("later", "earlier"), ("earlier", "faraway_2", "later"), ("earlier", "forward")]
-)
+@pytest.mark.parametrize("positions", [("later", "earlier"), ("earlier", "faraway_2", "later")])
 def test_positions_that_allow_nothing_are_an_error(positions):
     with pytest.raises(ValueError, match="me must allow some pair of steps"):
         parse_positions(positions, "me")
@@ -180,12 +178,3 @@ def test_the_costs_of_a_window_are_those_of_the_table():
     middle = numpy(relation.penalty(7, "float32"))[3]
     expected = [middle[3 + offset] for offset in relation.offsets]
     np.testing.assert_allclose(relation.offset_penalties, expected, rtol=1e-6)
-
-
-@pytest.mark.parametrize(("old", "new"), [("backward", "earlier"), ("forward", "later")])
-def test_the_papers_names_are_deprecated(old, new):
-    with pytest.warns(DeprecationWarning, match=f'"{old}" of .*ops .* "{new}"') as warned:
-        mask = getattr(ops, old)(5)
-    assert [each.filename for each in warned] == [__file__]
-    np.testing.assert_array_equal(numpy(mask), numpy(getattr(ops, new)(5)))
-    assert parse_positions([old], "me") == parse_positions([new], "me")

@@ -31,7 +31,7 @@ def pooled() -> keras.Model:
     pooling = layers.LowRankAttentionPooling(
         4,
         attention_regularizer=regularizers.AttentionOrthogonality(0.5),
-        embedding_regularizer=regularizers.CosineDisagreement(0.5),
+        vector_regularizer=regularizers.CosineDisagreement(0.5),
         name="pooling",
     )
     return keras.Model(ids, keras.layers.Dense(CLASSES, activation="softmax")(pooling(x)))

@@ -78,7 +78,7 @@ class Run:
 
     def probabilities(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """The probabilities of all classes, float32 `(texts, classes)`."""
-        texts = checked_texts("Run", texts)
+        texts = checked_texts("Run.predict", texts)
         answers = [np.zeros((0, len(self.label_names)), np.float32)]
         for start in range(0, len(texts), BATCH):
             with reported():
@@ -97,7 +97,7 @@ class Run:
 
     def explain(self, texts: Sequence[str]) -> list[Explanation]:
         """For every text the class, what each word does to it, and where attention looks."""
-        texts = checked_texts("Run", texts)
+        texts = checked_texts("Run.explain", texts)
         with reported():
             return list(self.explainer.explain(texts))
 
@@ -118,7 +118,9 @@ class Run:
             remote = target.startswith("hf://")
             folder = Path(temporary) / "run" if remote else Path(target)
             if folder.exists() and not folder.is_dir():
-                raise CommandError(f"push expects a folder or hf://user/name. Received: {target}")
+                raise CommandError(
+                    f"`target` of push must be a folder or hf://user/name. Received: {target}"
+                )
             if folder.exists() and any(folder.iterdir()):
                 runs.read_config(folder)  # nothing but a run is replaced
                 if folder.resolve() != self.folder.resolve():

@@ -3,10 +3,6 @@
 NumPy in, NumPy out: nothing here uses a backend. `keras_attnpool.workbench.corpora` generates.
 """
 
-import importlib
-import warnings
-from typing import Any
-
 from keras_attnpool.workbench.datasets.labeled_texts import LabeledTexts as LabeledTexts
 from keras_attnpool.workbench.datasets.labeled_texts import SentencePairs as SentencePairs
 from keras_attnpool.workbench.datasets.nli_files import load_nli as load_nli
@@ -15,15 +11,3 @@ from keras_attnpool.workbench.datasets.public_sets import cache_folder as cache_
 from keras_attnpool.workbench.datasets.public_sets import load as load
 from keras_attnpool.workbench.datasets.user_files import load_csv as load_csv
 from keras_attnpool.workbench.datasets.user_files import load_tsv as load_tsv
-
-
-def __getattr__(name: str) -> Any:
-    """Gives the generated corpora by the names that they had here in version 0.1."""
-    if name not in ("questions", "reviews", "sentence_pairs"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn(
-        f"keras_attnpool.workbench.datasets.{name} is now keras_attnpool.workbench.corpora.{name}",
-        DeprecationWarning,
-        stacklevel=2,
-    )
-    return getattr(importlib.import_module("keras_attnpool.workbench.corpora"), name)

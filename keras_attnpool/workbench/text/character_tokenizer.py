@@ -4,7 +4,7 @@ import collections
 import reprlib
 from collections.abc import Iterable
 
-from keras_attnpool._docstrings import documented
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import Int32s
 from keras_attnpool.workbench.text._vocabulary import (
     PADDING,
@@ -56,15 +56,13 @@ class CharacterTokenizer(Vocabulary):
         super().__init__(vocabulary, lowercase)
         for index, character in enumerate(self._vocabulary[2:], start=2):
             if len(character) != 1:
-                raise ValueError(
-                    "CharacterTokenizer expects single characters. "
-                    f"Received: {reprlib.repr(character)} at index {index}"
-                )
+                must = "be single characters"
+                received = f"{reprlib.repr(character)} at index {index}"
+                raise ArgumentError("vocabulary", must, received, "CharacterTokenizer")
         self._ids = {character: index for index, character in enumerate(self._vocabulary)}
         self._words = WordTokenizer((PADDING, UNKNOWN), lowercase)
 
     @classmethod
-    @documented(WordTokenizer.train.__doc__)
     def train(
         cls, texts: Iterable[str], min_frequency: int = 1, lowercase: bool = False
     ) -> "CharacterTokenizer":
@@ -73,11 +71,16 @@ class CharacterTokenizer(Vocabulary):
         Characters of equal frequency come in the order of their code points.
 
         Args:
+            texts: Sequence of strings: the training texts.
             min_frequency: Rarer characters are left to `[UNK]`.
+            lowercase: Whether to lower-case the texts, now and whenever the tokenizer is used.
+
+        Returns:
+            The tokenizer. Without any text it knows `[PAD]` and `[UNK]` alone.
 
         Raises:
-            TypeError: If `texts` is not a sequence of strings.
-            ValueError: If a text is not valid Unicode or `min_frequency` is below 1.
+            ValueError: If `texts` is not a sequence of strings, a text is not valid Unicode or
+                `min_frequency` is below 1.
 
         Example:
 
@@ -97,7 +100,6 @@ class CharacterTokenizer(Vocabulary):
         frequent.sort(key=lambda character: (-counts[character], character))
         return cls([PADDING, UNKNOWN, *frequent], lowercase)
 
-    @documented(WordTokenizer.encode.__doc__)
     def encode(
         self,
         texts: Iterable[str],
@@ -111,11 +113,21 @@ class CharacterTokenizer(Vocabulary):
         Lengths are those of `WordTokenizer.encode`, in words.
 
         Args:
+            texts: Sequence of B strings.
+            max_length: Longest length that is kept; longer texts are cut. `None` for no limit.
             max_word_length: Characters W of every word in the result: a longer word keeps its
                 first W characters.
+            pad_to: Fixed length T of the result, which also cuts. `None`: the longest text's.
+            truncate: Which part of a text that is too long is dropped: `"end"`, `"start"`
+                or `"middle"` (its first and last halves are kept).
 
         Returns:
             int32 array of shape `(B, T, W)`, T the same as that of `WordTokenizer.encode`.
+
+        Raises:
+            TypeError: If `texts` is not a sequence of strings.
+            ValueError: If a text is not valid Unicode, a length is below 1 or `truncate` is
+                unknown.
 
         Example:
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keras_attnpool._docstrings import documented
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import Array, Int64s
 from keras_attnpool.workbench.text.bucketing import (
     ArrangedBatches,
@@ -17,7 +17,6 @@ from keras_attnpool.workbench.text.bucketing import (
 )
 
 
-@documented(OrderedBatches.__doc__)
 class FeatureBatches(ArrangedBatches):
     """Serves precomputed token features a batch at a time, for `fit`, `evaluate` and `predict`.
 
@@ -27,12 +26,17 @@ class FeatureBatches(ArrangedBatches):
     Args:
         features: What `LanguageModel.features` returns: `"features"` `(N, time, dim)`, an array or
             a memory-mapped one, and `"padding_mask"` `(N, time)`.
+        labels: Array of shape `(N, ...)`, or `None` for `predict`.
         rows: Integers `(M,)`: the rows that are served, those of a fold say. `None` is all.
+        batch_size: Texts in a batch.
+        shuffle: Whether the order changes from epoch to epoch.
+        seed: Seed of the shuffling.
         scale: What features are multiplied with. Those of some language models are small numbers,
             on which training is slow to start: `1 / features.std()` gives them unit variance.
         boundaries: `None`, where all batches have the features' time, or increasing lengths as in
             `BucketedBatches`, the last at least the longest text's. Texts of similar length then
             share a batch, which has less padding; the model has to take any length.
+        **kwargs: `workers`, `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
 
     Raises:
         ValueError: If the arguments do not fit together or are out of range.
@@ -63,25 +67,19 @@ class FeatureBatches(ArrangedBatches):
     ) -> None:
         owner = "FeatureBatches"
         if not isinstance(features, dict) or set(features) != {"features", "padding_mask"}:
-            raise ValueError(
-                f"{owner} expects `features` to hold 'features' and 'padding_mask'. "
-                f"Received: {list(features) if isinstance(features, dict) else type(features)}"
-            )
+            received = f"{list(features) if isinstance(features, dict) else type(features)}"
+            raise ArgumentError("features", "hold 'features' and 'padding_mask'", received, owner)
         self._features = features["features"]
         self._mask = np.asarray(features["padding_mask"], bool)
         shape = np.shape(self._features)
         if len(shape) != 3 or self._mask.shape != shape[:2]:
-            raise ValueError(
-                f"{owner} expects features (N, time, dim) and a padding_mask (N, time). "
-                f"Received: shapes {shape} and {self._mask.shape}"
-            )
+            must = "hold features (N, time, dim) and a padding_mask (N, time)"
+            raise ArgumentError("features", must, f"shapes {shape} and {self._mask.shape}", owner)
         self._rows = np.arange(shape[0]) if rows is None else np.asarray(rows)
         are_rows = self._rows.ndim == 1 and np.issubdtype(self._rows.dtype, np.integer)
         if not (are_rows and self._rows.size and np.isin(self._rows, np.arange(shape[0])).all()):
-            raise ValueError(
-                f"{owner} expects `rows` to be integers from 0 to {shape[0] - 1}, at least one. "
-                f"Received: rows={rows!r} of {shape[0]} texts"
-            )
+            must = f"be integers from 0 to {shape[0] - 1}, at least one"
+            raise ArgumentError("rows", must, f"rows={rows!r} of {shape[0]} texts", owner)
         targets = checked_targets(owner, "labels", labels, shape[0])
         served = None if targets is None else targets[self._rows]
         self._scale = np.float32(scale)
