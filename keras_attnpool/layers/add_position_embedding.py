@@ -9,7 +9,7 @@ from keras import ops
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs
-from keras_attnpool.ops._devices import number, values_at_hand
+from keras_attnpool.ops._devices import scalar_like, values_at_hand
 from keras_attnpool.ops._steps import before_first, counted
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
@@ -89,7 +89,7 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
         if embeddings_initializer is None:
             embeddings_initializer = keras.initializers.RandomNormal(stddev=0.1)
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates P."""
@@ -100,7 +100,7 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
         """Adds the positions to `(batch, time, dim)`."""
         if mask is None:
             self._check_length(inputs.shape[1], inputs.shape)
-        inputs, mask = self._read(inputs, mask)
+        inputs, mask = self._mask_inputs(inputs, mask)
         time = ops.shape(inputs)[1]
         positions = ops.cast(self.embeddings, self.compute_dtype)
         if mask is None:
@@ -118,7 +118,7 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
             self._check_length(int(places.max()) + 1, inputs.shape)
         beyond = ops.expand_dims(place >= self.max_length, 2)
         taken = ops.take(positions, ops.minimum(place, self.max_length - 1), axis=0)
-        taken = ops.where(beyond, number(math.nan, taken), taken)
+        taken = ops.where(beyond, scalar_like(math.nan, taken), taken)
         return zero_masked(inputs + taken, mask)
 
     def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:

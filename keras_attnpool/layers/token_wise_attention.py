@@ -12,7 +12,7 @@ from keras_attnpool.ops.masking import (
     at_least_float32,
     highest_along,
     masked_softmax,
-    softmax_of_kept,
+    masked_softmax_or_even,
 )
 from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
@@ -128,7 +128,7 @@ class TokenWiseAttention(AttentionBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals(), mode=MODES)
+        self._store_arguments(locals(), mode=MODES)
 
     def build(self, input_shape: Shape) -> None:
         """Creates the two dense layers."""
@@ -139,7 +139,9 @@ class TokenWiseAttention(AttentionBase):
             hidden = max(1, size // self.reduction)
         self._build_scores((None, size), self.hidden_dim or hidden, size, "relu")
 
-    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
+    def _compute_attention(
+        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
+    ) -> Any:
         self.check_length(inputs.shape, self)
         values = at_least_float32(inputs)
         pooled = highest_along(values, 2), ops.mean(values, axis=2)
@@ -149,8 +151,8 @@ class TokenWiseAttention(AttentionBase):
         else:
             logits = self._scores(*pooled)
         # The steps of an empty row are zero whatever weighs them.
-        weights = (masked_softmax if with_scores else softmax_of_kept)(logits, mask)
-        used = self._drop(weights, training)
+        weights = (masked_softmax if with_scores else masked_softmax_or_even)(logits, mask)
+        used = self._apply_dropout(weights, training)
         if self.pooled:
             # One product: a sum would write the weighed steps first.
             output = ops.squeeze(ops.matmul(ops.expand_dims(used, 1), values), 1)
@@ -188,7 +190,7 @@ class TokenWiseAttention(AttentionBase):
         """The sum of the shared network's outputs for each `(batch, time)`, in float32 at least."""
         both = ops.stack([ops.cast(x, self.compute_dtype) for x in pooled], axis=1)
         if self.mode == "dense":
-            return ops.sum(self._scored(both), axis=1)
+            return ops.sum(self._attention_logits(both), axis=1)
         # Rows: TensorFlow cannot multiply every tensor of four axes with a kernel.
-        scores = self._scored(ops.reshape(both, (-1, 1)))
+        scores = self._attention_logits(ops.reshape(both, (-1, 1)))
         return ops.sum(ops.reshape(scores, ops.shape(both)), axis=1)
