@@ -18,7 +18,7 @@ from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.normalization import EPSILON, l2_normalize
 from keras_attnpool.types import Tensor
 
-KINDS = {
+VALIDATORS = {
     "factor": _checks.FINITE,
     "threshold": _checks.NOT_NEGATIVE,
     **dict.fromkeys(("batch_mean", "normalize"), _checks.FLAG),
@@ -52,11 +52,10 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
         arguments = {"factor": factor, **others}
         self._arguments = tuple(arguments)
         for name, value in arguments.items():
-            kind = KINDS.get(name)
-            try:
-                setattr(self, name, _checks.fitted(name, value, kind) if kind else value)
-            except _checks.Refused as refused:
-                raise refused.by(type(self).__name__) from None
+            validator = VALIDATORS.get(name)
+            if validator:
+                value = _checks.validate(name, value, validator, type(self).__name__)
+            setattr(self, name, value)
 
     @abc.abstractmethod
     def penalties(self, heads: Tensor) -> Tensor:
@@ -82,7 +81,7 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
             A scalar, at least float32; 0 when no example counts.
         """
         heads = _flatten_features(heads, 2, self)
-        return _of_any_batch(_mean_over_kept(self.penalties(heads), kept), heads)
+        return _empty_batch_safe(_mean_over_kept(self.penalties(heads), kept), heads)
 
     def __call__(self, x: Tensor) -> Tensor:
         """The penalty of one tensor with the heads on its first axis.
@@ -149,7 +148,7 @@ class AttentionOrthogonality(HeadRegularizer):
             return super().batch_penalty(heads, kept)
         by_feature = ops.transpose(at_least_float32(heads), (0, 3, 1, 2))
         penalties = ops.mean(self.penalties(by_feature), axis=1)
-        return _of_any_batch(_mean_over_kept(penalties, kept), heads)
+        return _empty_batch_safe(_mean_over_kept(penalties, kept), heads)
 
     def __call__(self, x: Tensor) -> Tensor:
         """The penalty of attention `(heads, time)` or `(heads, time, features)`."""
@@ -259,7 +258,7 @@ class HeadDistance(HeadRegularizer):
             return super().batch_penalty(heads, kept)
         heads = _flatten_features(heads, 2, self)
         distances = _mean_over_kept(self._distances(heads), kept)
-        penalty = _of_any_batch(self._hinge(ops.expand_dims(distances, 0))[0], heads)
+        penalty = _empty_batch_safe(self._hinge(ops.expand_dims(distances, 0))[0], heads)
         # Without an example there is no distance, and the hinge of 0 would be the full threshold.
         return penalty if kept is None else ops.where(ops.any(kept), penalty, penalty * 0)
 
@@ -295,10 +294,9 @@ def _flatten_features(x: Tensor, leading: int, regularizer: HeadRegularizer) -> 
     """Keeps the first `leading` axes and flattens the rest, as float32 at least."""
     x = at_least_float32(x)
     if len(x.shape) < leading + 1:
-        raise ValueError(
-            f"{type(regularizer).__name__} expects the heads on axis {leading - 1} and their "
-            f"values after it. Received: a tensor of shape {tuple(x.shape)}."
-        )
+        must = f"have the heads on axis {leading - 1} and their values after it"
+        received = f"a tensor of shape {tuple(x.shape)}"
+        raise _checks.ArgumentError("x", must, received, type(regularizer).__name__)
     if len(x.shape) == leading + 1:
         return x
     shape = ops.shape(x)
@@ -308,7 +306,7 @@ def _flatten_features(x: Tensor, leading: int, regularizer: HeadRegularizer) -> 
     return ops.reshape(x, (*shape[:leading], size))
 
 
-def _of_any_batch(penalty: Tensor, heads: Tensor) -> Tensor:
+def _empty_batch_safe(penalty: Tensor, heads: Tensor) -> Tensor:
     """The penalty of heads `(batch, ...)`; 0 of a batch without rows, which has no mean."""
     rows = heads.shape[0]
     if rows is None and not isinstance(heads, keras.KerasTensor):

@@ -35,6 +35,7 @@ FOREIGN_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|work|tmp|mnt|opt|usr|Users
 
 results, pictures, speed = hook("results"), hook("pictures"), hook("speed")
 support, book, behaviour, arena = hook("support"), hook("book"), hook("behaviour"), hook("arena")
+leaks = hook("leaks")
 figures, explanations, links = hook("figures"), hook("explanations"), hook("links")
 notebooks, descriptions = hook("notebooks"), hook("descriptions")
 new_layer = hook("new_layer", REPOSITORY / "tools")
@@ -209,7 +210,7 @@ def test_a_page_is_sound(page):
     filled = figures.fill(results.fill(text, RESULTS), RESULTS)
     filled = pictures.draw(speed.fill(explanations.fill(filled, RESULTS), RESULTS))
     filled = book.fill(support.fill(filled, DOCS / "support"), REPOSITORY)
-    filled = behaviour.fill(filled, RESULTS / "behaviour")
+    filled = behaviour.fill(leaks.fill(filled, RESULTS / "leaks"), RESULTS / "behaviour")
     filled = arena.fill(filled, RESULTS / "arena" / "results.csv")
     assert "<!--" not in filled and "{{ " not in filled
 

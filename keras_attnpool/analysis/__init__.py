@@ -19,8 +19,8 @@ from keras_attnpool.analysis.heads import plot_head_similarity as plot_head_simi
 from keras_attnpool.analysis.html_heatmaps import heatmap_html as heatmap_html
 from keras_attnpool.analysis.html_heatmaps import heatmap_page as heatmap_page
 from keras_attnpool.analysis.html_matrices import matrices_html as matrices_html
-from keras_attnpool.analysis.leaks import MaskLeak as MaskLeak
-from keras_attnpool.analysis.leaks import mask_leaks as mask_leaks
+from keras_attnpool.analysis.independence import BatchIndependence as BatchIndependence
+from keras_attnpool.analysis.independence import batch_independence as batch_independence
 from keras_attnpool.analysis.plotted_heatmaps import plot_heatmap as plot_heatmap
 from keras_attnpool.analysis.rationale_scores import RationaleScore as RationaleScore
 from keras_attnpool.analysis.rationale_scores import rationale_auc as rationale_auc

@@ -6,20 +6,26 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._graph import layers_by_path
 from keras_attnpool.analysis._guided import guided_accuracy
 from keras_attnpool.analysis._probabilities import class_probabilities
 from keras_attnpool.analysis._randomizing import shuffled, weights_around
 from keras_attnpool.analysis._reweighting import Reweighting
 from keras_attnpool.analysis._token_rows import checked_classes
-from keras_attnpool.analysis.leaks import ANY_TIME, KERAS_LISTED, KERAS_QUERIES
 from keras_attnpool.analysis.reduction import LAYOUTS, reduce_scores
 from keras_attnpool.analysis.score_table import ScoreTable, mean_of
 from keras_attnpool.analysis.scores import attention_model
 from keras_attnpool.analysis.weight_measures import kendall_tau
-from keras_attnpool.layers import LearnedQueryPooling
-from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.layers import LearnedQueryPooling, is_attention_layer
 from keras_attnpool.types import Array, Bools, Float32s, Float64s
+
+# Stands for the time in the shape of scores; no layer has as many heads.
+ANY_TIME = 7919
+KERAS_LAYOUTS = {
+    "bqt": (keras.layers.Attention, keras.layers.AdditiveAttention),
+    "bhqt": (keras.layers.MultiHeadAttention, keras.layers.GroupQueryAttention),
+}
 
 
 class AttentionTests:
@@ -64,7 +70,7 @@ class AttentionTests:
         self.labels = labels
         if labels is not None:
             if len(mask) < 2:
-                raise ValueError(f"{owner} expects `labels` of two texts or more. Received: one")
+                raise ArgumentError("labels", "be of two texts or more", "one", owner)
             classes = self.before.shape[1]
             self.labels = checked_classes(labels, len(mask), classes, owner, "labels")
 
@@ -104,19 +110,19 @@ class AttentionTests:
         (path,) = by_path
         scores = by_path[path][0] if len(by_path[path]) == 1 else by_path[path]
         if not isinstance(scores, np.ndarray):
-            raise ValueError(
-                f"{self.owner} expects a layer with one array of scores, called once. Received: "
-                f"layer '{path}' with a {type(scores).__name__}"
-            )
+            must = "name a layer with one array of scores, called once"
+            received = f"layer '{path}' with a {type(scores).__name__}"
+            raise ArgumentError("layer", must, received, self.owner)
         rows = scores.reshape(-1, *scores.shape[self.mask.ndim - 1 :])  # of sentences, if any
         mask = self._rows(self.mask)
         self.layout = self._layout(path, rows.shape)
         place = self.layout.find("t")
         if len(self.layout) != rows.ndim or place < 0 or rows.shape[place] != mask.shape[1]:
-            raise ValueError(
-                f"{self.owner} expects `layout` with a letter for each axis of the scores, `t` for "
-                f"the {mask.shape[1]} steps. Received: layout={self.layout!r} for layer '{path}' "
-                f"with scores of shape {rows.shape}"
+            raise ArgumentError(
+                "layout",
+                f"have a letter for each axis of the scores, `t` for the {mask.shape[1]} steps",
+                f"layout={self.layout!r} for layer '{path}' with scores of shape {rows.shape}",
+                self.owner,
             )
         weights = reduce_scores(rows, layout=self.layout, mask=mask)
         return weights.reshape(self.mask.shape), predictions
@@ -128,18 +134,17 @@ class AttentionTests:
             return (self.layout or "blht").replace("q", "l")
         if self.layout:
             return self.layout
-        if isinstance(layer, AttentionBase):
+        if is_attention_layer(layer):
             return _own_layout(layer)
-        for kinds, layout in ((KERAS_LISTED, "bqt"), (KERAS_QUERIES, "bhqt")):
+        for layout, kinds in KERAS_LAYOUTS.items():
             if isinstance(layer, kinds):
                 return layout
         steps = self.mask.shape[-1]
         if len(shape) == 2 or (len(shape) == 3 and shape[2] == steps != shape[1]):
             return LAYOUTS[len(shape)]
-        raise ValueError(
-            f"{self.owner} needs `layout` where the scores could be read in several ways. "
-            f"Received: layer '{path}' with scores of shape {shape}"
-        )
+        must = "be given where the scores could be read in several ways"
+        received = f"layer '{path}' with scores of shape {shape}"
+        raise ArgumentError("layout", must, received, self.owner)
 
     def _rows(self, values: Array) -> Array:
         return values.reshape(-1, values.shape[-1])
@@ -172,7 +177,7 @@ class AttentionTests:
         return np.array([mean_of(each) for each in values.reshape(len(self.mask), -1)])
 
 
-def _own_layout(layer: AttentionBase) -> str:
+def _own_layout(layer: Any) -> str:
     """The layout of a layer of this package: heads stand before the time, features behind it."""
     sizes = layer._scores_shape((None, ANY_TIME, 1))
     times = [place for place, size in enumerate(sizes) if size == ANY_TIME]

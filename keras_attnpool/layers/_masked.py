@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import refusal
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._lost_mask import lost_mask_message
 from keras_attnpool.ops.masking import (
@@ -18,13 +18,19 @@ from keras_attnpool.ops.masking import (
 )
 from keras_attnpool.types import Shape, Tensor
 
+# Of inputs of so many axes.
+CURES = {
+    2: "; embed ids first, by keras.layers.Embedding",
+    4: "; flatten a grid first, by keras.layers.Reshape((-1, dim))",
+}
+
 
 class MaskReader:
     """What layers remember of the masks that they have read; not public."""
 
     _has_waited = False
 
-    def _look_once(self, mask: Tensor | None) -> None:
+    def _validate_mask_once(self, mask: Tensor | None) -> None:
         """Checks a mask on an accelerator, for which only the first eager call waits."""
         if mask is None or self._has_waited:
             return
@@ -61,7 +67,6 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
-        self.input_spec = keras.layers.InputSpec(ndim=3)
 
     def build(self, input_shape: Shape) -> None:
         """Fixes the feature dimension, which must be known."""
@@ -117,11 +122,15 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         shapes = (list, tuple)
         if not isinstance(input_shape, shapes) or any(isinstance(x, shapes) for x in input_shape):
             received = f"a structure with the shapes {input_shape}"
-            raise refusal(self, name, "be one tensor", received)
+            must = "be one tensor; keras_attnpool.batches.pad_rows makes one, and its mask, of rows"
+            raise ArgumentError(name, must, received, self)
+        if name != "context" and len(input_shape) != 3:
+            must = f"have shape (batch, time, dim){CURES.get(len(input_shape), '')}"
+            raise ArgumentError(name, must, f"shape {tuple(input_shape)}", self)
         dim = input_shape[-1]
         if not dim:
             must = "have a last dimension that is known and not 0"
-            raise refusal(self, name, must, f"shape {tuple(input_shape)}")
+            raise ArgumentError(name, must, f"shape {tuple(input_shape)}", self)
         if name == "inputs":
             self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: dim})
         return int(dim)
@@ -138,12 +147,12 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
                     f"Layer '{self.name}' ({type(self).__name__}) {message}", stacklevel=1
                 )
 
-    def _read(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    def _mask_inputs(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Returns the inputs, zero at padded steps, in the compute dtype, and the boolean mask."""
         if not hasattr(inputs, "dtype"):
-            raise refusal(self, "inputs", "be one tensor", f"a {type(inputs).__name__}")
+            raise ArgumentError("inputs", "be one tensor", f"a {type(inputs).__name__}", self)
         if keras.backend.standardize_dtype(inputs.dtype) == "string":
-            raise refusal(self, "inputs", "be numbers", "strings")
+            raise ArgumentError("inputs", "be numbers", "strings", self)
         inputs = ops.cast(inputs, self.compute_dtype)
         mask = self._bool_mask(inputs, mask)
         return zero_masked(inputs, mask), mask
@@ -152,9 +161,9 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         check_dense(inputs, self.name)
         if inputs.shape[1] == 0:
             must = "have at least one time step; pad empty texts and mask them"
-            raise refusal(self, "inputs", must, f"shape {tuple(inputs.shape)}")
+            raise ArgumentError("inputs", must, f"shape {tuple(inputs.shape)}", self)
         kept = as_bool_mask(mask, inputs, self.name, wait=False)
-        self._look_once(mask)
+        self._validate_mask_once(mask)
         return kept
 
 
@@ -186,7 +195,7 @@ class GlobalPoolingBase(LayerArguments, MaskedPooling1D):
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Pools `(batch, time, dim)` to `(batch, dim)`, or `(batch, 1, dim)` with `keepdims`."""
-        output = ops.cast(self._pool(*self._read(inputs, mask)), self.compute_dtype)
+        output = ops.cast(self._pool(*self._mask_inputs(inputs, mask)), self.compute_dtype)
         return ops.expand_dims(output, 1) if self.keepdims else output
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:

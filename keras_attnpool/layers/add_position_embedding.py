@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import refusal
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs
 from keras_attnpool.ops.masking import zero_masked
@@ -83,7 +83,7 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
         if embeddings_initializer is None:
             embeddings_initializer = keras.initializers.RandomNormal(stddev=0.1)
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates P."""
@@ -93,7 +93,7 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Adds the positions to `(batch, time, dim)`."""
         self._check_length(inputs.shape)
-        inputs, mask = self._read(inputs, mask)
+        inputs, mask = self._mask_inputs(inputs, mask)
         positions = ops.cast(self.embeddings, self.compute_dtype)
         # A length that only the graph knows: reshaping refuses to make up for missing rows, where
         # adding would repeat a single one.
@@ -108,10 +108,10 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
     def _check_length(self, input_shape: Shape) -> None:
         time = input_shape[1]
         if isinstance(time, int) and time > self.max_length:
-            raise refusal(
-                self,
+            raise ArgumentError(
                 "inputs",
                 f"have no more than max_length={self.max_length} steps; cut or split longer ones, "
                 "or raise `max_length`",
                 f"shape {tuple(input_shape)}",
+                self,
             )

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import Refused
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import AttentionPoolingBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.types import (
@@ -115,10 +115,12 @@ class AttentionPooling(AttentionPoolingBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
         if self.gated and self.hidden_dim is None:
-            received = "gated=True, hidden_dim=None"
-            raise Refused("gated", "be False without `hidden_dim`", received).by("AttentionPooling")
+            received = {"gated": True, "hidden_dim": None}
+            raise ArgumentError(
+                "gated", "be False without `hidden_dim`", received, "AttentionPooling"
+            )
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer, if any, and the context vector."""
@@ -127,11 +129,13 @@ class AttentionPooling(AttentionPoolingBase):
             self._build_hidden(input_shape, self.hidden_dim, self.activation)
         self.context = self._add_kernel("context", (self.hidden_dim or dim,))
 
-    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        hidden = self.activation(inputs) if self.hidden_dim is None else self._hide(inputs)
+    def _compute_attention(
+        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
+    ) -> Any:
+        hidden = self.activation(inputs) if self.hidden_dim is None else self._hidden_states(inputs)
         context = at_least_float32(ops.expand_dims(self.context, 1))
         logits = ops.transpose(ops.matmul(at_least_float32(hidden), context), (0, 2, 1))
-        vectors, weights = self._attend(inputs, logits, mask, training, with_scores)
+        vectors, weights = self._pool(inputs, logits, mask, training, with_scores)
         output = self.output_activation(ops.squeeze(vectors, 1))
         if self.output_activation not in (keras.activations.linear, keras.activations.tanh):
             # What the activation makes of an empty row's zeros.

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import refusal
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskReader
 from keras_attnpool.ops.masking import as_bool_mask, check_dense, check_mask_shape, highest_along
@@ -111,7 +111,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
         self.supports_masking = True
         self.input_spec = keras.layers.InputSpec(ndim=3)
         # Half precision holds no id above 2048 exactly: float ids stay as they come.
@@ -133,10 +133,10 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         check_dense(inputs, self.name)
         if inputs.shape[2] == 0:
             must = "have room for at least one character a word; pad empty words with 0"
-            raise refusal(self, "inputs", must, f"shape {tuple(inputs.shape)}")
+            raise ArgumentError("inputs", must, f"shape {tuple(inputs.shape)}", self)
         ids = _whole(inputs)
         given, mask = mask, as_bool_mask(mask, inputs, self.name, wait=False)
-        self._look_once(given)
+        self._validate_mask_once(given)
         if mask is not None:
             ids = ops.where(ops.expand_dims(mask, -1), ids, ops.zeros((), dtype=ids.dtype))
         kept = ops.expand_dims(ops.not_equal(ids, 0), -1)

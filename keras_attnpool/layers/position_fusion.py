@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import is_shape, refusal
+from keras_attnpool._checks import ArgumentError, is_shape
 from keras_attnpool.layers._fusion import FusionBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
 from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
@@ -98,9 +98,7 @@ class PositionFusion(FusionBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
-        # The first argument is a list, of any length; `_check` tells more than Keras could.
-        self.input_spec = None
+        self._store_arguments(locals())
 
     def build(  # type: ignore[override]
         self, attentions_shape: Sequence[Shape] = (), tokens_shape: Shape = ()
@@ -124,9 +122,9 @@ class PositionFusion(FusionBase):
     ) -> Any:
         """Mixes `k + 1` tensors `(batch, time, dim)` to one."""
         self._check([tuple(a.shape) for a in attentions], tuple(tokens.shape))
-        tokens, mask = self._read(tokens, self._mask(mask, attentions_mask, tokens_mask))
+        tokens, mask = self._mask_inputs(tokens, self._mask(mask, attentions_mask, tokens_mask))
         sources = [zero_masked(ops.cast(a, self.compute_dtype), mask) for a in attentions]
-        logits = self._product(self._drop(tokens, training), self.kernel, self.bias)
+        logits = self._product(self._apply_dropout(tokens, training), self.kernel, self.bias)
         # Source by source: a softmax over a middle axis is slow on some backends.
         logits = ops.split(logits, len(sources) + 1, axis=-1)
         highest = logits[0]
@@ -179,10 +177,10 @@ class PositionFusion(FusionBase):
             fits = fits and (len(shapes) + 1) * tokens_shape[-1] == size
             expected = f", as built: {size // dim - 1} attentions of dim {dim}"
         if not fits:
-            raise refusal(
-                self,
+            raise ArgumentError(
                 "attentions",
                 f"be a list of tensors (batch, time, dim) of the shape of the `tokens`{expected}",
                 f"attentions of shape {', '.join(map(str, shapes))}, tokens of shape "
                 f"{tuple(tokens_shape)}",
+                self,
             )

@@ -8,10 +8,10 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_attnpool._checks import Refused, is_length, is_shape
+from keras_attnpool._checks import ArgumentError, is_length, is_shape
 from keras_attnpool.ops import _devices
-from keras_attnpool.ops._devices import number, number_of_kept, torch_traces, values_at_hand
-from keras_attnpool.ops._rows import of_any_rows
+from keras_attnpool.ops._devices import number_of_kept, scalar_like, torch_traces, values_at_hand
+from keras_attnpool.ops._rows import empty_batch_safe
 from keras_attnpool.types import Shape, Tensor
 
 
@@ -62,49 +62,81 @@ def check_mask_shape(
     >>> ops.check_mask_shape((2, 7), (2, 7, 16), "my_layer")
     >>> ops.check_mask_shape((2, 7, 16), (2, 7, 16), "my_layer")
     Traceback (most recent call last):
-    ValueError: `mask` of layer 'my_layer' must have shape (batch, time) = (2, 7), ...
+    keras_attnpool.ArgumentError: `mask` of layer 'my_layer' must have shape (batch, time) = ...
     """
     expected = tuple(inputs_shape)[:2]
     if not is_shape(mask_shape, expected):
-        raise ValueError(
-            f"`mask` of {kind}'{name}' must have shape (batch, time) = {expected}, True where a "
-            f"step is kept. Received: mask of shape {tuple(mask_shape)} for inputs of shape "
-            f"{tuple(inputs_shape)}."
-        )
+        must = f"have shape (batch, time) = {expected}, True where a step is kept"
+        received = f"mask of shape {tuple(mask_shape)} for inputs of shape {tuple(inputs_shape)}"
+        received += _cure_of_shape(mask_shape, expected)
+        raise ArgumentError("mask", must, received, f"{kind}'{name}'")
+
+
+def _cure_of_shape(mask_shape: Shape, expected: Shape) -> str:
+    """What to do about a mask of lengths, or of the steps in front of a layer that made fewer."""
+    if len(mask_shape) == 1:
+        return ". Lengths become a mask by keras_attnpool.ops.lengths_to_mask"
+    given, time = (shape[1] if len(shape) == 2 else None for shape in (mask_shape, expected))
+    if not given or not time or given <= time:
+        return ""
+    stride = round(given / time)
+    if stride < 2:
+        return f". Behind a layer that returns fewer steps pass `mask[:, {given - time}:]`"
+    return (
+        f". Behind strides of {stride} pass `mask[:, ::{stride}]`, and put ZeroPadding1D and "
+        'padding="valid" in place of padding="same", which depends on the length of the padding'
+    )
 
 
 def check_mask_values(mask: Tensor, name: str, wait: bool = True, kind: str = "layer ") -> bool:
     """Raises unless the values of a mask are True and False, or 1 and 0.
 
-    A boolean mask costs nothing. The values of a symbolic mask, and of one in a compiled function,
-    are unknown and not checked; those on an accelerator are checked where the call may `wait`.
-    `kind` and `name` tell the message who calls. Returns whether values have been read.
+    The values of a symbolic mask, and of one in a compiled function, are unknown and not checked;
+    those on an accelerator are checked where the call may `wait`. `kind` and `name` tell the
+    message who calls. Returns whether numbers have been read.
     """
     mask = ops.convert_to_tensor(mask)
     dtype, owner = keras.backend.standardize_dtype(mask.dtype), f"{kind}'{name}'"
     if dtype == "string":
-        raise ValueError(f"`mask` of {owner} must be booleans or numbers. Received: strings")
-    values = None if dtype == "bool" else values_at_hand(mask, wait)
+        raise ArgumentError("mask", "be booleans or numbers", "strings", owner)
+    is_bool = dtype == "bool"
+    values = None if is_bool and not wait else values_at_hand(mask, wait and not is_bool)
     if values is None:
         return False
-    if ((values == 0) | (values == 1)).all():
+    if is_bool or ((values == 0) | (values == 1)).all():
+        if wait and _is_turned(values):
+            warnings.warn(
+                f"`mask` of {owner} drops the first step of every row and keeps nothing of some: "
+                "it may say where the padding stands. True must stand where a step is kept; else "
+                "pass `~mask`.",
+                stacklevel=2,
+            )
         if "float" in dtype and values.size and not values.any():
             warnings.warn(
                 f"`mask` of {owner} keeps no step. If it is an additive mask, whose zeros are the "
                 "kept steps, pass `mask == 0`.",
                 stacklevel=2,
             )
-        return True
+        return not is_bool
     low, high = values.min(), values.max()
     cure = ""
     if dtype.startswith(("int", "uint")) and low >= 0:
         cure = ". These look like ids: pass `mask=ids != 0`"
     elif low < 0 and high == 0:
         cure = ". This looks like an additive mask: pass `mask == 0`"
-    raise ValueError(
-        f"`mask` of {owner} must be True (or 1) where a step is kept and False (or 0) where it is "
-        f"padding. Received: {dtype} values from {low} to {high}{cure}"
-    )
+    must = "be True (or 1) where a step is kept and False (or 0) where it is padding"
+    raise ArgumentError("mask", must, f"{dtype} values from {low} to {high}{cure}", owner)
+
+
+def _is_turned(values: Any) -> bool:
+    """Whether a mask looks like that of rows padded behind, with True where the padding stands.
+
+    Its longest row keeps nothing then. Rows that are padded in front look alike but for that: the
+    longest of a batch has no padding.
+    """
+    if values.ndim != 2 or not values.size or values[:, 0].any() or not values[:, -1].any():
+        return False
+    return bool((np.diff(values.astype("int8"), axis=1) >= 0).all() and not values.any(1).all())
 
 
 def as_bool_mask(
@@ -170,11 +202,11 @@ def check_dense(inputs: Tensor, name: str) -> None:
     elif getattr(inputs, "is_nested", False):
         cure = "torch.nested.to_padded_tensor(x, 0.0)` and the `mask` of its kept steps"
     if cure is not None:
-        raise ValueError(
-            f"The `inputs` of layer '{name}' must be one dense tensor. Received: a "
-            f"{type(inputs).__name__} of rows of different lengths; pass `{cure}`. Ids need no "
-            f"mask where 0 is padding"
+        received = (
+            f"a {type(inputs).__name__} of rows of different lengths; pass `{cure}`. Ids need no "
+            "mask where 0 is padding"
         )
+        raise ArgumentError("inputs", "be one dense tensor", received, f"layer '{name}'")
 
 
 def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
@@ -202,10 +234,10 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
     dtype, shape = keras.backend.standardize_dtype(lengths.dtype), tuple(lengths.shape)
     if "int" not in dtype or len(shape) != 1:
         received = f"{dtype} of shape {shape}"
-        raise Refused("lengths", "be integers (batch,)", received).by("lengths_to_mask")
+        raise ArgumentError("lengths", "be integers (batch,)", received, "lengths_to_mask")
     if max_length is not None and not is_length(max_length):
-        must, received = "be None or an integer >= 0", f"max_length={max_length!r}"
-        raise Refused("max_length", must, received).by("lengths_to_mask")
+        must, given = "be None or an integer >= 0", {"max_length": max_length}
+        raise ArgumentError("max_length", must, given, "lengths_to_mask")
     # The steps might not fit into a smaller type.
     lengths = lengths if dtype == "int64" else ops.cast(lengths, "int32")
     if max_length is None:
@@ -238,7 +270,7 @@ def zero_masked(x: Tensor, mask: Tensor | None) -> Tensor:
         return x
     mask = ops.convert_to_tensor(mask)
     check_mask_shape(tuple(mask.shape), tuple(x.shape), "zero_masked", kind="")
-    return ops.where(_append_axes(mask, x), x, number(0, x))
+    return ops.where(_append_axes(mask, x), x, scalar_like(0, x))
 
 
 def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
@@ -265,17 +297,17 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
     [0.5, 0.5, 0.0]
     """
     mask = _as_bool(mask, "masked_softmax")
-    weights = softmax_of_kept(logits, mask, axis)
+    weights = masked_softmax_or_even(logits, mask, axis)
     if mask is None:
         return weights
     # The gradient of `where` is two operations on PyTorch, that of a product one. A CPU has to make
     # numbers of the mask first.
     if isinstance(weights, keras.KerasTensor) or _devices.on_cpu(weights):
-        return ops.where(mask, weights, number(0, weights))
+        return ops.where(mask, weights, scalar_like(0, weights))
     return ops.multiply(weights, mask)
 
 
-def softmax_of_kept(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
+def masked_softmax_or_even(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """`masked_softmax`, but even weights where nothing is kept.
 
     Enough in front of a sum of values that are zero where they are padded: a row without a kept
@@ -339,7 +371,7 @@ def mean_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
     if mask is None:
         return total / ops.cast(ops.maximum(ops.shape(x)[1], 1), total.dtype)
     count = number_of_kept(mask, keras.backend.standardize_dtype(total.dtype))
-    return total / _append_axes(ops.maximum(count, number(1, count)), total)
+    return total / _append_axes(ops.maximum(count, scalar_like(1, count)), total)
 
 
 def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -370,7 +402,7 @@ def max_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
     if mask is not None:
         # A row without a kept step keeps its zeros: there no step differs from "any".
         kept = ops.equal(mask, ops.any(mask, axis=1, keepdims=True))
-        x = ops.where(_append_axes(kept, x), x, number(_nothing_below(x), x))
+        x = ops.where(_append_axes(kept, x), x, scalar_like(_nothing_below(x), x))
     return highest_along(x, 1)
 
 
@@ -384,7 +416,7 @@ def _nothing_below(x: Tensor) -> float:
 
 def highest_along(x: Tensor, axis: int) -> Tensor:
     """Maximum along an axis behind the first, which has a size of 1 at least, also of no rows."""
-    return of_any_rows(lambda x: ops.amax(x, axis=axis), x)
+    return empty_batch_safe(lambda x: ops.amax(x, axis=axis), x)
 
 
 def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:
@@ -409,7 +441,7 @@ def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:
         return ops.convert_to_tensor(x)
     x = ops.convert_to_tensor(x)
     kept = _append_axes(ops.any(mask, axis=1), x)
-    return ops.where(kept, x, number(0, x))
+    return ops.where(kept, x, scalar_like(0, x))
 
 
 def _softmax(logits: Tensor, axis: int) -> Tensor:
@@ -448,4 +480,4 @@ def _lowest(x: Tensor) -> Any:
     """The lowest finite number of the dtype of `x`, float32 or float64, as a scalar tensor."""
     dtype = keras.backend.standardize_dtype(x.dtype)
     lowest = {"float32": -3.4e38, "float64": -1.7e308}
-    return number(lowest[dtype], x)
+    return scalar_like(lowest[dtype], x)
