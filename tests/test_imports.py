@@ -13,6 +13,7 @@ from pathlib import Path
 
 import keras
 import pytest
+from docs_hooks import hook
 
 import keras_attnpool
 
@@ -390,3 +391,16 @@ def test_rooms_are_listed():
     assert names == rooms | {"_checks"}
     with pytest.raises(AttributeError, match="'keras_attnpool' has no attribute 'rooms'"):
         _ = keras_attnpool.rooms
+
+
+def test_private_names_stay_in_their_room():
+    """Layers alone may use private helpers of ops: the two are one library."""
+    house = hook("house", ROOT.parent / "tools")
+    trees = house.modules()
+    assert [*house.private_across_rooms(trees)] == []
+    trees["keras_attnpool.models.bigru"] = ast.parse(
+        "from keras_attnpool.layers._masked import MaskedInputs\n"
+        "from keras_attnpool.layers import names\nnames._made()"
+    )
+    found = [name for _, _, name in house.private_across_rooms(trees)]
+    assert found == ["MaskedInputs", "_made"]

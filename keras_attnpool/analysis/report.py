@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import keras
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.analysis._attention_tests import AttentionTests
 from keras_attnpool.analysis._graph import layers_by_path
 from keras_attnpool.analysis._removal import checked_ids
 from keras_attnpool.analysis._report_page import write_report
 from keras_attnpool.analysis._token_rows import checked_tokens
+from keras_attnpool.analysis.attention_tests import AttentionTests
 from keras_attnpool.analysis.erasure import leave_one_out
 from keras_attnpool.analysis.grading import grade_attributions
 from keras_attnpool.analysis.saliency import gradient_saliency

@@ -8,10 +8,10 @@ from keras import ops
 from refusals import refused
 
 from keras_attnpool import analysis, layers
-from keras_attnpool.analysis._attention_tests import AttentionTests
 from keras_attnpool.analysis._guided import guided_accuracy
 from keras_attnpool.analysis._randomizing import shuffled, weights_around
 from keras_attnpool.analysis._reweighting import Reweighting
+from keras_attnpool.analysis.attention_tests import AttentionTests
 
 pytestmark = [
     pytest.mark.every_backend,

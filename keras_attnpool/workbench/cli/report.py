@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool import analysis
-from keras_attnpool.analysis._attention_tests import AttentionTests
+from keras_attnpool.analysis.attention_tests import AttentionTests
 from keras_attnpool.analysis.html_heatmaps import page, visible
 from keras_attnpool.workbench import datasets
 from keras_attnpool.workbench._files import whole_file
