@@ -61,9 +61,10 @@ class ArgumentError(ValueError):
     received: str | Mapping[str, Any]
     owner: str
 
-    # TensorFlow's AutoGraph makes an error anew, from its text alone, if its `__init__` is this one;
-    # any other error becomes one that is no ValueError.
-    __init__ = Exception.__init__
+    # TensorFlow's AutoGraph makes an error anew from its text, if its `__init__` is this one; any
+    # other error becomes one that is no ValueError. Type checkers read `__new__`.
+    if not typing.TYPE_CHECKING:
+        __init__ = Exception.__init__
 
     def __new__(
         cls, name: str, must: str = "", received: str | Mapping[str, Any] = "", owner: Any = ""
