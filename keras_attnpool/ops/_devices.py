@@ -145,14 +145,19 @@ def number_of_kept(mask: Tensor, dtype: str) -> Tensor:
 def affine(x: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
     """`x` times a kernel, plus a bias, if any, all in the dtype of `x`.
 
-    PyTorch has one operation for both, where Keras asks for two.
+    PyTorch has one operation for both, where Keras asks for two. TensorFlow, on a CPU, writes the
+    product of `(n, 1, t, d)` and a matrix beyond its memory: it gets rows `(n * t, d)`.
     """
     kernel = keras.ops.cast(kernel, x.dtype)
     bias = None if bias is None else keras.ops.cast(bias, x.dtype)
     if keras.backend.backend() == "torch":
         return sys.modules["torch"].nn.functional.linear(x, keras.ops.transpose(kernel), bias)
-    product = keras.ops.matmul(x, kernel)
-    return product if bias is None else product + bias
+    rows = keras.ops.reshape(x, (-1, x.shape[-1])) if len(x.shape) > 3 else x
+    product = keras.ops.matmul(rows, kernel)
+    product = product if bias is None else product + bias
+    if rows is x:
+        return product
+    return keras.ops.reshape(product, (*keras.ops.shape(x)[:-1], kernel.shape[-1]))
 
 
 def need_gradients(owner: str) -> None:
