@@ -11,6 +11,7 @@ from keras_attnpool.analysis._graph import calls_through, layers_by_path, paths_
 from keras_attnpool.analysis._inputs import Inputs, leaves_of, stand_in
 from keras_attnpool.analysis._probabilities import class_probabilities
 from keras_attnpool.analysis._token_rows import checked_classes
+from keras_attnpool.ops._devices import need_gradients
 from keras_attnpool.types import Float32s, Float64s
 
 
@@ -166,6 +167,7 @@ def gate_gradients(
 ) -> Float32s:
     """The weighted sum of the gradients by each step's gate, at factors and with weights."""
     owner, model, count = inputs.owner, inputs.model, inputs.count
+    need_gradients(owner)
     embedding = None
     if inputs.are_ids or layer is not None:
         embedding = _embedding(model, layer, owner)
