@@ -25,6 +25,7 @@ from backend_functions import (
 )
 
 from keras_attnpool.regularizers import HeadDistance
+from keras_attnpool.testing import check_pooling_layer
 
 DIM = 6
 ON_JAX = keras.backend.backend() == "jax"
@@ -491,7 +492,14 @@ class MaskedContract(EquationContract):
 
 
 class PoolingContract(MaskedContract):
-    """What every pooling layer promises."""
+    """What every pooling layer promises; what others can hold theirs to comes first."""
+
+    not_promised: tuple[str, ...] = ()
+    """What the public check has to skip: promises of a layer that takes any length, say."""
+
+    @noticed_by("what follows says the same of each backend, to the last bit")
+    def test_it_keeps_the_promises_of_the_public_check(self):
+        check_pooling_layer(self.make, largest=self.extreme, skip=self.not_promised)
 
     @noticed_by("Keras hands masks on alike; test_mask_table.py has its layers")
     def test_the_mask_comes_from_the_embedding_and_ends_here(self):

@@ -21,7 +21,9 @@ def on_cpu(x: Any = None) -> bool:
         return bool(x.device.type == "cpu")
     if backend == "jax":
         return bool(sys.modules["jax"].default_backend() == "cpu")
-    return not sys.modules["tensorflow"].config.list_logical_devices("GPU")
+    if backend == "tensorflow":
+        return not sys.modules["tensorflow"].config.list_logical_devices("GPU")
+    return True
 
 
 def on_torch_cpu(x: Tensor) -> bool:
@@ -158,6 +160,28 @@ def affine(x: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
     return keras.ops.reshape(product, (*keras.ops.shape(x)[:-1], kernel.shape[-1]))
 
 
+def need_gradients(owner: str) -> None:
+    """Refuses a backend that has no gradients: NumPy and OpenVINO predict alone.
+
+    Args:
+        owner: The function that needs gradients, for the message.
+
+    Raises:
+        NotImplementedError: If the backend has none.
+
+    Example:
+
+    >>> from keras_attnpool import ops
+    >>> ops.need_gradients("my_function")  # JAX, PyTorch and TensorFlow have them
+    """
+    backend = keras.backend.backend()
+    if backend in ("numpy", "openvino"):
+        raise NotImplementedError(
+            f"{owner} needs gradients, which the backend {backend!r} does not have: it predicts "
+            "alone. Save the model, and call this with KERAS_BACKEND=jax, torch or tensorflow."
+        )
+
+
 def torch_traces() -> bool:
     """Whether PyTorch records what is called, for other batches than the one at hand."""
     if keras.backend.backend() != "torch":
@@ -206,16 +230,20 @@ def _in_host_memory(x: Any) -> bool:
         return bool(x.device.type == "cpu")
     if backend == "jax":
         return all(device.platform == "cpu" for device in x.devices())
-    return "CPU" in x.device
+    if backend == "tensorflow":
+        return "CPU" in x.device
+    # OpenVINO holds constants in memory, and computes all else when it is asked.
+    return backend == "numpy" or bool(x.output.get_node().get_type_name() == "Constant")
 
 
 def can_recompute() -> bool:
     """Whether the backend can compute again, in the backward pass, what it did not keep.
 
     PyTorch cannot inside `torch.func.grad` and its like, which allow no hooks on what is saved.
+    NumPy and OpenVINO have no backward pass.
     """
     if keras.backend.backend() != "torch":
-        return True
+        return keras.backend.backend() not in ("numpy", "openvino")
     torch = sys.modules["torch"]
     if torch.compiler.is_compiling():
         return True

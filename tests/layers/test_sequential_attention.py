@@ -45,6 +45,7 @@ class SequentialContract(EquationContract):
 
 
 class TestFeaturesThenTokens(SequentialContract, AttentionContract):
+    not_promised = ("scores",)  # those of the features have no time
     cancelled_weights = ("token/score_bias",)
     extreme = 3e3
 

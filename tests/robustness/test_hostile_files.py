@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keras_attnpool import analysis
+from keras_attnpool.batches import SequenceBatches
 from keras_attnpool.workbench import datasets, text
 from keras_attnpool.workbench.cli import report
 from keras_attnpool.workbench.datasets import _parsers, _tables, public_sets
@@ -300,12 +301,17 @@ ODD += [
 ]
 
 
+ROWS = {repr(odd) for odd in ([[1.5]], [[[[1]]]], np.zeros((2, 2)))}
+
+
 @pytest.mark.parametrize("odd", ODD, ids=lambda odd: type(odd).__name__ + repr(odd)[:20])
-@pytest.mark.parametrize("make", [text.BucketedBatches, text.DocumentBatches])
+@pytest.mark.parametrize("make", [SequenceBatches, text.DocumentBatches])
 def test_batches_of_something_else(make, odd):
     whole = [[[1, 2]]] if make is text.DocumentBatches else [[1, 2]]
+    # Rows of real numbers, and of any trailing shape, are no odd ones to SequenceBatches.
+    rows = {"rows": 1} if make is SequenceBatches and repr(odd) in ROWS else odd
     for call in (
-        lambda: make(odd),
+        lambda: make(rows),
         lambda: make(whole, batch_size=odd),
         lambda: make(whole, seed=-1 if isinstance(odd, int) else odd),
     ):
