@@ -7,13 +7,16 @@ from typing import Any
 __version__ = "0.1.0"
 
 # `__init__.pyi` lists the same names for editors and type checkers.
-__all__ = ["analysis", "layers", "models", "ops", "regularizers", "workbench"]
+__all__ = ["ArgumentError", "analysis", "layers", "models", "ops", "regularizers"]
+__all__ += ["workbench"]
 # The workbench's own names, given here too where they are asked for.
 _OF_WORKBENCH = ("corpora", "datasets", "load_run", "text")
 
 
 def __getattr__(name: str) -> Any:
     """Imports one of the other rooms, when it is first used."""
+    if name == "ArgumentError":
+        return importlib.import_module(f"{__name__}._checks").ArgumentError
     if name in __all__:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _OF_WORKBENCH:

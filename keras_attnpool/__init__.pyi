@@ -6,10 +6,12 @@ from keras_attnpool import models as models
 from keras_attnpool import ops as ops
 from keras_attnpool import regularizers as regularizers
 from keras_attnpool import workbench as workbench
+from keras_attnpool._checks import ArgumentError as ArgumentError
 from keras_attnpool.workbench import corpora as corpora
 from keras_attnpool.workbench import datasets as datasets
 from keras_attnpool.workbench import load_run as load_run
 from keras_attnpool.workbench import text as text
 
-__all__ = ["analysis", "layers", "models", "ops", "regularizers", "workbench"]
+__all__ = ["ArgumentError", "analysis", "layers", "models", "ops", "regularizers"]
+__all__ += ["workbench"]
 __version__: str

@@ -21,37 +21,71 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Kind(NamedTuple):
-    """What an argument may be, and what it is turned into for the code behind."""
+class Validator(NamedTuple):
+    """What an argument must be, and what it is turned into for the code behind."""
 
-    wanted: str
-    fits: Callable[[Any], bool]
-    kept: Callable[[Any], Any] = lambda value: value
+    expected: str
+    accepts: Callable[[Any], bool]
+    convert: Callable[[Any], Any] = lambda value: value
 
 
-class Refused(ValueError):
-    """An argument that does not fit, raised where it is not known whose argument it is.
-
-    `checked` turns it into the error that names the function which the user called.
+class ArgumentError(ValueError):
+    """An argument that does not fit: "`name` of Owner must ... . Received: ...".
 
     Args:
         name: The argument.
-        must: What is wanted of it, behind "must".
-        received: What came.
+        must: The verb and what follows, "be an integer >= 1" say.
+        received: The value that came, in words; or the arguments that do not fit, by name.
+        owner: The function, the class or the layer whose argument it is. `""` where the code does
+            not know it: who knows it raises `error.renamed(owner=...)`.
+
+    Attributes:
+        owner, name, must, received: The four arguments; `owner` is a string.
+
+    Example:
+
+    >>> import keras_attnpool
+    >>> try:
+    ...     keras_attnpool.layers.AttentionPooling(hidden_dim=0)
+    ... except keras_attnpool.ArgumentError as error:
+    ...     print(error.owner, error.name, error.received)
+    AttentionPooling hidden_dim {'hidden_dim': 0}
     """
 
-    def __init__(self, name: str, must: str, received: str) -> None:
-        super().__init__(f"`{name}` must {must}. Received: {received}")
-        self.name, self.must, self.received = name, must, received
+    __module__ = "keras_attnpool"  # where users find it
+    # Keras makes an error anew that a layer's call raises, from its text alone, unless it has this.
+    _keras_call_info_injected = True
 
-    def by(self, owner: str) -> ValueError:
-        """The error for the user."""
-        return ValueError(f"`{self.name}` of {owner} must {self.must}. Received: {self.received}")
+    def __init__(
+        self, name: str, must: str, received: str | Mapping[str, Any], owner: Any = ""
+    ) -> None:
+        if not isinstance(owner, str):
+            owner = f"layer '{owner.name}' ({type(owner).__name__})"
+        super().__init__(name, must, received, owner)
+        self.name, self.must, self.received, self.owner = name, must, received, owner
 
+    def __str__(self) -> str:
+        received = self.received
+        if not isinstance(received, str):
+            received = ", ".join(f"{name}={value!r}" for name, value in received.items())
+        owner = f" of {self.owner}" if self.owner else ""
+        return f"`{self.name}`{owner} must {self.must}. Received: {received}"
 
-def refusal(layer: Any, name: str, must: str, received: str) -> ValueError:
-    """The error for what a layer was built for or called with."""
-    return Refused(name, must, received).by(f"layer '{layer.name}' ({type(layer).__name__})")
+    def renamed(
+        self, *, owner: str | None = None, spell: Callable[[str], str] = str
+    ) -> "ArgumentError":
+        """The same error in the words of the user.
+
+        Args:
+            owner: The function that the user called; `None` for the present one.
+            spell: Gives an argument of the present owner as the user typed it.
+        """
+        received = self.received
+        if not isinstance(received, str):
+            received = {spell(name): value for name, value in received.items()}
+        return ArgumentError(
+            spell(self.name), self.must, received, self.owner if owner is None else owner
+        )
 
 
 def is_shape(shape: Sequence[int | None], expected: Sequence[int | None]) -> bool:
@@ -80,25 +114,27 @@ def is_length(value: Any) -> bool:
     return hasattr(value, "__index__") and not isinstance(value, np.bool_)
 
 
-def integer(least: int) -> Kind:
+def integer(least: int) -> Validator:
     """A size, from this one on."""
     # From 2**31 on no backend has room for an axis; the error would come late and say little.
-    return Kind(
+    return Validator(
         f"an integer >= {least} (and < 2**31)",
         lambda value: _is_integer(value) and least <= value < 2**31,
         int,
     )
 
 
-def one_of(names: Collection[str]) -> Kind:
+def one_of(names: Collection[str]) -> Validator:
     """One of a few names."""
-    return Kind(f"one of {tuple(names)}", lambda value: isinstance(value, str) and value in names)
+    return Validator(
+        f"one of {tuple(names)}", lambda value: isinstance(value, str) and value in names
+    )
 
 
-def _known_to_keras(module: Any) -> Kind:
+def _known_to_keras(module: Any) -> Validator:
     """Whatever `keras.initializers.get` and its like take."""
 
-    def fits(value: Any) -> bool:
+    def accepts(value: Any) -> bool:
         try:
             object_of_keras = module.get(value)
         except (ValueError, TypeError):
@@ -109,7 +145,7 @@ def _known_to_keras(module: Any) -> Kind:
         made = callable(object_of_keras) and not inspect.isclass(object_of_keras)
         return not number and value is not None and made
 
-    return Kind(f"something that keras.{module.__name__.rpartition('.')[2]} knows", fits)
+    return Validator(f"something that keras.{module.__name__.rpartition('.')[2]} knows", accepts)
 
 
 def _is_matrix(value: Any) -> bool:
@@ -123,55 +159,57 @@ def _is_matrix(value: Any) -> bool:
 
 def _is_backbone(value: Any) -> bool:
     built = isinstance(value, keras.Model) and getattr(value, "inputs", None) is not None
-    return built or SIZE.fits(value)
+    return built or SIZE.accepts(value)
 
 
 SIZE = integer(1)
 # Not bool(value): that would take "no" and NaN for True.
-FLAG = Kind("True or False", lambda value: isinstance(value, bool | np.bool_), bool)
-SHARE = Kind("a number in [0, 1)", lambda value: _is_number(value) and 0 <= value < 1, float)
-UNIT = Kind("a number in [0, 1]", lambda value: _is_number(value) and 0 <= value <= 1, float)
+FLAG = Validator("True or False", lambda value: isinstance(value, bool | np.bool_), bool)
+SHARE = Validator("a number in [0, 1)", lambda value: _is_number(value) and 0 <= value < 1, float)
+UNIT = Validator("a number in [0, 1]", lambda value: _is_number(value) and 0 <= value <= 1, float)
 # Not `math.isfinite`, which raises for an integer that no float can hold.
-FINITE = Kind(
+FINITE = Validator(
     "a finite number",
     lambda value: _is_number(value) and abs(value) <= sys.float_info.max,
     float,
 )
 # Another number would be 0 or infinite beside the float32 that it meets.
 LEAST, MOST = float(np.finfo("float32").tiny), float(np.finfo("float32").max)
-POSITIVE = Kind(
+POSITIVE = Validator(
     "a finite number > 0 that float32 can hold",
     lambda value: _is_number(value) and LEAST <= value <= MOST,
     float,
 )
-NOT_NEGATIVE = Kind("a finite number >= 0", lambda value: FINITE.fits(value) and value >= 0, float)
+NOT_NEGATIVE = Validator(
+    "a finite number >= 0", lambda value: FINITE.accepts(value) and value >= 0, float
+)
 # What every backend can start its random numbers from; Keras does not take NumPy integers.
-SEED = Kind(
+SEED = Validator(
     "an integer in [0, 2**31)", lambda value: _is_integer(value) and 0 <= value < 2**31, int
 )
-SIZES = Kind(
+SIZES = Validator(
     "a list of different integers >= 1 (and < 2**31)",
     lambda value: (
         isinstance(value, list | tuple | range)
-        and all(map(SIZE.fits, value))
+        and all(map(SIZE.accepts, value))
         and len(set(value)) == len(value) > 0
     ),
     lambda value: tuple(map(int, value)),
 )
-MATRIX = Kind("a matrix of numbers, (vocabulary_size, dim)", _is_matrix, np.asarray)
-BACKBONE = Kind(
+MATRIX = Validator("a matrix of numbers, (vocabulary_size, dim)", _is_matrix, np.asarray)
+BACKBONE = Validator(
     "a built functional or Sequential keras.Model, such as a backbone of KerasHub, or an integer "
     ">= 1, the size of precomputed token features",
     _is_backbone,
     lambda value: value if isinstance(value, keras.Model) else int(value),
 )
 # Keras's own rule for the names of models.
-NAME = Kind(
+NAME = Validator(
     "a string that is not empty and has no '/'",
     lambda value: isinstance(value, str) and value != "" and "/" not in value,
 )
 
-KINDS: dict[str, Kind] = {
+VALIDATORS: dict[str, Validator] = {
     **dict.fromkeys(("vocabulary_size", "embedding_dim", "num_characters", "char_dim"), SIZE),
     **dict.fromkeys(("num_heads", "rank", "key_dim", "hidden_dim"), SIZE),
     "num_queries": SIZE,
@@ -197,12 +235,12 @@ KINDS: dict[str, Kind] = {
     "direction": one_of(("forward", "backward")),
     "normalizer": one_of(("softmax", "sparsemax", "entmax15")),
     # What these may hold is told by the functions that read them.
-    "positions": Kind("a list of names", lambda value: isinstance(value, list | tuple), tuple),
+    "positions": Validator("a list of names", lambda value: isinstance(value, list | tuple), tuple),
     "embeddings": MATRIX,
     "backbone": BACKBONE,
     "name": NAME,
 }
-OF_KERAS = {
+KERAS_VALIDATORS = {
     kind: _known_to_keras(getattr(keras, f"{kind}s"))
     for kind in ("initializer", "regularizer", "constraint", "activation")
 }
@@ -211,11 +249,11 @@ OF_KERAS = {
 def module_of(name: str) -> Any:
     """The module of Keras that knows such arguments, or `None`."""
     kind = name.rpartition("_")[2]
-    return getattr(keras, f"{kind}s") if kind in OF_KERAS else None
+    return getattr(keras, f"{kind}s") if kind in KERAS_VALIDATORS else None
 
 
 def checked(
-    **special: Kind | Collection[str],
+    **special: Validator | Collection[str],
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Checks every argument of a function before its body runs; errors name the function.
 
@@ -232,8 +270,8 @@ def checked(
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function, eval_str=True)
-        kinds = {
-            name: kind_of(name, special.get(name), parameter.annotation)
+        validators = {
+            name: validator_of(name, special.get(name), parameter.annotation)
             for name, parameter in signature.parameters.items()
         }
         owner = function.__name__
@@ -247,45 +285,51 @@ def checked(
                     # Python's own sentence names the function.
                     return function(*args, **kwargs)
                 for name, value in given.arguments.items():
-                    given.arguments[name] = fitted(name, value, kinds[name])
+                    given.arguments[name] = validate(name, value, validators[name])
                 return function(*given.args, **given.kwargs)
-            except Refused as refused:
-                raise refused.by(owner) from None
+            except ArgumentError as error:
+                # That of a layer inside, if the function has no such argument.
+                if error.owner and error.name not in validators:
+                    raise
+                raise error.renamed(owner=owner) from error.__cause__
 
         return call
 
     return decorate
 
 
-def kind_of(name: str, special: Kind | Collection[str] | None, annotation: Any) -> Kind:
+def validator_of(
+    name: str, special: Validator | Collection[str] | None, annotation: Any
+) -> Validator:
     """What an argument may be."""
-    if isinstance(special, Kind):
-        kind = special
+    if isinstance(special, Validator):
+        validator = special
     elif special is not None:
-        kind = one_of(special)
+        validator = one_of(special)
     else:
-        known = OF_KERAS.get(name.rpartition("_")[2]) or KINDS.get(name)
+        known = KERAS_VALIDATORS.get(name.rpartition("_")[2]) or VALIDATORS.get(name)
         if known is None:
             raise KeyError(
-                f"`{name}` has no line in KINDS of _checks.py, which says what it may be"
+                f"`{name}` has no line in VALIDATORS of _checks.py, which says what it may be"
             )
-        kind = known
+        validator = known
     if type(None) not in typing.get_args(annotation):
-        return kind
-    return Kind(
-        f"None or {kind.wanted}",
-        lambda value: value is None or kind.fits(value),
-        lambda value: None if value is None else kind.kept(value),
+        return validator
+    return Validator(
+        f"None or {validator.expected}",
+        lambda value: value is None or validator.accepts(value),
+        lambda value: None if value is None else validator.convert(value),
     )
 
 
-def fitted(name: str, value: Any, kind: Kind) -> Any:
+def validate(name: str, value: Any, validator: Validator, owner: str = "") -> Any:
     """The argument as the function gets it."""
-    if not kind.fits(value):
-        shape = getattr(value, "shape", ())
-        text = f"={value!r}" if not shape else f" of shape {tuple(shape)} and dtype {value.dtype}"
-        raise Refused(name, f"be {kind.wanted}", f"{name}{text}")
-    return kind.kept(value)
+    if not validator.accepts(value):
+        received: Any = {name: value}
+        if getattr(value, "shape", ()):
+            received = f"{name} of shape {tuple(value.shape)} and dtype {value.dtype}"
+        raise ArgumentError(name, f"be {validator.expected}", received, owner)
+    return validator.convert(value)
 
 
 def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings") -> list[Any]:
@@ -322,4 +366,4 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
         received = f"one string, {reprlib.repr(values)}"
     elif isinstance(values, Iterable) and not (hasattr(values, "shape") and not shape):
         return list(values)
-    raise Refused(name, f"be a sequence of {of}{cure}", received).by(owner)
+    raise ArgumentError(name, f"be a sequence of {of}{cure}", received, owner)

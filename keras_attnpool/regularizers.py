@@ -18,7 +18,7 @@ from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.normalization import EPSILON, l2_normalize
 from keras_attnpool.types import Tensor
 
-KINDS = {
+VALIDATORS = {
     "factor": _checks.FINITE,
     "threshold": _checks.NOT_NEGATIVE,
     **dict.fromkeys(("batch_mean", "normalize"), _checks.FLAG),
@@ -52,11 +52,10 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
         arguments = {"factor": factor, **others}
         self._arguments = tuple(arguments)
         for name, value in arguments.items():
-            kind = KINDS.get(name)
-            try:
-                setattr(self, name, _checks.fitted(name, value, kind) if kind else value)
-            except _checks.Refused as refused:
-                raise refused.by(type(self).__name__) from None
+            validator = VALIDATORS.get(name)
+            if validator:
+                value = _checks.validate(name, value, validator, type(self).__name__)
+            setattr(self, name, value)
 
     @abc.abstractmethod
     def penalties(self, heads: Tensor) -> Tensor:
@@ -295,10 +294,9 @@ def _flatten_features(x: Tensor, leading: int, regularizer: HeadRegularizer) -> 
     """Keeps the first `leading` axes and flattens the rest, as float32 at least."""
     x = at_least_float32(x)
     if len(x.shape) < leading + 1:
-        raise ValueError(
-            f"{type(regularizer).__name__} expects the heads on axis {leading - 1} and their "
-            f"values after it. Received: a tensor of shape {tuple(x.shape)}."
-        )
+        must = f"have the heads on axis {leading - 1} and their values after it"
+        received = f"a tensor of shape {tuple(x.shape)}"
+        raise _checks.ArgumentError("x", must, received, type(regularizer).__name__)
     if len(x.shape) == leading + 1:
         return x
     shape = ops.shape(x)

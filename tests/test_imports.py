@@ -31,11 +31,11 @@ ROOMS = {
     "layers": {"types", "_checks", "ops", "regularizers"},
     "models": {"types", "_checks", "ops", "regularizers", "layers"},
     "analysis": {"types", "_checks", "layers"},
-    "__init__": {"layers", "regularizers", "models", "ops"},
+    "__init__": {"_checks", "layers", "regularizers", "models", "ops"},
     # The workbench: its rooms may use each other's and the library's.
     "workbench._files": set(),
     "workbench.datasets": {"types", "_checks", "workbench._files"},
-    "workbench.corpora": {"types", "workbench.datasets"},
+    "workbench.corpora": {"types", "_checks", "workbench.datasets"},
     "workbench.text": {"types", "_checks", "workbench._files"},
     "workbench.__init__": {"workbench.cli"},
 }
@@ -175,7 +175,57 @@ def nothing_stored(module, tree):
                         yield node, f"{owner.name}.{method.name} calls {function}"
 
 
-RULES = [no_backend, no_backend_name, arrows, lazy_optional, nothing_stored]
+def no_message_read(module, tree):
+    """An error tells by its fields what was wrong: no code reads our sentences.
+
+    Those of Keras's and the backends' errors have no fields.
+    """
+    foreign = {"Unknown preset identifier", "Batching rule", "not installed|No module"}
+    readers = {
+        "search",
+        "match",
+        "fullmatch",
+        "findall",
+        "sub",
+        "replace",
+        "startswith",
+        "endswith",
+    }
+    for scope in ast.walk(tree):
+        if isinstance(scope, ast.ExceptHandler):
+            texts = {scope.name}
+        elif isinstance(scope, ast.FunctionDef):
+            texts = {a.arg for a in scope.args.args if a.annotation and _is_error(a.annotation)}
+        else:
+            continue
+
+        def is_text(node, texts=texts):
+            """Whether the error itself, not a field of it, is part of the expression."""
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                return False
+            if isinstance(node, ast.Name):
+                return node.id in texts
+            return any(map(is_text, ast.iter_child_nodes(node)))
+
+        for node in ast.walk(scope):
+            if isinstance(node, ast.Assign) and is_text(node.value):
+                texts |= {name.id for name in node.targets if isinstance(name, ast.Name)}
+            if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+                told = getattr(node.left, "value", None)
+                if is_text(node.comparators[0]) and told not in foreign:
+                    yield node, f"reads {ast.unparse(node)}"
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                told = getattr(node.args[0], "value", None) if node.args else None
+                texts_read = map(is_text, [node.func.value, *node.args])
+                if node.func.attr in readers and told not in foreign and any(texts_read):
+                    yield node, f"reads {ast.unparse(node)}"
+
+
+def _is_error(annotation):
+    return ast.unparse(annotation).endswith(("Error", "Exception"))
+
+
+RULES = [no_backend, no_backend_name, arrows, lazy_optional, nothing_stored, no_message_read]
 
 
 def faults(rule, module, source):
@@ -236,6 +286,12 @@ def test_rule_holds(rule):
         (nothing_stored, "layers/x.py", "class A:\n def call(self, x):\n  setattr(self, 's', x)"),
         (nothing_stored, "layers/x.py", "class A:\n def call(self, x):\n  self.s.append(x)"),
         (nothing_stored, "regularizers.py", "class A:\n def __call__(self, x):\n  self.n += 1"),
+        *(
+            (no_message_read, "workbench/cli/x.py", f"try: f()\nexcept ValueError as e:\n {read}")
+            for read in ("re.search('a', str(e))", "g(str(e).replace('a', 'b'))", "'a' in f'{e}'")
+        ),
+        (no_message_read, "x.py", "try: f()\nexcept ValueError as e:\n t = g(e)\n P.sub('a', t)"),
+        (no_message_read, "x.py", "def f(e: Exception):\n return P.sub('a', str(e))"),
     ],
 )
 def test_rule_catches(rule, module, source):
@@ -267,6 +323,7 @@ def test_rule_catches(rule, module, source):
         (lazy_optional, "workbench/text/x.py", "if TYPE_CHECKING:\n    import tokenizers"),
         (nothing_stored, "layers/x.py", "class A:\n def __init__(self, n):\n  self.n = n"),
         (nothing_stored, "layers/x.py", "class A:\n def call(self, x):\n  scores = self.f(x)"),
+        (no_message_read, "x.py", "try: f()\nexcept E as e:\n if e.name in known: raise g(e.name)"),
         (
             nothing_stored,
             "workbench/text/x.py",
@@ -326,9 +383,9 @@ def test_documentation_check_sees_gaps():
 def test_rooms_are_listed():
     """In `__all__` and, for editors and type checkers, in the stub."""
     rooms = {room.split(".")[0] for room in ROOMS if not room.startswith(("_", "types"))}
-    assert keras_attnpool.__all__ == sorted(rooms)
+    assert set(keras_attnpool.__all__) == rooms | {"ArgumentError"}
     stub = ast.parse((ROOT / "__init__.pyi").read_text(encoding="utf-8"))
     names = {name.split(".")[1] for name, _ in imported_names("__init__.py", stub)}
-    assert names == rooms
+    assert names == rooms | {"_checks"}
     with pytest.raises(AttributeError, match="'keras_attnpool' has no attribute 'rooms'"):
         _ = keras_attnpool.rooms

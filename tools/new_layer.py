@@ -208,8 +208,11 @@ def of_class(cls: type) -> dict[str, bool]:
     kept = inspect.getsource(cls.__init__).partition("_keep(")[2]
     return {
         **{
-            f"a line for `{name}` in KINDS of keras_attnpool/_checks.py": bool(
-                not kept or name in _checks.KINDS or _checks.module_of(name) or f" {name}=" in kept
+            f"a line for `{name}` in VALIDATORS of keras_attnpool/_checks.py": bool(
+                not kept
+                or name in _checks.VALIDATORS
+                or _checks.module_of(name)
+                or f" {name}=" in kept
             )
             for name in arguments
             if not name.startswith("**")

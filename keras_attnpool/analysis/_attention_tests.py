@@ -6,6 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._graph import layers_by_path
 from keras_attnpool.analysis._guided import guided_accuracy
 from keras_attnpool.analysis._probabilities import class_probabilities
@@ -70,7 +71,7 @@ class AttentionTests:
         self.labels = labels
         if labels is not None:
             if len(mask) < 2:
-                raise ValueError(f"{owner} expects `labels` of two texts or more. Received: one")
+                raise ArgumentError("labels", "be of two texts or more", "one", owner)
             classes = self.before.shape[1]
             self.labels = checked_classes(labels, len(mask), classes, owner, "labels")
 
@@ -110,19 +111,19 @@ class AttentionTests:
         (path,) = by_path
         scores = by_path[path][0] if len(by_path[path]) == 1 else by_path[path]
         if not isinstance(scores, np.ndarray):
-            raise ValueError(
-                f"{self.owner} expects a layer with one array of scores, called once. Received: "
-                f"layer '{path}' with a {type(scores).__name__}"
-            )
+            must = "name a layer with one array of scores, called once"
+            received = f"layer '{path}' with a {type(scores).__name__}"
+            raise ArgumentError("layer", must, received, self.owner)
         rows = scores.reshape(-1, *scores.shape[self.mask.ndim - 1 :])  # of sentences, if any
         mask = self._rows(self.mask)
         self.layout = self._layout(path, rows.shape)
         place = self.layout.find("t")
         if len(self.layout) != rows.ndim or place < 0 or rows.shape[place] != mask.shape[1]:
-            raise ValueError(
-                f"{self.owner} expects `layout` with a letter for each axis of the scores, `t` for "
-                f"the {mask.shape[1]} steps. Received: layout={self.layout!r} for layer '{path}' "
-                f"with scores of shape {rows.shape}"
+            raise ArgumentError(
+                "layout",
+                f"have a letter for each axis of the scores, `t` for the {mask.shape[1]} steps",
+                f"layout={self.layout!r} for layer '{path}' with scores of shape {rows.shape}",
+                self.owner,
             )
         weights = reduce_scores(rows, layout=self.layout, mask=mask)
         return weights.reshape(self.mask.shape), predictions
@@ -142,10 +143,9 @@ class AttentionTests:
         steps = self.mask.shape[-1]
         if len(shape) == 2 or (len(shape) == 3 and shape[2] == steps != shape[1]):
             return LAYOUTS[len(shape)]
-        raise ValueError(
-            f"{self.owner} needs `layout` where the scores could be read in several ways. "
-            f"Received: layer '{path}' with scores of shape {shape}"
-        )
+        must = "be given where the scores could be read in several ways"
+        received = f"layer '{path}' with scores of shape {shape}"
+        raise ArgumentError("layout", must, received, self.owner)
 
     def _rows(self, values: Array) -> Array:
         return values.reshape(-1, values.shape[-1])

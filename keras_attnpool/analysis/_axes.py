@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from keras_attnpool._checks import ArgumentError
+
 
 def axes_or_new(ax: Any, owner: str, size: tuple[float, float]) -> Any:
     """`ax`, or the Axes of a new figure of `size` inches.
@@ -20,7 +22,7 @@ def axes_or_new(ax: Any, owner: str, size: tuple[float, float]) -> Any:
     if ax is None:
         return pyplot.subplots(figsize=size, layout="constrained")[1]
     if not isinstance(ax, Axes):
-        raise ValueError(f"{owner} expects `ax` to be a matplotlib Axes. Received: {type(ax)}")
+        raise ArgumentError("ax", "be a matplotlib Axes", f"{type(ax)}", owner)
     return ax
 
 

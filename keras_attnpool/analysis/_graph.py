@@ -6,6 +6,7 @@ from typing import Any
 
 import keras
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers import HierarchicalEncoder
 
 Visit = Callable[[str, Any, tuple[Any, ...], dict[str, Any]], tuple[Any, dict[str, list[Any]]]]
@@ -43,13 +44,11 @@ def layers_by_path(model: Any, owner: str) -> dict[str, Any]:
         ValueError: If the model has no graph.
     """
     if not isinstance(model, keras.Model):
-        raise ValueError(f"{owner} expects `model` to be a keras.Model. Received: {type(model)}")
+        raise ArgumentError("model", "be a keras.Model", f"{type(model)}", owner)
     if graph_of(model) is None:
-        raise ValueError(
-            f"{owner} reads the graph of a functional or Sequential model that has been built; a "
-            f"subclassed model has none. Received: model '{model.name}' of class "
-            f"{type(model).__name__}"
-        )
+        must = "be functional or Sequential and built: a subclassed model has no graph"
+        received = f"model '{model.name}' of class {type(model).__name__}"
+        raise ArgumentError("model", must, received, owner)
     return dict(_inside(model, ""))
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import Array
 
 
@@ -14,16 +15,16 @@ def class_probabilities(outputs: Any, from_logits: bool, owner: str) -> Array:
     are refused, and those that are no probabilities though they should be.
     """
     if not hasattr(outputs, "shape") or len(outputs.shape) != 2:
-        raise ValueError(
-            f"{owner} expects a classifier with one output of shape (batch, classes). Received: "
-            f"{getattr(outputs, 'shape', type(outputs))}"
-        )
+        must = "be a classifier with one output of shape (batch, classes)"
+        raise ArgumentError("model", must, f"{getattr(outputs, 'shape', type(outputs))}", owner)
     values = np.asarray(outputs, np.float64)
     if not np.isfinite(values).all():
-        raise ValueError(
-            f"{owner} expects a model that returns finite numbers, for texts without a token too. "
-            f"Received: {np.count_nonzero(~np.isfinite(values).all(axis=1))} of {len(values)} rows "
-            "with NaN or infinity"
+        raise ArgumentError(
+            "model",
+            "return finite numbers, for texts without a token too",
+            f"{np.count_nonzero(~np.isfinite(values).all(axis=1))} of {len(values)} rows with "
+            "NaN or infinity",
+            owner,
         )
     if from_logits:
         if values.shape[1] == 1:
@@ -33,9 +34,11 @@ def class_probabilities(outputs: Any, from_logits: bool, owner: str) -> Array:
     if values.shape[1] == 1:
         values = np.concatenate([1 - values, values], axis=1)
     if values.min(initial=0) < -1e-3 or np.abs(values.sum(axis=1) - 1).max(initial=0) > 1e-2:
-        raise ValueError(
-            f"{owner} expects a model that returns probabilities; pass from_logits=True if it "
-            f"returns logits. Received: outputs from {values.min():.3g} to {values.max():.3g} with "
-            f"sums from {values.sum(axis=1).min():.3g} to {values.sum(axis=1).max():.3g}"
+        raise ArgumentError(
+            "model",
+            "return probabilities; pass from_logits=True if it returns logits",
+            f"outputs from {values.min():.3g} to {values.max():.3g} with sums from "
+            f"{values.sum(axis=1).min():.3g} to {values.sum(axis=1).max():.3g}",
+            owner,
         )
     return values

@@ -6,6 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._probabilities import class_probabilities
 from keras_attnpool.analysis._token_rows import aligned_rows, checked_classes
 from keras_attnpool.types import Array, Bools, Float64s, Int64s
@@ -43,18 +44,14 @@ class Removal:
         self.from_logits, self.batch_size = from_logits, batch_size
         ids = checked_ids(ids, batch_size, owner)
         if ids.ndim != 2:
-            raise ValueError(f"{owner} expects `ids` (batch, time). Received: shape {ids.shape}")
+            raise ArgumentError("ids", "have shape (batch, time)", f"shape {ids.shape}", owner)
         if replacement is not None and not (
             np.issubdtype(type(replacement), np.integer) and replacement >= 0
         ):
-            raise ValueError(
-                f"{owner} expects `replacement` to be None or an id. Received: {replacement!r}"
-            )
+            raise ArgumentError("replacement", "be None or an id", f"{replacement!r}", owner)
         self.used: Bools = (ids != 0).any(axis=1)
         if not self.used.any():
-            raise ValueError(
-                f"{owner} expects a text with a token. Received: {len(ids)} empty texts"
-            )
+            raise ArgumentError("ids", "have a text with a token", f"{len(ids)} empty texts", owner)
         self.ids = ids[self.used]
         self.tokens: Bools = self.ids != 0
         self.sizes = self.tokens.sum(axis=1)
@@ -145,12 +142,10 @@ def checked_ids(ids: Any, batch_size: int, owner: str) -> Array:
     """Integer ids `(batch, time, ...)` that are not empty, for batches of that size."""
     array: Array = np.asarray(ids)
     if array.ndim < 2 or not array.size or not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(
-            f"{owner} expects `ids` as integer array (batch, time), not empty. Received: shape "
-            f"{array.shape}, dtype {array.dtype}"
-        )
+        must = "be an integer array (batch, time), not empty"
+        raise ArgumentError("ids", must, f"shape {array.shape}, dtype {array.dtype}", owner)
     if not batch_size >= 1:
-        raise ValueError(f"{owner} expects `batch_size` >= 1. Received: batch_size={batch_size}")
+        raise ArgumentError("batch_size", "be 1 or more", {"batch_size": batch_size}, owner)
     return array
 
 
@@ -160,8 +155,6 @@ def checked_shares(shares: Sequence[float], owner: str, name: str, least: int) -
     within = values.ndim == 1 and len(values) >= least and values[0] >= 0 and values[-1] <= 1
     if not within or not (np.diff(values) > 0).all():
         number = {1: "", 2: "at least two "}[least]
-        raise ValueError(
-            f"{owner} expects {number}increasing `{name}` in [0, 1]. Received: "
-            f"{name}={list(np.ravel(values))}"
-        )
+        must, received = f"be {number}increasing numbers in [0, 1]", {name: list(np.ravel(values))}
+        raise ArgumentError(name, must, received, owner)
     return values

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_attnpool._checks import column
+from keras_attnpool._checks import ArgumentError, column
 from keras_attnpool.types import Array, Bools, Float64s, Int64s
 
 
@@ -18,26 +18,29 @@ def aligned_rows(
     public function and its argument.
     """
     if len(weights) != len(lengths):
-        raise ValueError(
-            f"{owner} expects `{name}` with one row per text, {len(lengths)} in all. Received: "
-            f"{len(weights)} rows"
-        )
+        must, received = f"have one row per text, {len(lengths)} in all", f"{len(weights)} rows"
+        raise ArgumentError(name, must, received, owner)
     rows = []
     for index, (row, length) in enumerate(zip(weights, lengths, strict=True)):
         row = np.asarray(row, np.float64)
         if row.ndim != 1:
-            raise ValueError(
-                f"{owner} expects one number per token: each row of `{name}` has shape (time,); "
-                f"see reduce_scores for several heads. Received: row {index} of shape {row.shape}"
+            raise ArgumentError(
+                name,
+                "have one number per token: each row of shape (time,); see reduce_scores for "
+                "several heads",
+                f"row {index} of shape {row.shape}",
+                owner,
             )
         if not np.isfinite(row).all():
-            raise ValueError(f"{owner} expects finite `{name}`. Received: row {index} with NaN/inf")
+            raise ArgumentError(name, "be finite", f"row {index} with NaN/inf", owner)
         if len(row) < length or row[length:].any():
             beyond = int(np.count_nonzero(row[length:]))
-            raise ValueError(
-                f"{owner} expects as many `{name}` as tokens, and 0 on padding behind them. "
-                f"Received: text {index} with {length} tokens and {len(row)} {name}, {beyond} of "
-                "those behind the last token not 0"
+            raise ArgumentError(
+                name,
+                "be as many as the tokens, and 0 on padding behind them",
+                f"text {index} with {length} tokens and {len(row)} {name}, {beyond} of those "
+                "behind the last token not 0",
+                owner,
             )
         rows.append(row[:length])
     return rows
@@ -50,10 +53,8 @@ def kept_rows(weights: Any, mask: Any, owner: str, name: str = "weights") -> lis
         return rows
     keep = flag_rows(mask, owner, "mask")
     if [row.shape for row in keep] != [row.shape for row in rows]:
-        raise ValueError(
-            f"{owner} expects `mask` in the layout of `{name}`. Received: {len(keep)} rows for "
-            f"{len(rows)}, or rows of other lengths"
-        )
+        received = f"{len(keep)} rows for {len(rows)}, or rows of other lengths"
+        raise ArgumentError("mask", f"have the layout of `{name}`", received, owner)
     return [row[flags] for row, flags in zip(rows, keep, strict=True)]
 
 
@@ -62,10 +63,8 @@ def flag_rows(values: Any, owner: str, name: str) -> list[Bools]:
     rows = [np.asarray(row) for row in values]
     for index, row in enumerate(rows):
         if row.ndim != 1 or not np.isin(row, (0, 1)).all():
-            raise ValueError(
-                f"{owner} expects `{name}` as boolean or 0/1 arrays (num_tokens,). Received: row "
-                f"{index} of shape {row.shape}, dtype {row.dtype}"
-            )
+            received = f"row {index} of shape {row.shape}, dtype {row.dtype}"
+            raise ArgumentError(name, "be boolean or 0/1 arrays (num_tokens,)", received, owner)
     return [row.astype(bool) for row in rows]
 
 
@@ -73,10 +72,9 @@ def checked_mask(mask: Any, shape: tuple[int, int], owner: str) -> Bools:
     """A mask of that shape, `(batch, time)`, from booleans or 0 and 1."""
     keep: Array = np.asarray(mask)
     if keep.shape != shape or not np.isin(keep, (0, 1)).all():
-        raise ValueError(
-            f"{owner} expects `mask` as boolean or 0/1 array of shape (batch, time) = {shape}. "
-            f"Received: shape {keep.shape}, dtype {keep.dtype}, values {np.unique(keep)[:3]}"
-        )
+        must = f"be a boolean or 0/1 array of shape (batch, time) = {shape}"
+        received = f"shape {keep.shape}, dtype {keep.dtype}, values {np.unique(keep)[:3]}"
+        raise ArgumentError("mask", must, received, owner)
     return keep.astype(bool)
 
 
@@ -88,16 +86,14 @@ def checked_tokens(tokens: Any, owner: str) -> list[list[str]]:
     for index, row in enumerate(rows):
         for token in row:
             if not isinstance(token, str):
-                raise ValueError(
-                    f"{owner} expects `tokens` to be strings. Received: {token!r} in text {index}"
-                )
+                raise ArgumentError("tokens", "be strings", f"{token!r} in text {index}", owner)
     return rows
 
 
 def checked_labels(labels: Any, rows: int, label_names: Sequence[str], owner: str) -> Int64s:
     """Class indices `(rows,)` into `label_names`."""
     if len(set(label_names)) != len(label_names):
-        raise ValueError(f"{owner} expects distinct `label_names`. Received: {label_names}")
+        raise ArgumentError("label_names", "be distinct", {"label_names": label_names}, owner)
     return checked_classes(labels, rows, len(label_names), owner, "labels")
 
 
@@ -107,13 +103,9 @@ def checked_classes(
     """Class indices `(rows,)` below `number`."""
     classes = np.asarray(classes)
     if classes.shape != (rows,) or (rows and not np.issubdtype(classes.dtype, np.integer)):
-        raise ValueError(
-            f"{owner} expects `{name}` as integer array ({rows},), one per text. Received: shape "
-            f"{classes.shape}, dtype {classes.dtype}"
-        )
+        must = f"be an integer array ({rows},), one per text"
+        raise ArgumentError(name, must, f"shape {classes.shape}, dtype {classes.dtype}", owner)
     if rows and (classes.min() < 0 or classes.max() >= number):
-        raise ValueError(
-            f"{owner} expects `{name}` in [0, {number}). Received: from {classes.min()} to "
-            f"{classes.max()}"
-        )
+        must, received = f"be in [0, {number})", f"from {classes.min()} to {classes.max()}"
+        raise ArgumentError(name, must, received, owner)
     return np.asarray(classes, np.int64)

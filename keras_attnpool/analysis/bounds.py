@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._removal import Removal
 from keras_attnpool.types import Array, Bools, Float64s
 
@@ -196,6 +197,5 @@ def check_beam(beam_size: int | None, owner: str) -> None:
     """Raises a ValueError if the beam has no room."""
     whole = np.issubdtype(type(beam_size), np.integer)
     if beam_size is not None and not (whole and beam_size >= 1):
-        raise ValueError(
-            f"{owner} expects an integer `beam_size` >= 1 or None. Received: {beam_size!r}"
-        )
+        must, received = "be None or an integer >= 1", {"beam_size": beam_size}
+        raise ArgumentError("beam_size", must, received, owner)

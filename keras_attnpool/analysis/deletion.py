@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._axes import axes_or_new, plain_grid, plain_legend
 from keras_attnpool.analysis._removal import Removal, checked_shares
 from keras_attnpool.types import Array, Float64s
@@ -101,7 +102,7 @@ def deletion_curve(
     owner = "deletion_curve"
     shares = checked_shares(fractions, owner, "fractions", least=2)
     if num_random < 1:
-        raise ValueError(f"{owner} expects `num_random` >= 1. Received: num_random={num_random}")
+        raise ArgumentError("num_random", "be 1 or more", {"num_random": num_random}, owner)
     removal = Removal(model, ids, owner, None, replacement, from_logits, batch_size)
     scores = removal.scores(weights)
     rng = np.random.default_rng(seed)

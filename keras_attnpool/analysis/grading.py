@@ -6,6 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._removal import Removal, checked_shares
 from keras_attnpool.analysis._token_rows import flag_rows
 from keras_attnpool.analysis.bounds import check_beam, normalized, texts_at_once
@@ -181,32 +182,26 @@ def _by_rationale(
 ) -> dict[str, dict[str, RationaleScore]]:
     """The scores on rationales of the used texts, by attribution and column."""
     if len(rationales) != len(removal.used):
-        raise ValueError(
-            f"{removal.owner} expects `rationales` with one row per text, {len(removal.used)} in "
-            f"all. Received: {len(rationales)} rows"
-        )
+        must = f"have one row per text, {len(removal.used)} in all"
+        raise ArgumentError("rationales", must, f"{len(rationales)} rows", removal.owner)
     golds = np.zeros(removal.tokens.shape, bool)
     flags = flag_rows(rationales, removal.owner, "rationales")
     used = [row for row, use in zip(flags, removal.used, strict=True) if use]
     for gold, tokens, row in zip(golds, removal.tokens, used, strict=True):
         if len(row) > len(gold):
-            raise ValueError(
-                f"{removal.owner} expects `rationales` no longer than `ids`, {len(gold)}. "
-                f"Received: a row of {len(row)}: cut it as the text was cut"
-            )
+            must = f"be no longer than `ids`, {len(gold)}"
+            received = f"a row of {len(row)}: cut it as the text was cut"
+            raise ArgumentError("rationales", must, received, removal.owner)
         number = np.count_nonzero(tokens)
         if len(row) < number:
-            raise ValueError(
-                f"{removal.owner} expects as many `rationales` as tokens. Received: a row of "
-                f"{len(row)} for a text of {number} tokens"
-            )
+            received = f"a row of {len(row)} for a text of {number} tokens"
+            raise ArgumentError("rationales", "be as many as the tokens", received, removal.owner)
         # In the places of `ids`, else the text's own row, wherever `ids` are padded.
         of_tokens = tokens if len(row) == len(gold) else np.arange(len(row)) < number
         if row[~of_tokens].any():
-            raise ValueError(
-                f"{removal.owner} expects `rationales` in the places of `ids`. Received: a row "
-                f"with {np.count_nonzero(row[~of_tokens])} of its tokens on padding"
-            )
+            must = "stand in the places of `ids`"
+            received = f"a row with {np.count_nonzero(row[~of_tokens])} of its tokens on padding"
+            raise ArgumentError("rationales", must, received, removal.owner)
         gold[tokens] = row[of_tokens]
     return {
         name: {c: score(each, list(golds), removal.tokens) for c, score in RATIONALE_SCORES.items()}

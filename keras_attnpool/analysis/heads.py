@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._axes import axes_or_new
 from keras_attnpool.analysis._token_rows import checked_mask
 from keras_attnpool.types import Float64s
@@ -39,29 +40,22 @@ def head_similarity(scores: Any, mask: Any = None, *, measure: str = "cosine") -
     """
     values = np.asarray(scores, np.float64)
     if values.ndim != 3:
-        raise ValueError(
-            "head_similarity expects `scores` of shape (batch, heads, time). Received: "
-            f"{values.shape}"
-        )
+        must, received = "have shape (batch, heads, time)", f"{values.shape}"
+        raise ArgumentError("scores", must, received, "head_similarity")
     if not np.isfinite(values).all() or values.min(initial=0) < 0:
-        raise ValueError(
-            "head_similarity expects finite, non-negative scores. Received: a minimum of "
-            f"{values.min(initial=0)}"
-        )
+        must, received = "be finite and not negative", f"a minimum of {values.min(initial=0)}"
+        raise ArgumentError("scores", must, received, "head_similarity")
     if measure not in MEASURES:
-        raise ValueError(
-            f"head_similarity expects `measure` to be one of {MEASURES}. Received: "
-            f"measure={measure!r}"
-        )
+        must = f"be one of {MEASURES}"
+        raise ArgumentError("measure", must, {"measure": measure}, "head_similarity")
     if mask is not None:
         keep = checked_mask(mask, (values.shape[0], values.shape[2]), "head_similarity")
         values = values * keep[:, None]
     values = values[(values.sum(axis=2) > 0).all(axis=1)]
     if not values.size:
-        raise ValueError(
-            "head_similarity expects at least one text on which every head has weight. Received: "
-            f"none in scores of shape {np.shape(scores)}"
-        )
+        must = "have at least one text on which every head has weight"
+        received = f"none in scores of shape {np.shape(scores)}"
+        raise ArgumentError("scores", must, received, "head_similarity")
     if measure == "cosine":
         values = values / np.sqrt(np.square(values).sum(axis=2, keepdims=True))
         return np.asarray(np.matmul(values, values.transpose(0, 2, 1)).mean(axis=0).clip(0, 1))
@@ -92,7 +86,7 @@ def head_redundancy(similarity: Any) -> float:
     matrix = _checked_matrix(similarity, "head_redundancy")
     heads = len(matrix)
     if heads < 2:
-        raise ValueError("head_redundancy expects at least two heads. Received: one")
+        raise ArgumentError("similarity", "be of at least two heads", "one", "head_redundancy")
     return float(matrix[~np.eye(heads, dtype=bool)].mean())
 
 
@@ -147,7 +141,5 @@ def plot_head_similarity(similarity: Any, ax: Any = None, *, title: str | None =
 def _checked_matrix(similarity: Any, owner: str) -> Float64s:
     matrix = np.asarray(similarity, np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
-        raise ValueError(
-            f"{owner} expects `similarity` of shape (heads, heads). Received: {matrix.shape}"
-        )
+        raise ArgumentError("similarity", "have shape (heads, heads)", f"{matrix.shape}", owner)
     return matrix

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_attnpool._checks import column
+from keras_attnpool._checks import ArgumentError, column
 from keras_attnpool.types import Array, Float64s, PathLike
 
 
@@ -84,10 +84,9 @@ def heatmap_html(
     names = names if row_names is None else [str(name) for name in row_names]
     lengths = sentence_lengths
     if lengths is not None and (min(lengths, default=0) < 0 or sum(lengths) != len(tokens)):
-        raise ValueError(
-            f"{owner} expects `sentence_lengths` that add up to the number of tokens, "
-            f"{len(tokens)}. Received: {list(lengths)}, {sum(lengths)} in all"
-        )
+        must = f"add up to the number of tokens, {len(tokens)}"
+        received = f"{list(lengths)}, {sum(lengths)} in all"
+        raise ArgumentError("sentence_lengths", must, received, owner)
     words = [html.escape(visible(token)) for token in tokens]
     parts = [STYLE, '<figure class="attn-map">', _caption(title, label)]
     if len(rows) == 1:
@@ -133,10 +132,8 @@ def heatmap_page(heatmaps: Sequence[str], path: PathLike, *, title: str = "Atten
     ```
     """
     if isinstance(heatmaps, str) or any(not isinstance(piece, str) for piece in heatmaps):
-        raise ValueError(
-            "heatmap_page expects `heatmaps` as a list of strings from heatmap_html. Received: "
-            f"{type(heatmaps).__name__}"
-        )
+        must, received = "be a list of strings from heatmap_html", f"{type(heatmaps).__name__}"
+        raise ArgumentError("heatmaps", must, received, "heatmap_page")
     path = Path(path)
     path.write_text(page(title, "\n".join(heatmaps), lang="und"), encoding="utf-8", newline="\n")
     return path
@@ -236,24 +233,22 @@ def checked_heatmap(
     """
     tokens = column(owner, "tokens", tokens)
     if any(not isinstance(token, str) for token in tokens):
-        raise ValueError(
-            f"{owner} expects `tokens` as a list of strings. Received: {str(tokens)[:60]}"
-        )
+        raise ArgumentError("tokens", "be a list of strings", f"{str(tokens)[:60]}", owner)
     rows = np.asarray(weights, np.float64)
     rows = rows[None] if rows.ndim == 1 else rows
     if rows.ndim != 2 or rows.shape[1] != len(tokens) or not len(rows):
-        raise ValueError(
-            f"{owner} expects `weights` of shape ({len(tokens)},) or (rows, {len(tokens)}), one "
-            "number per token; cut the padding off. Received: weights of shape "
-            f"{np.shape(weights)} for {len(tokens)} tokens"
+        raise ArgumentError(
+            "weights",
+            f"have shape ({len(tokens)},) or (rows, {len(tokens)}), one number per token; cut "
+            "the padding off",
+            f"weights of shape {np.shape(weights)} for {len(tokens)} tokens",
+            owner,
         )
     if not np.isfinite(rows).all():
-        raise ValueError(f"{owner} expects finite `weights`. Received: NaN or infinity among them")
+        raise ArgumentError("weights", "be finite", "NaN or infinity among them", owner)
     if row_names is not None and (isinstance(row_names, str) or len(row_names) != len(rows)):
-        raise ValueError(
-            f"{owner} expects `row_names` with one name per row, {len(rows)} in all. "
-            f"Received: {row_names!r}"
-        )
+        must, received = f"have one name per row, {len(rows)} in all", f"{row_names!r}"
+        raise ArgumentError("row_names", must, received, owner)
     return tokens, rows, full_colour(vmax, rows, owner)
 
 
@@ -262,5 +257,5 @@ def full_colour(vmax: float | None, numbers: Array, owner: str) -> float:
     if vmax is None:
         return float(np.abs(numbers).max(initial=0))
     if not (np.isfinite(vmax) and vmax > 0):
-        raise ValueError(f"{owner} expects `vmax` to be positive. Received: vmax={vmax}")
+        raise ArgumentError("vmax", "be positive", {"vmax": vmax}, owner)
     return vmax

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis.html_heatmaps import STYLE, full_colour, visible
 
 
@@ -58,17 +59,18 @@ def _table(
     title: str, matrix: Any, columns: Sequence[str], rows: Sequence[str], vmax: float | None
 ) -> str:
     if matrix.shape != (len(rows), len(columns)):
-        raise ValueError(
-            f"matrices_html expects a matrix of shape ({len(rows)}, {len(columns)}), as there are "
-            f"{len(rows)} `row_names` and {len(columns)} names of columns. "
-            f"Received: shape {matrix.shape} under the title {title!r}"
+        raise ArgumentError(
+            "matrices",
+            f"have shape ({len(rows)}, {len(columns)}), as there are {len(rows)} `row_names` "
+            f"and {len(columns)} names of columns",
+            f"shape {matrix.shape} under the title {title!r}",
+            "matrices_html",
         )
     finite = matrix[np.isfinite(matrix)]
     if len(finite) + np.isneginf(matrix).sum() < matrix.size:
-        raise ValueError(
-            "matrices_html expects finite numbers or minus infinity. Received: NaN or infinity "
-            f"under the title {title!r}"
-        )
+        must = "be finite numbers or minus infinity"
+        received = f"NaN or infinity under the title {title!r}"
+        raise ArgumentError("matrices", must, received, "matrices_html")
     top = full_colour(vmax, finite, "matrices_html") or 1.0
     head = "".join(f"<th>{_words(name)}</th>" for name in columns)
     body = "".join(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import Array, Bools
 
 # Steps by which the batch is padded beyond its longest row: of either parity, for strides.
@@ -129,18 +130,14 @@ def batch_independence(
     ```
     """
     if not isinstance(model, keras.Model):
-        raise ValueError(
-            f"`model` of batch_independence must be a keras.Model. Received: {type(model)}"
-        )
+        raise ArgumentError("model", "be a keras.Model", f"{type(model)}", "batch_independence")
     if tolerance is None:
         parts = model._flatten_layers()
         half = any(str(part.compute_dtype) in ("float16", "bfloat16") for part in parts)
         tolerance = HALF if half else SINGLE
     elif isinstance(tolerance, bool) or not isinstance(tolerance, float | int) or tolerance <= 0:
-        raise ValueError(
-            "`tolerance` of batch_independence must be None or a number > 0. Received: "
-            f"tolerance={tolerance!r}"
-        )
+        must, received = "be None or a number > 0", f"tolerance={tolerance!r}"
+        raise ArgumentError("tolerance", must, received, "batch_independence")
     given = _Rows(model, rows)
     if not model.built:
         model(given.packed(given.alone(0)))
@@ -248,7 +245,7 @@ class _Rows:
         for declared, x in zip(inputs, first, strict=True):
             if declared is not None and len(declared.shape) != 1 + x.ndim:
                 received = f"a row of shape {x.shape} for an input of {tuple(declared.shape)}"
-                raise ValueError(_expected(received))
+                raise _refused(received)
         layers = model._flatten_layers()
         masking = [x.mask_value for x in layers if isinstance(x, keras.layers.Masking)]
         self._mask_zero = any(getattr(layer, "mask_zero", False) for layer in layers)
@@ -453,7 +450,7 @@ def _read(model: keras.Model, rows: Any) -> tuple[list[Any], list[list[Array]]]:
         is_batch = [x.ndim for x in arrays] == ranks if ranks else len(kinds) > 1
         if not is_batch:
             if not arrays or len(ranks) > 1:
-                raise ValueError(_expected(f"{len(arrays)} arrays for {len(ranks)} inputs"))
+                raise _refused(f"{len(arrays)} arrays for {len(ranks)} inputs")
             return [None], [[x] for x in arrays]
         keys = list(range(len(arrays)))
     elif isinstance(rows, dict):
@@ -462,15 +459,16 @@ def _read(model: keras.Model, rows: Any) -> tuple[list[Any], list[list[Array]]]:
         keys, arrays = [None], [_array(rows)]
     counts = {len(x) if x.ndim else 0 for x in arrays}
     if len(counts) != 1 or counts == {0}:
-        raise ValueError(_expected(f"arrays of shapes {[x.shape for x in arrays]}"))
+        raise _refused(f"arrays of shapes {[x.shape for x in arrays]}")
     return keys, [list(row) for row in zip(*arrays, strict=True)]
 
 
-def _expected(received: str) -> str:
-    return (
-        "`rows` of batch_independence must be a list of single inputs, lists or dicts of arrays "
-        f"for a model of several inputs, or the arrays that predict takes. Received: {received}"
+def _refused(received: str) -> ArgumentError:
+    must = (
+        "be a list of single inputs, lists or dicts of arrays for a model of several inputs, or "
+        "the arrays that predict takes"
     )
+    return ArgumentError("rows", must, received, "batch_independence")
 
 
 def _is_structure(row: Any) -> bool:
@@ -480,7 +478,7 @@ def _is_structure(row: Any) -> bool:
 def _array(x: Any) -> Array:
     array = np.asarray(keras.ops.convert_to_numpy(x) if keras.ops.is_tensor(x) else x)
     if array.dtype.kind not in "fiub":
-        raise ValueError(_expected(f"an array of dtype {array.dtype}"))
+        raise _refused(f"an array of dtype {array.dtype}")
     return array
 
 
@@ -495,7 +493,7 @@ def _declared(model: keras.Model, keys: list[Any]) -> list[Any]:
         named |= model.input if isinstance(model.input, dict) else {}
         return [named.get(key) for key in keys]
     if len(keys) != len(inputs):
-        raise ValueError(_expected(f"{len(keys)} arrays a row for {len(inputs)} inputs"))
+        raise _refused(f"{len(keys)} arrays a row for {len(inputs)} inputs")
     return list(inputs)
 
 

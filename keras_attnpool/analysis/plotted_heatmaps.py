@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._axes import axes_or_new
 from keras_attnpool.analysis.html_heatmaps import checked_heatmap
 
@@ -51,7 +52,7 @@ def plot_heatmap(
     """
     tokens, rows, top = checked_heatmap("plot_heatmap", tokens, weights, row_names, vmax)
     if not tokens:
-        raise ValueError("plot_heatmap expects at least one token. Received: none")
+        raise ArgumentError("tokens", "be at least one", "none", "plot_heatmap")
     top = top or 1.0
     size = (min(max(4.0, 1.8 + 0.34 * len(tokens)), 16), 2.4 + 0.3 * min(len(rows), 20))
     ax = axes_or_new(ax, "plot_heatmap", size)

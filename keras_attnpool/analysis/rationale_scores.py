@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._token_rows import aligned_rows, flag_rows
 from keras_attnpool.types import Array, Bools, Float64s
 
@@ -66,10 +67,8 @@ def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) ->
     rows = _checked(weights, rationales, mask, owner)
     lowest = min((row.min(initial=0) for row, _ in rows), default=0)
     if lowest < 0:
-        raise ValueError(
-            f"{owner} expects non-negative weights; take np.abs of a signed saliency. Received: a "
-            f"minimum of {lowest}"
-        )
+        must = "be non-negative; take np.abs of a signed saliency"
+        raise ArgumentError("weights", must, f"a minimum of {lowest}", owner)
     # A text without weight has no share of it: without its rationale it is left out.
     rows = [(row, gold if row.any() else gold[:0]) for row, gold in rows]
     return _score(rows, lambda row, gold: row[gold].sum() / row.sum(), np.mean, owner)
@@ -232,7 +231,7 @@ def rationale_iou_f1(
     rows = _checked(weights, rationales, mask, owner)
     share = _share(rows, share, owner)
     if not 0 < threshold <= 1:
-        raise ValueError(f"{owner} expects `threshold` in (0, 1]. Received: threshold={threshold}")
+        raise ArgumentError("threshold", "be in (0, 1]", {"threshold": threshold}, owner)
     rng = np.random.default_rng(seed)
     pairs: list[tuple[float, float]] = []
     floors: list[tuple[float, float]] = []
@@ -276,7 +275,7 @@ def _share(rows: Any, share: float | None, owner: str) -> float:
         of_texts = [gold.mean() for _, gold in rows if _is_scored(gold)]
         return float(np.mean(of_texts)) if of_texts else 1.0
     if not 0 < share <= 1:
-        raise ValueError(f"{owner} expects `share` in (0, 1]. Received: share={share}")
+        raise ArgumentError("share", "be in (0, 1]", {"share": share}, owner)
     return share
 
 
@@ -317,10 +316,8 @@ def _checked(
 def _score(rows: Any, value: Any, floor: Any, owner: str) -> RationaleScore:
     golds = [gold for _, gold in rows if _is_scored(gold)]
     if not golds:
-        raise ValueError(
-            f"{owner} needs a text with rationale and other tokens. Received: {len(rows)} texts, "
-            "none of them such"
-        )
+        must = "be of some but not all tokens, in one text at least"
+        raise ArgumentError("rationales", must, f"{len(rows)} texts, none of them such", owner)
     values = [value(*row) if _is_scored(row[1]) else np.nan for row in rows]
     per_text = np.array(values, np.float64)
     means = float(np.nanmean(per_text)), float(np.mean([floor(gold) for gold in golds]))

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._token_rows import checked_mask
 from keras_attnpool.types import Array, Float32s
 
@@ -81,21 +82,15 @@ def _checked_layout(values: Array, layout: str | None) -> str:
     if layout is None:
         layout = LAYOUTS.get(values.ndim)
         if layout is None:
-            raise ValueError(
-                "reduce_scores needs `layout` for other than two or three axes, 'bhtd' or 'bhqt' "
-                f"say. Received: scores of shape {values.shape}"
-            )
+            must = "be given for other than two or three axes, 'bhtd' or 'bhqt' say"
+            raise ArgumentError("layout", must, f"scores of shape {values.shape}", "reduce_scores")
     right_letters = set(layout) <= set("bhlqtd") and {"b", "t"} <= set(layout)
     if not right_letters or len(set(layout)) != len(layout) or layout[0] != "b":
-        raise ValueError(
-            "reduce_scores expects `layout` of distinct letters out of 'bhlqtd', with 'b' first "
-            f"and 't' among them. Received: layout={layout!r}"
-        )
+        must = "be distinct letters out of 'bhlqtd', with 'b' first and 't' among them"
+        raise ArgumentError("layout", must, {"layout": layout}, "reduce_scores")
     if len(layout) != values.ndim or 0 in values.shape:
-        raise ValueError(
-            f"reduce_scores expects scores with {len(layout)} axes ({layout}), none of size 0. "
-            f"Received: shape {values.shape}"
-        )
+        must = f"have {len(layout)} axes ({layout}), none of size 0"
+        raise ArgumentError("scores", must, f"shape {values.shape}", "reduce_scores")
     return layout
 
 
@@ -111,16 +106,11 @@ def _reduced(
 ) -> Array:
     if isinstance(how, int | np.integer) and not isinstance(how, bool):
         if not 0 <= how < values.shape[axis]:
-            raise ValueError(
-                f"reduce_scores expects `{name}` in [0, {values.shape[axis]}) as an index. "
-                f"Received: {name}={how}"
-            )
+            must, received = f"be in [0, {values.shape[axis]}) as an index", {name: how}
+            raise ArgumentError(name, must, received, "reduce_scores")
         return np.asarray(values.take(int(how), axis=axis))
     if how not in allowed:
-        raise ValueError(
-            f"reduce_scores expects `{name}` to be an index or one of {allowed}. Received: "
-            f"{name}={how!r}"
-        )
+        raise ArgumentError(name, f"be an index or one of {allowed}", {name: how}, "reduce_scores")
     if how == "norm":
         return np.asarray(np.sqrt(np.square(values).sum(axis=axis)))
     return np.asarray(values.mean(axis=axis) if how == "mean" else values.max(axis=axis))
@@ -129,10 +119,8 @@ def _reduced(
 def _check_unused(how: str | int, name: str, allowed: tuple[str, ...]) -> None:
     """A reduction of an axis that is not there is one of those that change nothing."""
     if how not in (*allowed, 0) or isinstance(how, bool):
-        raise ValueError(
-            f"reduce_scores expects `{name}` to be one of {allowed} where the layout has no such "
-            f"axis. Received: {name}={how!r}"
-        )
+        must, received = f"be one of {allowed} where the layout has no such axis", {name: how}
+        raise ArgumentError(name, must, received, "reduce_scores")
 
 
 def _mean_over_queries(values: Array, layout: str, keep: Array | None) -> Array:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import keras
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._attention_tests import AttentionTests
 from keras_attnpool.analysis._graph import layers_by_path
 from keras_attnpool.analysis._removal import checked_ids
@@ -139,11 +140,11 @@ def attention_report(
     """
     ids = checked_ids(ids, batch_size, OWNER)
     if ids.ndim != 2:
-        raise ValueError(f"{OWNER} expects `ids` (texts, time). Received: shape {ids.shape}")
+        raise ArgumentError("ids", "have shape (texts, time)", f"shape {ids.shape}", OWNER)
     if isinstance(others, keras.Model):
-        raise ValueError(f"{OWNER} expects `others` as a list of models. Received: one model")
+        raise ArgumentError("others", "be a list of models", "one model", OWNER)
     if path is not None and not Path(path).parent.is_dir():
-        raise ValueError(f"{OWNER} expects `path` in a folder that exists. Received: {path}")
+        raise ArgumentError("path", "be in a folder that exists", {"path": path}, OWNER)
     if tokens is not None:
         tokens = _checked_words(tokens, ids)
     tests = AttentionTests(
@@ -181,12 +182,10 @@ def attention_report(
 
 
 def _only_path(model: keras.Model, layer: Any) -> str:
-    paths = wanted_layers(model, layers_by_path(model, OWNER), layer)
+    paths = wanted_layers(model, layers_by_path(model, OWNER), layer, OWNER)
     if len(paths) != 1:
-        raise ValueError(
-            f"{OWNER} tests one attention layer: give `layer`, one of {sorted(paths)}. Received: "
-            f"layer={layer!r}"
-        )
+        must = f"be the one attention layer to test, one of {sorted(paths)}"
+        raise ArgumentError("layer", must, {"layer": layer}, OWNER)
     return next(iter(paths))
 
 
@@ -194,8 +193,6 @@ def _checked_words(tokens: Any, ids: Array) -> list[list[str]]:
     words = checked_tokens(tokens, OWNER)
     sizes = (ids != 0).sum(axis=1).tolist()
     if [len(row) for row in words] != sizes:
-        raise ValueError(
-            f"{OWNER} expects `tokens` with one string for each id that is not 0. Received: "
-            f"{len(words)} texts of other lengths than the {len(ids)} of `ids`"
-        )
+        received = f"{len(words)} texts of other lengths than the {len(ids)} of `ids`"
+        raise ArgumentError("tokens", "have one string for each id that is not 0", received, OWNER)
     return words

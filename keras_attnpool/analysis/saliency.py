@@ -6,6 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._graph import layers_by_path, paths_of, rewire
 from keras_attnpool.analysis._probabilities import class_probabilities
 from keras_attnpool.analysis._removal import checked_ids
@@ -127,7 +128,7 @@ def integrated_gradients(
     """
     owner = "integrated_gradients"
     if not steps >= 1:
-        raise ValueError(f"{owner} expects `steps` >= 1. Received: steps={steps}")
+        raise ArgumentError("steps", "be 1 or more", {"steps": steps}, owner)
     places, weights = np.polynomial.legendre.leggauss(steps)
     points = (places + 1) / 2, weights / 2
     return _gate_gradients(model, ids, classes, layer, from_logits, batch_size, points, owner)
@@ -150,16 +151,12 @@ def _gate_gradients(
     gate = _Gate((size, *ids.shape[1:]))
     gated = rewire(model, _gating(path, gate, owner))
     if len(gated.inputs) != 1:
-        raise ValueError(
-            f"{owner} expects a model with one input. Received: model '{model.name}' with "
-            f"{len(gated.inputs)} inputs"
-        )
+        must, received = "have one input", f"model '{model.name}' with {len(gated.inputs)} inputs"
+        raise ArgumentError("model", must, received, owner)
     shape = getattr(gated.output[0], "shape", None)
     if shape is None or len(shape) != 2:
-        raise ValueError(
-            f"{owner} expects a classifier with one output of shape (batch, classes). Received: "
-            f"{shape}"
-        )
+        must, received = "be a classifier with one output of shape (batch, classes)", f"{shape}"
+        raise ArgumentError("model", must, received, owner)
     if classes is None:
         outputs = model.predict(ids, batch_size=batch_size, verbose=0)
         classes = class_probabilities(outputs, from_logits, owner).argmax(axis=1)
@@ -248,10 +245,8 @@ def _gating(path: str, gate: _Gate, owner: str) -> Any:
             return outputs, {}
         shape = getattr(outputs, "shape", ())
         if len(shape) != len(gate.shift.shape) + 1:
-            raise ValueError(
-                f"{owner} expects a layer that turns ids {tuple(gate.shift.shape)} into vectors, "
-                f"one axis more. Received: layer '{path}' with output {shape}"
-            )
+            must = f"be one that turns ids {tuple(gate.shift.shape)} into vectors, one axis more"
+            raise ArgumentError("layer", must, f"layer '{path}' with output {shape}", owner)
         return gate(outputs), {}
 
     return visit
@@ -263,9 +258,8 @@ def _embedding_path(model: Any, layer: Any, owner: str) -> str:
     if layer is None:
         hits = [p for p, each in layers.items() if isinstance(each, keras.layers.Embedding)]
     if len(hits) != 1:
-        wanted = "exactly one keras.layers.Embedding, or `layer`" if layer is None else "the layer"
-        raise ValueError(
-            f"{owner} looks for {wanted} in model '{model.name}' and found {hits}. "
-            f"Received: layer={layer!r}, layers {list(layers)}"
-        )
+        must = f"name one layer of model '{model.name}'"
+        if layer is None:
+            must += ", unless that has exactly one keras.layers.Embedding"
+        raise ArgumentError("layer", must, f"layer={layer!r}, layers {list(layers)}", owner)
     return hits[0]

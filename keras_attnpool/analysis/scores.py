@@ -6,6 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._graph import layers_by_path, paths_of, rewire
 
 FLAG = "return_attention_scores"
@@ -49,7 +50,7 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     ```
     """
     layers = layers_by_path(model, "attention_model")
-    wanted = wanted_layers(model, layers, layer)
+    wanted = wanted_layers(model, layers, layer, "attention_scores")
 
     calls = dict.fromkeys(wanted, 0)
 
@@ -111,15 +112,12 @@ def attention_scores(
     ```
     """
     if not batch_size >= 1:
-        raise ValueError(
-            f"attention_scores expects `batch_size` >= 1. Received: batch_size={batch_size}"
-        )
+        given = {"batch_size": batch_size}
+        raise ArgumentError("batch_size", "be 1 or more", given, "attention_scores")
     shapes = [np.shape(x) for x in keras.tree.flatten(inputs)]
     if not shapes or any(shape[:1] in ((), (0,)) for shape in shapes):
-        raise ValueError(
-            "attention_scores expects `inputs` with at least one example on the first axis. "
-            f"Received: shapes {shapes}"
-        )
+        must, received = "have at least one example on the first axis", f"shapes {shapes}"
+        raise ArgumentError("inputs", must, received, "attention_scores")
     shown = attention_model(model, layer)
     predictions, by_path = shown.predict(inputs, batch_size=batch_size, verbose=0)
     scores = {path: calls[0] if len(calls) == 1 else calls for path, calls in by_path.items()}
@@ -175,33 +173,32 @@ def split_arguments(layer: Any, args: Any, kwargs: Any) -> tuple[dict[str, Any],
     return tensors, others
 
 
-def wanted_layers(model: keras.Model, layers: dict[str, Any], layer: Any) -> set[str]:
+def wanted_layers(model: keras.Model, layers: dict[str, Any], layer: Any, owner: str) -> set[str]:
     """The paths of the layers whose weights are wanted."""
     able = {path: each for path, each in layers.items() if _has_scores(each)}
     listed = f"Layers with attention weights: {list(able) or 'none'}"
     if layer is None:
         if not able:
-            raise ValueError(
-                f"Model '{model.name}' has no layer whose call takes `{FLAG}`. Received: a model "
-                f"with the layers {list(layers)}"
-            )
+            must = f"have a layer whose call takes `{FLAG}`"
+            received = f"model '{model.name}' with the layers {list(layers)}"
+            raise ArgumentError("model", must, received, owner)
         return set(able)
     hits = set(paths_of(layers, layer))
     name = layer if isinstance(layer, str) else getattr(layer, "name", layer)
     if not hits:
-        raise ValueError(
-            f"Model '{model.name}' has no layer '{name}'. {listed}. Received: layer={layer!r}"
-        )
+        must = f"name a layer of model '{model.name}'. {listed}"
+        raise ArgumentError("layer", must, {"layer": layer}, owner)
     if isinstance(layer, str) and len(hits) > 1:
-        raise ValueError(
-            f"Several layers of model '{model.name}' are called '{name}'; give the path, one of "
-            f"{sorted(hits)}. Received: layer={layer!r}"
+        raise ArgumentError(
+            "layer",
+            f"be a path, one of {sorted(hits)}, where several layers of model '{model.name}' "
+            f"are called '{name}'",
+            {"layer": layer},
+            owner,
         )
     if not hits <= set(able):
-        raise ValueError(
-            f"Layer '{name}' has no attention weights: its call does not take `{FLAG}`. {listed}. "
-            f"Received: layer={layer!r}"
-        )
+        must = f"name a layer with attention weights, whose call takes `{FLAG}`. {listed}"
+        raise ArgumentError("layer", must, {"layer": layer}, owner)
     return hits
 
 

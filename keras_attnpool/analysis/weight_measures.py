@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._token_rows import kept_rows
 from keras_attnpool.types import Float64s
 
@@ -117,10 +118,8 @@ def kendall_tau(weights: Any, others: Any, mask: Any = None) -> Float64s:
     first = kept_rows(weights, mask, "kendall_tau")
     second = kept_rows(others, mask, "kendall_tau", "others")
     if [len(row) for row in first] != [len(row) for row in second]:
-        raise ValueError(
-            "kendall_tau expects `weights` and `others` of the same texts. Received: "
-            f"{len(first)} and {len(second)} rows, of other lengths"
-        )
+        received = f"{len(second)} and {len(first)} rows, of other lengths"
+        raise ArgumentError("others", "be of the texts of `weights`", received, "kendall_tau")
     return np.array([_tau(*rows) for rows in zip(first, second, strict=True)])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_attnpool._checks import column
+from keras_attnpool._checks import ArgumentError, column
 from keras_attnpool.analysis._axes import axes_or_new, plain_grid, plain_legend
 from keras_attnpool.analysis._token_rows import aligned_rows, checked_labels, checked_tokens
 from keras_attnpool.types import Array, Float64s
@@ -57,12 +57,10 @@ def top_attended_words(
     """
     owner = "top_attended_words"
     if score not in SCORES:
-        raise ValueError(
-            f"{owner} expects `score` to be one of {SCORES}. Received: score={score!r}"
-        )
+        raise ArgumentError("score", f"be one of {SCORES}", {"score": score}, owner)
     for name, value in (("k", k), ("min_count", min_count)):
         if not np.issubdtype(type(value), np.integer) or value < 1:
-            raise ValueError(f"{owner} expects an integer `{name}` >= 1. Received: {value!r}")
+            raise ArgumentError(name, "be an integer >= 1", {name: value}, owner)
     sums: list[dict[str, float]] = [defaultdict(float) for _ in label_names]
     counts: list[dict[str, int]] = [defaultdict(int) for _ in label_names]
     relative = score == "relative"
@@ -168,10 +166,8 @@ def plot_weight_distribution(
     """
     values = {name: np.asarray(weights, np.float64) for name, weights in by_class.items()}
     if not sum(len(each) for each in values.values()):
-        raise ValueError(
-            "plot_weight_distribution expects at least one weight. Received: no occurrence in "
-            f"the classes {list(values)}"
-        )
+        must, received = "have at least one weight", f"no occurrence in the classes {list(values)}"
+        raise ArgumentError("by_class", must, received, "plot_weight_distribution")
     ax = axes_or_new(ax, "plot_weight_distribution", (6, 3.6))
     from matplotlib import colormaps
 

@@ -8,11 +8,11 @@ from typing import Any
 import keras
 
 from keras_attnpool._checks import (
-    Kind,
-    Refused,
-    fitted,
-    kind_of,
+    ArgumentError,
+    Validator,
     module_of,
+    validate,
+    validator_of,
 )
 from keras_attnpool.regularizers import HeadRegularizer
 from keras_attnpool.types import Tensor
@@ -58,7 +58,7 @@ class LayerArguments:
     # Whether a `kernel_regularizer` is given kernels with the heads on their first axis.
     _heads_in_kernel = False
 
-    def _keep(self, given: dict[str, Any], **special: Kind | Collection[str]) -> None:
+    def _keep(self, given: dict[str, Any], **special: Validator | Collection[str]) -> None:
         """Checks every argument, and keeps it as an attribute of its name.
 
         Args:
@@ -69,28 +69,26 @@ class LayerArguments:
         """
         parameters = inspect.signature(given["__class__"].__init__).parameters.values()
         own = [p for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"]
-        self._arguments = tuple(p.name for p in own)
+        self._arguments, owner = tuple(p.name for p in own), type(self).__name__
         for name, annotation in [(p.name, p.annotation) for p in own]:
-            kind = kind_of(name, special.get(name), annotation)
+            validator = validator_of(name, special.get(name), annotation)
             module = module_of(name)
-            try:
-                # Keras has a meaning for None wherever it takes a name or an object.
-                value = given[name]
-                if module is None:
-                    value = fitted(name, value, kind)
-                else:
-                    value = module.get(value if value is None else fitted(name, value, kind))
-            except Refused as refused:
-                raise refused.by(type(self).__name__) from None
+            # Keras has a meaning for None wherever it takes a name or an object.
+            value = given[name]
+            if module is None or value is not None:
+                value = validate(name, value, validator, owner)
+            if module is not None:
+                value = module.get(value)
             if isinstance(value, HeadRegularizer) and not (
                 name in OF_HEADS or (name == "kernel_regularizer" and self._heads_in_kernel)
             ):
-                raise Refused(
+                raise ArgumentError(
                     name,
                     "be no HeadRegularizer: that weight has no heads on its first axis; "
                     f"{' or '.join(f'`{each}`' for each in OF_HEADS)} may be one",
                     type(value).__name__,
-                ).by(type(self).__name__)
+                    owner,
+                )
             setattr(self, name, value)
         if self.dropout > 0:
             # Named after the layer: Keras would name it by a counter.
@@ -122,10 +120,8 @@ class LayerArguments:
         """Refuses `filters` that `num_heads` do not divide."""
         filters, heads = self.filters, self.num_heads  # type: ignore[attr-defined]
         if filters % heads:
-            received = f"filters={filters}, num_heads={heads}"
-            raise Refused("filters", "be a multiple of `num_heads`", received).by(
-                type(self).__name__
-            )
+            must, received = "be a multiple of the heads", {"filters": filters, "num_heads": heads}
+            raise ArgumentError("filters", must, received, type(self).__name__)
 
     def _add(self, kind: str, name: str, shape: tuple[int, ...], initializer: Any = None) -> Any:
         """A weight that the arguments of that kind start and regularize."""

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import refusal
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._lost_mask import lost_mask_message
 from keras_attnpool.ops.masking import (
@@ -117,11 +117,11 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         shapes = (list, tuple)
         if not isinstance(input_shape, shapes) or any(isinstance(x, shapes) for x in input_shape):
             received = f"a structure with the shapes {input_shape}"
-            raise refusal(self, name, "be one tensor", received)
+            raise ArgumentError(name, "be one tensor", received, self)
         dim = input_shape[-1]
         if not dim:
             must = "have a last dimension that is known and not 0"
-            raise refusal(self, name, must, f"shape {tuple(input_shape)}")
+            raise ArgumentError(name, must, f"shape {tuple(input_shape)}", self)
         if name == "inputs":
             self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: dim})
         return int(dim)
@@ -141,9 +141,9 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     def _read(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Returns the inputs, zero at padded steps, in the compute dtype, and the boolean mask."""
         if not hasattr(inputs, "dtype"):
-            raise refusal(self, "inputs", "be one tensor", f"a {type(inputs).__name__}")
+            raise ArgumentError("inputs", "be one tensor", f"a {type(inputs).__name__}", self)
         if keras.backend.standardize_dtype(inputs.dtype) == "string":
-            raise refusal(self, "inputs", "be numbers", "strings")
+            raise ArgumentError("inputs", "be numbers", "strings", self)
         inputs = ops.cast(inputs, self.compute_dtype)
         mask = self._bool_mask(inputs, mask)
         return zero_masked(inputs, mask), mask
@@ -152,7 +152,7 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         check_dense(inputs, self.name)
         if inputs.shape[1] == 0:
             must = "have at least one time step; pad empty texts and mask them"
-            raise refusal(self, "inputs", must, f"shape {tuple(inputs.shape)}")
+            raise ArgumentError("inputs", must, f"shape {tuple(inputs.shape)}", self)
         kept = as_bool_mask(mask, inputs, self.name, wait=False)
         self._look_once(mask)
         return kept

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import keras
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers.add_position_embedding import AddPositionEmbedding
 from keras_attnpool.layers.attention_pooling import AttentionPooling
 from keras_attnpool.layers.attentive_statistics_pooling import AttentiveStatisticsPooling
@@ -102,11 +103,12 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
     try:
         make, config = resolved(identifier, {**POOLINGS, **ENCODERS})
     except ValueError as error:
-        raise ValueError(
-            f"`identifier` of keras_attnpool.layers.get must be one of "
-            f"{(*POOLINGS, *ENCODERS)}, the class name of a layer, a config {{'class_name': one of "
-            f"these, 'config': its arguments}}, or a keras layer. Received: {identifier!r}"
-        ) from error
+        must = (
+            f"be one of {(*POOLINGS, *ENCODERS)}, the class name of a layer, a config "
+            "{'class_name': one of these, 'config': its arguments}, or a keras layer"
+        )
+        received = {"identifier": identifier}
+        raise ArgumentError("identifier", must, received, "keras_attnpool.layers.get") from error
     return make(**config)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import refusal
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs
 from keras_attnpool.ops.masking import zero_masked
@@ -108,10 +108,10 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
     def _check_length(self, input_shape: Shape) -> None:
         time = input_shape[1]
         if isinstance(time, int) and time > self.max_length:
-            raise refusal(
-                self,
+            raise ArgumentError(
                 "inputs",
                 f"have no more than max_length={self.max_length} steps; cut or split longer ones, "
                 "or raise `max_length`",
                 f"shape {tuple(input_shape)}",
+                self,
             )

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import Refused
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import AttentionPoolingBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.types import (
@@ -117,8 +117,10 @@ class AttentionPooling(AttentionPoolingBase):
         super().__init__(**kwargs)
         self._keep(locals())
         if self.gated and self.hidden_dim is None:
-            received = "gated=True, hidden_dim=None"
-            raise Refused("gated", "be False without `hidden_dim`", received).by("AttentionPooling")
+            received = {"gated": True, "hidden_dim": None}
+            raise ArgumentError(
+                "gated", "be False without `hidden_dim`", received, "AttentionPooling"
+            )
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer, if any, and the context vector."""

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import refusal
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskReader
 from keras_attnpool.ops.masking import as_bool_mask, check_dense, check_mask_shape, highest_along
@@ -133,7 +133,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         check_dense(inputs, self.name)
         if inputs.shape[2] == 0:
             must = "have room for at least one character a word; pad empty words with 0"
-            raise refusal(self, "inputs", must, f"shape {tuple(inputs.shape)}")
+            raise ArgumentError("inputs", must, f"shape {tuple(inputs.shape)}", self)
         ids = _whole(inputs)
         given, mask = mask, as_bool_mask(mask, inputs, self.name, wait=False)
         self._look_once(given)

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import refusal
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import AttentionPoolingBase
 from keras_attnpool.ops._dot_product_attention import split_heads
 from keras_attnpool.ops.masking import at_least_float32
@@ -128,7 +128,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
         dim = self._feature_dim(input_shape)
         if not self.value_conv and dim != self.filters:
             must = f"have the last dimension filters={self.filters} with value_conv=False"
-            raise refusal(self, "inputs", must, f"shape {tuple(input_shape)}")
+            raise ArgumentError("inputs", must, f"shape {tuple(input_shape)}", self)
         shape = (self.kernel_size, dim, self.filters)
         self.key_kernel = self._add_kernel("key_kernel", shape)
         self.key_bias = self._add_bias("key_bias", (self.filters,))

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import is_shape, refusal
+from keras_attnpool._checks import ArgumentError, is_shape
 from keras_attnpool.layers._fusion import FusionBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
 from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
@@ -162,10 +162,10 @@ class FusionGate(FusionBase):
 
     def _check(self, inputs_shape: Shape, attention_shape: Shape) -> None:
         if len(inputs_shape) != 3 or not is_shape(attention_shape, inputs_shape):
-            raise refusal(
-                self,
+            raise ArgumentError(
                 "attention",
                 "be (batch, time, dim) of the shape of the `inputs`",
                 f"attention of shape {tuple(attention_shape)}, inputs of shape "
                 f"{tuple(inputs_shape)}",
+                self,
             )

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import Refused
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import MultiHeadPoolingBase
 from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
@@ -139,13 +139,18 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         self._keep(locals())
         in_chunks = not (self.dropout or self.attention_regularizer) and normalizer == "softmax"
         if self.chunk_size is not None and not in_chunks:
-            raise Refused(
+            raise ArgumentError(
                 "chunk_size",
                 "be None where attention weights are dropped or penalised, or no softmax: those of "
                 "a chunk are forgotten",
-                f"chunk_size={chunk_size}, dropout={dropout}, normalizer={normalizer!r}, "
-                f"attention_regularizer={attention_regularizer}",
-            ).by("GeneralizedPooling")
+                {
+                    "chunk_size": chunk_size,
+                    "dropout": dropout,
+                    "normalizer": normalizer,
+                    "attention_regularizer": attention_regularizer,
+                },
+                "GeneralizedPooling",
+            )
 
     def build(self, input_shape: Shape) -> None:
         """Creates the stacked kernels and biases of the heads."""

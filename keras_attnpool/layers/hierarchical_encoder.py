@@ -6,7 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_attnpool._checks import Refused, is_shape, refusal
+from keras_attnpool._checks import ArgumentError, is_shape
 from keras_attnpool.layers._masked import MaskReader
 from keras_attnpool.ops._devices import torch_traces
 from keras_attnpool.ops._rows import rows_at_hand
@@ -98,7 +98,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         super().__init__(**kwargs)
         if not isinstance(encoder, keras.layers.Layer):
             must = "be a keras layer or model"
-            raise Refused("encoder", must, f"encoder={encoder!r}").by("HierarchicalEncoder")
+            raise ArgumentError("encoder", must, {"encoder": encoder}, "HierarchicalEncoder")
         self.encoder = encoder
         self.supports_masking = True
         # Half precision holds no id above 2048 exactly; the encoder casts features itself.
@@ -112,7 +112,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
             self._check(shape, None, packed)
         if packed and len(input_shape[DOCUMENTS]) != 2:
             received = f"shape {tuple(input_shape[DOCUMENTS])}"
-            raise refusal(self, DOCUMENTS, "have shape (batch, sentences)", received)
+            raise ArgumentError(DOCUMENTS, "have shape (batch, sentences)", received, self)
         if not self.encoder.built:
             self.encoder.build(self._rows_shape(input_shape))
 
@@ -177,12 +177,12 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         names = sorted((n for n in inputs if n.startswith(SENTENCES)), key=lambda n: (len(n), n))
         if not names or DOCUMENTS not in inputs or len(names) + 1 < len(inputs):
             must = "be a dictionary of 'sentences_0', 'sentences_1' ... and 'documents'"
-            raise refusal(self, "inputs", must, f"{sorted(inputs)}")
+            raise ArgumentError("inputs", must, f"{sorted(inputs)}", self)
         masks = {} if mask is None else mask
         if not isinstance(masks, dict) or not set(masks) <= set(inputs):
             must = f"be a dictionary with the names of the packed inputs, {names}"
             received = f"{sorted(masks) if isinstance(masks, dict) else type(masks)}"
-            raise refusal(self, "mask", must, received)
+            raise ArgumentError("mask", must, received, self)
         return [(inputs[name], masks.get(name)) for name in names]
 
     def _groups(self, inputs: Any, mask: Any) -> list[tuple[Tensor, Tensor | None]]:
@@ -234,15 +234,15 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     def _check(self, shape: Shape, mask: Tensor | None, packed: bool) -> None:
         if len(shape) + packed not in (3, 4):
             wanted = "(rows, words[, dim])" if packed else "(batch, sentences, words[, dim])"
-            raise refusal(self, "sentences", f"have shape {wanted}", f"shape {tuple(shape)}")
+            raise ArgumentError("sentences", f"have shape {wanted}", f"shape {tuple(shape)}", self)
         if shape[2 - packed] == 0:
             must = "have room for at least one word; pad empty ones and mask them"
-            raise refusal(self, "sentences", must, f"shape {tuple(shape)}")
+            raise ArgumentError("sentences", must, f"shape {tuple(shape)}", self)
         expected = tuple(shape)[: 3 - packed]
         if mask is not None and not is_shape(mask.shape, expected):
             must = f"have shape {expected}, True where a word is kept"
             received = f"mask of shape {tuple(mask.shape)} for sentences of shape {tuple(shape)}"
-            raise refusal(self, "mask", must, received)
+            raise ArgumentError("mask", must, received, self)
 
     def _rows_shape(self, input_shape: Any) -> Shape:
         """The shape of a batch of sentences."""

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import refusal
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._masked import GlobalPoolingBase
 from keras_attnpool.ops._steps import first_step, last_step
 from keras_attnpool.types import Shape, Tensor
@@ -77,7 +77,7 @@ class LastPooling1D(GlobalPoolingBase):
         dim = self._feature_dim(input_shape)
         if self.bidirectional and dim % 2:
             must = "have an even last dimension, the states of both directions"
-            raise refusal(self, "inputs", must, f"shape {tuple(input_shape)}")
+            raise ArgumentError("inputs", must, f"shape {tuple(input_shape)}", self)
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         if not self.bidirectional:

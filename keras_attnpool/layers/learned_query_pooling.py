@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import Refused, refusal
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import MultiHeadPoolingBase
 from keras_attnpool.ops._devices import affine
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
@@ -138,16 +138,16 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         super().__init__(**kwargs)
         self._keep(locals())
         if self.feedforward_dim is None and not self.normalize_first:
-            received = "normalize_first=False, feedforward_dim=None"
+            received = {"normalize_first": False, "feedforward_dim": None}
             must = "be True without `feedforward_dim`"
-            raise Refused("normalize_first", must, received).by("LearnedQueryPooling")
+            raise ArgumentError("normalize_first", must, received, "LearnedQueryPooling")
 
     def build(self, input_shape: Shape) -> None:
         """Creates queries, projections, and the feedforward network, if any."""
         dim = self._feature_dim(input_shape)
         if self.key_dim is None and dim % self.num_heads:
             must = f"have features that num_heads={self.num_heads} divides, or give a `key_dim`"
-            raise refusal(self, "inputs", must, f"shape {tuple(input_shape)}")
+            raise ArgumentError("inputs", must, f"shape {tuple(input_shape)}", self)
         self._size = size = self.key_dim or dim // self.num_heads
         width = self.num_heads * size
         # Multiplications for each step and head, folded and not.

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import Kind, is_shape, refusal
+from keras_attnpool._checks import ArgumentError, Validator, is_shape
 from keras_attnpool.layers._attention import MultiHeadPoolingBase
 from keras_attnpool.ops.masking import at_least_float32, mean_of_zeroed, zero_masked_rows
 from keras_attnpool.ops.normalization import l2_normalize
@@ -17,7 +17,7 @@ from keras_attnpool.types import (
     Tensor,
 )
 
-CONTEXT = Kind(
+CONTEXT = Validator(
     "one of ('mean', 'learned'); pass a tensor at the call instead",
     lambda value: isinstance(value, str) and value in ("mean", "learned"),
 )
@@ -217,19 +217,19 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             floats = isinstance(mask, keras.KerasTensor) and mask.dtype.startswith("float")
             other_size = self.context_kernel.shape[0] != inputs_shape[-1]
             if self._built_with_context and (floats or other_size):
-                raise refusal(
-                    self,
+                raise ArgumentError(
                     "context",
                     "be passed as `context=`, since the layer was built with one; the second "
                     "argument is the mask",
                     f"context=None, mask={mask!r}",
+                    self,
                 )
             return
         dtype = keras.backend.standardize_dtype(context.dtype)
         if "float" not in dtype:
             must = "be floats, one vector a row; pass a mask as `mask=`"
             received = f"context of dtype {dtype} and shape {tuple(context.shape)}"
-            raise refusal(self, "context", must, received)
+            raise ArgumentError("context", must, received, self)
         self._check_context_shape(inputs_shape, tuple(context.shape))
 
     def _check_context_shape(self, inputs_shape: Shape, context_shape: Shape | None) -> None:
@@ -237,17 +237,17 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             return
         if self.context == "learned":
             must = "be left out of the call of a layer with context='learned'"
-            raise refusal(self, "context", must, f"a context of shape {tuple(context_shape)}")
+            raise ArgumentError("context", must, f"a context of shape {tuple(context_shape)}", self)
         # A built layer knows the context's size.
         expected = (inputs_shape[0], self.context_kernel.shape[0] if self.built else None)
         if not is_shape(context_shape, expected):
-            raise refusal(
-                self,
+            raise ArgumentError(
                 "context",
                 f"have shape (batch, context_dim) = {expected}, one vector a row; pass a mask as "
                 "`mask=`",
                 f"context of shape {tuple(context_shape)} for inputs of shape "
                 f"{tuple(inputs_shape)}",
+                self,
             )
 
     def _scores(self, inputs: Tensor, context: Tensor | None, mask: Tensor | None) -> Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import is_shape, refusal
+from keras_attnpool._checks import ArgumentError, is_shape
 from keras_attnpool.types import Shape, Tensor
 
 
@@ -87,4 +87,4 @@ class PairMatching(keras.layers.Layer):  # type: ignore[misc]
         shapes = [tuple(shape) for shape in shapes]
         if len(shapes) != 2 or len(shapes[0]) != 2 or not is_shape(*shapes):
             must = "be a list of two tensors (batch, dim) of one shape"
-            raise refusal(self, "inputs", must, f"shapes {', '.join(map(str, shapes))}")
+            raise ArgumentError("inputs", must, f"shapes {', '.join(map(str, shapes))}", self)

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import is_shape, refusal
+from keras_attnpool._checks import ArgumentError, is_shape
 from keras_attnpool.layers._fusion import FusionBase
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
 from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
@@ -179,10 +179,10 @@ class PositionFusion(FusionBase):
             fits = fits and (len(shapes) + 1) * tokens_shape[-1] == size
             expected = f", as built: {size // dim - 1} attentions of dim {dim}"
         if not fits:
-            raise refusal(
-                self,
+            raise ArgumentError(
                 "attentions",
                 f"be a list of tensors (batch, time, dim) of the shape of the `tokens`{expected}",
                 f"attentions of shape {', '.join(map(str, shapes))}, tokens of shape "
                 f"{tuple(tokens_shape)}",
+                self,
             )

@@ -6,14 +6,14 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import Kind
+from keras_attnpool._checks import Validator
 from keras_attnpool.layers._attention import AttentionBase
 from keras_attnpool.layers.feature_wise_attention import FeatureWiseAttention
 from keras_attnpool.layers.token_wise_attention import MODES, TokenWiseAttention, known_length
 from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 PARTS = ("feature", "token")
-ORDER = Kind(
+ORDER = Validator(
     "a list of 'feature', 'token' or both, each once",
     lambda value: (
         isinstance(value, list | tuple)

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import refusal
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import AttentionBase
 from keras_attnpool.ops.masking import (
     at_least_float32,
@@ -26,12 +26,12 @@ def known_length(owner: keras.layers.Layer, input_shape: Shape) -> int:
         ValueError: If it is unknown; the message names the layer `owner`.
     """
     if input_shape[1] is None:
-        raise refusal(
-            owner,
+        raise ArgumentError(
             "inputs",
             'have a known length with mode="dense", which has weights for each position; '
             'mode="pointwise" takes any length',
             f"shape {tuple(input_shape)}",
+            owner,
         )
     return int(input_shape[1])
 
@@ -169,12 +169,12 @@ class TokenWiseAttention(AttentionBase):
             return
         expected = self.score_kernel.shape[1]
         if input_shape[1] not in (None, expected):
-            raise refusal(
-                owner,
+            raise ArgumentError(
                 "inputs",
                 f'have {expected} steps with mode="dense", as those that it was built for; pad or '
                 'cut them, or take mode="pointwise"',
                 f"shape {tuple(input_shape)}",
+                owner,
             )
 
     def _scores(self, *pooled: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from typing import Any
 
 import keras
 
-from keras_attnpool._checks import Refused
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers import CharacterEmbedding, HierarchicalEncoder, PairMatching
 from keras_attnpool.ops.masking import check_mask_values
 from keras_attnpool.types import ActivationLike, Tensor
@@ -72,9 +72,8 @@ class CheckedMask(keras.layers.Layer):  # type: ignore[misc]
         try:
             if check_mask_values(mask, self.name, wait=not self._has_looked):
                 self._has_looked = True
-        except ValueError as error:
-            where = f"`mask` of layer '{self.name}'"
-            raise ValueError(str(error).replace(where, f"The input '{self.source}'")) from None
+        except ArgumentError as error:
+            raise error.renamed(owner="the inputs", spell=lambda _: self.source) from None
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
@@ -90,7 +89,7 @@ def embed_tokens(given: dict[str, Any], mask_zero: bool = True) -> tuple[Tensor,
     size, dim, matrix = (given[k] for k in ("vocabulary_size", "embedding_dim", "embeddings"))
     if matrix is not None:
         if len(matrix) != size:
-            raise Refused(
+            raise ArgumentError(
                 "embeddings",
                 f"have shape (vocabulary_size, dim) = ({size}, dim)",
                 f"an array of shape {matrix.shape}",
@@ -186,7 +185,7 @@ def encode_tokens(
     if isinstance(states, dict) and "sequence_output" in states:
         states = states["sequence_output"]
     if not isinstance(states, keras.KerasTensor) or len(states.shape) != 3:
-        raise Refused(
+        raise ArgumentError(
             "backbone",
             "return states (batch, time, dim), or a dictionary that holds them as "
             "'sequence_output'",
@@ -205,7 +204,7 @@ def _padding_mask(backbone: keras.Model, inputs: Any, states: Tensor) -> Tensor 
     if len(flat) == 1 and ids:
         return keras.ops.not_equal(flat[0], 0)
     if ids and getattr(states, "_keras_mask", None) is None:
-        raise Refused(
+        raise ArgumentError(
             "backbone",
             "tell padding from tokens: by an input 'padding_mask' or 'attention_mask', by a Keras "
             "mask, or by a single input of ids where 0 is padding",
@@ -218,15 +217,15 @@ def tokens_or_backbone(given: dict[str, Any]) -> tuple[Any, Tensor, Tensor | Non
     """`encode_tokens` where a builder was given a backbone, else `embed_and_mask`."""
     size, backbone, matrix = (given[k] for k in ("vocabulary_size", "backbone", "embeddings"))
     if (size is None) == (backbone is None):
-        raise Refused(
+        raise ArgumentError(
             "vocabulary_size",
             "be given where there is no `backbone`, and be None where there is one",
-            f"vocabulary_size={size!r}, backbone={backbone!r}",
+            {"vocabulary_size": size, "backbone": backbone},
         )
     if backbone is None:
         return embed_and_mask(given)
     if matrix is not None:
-        raise Refused(
+        raise ArgumentError(
             "embeddings",
             "be None on a `backbone`",
             f"embeddings of shape {matrix.shape}, backbone={backbone!r}",
@@ -239,10 +238,10 @@ def _same_input(x: Tensor, sequence_length: int | None) -> Tensor:
     shape = x.shape[1:]
     if shape and sequence_length:
         if shape[0] not in (None, sequence_length):
-            raise Refused(
+            raise ArgumentError(
                 "sequence_length",
                 f"be None or the steps that the `backbone` is made for, {shape[0]}",
-                f"sequence_length={sequence_length}",
+                {"sequence_length": sequence_length},
             )
         shape = (sequence_length, *shape[1:])
     return keras.Input(shape, dtype=x.dtype, name=x.name)
@@ -293,7 +292,7 @@ def classifier(
     paths = [weight.path for weight in model.weights]
     twice = sorted({path for path in paths if paths.count(path) > 1})
     if twice:
-        raise Refused(
+        raise ArgumentError(
             "backbone" if given.get("backbone") is not None else "encoder",
             "have no layers that are called like those behind it: two weights would have one path",
             f"a model with the weights {twice}",

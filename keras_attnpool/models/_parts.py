@@ -2,13 +2,13 @@
 
 import inspect
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import keras
 
 from keras_attnpool import layers
-from keras_attnpool._checks import Kind, Refused
+from keras_attnpool._checks import SIZE, ArgumentError, Validator, validate
 from keras_attnpool.layers import (
     AddPositionEmbedding,
     BidirectionalGRU,
@@ -104,7 +104,7 @@ def encode(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
     if isinstance(part, keras.layers.Layer) and len(shape) == 3 and not attends(part):
         shape = part.compute_output_shape((1, steps, x.shape[2]))
     if len(shape) != 3 or shape[1] not in (None, steps):
-        raise Refused(
+        raise ArgumentError(
             "encoder",
             "return sequences, (batch, time, dim), with as many steps as it is given",
             f"{part!r}, which returns the shape {states.shape} for {x.shape}",
@@ -146,7 +146,7 @@ def pool(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
             )
     vector = with_mask(part, x, mask)
     if len(vector.shape) != 2:
-        raise Refused(
+        raise ArgumentError(
             "pooling",
             "return one vector a text, (batch, dim)",
             f"{part!r}, which returns the shape {vector.shape}",
@@ -277,25 +277,32 @@ def made(
     what is not an instance.
     """
     options = options or {}
-    accepted: Collection[str]
+    accepted: Mapping[str, inspect.Parameter]
     if names.is_made(identifier):
-        make, config, accepted = keras.saving.deserialize_keras_object, {"config": identifier}, ()
+        make, config, accepted = keras.saving.deserialize_keras_object, {"config": identifier}, {}
     else:
         make, config = names.resolved(identifier, NAMES[argument])
         config |= {"name": name} if inspect.isclass(make) else {"prefix": f"{name}_"}
         accepted = inspect.signature(make).parameters
-    for option in set(options) - set(accepted):
-        raise Refused(
+    for option in options.keys() - accepted:
+        raise ArgumentError(
             option,
             f"be left out with a {argument} that does not use it, or that is a layer already",
-            f"{argument}={identifier!r}, {option}={options[option]!r}",
+            {argument: identifier, option: options[option]},
         )
     if isinstance(identifier, keras.layers.Layer):
         return cast(Part, identifier)
     try:
+        for option, parameter in accepted.items():
+            named = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+            if named and parameter.default is parameter.empty and option not in config | options:
+                raise ArgumentError(option, "be given", "no such argument", make.__name__)
+            if option in ("units", "filters") and config.get(option) is not None:
+                # Keras's own refusal has no fields.
+                validate(option, config[option], SIZE, make.__name__)
         return cast(Part, make(**config, **options))
     except (ValueError, TypeError) as error:
-        raise Refused(
+        raise ArgumentError(
             argument, "have a config that fits", f"{argument}={identifier!r} ({error})"
         ) from error
 
@@ -315,8 +322,8 @@ def _wanted(argument: str) -> str:
 
 
 NAMES = {"encoder": ENCODERS, "pooling": POOLINGS}
-POOLING = Kind(_wanted("pooling"), lambda value: _is_known("pooling", value))
-ENCODER = Kind(
+POOLING = Validator(_wanted("pooling"), lambda value: _is_known("pooling", value))
+ENCODER = Validator(
     f"{_wanted('encoder')}; or a list of them",
     lambda value: all(
         _is_known("encoder", each)

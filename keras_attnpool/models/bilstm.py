@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool._checks import Refused, checked
+from keras_attnpool._checks import ArgumentError, checked
 from keras_attnpool.layers import (
     MultiDimAttentionPooling,
     ShortcutStackedBiLSTM,
@@ -46,10 +46,10 @@ def pooling_of(given: dict[str, Any], **unused: Any) -> keras.layers.Layer:
         unused["attention_regularizer"] = None
     for option, default in unused.items():
         if given[option] != default:
-            raise Refused(
+            raise ArgumentError(
                 option,
                 "be left out with a pooling that does not use it",
-                f"pooling={pooling!r}, {option}={given[option]!r}",
+                {"pooling": pooling, option: given[option]},
             )
     if pooling == "multi_dim":
         return MultiDimAttentionPooling(name="pooling")

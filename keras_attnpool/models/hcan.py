@@ -5,7 +5,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool._checks import Refused, checked
+from keras_attnpool._checks import ArgumentError, checked
 from keras_attnpool.layers import (
     AddPositionEmbedding,
     ConvAttentionPooling,
@@ -106,14 +106,10 @@ def HCAN(
           Classification
     """
     if packed and not hierarchical:
-        raise Refused(
+        raise ArgumentError(
             "packed",
             "be 0 with hierarchical=False: packed inputs are sentences",
-            f"packed={packed}",
-        )
-    if filters % num_heads:
-        raise Refused(
-            "filters", "be a multiple of `num_heads`", f"filters={filters}, num_heads={num_heads}"
+            {"packed": packed},
         )
 
     def level(x: Tensor, mask: Tensor | None, prefix: str = "") -> Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool._checks import Kind, checked
+from keras_attnpool._checks import Validator, checked
 from keras_attnpool.layers import MultiDimAttentionPooling
 from keras_attnpool.models._blocks import classifier, embed_tokens, pair_classifier
 from keras_attnpool.models._parts import POSITIONS, plain_pooling, positional, with_mask
@@ -24,7 +24,7 @@ def _are_positions(value: Any) -> bool:
         return False
 
 
-POSITION_LISTS = Kind(
+POSITION_LISTS = Validator(
     f"a list of lists of names, one for each attention, such as [['earlier'], ['faraway_2']]; "
     f"the names are {NAMES}, m is 1 or more, and those of one list allow some pair of steps",
     _are_positions,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import keras
 
-from keras_attnpool._checks import Kind, Refused, checked, integer
+from keras_attnpool._checks import ArgumentError, Validator, checked, integer
 from keras_attnpool.layers import MaskedAveragePooling1D, SequentialAttention, ShortcutStackedBiLSTM
 from keras_attnpool.layers.sequential_attention import PARTS
 from keras_attnpool.layers.token_wise_attention import MODES
@@ -12,7 +12,7 @@ from keras_attnpool.models._blocks import classifier, encode_tokens
 from keras_attnpool.models._parts import with_mask
 from keras_attnpool.types import ActivationLike
 
-ORDER = Kind(
+ORDER = Validator(
     f"a list of {PARTS}, each once at most",
     lambda value: (
         isinstance(value, list | tuple)
@@ -94,11 +94,11 @@ def SAM(
     """
     inputs, x, mask = encode_tokens(backbone, sequence_length, trainable_backbone)
     if mode == "dense" and x.shape[1] is None and "token" in order:
-        raise Refused(
+        raise ArgumentError(
             "sequence_length",
             'be given with mode="dense", which has weights for each position; mode="pointwise" '
             "takes any length",
-            "sequence_length=None",
+            {"sequence_length": None},
         )
     if num_layers:
         encoder = ShortcutStackedBiLSTM(lstm_units, num_layers, shortcut="none", name="encoder")

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool._checks import Refused, checked
+from keras_attnpool._checks import ArgumentError, checked
 from keras_attnpool.models._blocks import classifier, documents, tokens_or_backbone
 from keras_attnpool.models._parts import (
     ENCODER,
@@ -129,9 +129,9 @@ def TextClassifier(
     ```
     """
     if hierarchical and vocabulary_size is None:
-        raise Refused("hierarchical", "be False on a `backbone`", f"backbone={backbone!r}")
+        raise ArgumentError("hierarchical", "be False on a `backbone`", {"backbone": backbone})
     if packed and not hierarchical:
-        raise Refused("packed", "be 0 with hierarchical=False", f"packed={packed}")
+        raise ArgumentError("packed", "be 0 with hierarchical=False", {"packed": packed})
     stages = list(encoder) if isinstance(encoder, list | tuple) else [encoder]
     penalties: dict[str, Any] = {}
     if attention_regularizer is not None:

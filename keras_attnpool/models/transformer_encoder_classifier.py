@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from keras_attnpool._checks import Refused, checked, integer
+from keras_attnpool._checks import ArgumentError, checked, integer
 from keras_attnpool.layers import MaskedAveragePooling1D
 from keras_attnpool.models._blocks import classifier, embed_and_mask
 from keras_attnpool.types import ActivationLike
@@ -84,11 +84,10 @@ def TransformerEncoderClassifier(
     # KerasHub reads an explicit padding mask; its position embedding knows no masks.
     tokens, embedded, mask = embed_and_mask(locals())
     if embedded.shape[-1] % num_heads:
-        raise Refused(
+        raise ArgumentError(
             "num_heads",
-            f"divide the embeddings' size {embedded.shape[-1]} "
-            f"({'`embedding_dim`' if embeddings is None else '`embeddings`'})",
-            f"num_heads={num_heads}",
+            "divide the size of the embeddings",
+            {"num_heads": num_heads, "embedding_dim": embedded.shape[-1]},
         )
     x = embedded + PositionEmbedding(max_length, name="positions")(embedded)
     for index in range(num_layers):

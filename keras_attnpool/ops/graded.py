@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from keras import ops
 
-from keras_attnpool._checks import integer
+from keras_attnpool._checks import ArgumentError, integer, validate
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import Tensor
 
@@ -51,11 +51,7 @@ def score_distribution(scores: Tensor, num_scores: int) -> Tensor:
         Tai, Socher and Manning (2015), Improved semantic representations from tree-structured
         long short-term memory networks, section 4.2.
     """
-    if not GRADES.fits(num_scores):
-        raise ValueError(
-            "score_distribution expects `num_scores` to be an integer of 2 or more. "
-            f"Received: num_scores={num_scores!r}"
-        )
+    validate("num_scores", num_scores, GRADES, "score_distribution")
     if isinstance(scores, _NO_TENSOR):
         _check_scores(scores, num_scores)
     scores = ops.expand_dims(at_least_float32(scores), -1)
@@ -93,7 +89,5 @@ def _check_scores(scores: Any, num_scores: int) -> None:
     array = np.asarray(scores, dtype="float64")
     outside = ~((array >= 1) & (array <= num_scores))  # NaN too
     if outside.any():
-        raise ValueError(
-            f"score_distribution expects scores in [1, {num_scores}]. "
-            f"Received: {array[outside].flat[0]:g}"
-        )
+        must, received = f"be in [1, {num_scores}]", f"{array[outside].flat[0]:g}"
+        raise ArgumentError("scores", must, received, "score_distribution")

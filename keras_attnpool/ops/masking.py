@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_attnpool._checks import Refused, is_length, is_shape
+from keras_attnpool._checks import ArgumentError, is_length, is_shape
 from keras_attnpool.ops import _devices
 from keras_attnpool.ops._devices import number, number_of_kept, torch_traces, values_at_hand
 from keras_attnpool.ops._rows import of_any_rows
@@ -62,15 +62,13 @@ def check_mask_shape(
     >>> ops.check_mask_shape((2, 7), (2, 7, 16), "my_layer")
     >>> ops.check_mask_shape((2, 7, 16), (2, 7, 16), "my_layer")
     Traceback (most recent call last):
-    ValueError: `mask` of layer 'my_layer' must have shape (batch, time) = (2, 7), ...
+    keras_attnpool.ArgumentError: `mask` of layer 'my_layer' must have shape (batch, time) = ...
     """
     expected = tuple(inputs_shape)[:2]
     if not is_shape(mask_shape, expected):
-        raise ValueError(
-            f"`mask` of {kind}'{name}' must have shape (batch, time) = {expected}, True where a "
-            f"step is kept. Received: mask of shape {tuple(mask_shape)} for inputs of shape "
-            f"{tuple(inputs_shape)}."
-        )
+        must = f"have shape (batch, time) = {expected}, True where a step is kept"
+        received = f"mask of shape {tuple(mask_shape)} for inputs of shape {tuple(inputs_shape)}"
+        raise ArgumentError("mask", must, received, f"{kind}'{name}'")
 
 
 def check_mask_values(mask: Tensor, name: str, wait: bool = True, kind: str = "layer ") -> bool:
@@ -83,7 +81,7 @@ def check_mask_values(mask: Tensor, name: str, wait: bool = True, kind: str = "l
     mask = ops.convert_to_tensor(mask)
     dtype, owner = keras.backend.standardize_dtype(mask.dtype), f"{kind}'{name}'"
     if dtype == "string":
-        raise ValueError(f"`mask` of {owner} must be booleans or numbers. Received: strings")
+        raise ArgumentError("mask", "be booleans or numbers", "strings", owner)
     values = None if dtype == "bool" else values_at_hand(mask, wait)
     if values is None:
         return False
@@ -101,10 +99,8 @@ def check_mask_values(mask: Tensor, name: str, wait: bool = True, kind: str = "l
         cure = ". These look like ids: pass `mask=ids != 0`"
     elif low < 0 and high == 0:
         cure = ". This looks like an additive mask: pass `mask == 0`"
-    raise ValueError(
-        f"`mask` of {owner} must be True (or 1) where a step is kept and False (or 0) where it is "
-        f"padding. Received: {dtype} values from {low} to {high}{cure}"
-    )
+    must = "be True (or 1) where a step is kept and False (or 0) where it is padding"
+    raise ArgumentError("mask", must, f"{dtype} values from {low} to {high}{cure}", owner)
 
 
 def as_bool_mask(
@@ -170,11 +166,11 @@ def check_dense(inputs: Tensor, name: str) -> None:
     elif getattr(inputs, "is_nested", False):
         cure = "torch.nested.to_padded_tensor(x, 0.0)` and the `mask` of its kept steps"
     if cure is not None:
-        raise ValueError(
-            f"The `inputs` of layer '{name}' must be one dense tensor. Received: a "
-            f"{type(inputs).__name__} of rows of different lengths; pass `{cure}`. Ids need no "
-            f"mask where 0 is padding"
+        received = (
+            f"a {type(inputs).__name__} of rows of different lengths; pass `{cure}`. Ids need no "
+            "mask where 0 is padding"
         )
+        raise ArgumentError("inputs", "be one dense tensor", received, f"layer '{name}'")
 
 
 def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
@@ -202,10 +198,10 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
     dtype, shape = keras.backend.standardize_dtype(lengths.dtype), tuple(lengths.shape)
     if "int" not in dtype or len(shape) != 1:
         received = f"{dtype} of shape {shape}"
-        raise Refused("lengths", "be integers (batch,)", received).by("lengths_to_mask")
+        raise ArgumentError("lengths", "be integers (batch,)", received, "lengths_to_mask")
     if max_length is not None and not is_length(max_length):
-        must, received = "be None or an integer >= 0", f"max_length={max_length!r}"
-        raise Refused("max_length", must, received).by("lengths_to_mask")
+        must, given = "be None or an integer >= 0", {"max_length": max_length}
+        raise ArgumentError("max_length", must, given, "lengths_to_mask")
     # The steps might not fit into a smaller type.
     lengths = lengths if dtype == "int64" else ops.cast(lengths, "int32")
     if max_length is None:

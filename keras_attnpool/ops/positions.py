@@ -9,12 +9,12 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import SIZE, Kind, Refused, fitted, is_length
+from keras_attnpool._checks import SIZE, ArgumentError, Validator, is_length, validate
 from keras_attnpool.ops._devices import constant
 from keras_attnpool.types import Tensor
 
 NAMES = ("faraway_m", "earlier", "later", "distance", "scaled_distance")
-TIME = Kind("an integer >= 0 or a scalar tensor", is_length)
+TIME = Validator("an integer >= 0 or a scalar tensor", is_length)
 
 
 def faraway(time: Tensor, width: int) -> Tensor:
@@ -40,7 +40,7 @@ def faraway(time: Tensor, width: int) -> Tensor:
         Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq.
         8-12.
     """
-    width = _fitted("faraway", "width", width, SIZE)
+    width = validate("width", width, SIZE, "faraway")
     return _additive_mask(f"faraway_{width}", time, "faraway")
 
 
@@ -226,12 +226,10 @@ def parse_positions(positions: Sequence[str], owner: str) -> Relation:
     >>> parse_positions(["faraway_2", "earlier"], "me").offsets
     (-2, -1)
     """
-    received = f"Received: positions={positions!r}"
+    received = {"positions": positions}
     if not isinstance(positions, list | tuple):
-        raise ValueError(
-            f"`positions` of {owner} must be a tuple of names out of {NAMES}, also for one name. "
-            f"{received}"
-        )
+        must = f"be a tuple of names out of {NAMES}, also for one name"
+        raise ArgumentError("positions", must, received, owner)
     low, high = [], []
     itself, linear, logarithmic = True, 0, 0
     for name in positions:
@@ -249,15 +247,11 @@ def parse_positions(positions: Sequence[str], owner: str) -> Relation:
         elif name == "scaled_distance":
             logarithmic += 1
         else:
-            raise ValueError(
-                f"`positions` of {owner} must be names out of {NAMES}, m being a whole number of "
-                f"1 or more. {received}"
-            )
+            must = f"be names out of {NAMES}, m being a whole number of 1 or more"
+            raise ArgumentError("positions", must, received, owner)
     if low and high and max(low) > min(high):
-        raise ValueError(
-            f"`positions` of {owner} must allow some pair of steps: none is both earlier and "
-            f"later. {received}"
-        )
+        must = "allow some pair of steps: none is both earlier and later"
+        raise ArgumentError("positions", must, received, owner)
     return Relation(max(low, default=None), min(high, default=None), itself, linear, logarithmic)
 
 
@@ -267,17 +261,9 @@ def _offsets(time: Tensor) -> Any:
     return ops.expand_dims(steps, 0) - ops.expand_dims(steps, 1)
 
 
-def _fitted(owner: str, name: str, value: Any, kind: Kind) -> Any:
-    """The argument as the owner gets it."""
-    try:
-        return fitted(name, value, kind)
-    except Refused as refused:
-        raise refused.by(owner) from None
-
-
 def _additive_mask(name: str, time: Tensor, owner: str) -> Tensor:
     """The mask as the paper adds it to the scores."""
-    time = _fitted(owner, "time", time, TIME)
+    time = validate("time", time, TIME, owner)
     relation = parse_positions([name], owner)
     penalty = relation.penalty(time, "float32")
     if penalty is not None:

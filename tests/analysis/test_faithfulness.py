@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 from analysis.test_deletion import IDS, counter, p
+from refusals import refused
 
 from keras_attnpool import analysis
 
@@ -208,7 +209,7 @@ def test_an_effect_of_rounding_violates_no_polarity(effect, violated):
 @NUMPY
 def test_rationales_that_do_not_fit_are_told_before_the_search():
     model = OfTokens(interacting)
-    with pytest.raises(ValueError, match="rationale_auc needs a text"):
+    with refused("rationales", "rationale_auc"):
         analysis.grade_attributions(
             model, np.array([[1, 2, 3]]), [[1, 2, 3]], [[0, 0, 0]], gradients=False, verbose=0
         )
@@ -225,18 +226,18 @@ def test_progress(capsys):
 
 @NUMPY
 @pytest.mark.parametrize(
-    ("function", "change", "message"),
+    ("function", "change", "told"),
     [
-        ("faithfulness", {"shares": []}, "increasing `shares`"),
-        ("faithfulness", {"shares": [0.2, 0.1]}, "increasing `shares`"),
-        ("faithfulness", {"classes": [2]}, r"`classes` in \[0, 2\)"),
-        ("faithfulness", {"classes": [0, 1]}, r"integer array \(1,\)"),
-        ("faithfulness", {"batch_size": 0}, "`batch_size` >= 1"),
-        ("normalized_aopc", {"beam_size": 0}, "`beam_size` >= 1 or None"),
-        ("normalized_aopc", {"beam_size": 1.5}, "an integer `beam_size` >= 1 or None"),
+        ("faithfulness", {"shares": []}, "increasing"),
+        ("faithfulness", {"shares": [0.2, 0.1]}, "increasing"),
+        ("faithfulness", {"classes": [2]}, "in [0, 2)"),
+        ("faithfulness", {"classes": [0, 1]}, "(1,)"),
+        ("faithfulness", {"batch_size": 0}, "1 or more"),
+        ("normalized_aopc", {"beam_size": 0}, "None or an integer >= 1"),
+        ("normalized_aopc", {"beam_size": 1.5}, "None or an integer >= 1"),
         ("normalized_aopc", {"weights": [[1]]}, "3 tokens and 1 weights"),
-        ("grade_attributions", {"attributions": {"ig": [[1]]}}, "as many `ig`"),
-        ("grade_attributions", {"rationales": []}, "one row per text, 1 in all"),
+        ("grade_attributions", {"attributions": {"ig": [[1]]}}, "as many as the tokens"),
+        ("grade_attributions", {"rationales": []}, "1 in all"),
         ("grade_attributions", {"rationales": [[1, 0, 0, 0]]}, "no longer than `ids`, 3"),
         ("grade_attributions", {"rationales": [[1, 0, 0]], "ids": np.array([[0, 1, 2]])}, "on pad"),
         ("leave_one_out", {"replacement": 0.5}, "None or an id"),
@@ -245,14 +246,15 @@ def test_progress(capsys):
         ("leave_one_out", {"model": OfTokens(lambda left: np.nan)}, "finite"),
     ],
 )
-def test_errors(function, change, message):
+def test_errors(function, change, told):
     given = {"model": OfTokens(interacting), "ids": np.array([[1, 2, 3]])}
     if function != "leave_one_out":
         name = "attributions" if function == "grade_attributions" else "weights"
         given[name] = [[1, 2, 3]]
     if function == "grade_attributions":
         given |= {"gradients": False, "verbose": 0}
-    with pytest.raises(ValueError, match=message):
+    name = "ig" if "attributions" in change else next(iter(change))
+    with refused(name, None, told):
         getattr(analysis, function)(**{**given, **change})
 
 
@@ -265,7 +267,7 @@ def test_a_model_without_a_graph_is_graded_without_gradients():
     given = Plain(), np.array([[1, 2, 3]]), [[1, 2, 3]]
     table = analysis.grade_attributions(*given, gradients=False, verbose=0)
     assert "tau gradient" not in table.columns
-    with pytest.raises(ValueError, match="gradient_saliency reads the graph"):
+    with refused("model", "gradient_saliency"):
         analysis.grade_attributions(*given, verbose=0)
 
 
@@ -285,7 +287,7 @@ def test_rationales_lie_on_the_tokens_wherever_the_padding_is(ids):
         ([0, 0, 1], "3 for a text of 4 tokens"),
         ([1] * 5, "1 of its tokens on pad"),
     ):
-        with pytest.raises(ValueError, match=told):
+        with refused("rationales", None, told):
             analysis.grade_attributions(
                 OfTokens(interacting), ids, weights, [gold], beam_size=0, gradients=False
             )

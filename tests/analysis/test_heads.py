@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from keras_attnpool.analysis import head_redundancy, head_similarity
 
@@ -36,23 +37,23 @@ def test_mask():
 
 
 @pytest.mark.parametrize(
-    ("args", "kwargs", "message"),
+    ("change", "told"),
     [
-        ((SCORES[0],), {}, r"\(batch, heads, time\)"),
-        ((-SCORES,), {}, "non-negative"),
-        ((SCORES * np.nan,), {}, "finite"),
-        ((SCORES * 0,), {}, "at least one text"),
-        ((SCORES, [[1, 1]]), {}, r"\(1, 3\)"),
-        ((SCORES,), {"measure": "dot"}, "one of"),
+        ({"scores": SCORES[0]}, "(batch, heads, time)"),
+        ({"scores": -SCORES}, "not negative"),
+        ({"scores": SCORES * np.nan}, "finite"),
+        ({"scores": SCORES * 0}, "at least one text"),
+        ({"mask": [[1, 1]]}, "(1, 3)"),
+        ({"measure": "dot"}, "one of"),
     ],
 )
-def test_errors(args, kwargs, message):
-    with pytest.raises(ValueError, match=message):
-        head_similarity(*args, **kwargs)
+def test_errors(change, told):
+    with refused(*change, "head_similarity", told):
+        head_similarity(**{"scores": SCORES, **change})
 
 
 def test_redundancy_needs_two_heads():
-    with pytest.raises(ValueError, match="two heads"):
+    with refused("similarity", "head_redundancy", "two heads"):
         head_redundancy([[1.0]])
-    with pytest.raises(ValueError, match=r"\(heads, heads\)"):
+    with refused("similarity", "head_redundancy", "(heads, heads)"):
         head_redundancy([[1.0, 0.5]])

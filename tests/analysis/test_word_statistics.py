@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from keras_attnpool.analysis import top_attended_words, weight_distribution
 
@@ -50,27 +51,27 @@ class TestTopAttendedWords:
         assert ragged == top("relative")
 
     @pytest.mark.parametrize(
-        ("change", "message"),
+        ("change", "told"),
         [
             ({"weights": WEIGHTS[:2]}, "4 in all"),
             ({"weights": WEIGHTS[:, :3]}, "text 1 with 4 tokens and 3 weights"),
-            ({"weights": WEIGHTS + 0.1}, "1 weights|not 0"),
+            ({"weights": WEIGHTS + 0.1}, "not 0"),
             ({"weights": WEIGHTS[:, None]}, "see reduce_scores"),
             ({"weights": np.where(WEIGHTS == 1, np.nan, WEIGHTS)}, "NaN"),
             ({"tokens": ["so good", "b", "c", "d"]}, "split the texts"),
-            ({"tokens": [[1, 2], *TEXTS[1:]]}, "Received: 1 in text 0"),
-            ({"labels": [0, 1]}, r"integer array \(4,\)"),
-            ({"labels": [0, 1, 2, 3]}, r"in \[0, 3\)"),
+            ({"tokens": [[1, 2], *TEXTS[1:]]}, "1 in text 0"),
+            ({"labels": [0, 1]}, "(4,)"),
+            ({"labels": [0, 1, 2, 3]}, "in [0, 3)"),
             ({"label_names": ["a", "a"]}, "distinct"),
             ({"score": "best"}, "one of"),
-            ({"k": 0}, "`k` >= 1"),
-            ({"min_count": 0}, "`min_count` >= 1"),
-            ({"k": 1.5}, "an integer `k` >= 1"),
+            ({"k": 0}, ">= 1"),
+            ({"min_count": 0}, ">= 1"),
+            ({"k": 1.5}, "an integer"),
         ],
     )
-    def test_errors(self, change, message):
+    def test_errors(self, change, told):
         arguments = {"tokens": TEXTS, "weights": WEIGHTS, "labels": LABELS, "label_names": NAMES}
-        with pytest.raises(ValueError, match=message):
+        with refused(*change, "top_attended_words", told):
             top_attended_words(**{**arguments, **change})
 
 
@@ -86,5 +87,5 @@ class TestWeightDistribution:
         np.testing.assert_allclose(found["good"]["pos"], [0.75, 0.2, 0.3])
 
     def test_one_word_is_no_list(self):
-        with pytest.raises(ValueError, match="one string"):
+        with refused("words", "weight_distribution"):
             weight_distribution(TEXTS, WEIGHTS, "good", LABELS, NAMES)

@@ -339,5 +339,5 @@ def test_bytes_that_are_no_text_on_standard_input(tmp_path, monkeypatch):
     from keras_attnpool.workbench.cli import errors, predict
 
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"good\nb\xff\n"), "utf-8"))
-    with pytest.raises(errors.CommandError, match="standard input: expects utf-8"):
+    with pytest.raises(errors.CommandError, match="standard input must hold utf-8"):
         list(predict.lines(sys.stdin))

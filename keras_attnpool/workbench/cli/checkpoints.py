@@ -157,10 +157,10 @@ def _read(path: Path) -> tuple[dict[str, list[float]], list[list[int]]]:
     try:
         state = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(state, dict) or not {"history", "generators"} <= set(state):
-            raise ValueError("expects a history and the states of the generators")
+            raise ValueError("no history, or no states of the generators")
         history = {name: [float(each) for each in rows] for name, rows in state["history"].items()}
         if len(set(map(len, history.values()))) != 1 or not set(history) >= COLUMNS:
-            raise ValueError("expects losses, accuracies and seconds of every epoch")
+            raise ValueError("not the losses, accuracies and seconds of every epoch")
         generators = [[int(value) for value in each] for each in state["generators"]]
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise CommandError(

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import sys
 import warnings
 from pathlib import Path
@@ -80,7 +79,7 @@ def load(options: Options) -> tuple[Data, list[str]]:
         train, validation = rest.split(VALIDATION_SHARE, options.seed)
     except ValueError as error:
         raise CommandError(
-            f"{options.file or '--train-size'}: expects some dozens of texts for each class, "
+            f"{options.file or '--train-size'}: each class must have some dozens of texts, "
             f"which are split into parts. Received: {len(whole)} texts"
         ) from error
     data = Data(train, validation, test)
@@ -173,14 +172,14 @@ def load_file(path: str, options: Options, **kwargs: Any) -> LabeledTexts:
     suffix = Path(path.lower().removesuffix(".gz")).suffix
     if suffix not in LOADERS:
         endings = ", ".join(LOADERS)
-        raise CommandError(f"{path}: expects a name that ends in one of {endings} (or with .gz)")
+        raise CommandError(f"{path}: the name must end in one of {endings} (or with .gz)")
     for name in FILE_OPTIONS[1:]:
         if getattr(options, name) is not None:
             kwargs[name] = getattr(options, name)
     columns = [kwargs.get(name, "" if suffix == ".csv" else 0) for name in COLUMNS]
     if options.header is False and any(isinstance(column, str) for column in columns):
         raise CommandError(
-            "--no-header expects columns by their positions, counted from 0, as --text-column 1 "
+            "--no-header must have columns by their positions, counted from 0, as --text-column 1 "
             "--label-column 0"
         )
     if options.delimiter and suffix != ".csv":
@@ -190,17 +189,7 @@ def load_file(path: str, options: Options, **kwargs: Any) -> LabeledTexts:
             warnings.simplefilter("always")
             texts = LOADERS[suffix](path, **kwargs)
     except ValueError as error:
-        message = typed(error)
-        is_one = re.search(r"The columns are \(('|\").*([;\t]|\\t).*\1,\)", message)
-        raise CommandError(message + delimiter_remark(is_one[2] if is_one else "")) from error
+        raise CommandError(typed(error)) from error
     for warning in told:
         print(f"note: {warning.message}", file=sys.stderr)
     return texts
-
-
-def delimiter_remark(names: str) -> str:
-    """What to say when the names of all columns were taken for one."""
-    for typed_as, character in ((";", ";"), ("tab", "\t"), ("tab", "\\t")):
-        if character in names:
-            return f". If the columns stand between {typed_as!r}: --delimiter {typed_as!r}"
-    return ""

@@ -1,6 +1,5 @@
 """What the user can mend, told apart from faults of ours."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,28 +10,12 @@ OPTIONS = {
     "lstm_units": "--units",
     "filters": "--units",
     "sequence_length": "--max-tokens",
-    "header=False": "--no-header",
-    "skip_empty=True": "--skip-empty",
+    "header": "--no-header",
 }
-ARGUMENT = re.compile(
-    r"`?\b(header=False|skip_empty=True|(?:num_heads|gru_units|lstm_units|filters|sequence_length|units|rank|"
-    r"embedding_dim|hidden_units|dropout|max_length|max_sentences|max_words|min_frequency|"
-    r"text_column|label_column|header|encoding|delimiter|layer)(?=[`=,)]))`?(=?)"
-)
 
 
 class CommandError(ValueError):
     """Ends the command with one line on standard error and no traceback."""
-
-
-# How the general model refuses what does not fit the part that a name stands for.
-PART = re.compile(
-    r"^`(encoder|pooling)` of TextClassifier must have a config that fits\. Received: "
-    r"\1=\{'class_name': '(\w+)', 'config': \{.*?\}\} \((.*)\)$"
-)
-
-PART_ITSELF = re.compile("^`(encoder|pooling)` of TextClassifier")
-LACKS = re.compile(r": \w+\.__init__\(\) missing 1 required positional argument: '(units)'$")
 
 
 @contextmanager
@@ -60,11 +43,12 @@ def of_file(error: OSError) -> str:
 
 def typed(error: Exception) -> str:
     """The message in one line, with options where the library names its arguments."""
-    message = PART.sub(r"--\1 \2: \3", " ".join(str(error).split()))
-    message = LACKS.sub(r" needs `\1`", PART_ITSELF.sub(r"--\1", message))
+    # Keras, which help and most refusals do without, is imported by what raises such an error.
+    from keras_attnpool._checks import ArgumentError
+    from keras_attnpool.workbench.cli.options import DEFAULTS, flag
 
-    def option(match: re.Match[str]) -> str:
-        name = OPTIONS.get(match[1], f"--{match[1].replace('_', '-')}")
-        return name + " " * bool(match[2])
-
-    return ARGUMENT.sub(option, message)
+    while isinstance(error.__cause__, ArgumentError):  # of a part: it is what was typed
+        error = error.__cause__
+    if isinstance(error, ArgumentError) and {error.name} & (OPTIONS.keys() | DEFAULTS.keys()):
+        error = error.renamed(spell=lambda name: OPTIONS.get(name) or flag(name))
+    return " ".join(str(error).split())

@@ -81,7 +81,7 @@ def _print_words(explained: Explanation) -> None:
 def _check_out(out: Path) -> None:
     # The ending is asked for so that a slip does not replace a model or a file of texts.
     if out.suffix.lower() not in (".html", ".htm") or out.is_dir():
-        raise CommandError(f"--out expects the name of an .html file. Received: {out}")
+        raise CommandError(f"--out must name an .html file. Received: {out}")
     if not out.parent.is_dir():
         raise CommandError(f"--out {out}: there is no folder {out.parent}")
 

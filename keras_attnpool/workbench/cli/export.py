@@ -48,7 +48,7 @@ def export(given: dict[str, Any]) -> int:
             "Python, keras_attnpool.workbench.load_run(RUN).model.export does what Keras can"
         )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise CommandError(f"--out {out} exists already: expects a new folder")
+        raise CommandError(f"--out {out} exists already: it must be a new folder")
     with reported("--out"):
         out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as name:

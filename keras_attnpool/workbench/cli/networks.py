@@ -48,16 +48,16 @@ ARGUMENTS = {
     "hidden_units": ("hidden_units",),
     "dropout": ("dropout",),
 }
-OF_PARTS = ("heads", "rank", "learn_scale", "units")  # of encoder and pooling
+OF_PARTS = ("heads", "rank", "context", "learn_scale", "units")  # of encoder and pooling
 PENALTIES = {
     "attention": ("attention_regularizer", regularizers.AttentionOrthogonality),
     "embedding": ("vector_regularizer", regularizers.CosineDisagreement),
 }
 WANTED = {
-    "encoder": f"--encoder expects {', '.join(ENCODERS)}; or, first of several joined by + or "
-    f"alone, {HIERARCHICAL}, {LANGUAGE_MODEL} or a preset of KerasHub: its name, hf://user/model "
-    "or a folder",
-    "pooling": f"--pooling expects one of {', '.join(POOLINGS)}, or the class of a layer",
+    "encoder": f"--encoder must be one of {', '.join(ENCODERS)}; or, first of several joined by + "
+    f"or alone, {HIERARCHICAL}, {LANGUAGE_MODEL} or a preset of KerasHub: its name, "
+    "hf://user/model or a folder",
+    "pooling": f"--pooling must be one of {', '.join(POOLINGS)}, or the class of a layer",
 }
 HIDDEN_UNITS = 100  # of the general model, as in the comparison that chose the default
 # Options by what the texts are read as.

@@ -376,7 +376,7 @@ def _number(least: int) -> dict[str, Any]:
     def number(text: str) -> int:
         if not text.isdecimal() or not least <= int(text) < 2**31:
             raise argparse.ArgumentTypeError(
-                f"expects an integer >= {least} and below 2**31. Received: {text!r}"
+                f"must be an integer >= {least} and below 2**31. Received: {text!r}"
             )
         return int(text)
 
@@ -386,14 +386,14 @@ def _number(least: int) -> dict[str, Any]:
 def _positive(text: str) -> float:
     number = _float(text)
     if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"expects a number above 0. Received: {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a number above 0. Received: {text!r}")
     return number
 
 
 def _share(text: str) -> float:
     number = _float(text)
     if not 0 <= number < 1:
-        raise argparse.ArgumentTypeError(f"expects a number in [0, 1). Received: {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a number in [0, 1). Received: {text!r}")
     return number
 
 
@@ -407,7 +407,7 @@ def _float(text: str) -> float:
 def _delimiter(text: str) -> str:
     character = {"tab": "\t", "\\t": "\t"}.get(text, text)
     if len(character) != 1 or character in '"\r\n':
-        raise argparse.ArgumentTypeError(f"expects one character. Received: {text!r}")
+        raise argparse.ArgumentTypeError(f"must be one character. Received: {text!r}")
     return character
 
 

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple, TextIO
 
 from keras_attnpool.analysis.html_heatmaps import visible
 from keras_attnpool.workbench._files import whole_file
-from keras_attnpool.workbench.cli.data import delimiter_remark
 from keras_attnpool.workbench.cli.errors import CommandError, reported
 from keras_attnpool.workbench.cli.options import flag
 from keras_attnpool.workbench.cli.trained import Run
@@ -86,11 +85,9 @@ def _output(given: dict[str, Any]) -> Iterator[tuple[TextIO, str]]:
     if given.get("json"):
         raise CommandError("--json is for lines on standard output: the ending of --output says it")
     if path.is_dir():
-        raise CommandError(f"--output {path} is a folder: expects the name of a file")
+        raise CommandError(f"--output {path} must be the name of a file, not of a folder")
     if path.suffix.lower() not in TABLES:
-        raise CommandError(
-            f"--output expects a name that ends in {', '.join(TABLES)}. Received: {path}"
-        )
+        raise CommandError(f"--output must end in {', '.join(TABLES)}. Received: {path}")
     if not path.parent.is_dir():
         raise CommandError(f"--output {path}: there is no folder {path.parent}")
     source = given.get("input", given.get("file"))
@@ -270,9 +267,7 @@ def table_rows(path: str, given: dict[str, Any]) -> Iterator[Any]:
     """
     ending = Path(path.lower().removesuffix(".gz")).suffix
     if ending not in TABLES:
-        raise CommandError(
-            f"--input expects a file that ends in {', '.join(TABLES)}. Received: {path}"
-        )
+        raise CommandError(f"--input must end in {', '.join(TABLES)}. Received: {path}")
     wanted = given.get("text_column", "text")
     is_named = isinstance(wanted, str)
     if ending != ".csv" and "delimiter" in given:
@@ -280,7 +275,7 @@ def table_rows(path: str, given: dict[str, Any]) -> Iterator[Any]:
     if ending == ".jsonl" and "header" in given:
         raise CommandError(f"--header is for a .csv or .tsv. Received: {path}")
     if is_named and not given.get("header", True):
-        raise CommandError("--no-header expects --text-column to be a position from 0")
+        raise CommandError("--no-header must have --text-column as a position from 0")
     # As `train` reads them: the first line names the columns of a .csv, unless --no-header says
     # otherwise, and of a .tsv if a column is named.
     header = given.get("header", ending == ".csv") or is_named
@@ -303,7 +298,7 @@ def _rows(
                     row = json.loads(line)
                     if not isinstance(row, dict) or not isinstance(row.get(str(wanted)), str):
                         raise CommandError(
-                            f"{where}: expects an object with a string as {str(wanted)!r} "
+                            f"{where} must be an object with a string as {str(wanted)!r} "
                             "(--text-column)"
                         )
                     if names is None:
@@ -346,11 +341,19 @@ def _place(path: str, names: list[str], wanted: str | int) -> int:
         return wanted
     if isinstance(wanted, int) or names.count(wanted) != 1:
         raise CommandError(
-            f"{path}: --text-column expects one of the columns {', '.join(names)[:300]} or a "
+            f"{path}: --text-column must be one of the columns {', '.join(names)[:300]} or a "
             f"position from 0. Received: {wanted!r}"
-            f"{delimiter_remark(names[0]) if len(names) == 1 else ''}"
+            f"{_delimiter_remark(names[0]) if len(names) == 1 else ''}"
         )
     return names.index(wanted)
+
+
+def _delimiter_remark(names: str) -> str:
+    """What to say when the names of all columns were taken for one."""
+    for typed_as, character in ((";", ";"), ("tab", "\t")):
+        if character in names:
+            return f". If the columns stand between {typed_as!r}: --delimiter {typed_as!r}"
+    return ""
 
 
 def lines(stream: TextIO) -> Iterator[str]:
@@ -367,13 +370,13 @@ def lines(stream: TextIO) -> Iterator[str]:
             yield line.rstrip("\r\n") if place else line.rstrip("\r\n").removeprefix("\ufeff")
     except UnicodeError as error:
         expected = getattr(error, "encoding", stream.encoding)
-        raise CommandError(f"{name}: expects {expected}. Received: {error}") from error
+        raise CommandError(f"{name} must hold {expected}. Received: {error}") from error
 
 
 def _lines_of(path: str, given: dict[str, Any]) -> Iterator[str]:
     if path.lower().endswith((*TABLES, ".gz")):
         raise CommandError(
-            f"--file expects texts, one a line, and nothing else. Received: {path}; "
+            f"--file must hold texts, one per line, and nothing else. Received: {path}; "
             "--input with --text-column reads a column of a table"
         )
     return _read(_opened(path, given))
@@ -386,7 +389,7 @@ def _opened(path: str, given: dict[str, Any], newline: str | None = None) -> Tex
         "".encode(wanted)
     except LookupError as error:
         raise CommandError(
-            f"--encoding expects an encoding of text that Python knows. Received: {wanted!r}"
+            f"--encoding must be an encoding of text that Python knows. Received: {wanted!r}"
         ) from error
     with ExitStack() as opened:
         try:

@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import re
 import reprlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.workbench import text
 from keras_attnpool.workbench.cli import networks
 from keras_attnpool.workbench.cli.errors import CommandError, reported
@@ -264,9 +264,9 @@ class Features:
         layer = networks.layer(options)
         try:
             loaded = text.LanguageModel.from_preset(preset, most, layer=layer)
+        except ArgumentError:  # it is not the preset
+            raise
         except ValueError as error:
-            if re.search("`(sequence_length|layer)`", str(error)):  # it is not the preset
-                raise
             # KerasHub tells whoever types an unknown name how to call its Python.
             why = "" if "Unknown preset identifier" in str(error) else f" ({error})"
             wanted = networks.WANTED["encoder"]

@@ -118,7 +118,9 @@ class Run:
             remote = target.startswith("hf://")
             folder = Path(temporary) / "run" if remote else Path(target)
             if folder.exists() and not folder.is_dir():
-                raise CommandError(f"push expects a folder or hf://user/name. Received: {target}")
+                raise CommandError(
+                    f"`target` of push must be a folder or hf://user/name. Received: {target}"
+                )
             if folder.exists() and any(folder.iterdir()):
                 runs.read_config(folder)  # nothing but a run is replaced
                 if folder.resolve() != self.folder.resolve():

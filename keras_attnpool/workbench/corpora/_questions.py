@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.workbench.corpora._words import Pattern, group, pattern, sections
 from keras_attnpool.workbench.corpora._writer import Writer, check_arguments
 from keras_attnpool.workbench.datasets import LabeledTexts
@@ -142,10 +143,8 @@ def questions(
     """
     check_arguments("questions", num_examples, seed)
     if isinstance(kinds, str) or not kinds or not set(kinds) <= set(KINDS):
-        raise ValueError(
-            f"questions expects `kinds` as a sequence of names from {KINDS}. "
-            f"Received: kinds={kinds!r}"
-        )
+        must, received = f"be a sequence of names from {KINDS}", {"kinds": kinds}
+        raise ArgumentError("kinds", must, received, "questions")
     writer = _Writer(seed, tuple(kinds))
     rows = [writer.question() for _ in range(num_examples)]
     return LabeledTexts(

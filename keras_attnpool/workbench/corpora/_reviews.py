@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.workbench.corpora._words import Pattern, group, pattern, sections
 from keras_attnpool.workbench.corpora._writer import Writer, check_arguments, with_articles
 from keras_attnpool.workbench.datasets import LabeledTexts
@@ -295,10 +296,8 @@ def reviews(
     )
     whole = np.ndim(sentences) == 1 and all(isinstance(n, int | np.integer) for n in sentences)
     if not whole or len(sentences) != 2 or not 1 <= sentences[0] <= sentences[1]:
-        raise ValueError(
-            "reviews expects `sentences` as (smallest, largest) with 1 <= smallest <= largest. "
-            f"Received: sentences={sentences!r}"
-        )
+        must = "be (smallest, largest) with 1 <= smallest <= largest"
+        raise ArgumentError("sentences", must, {"sentences": sentences}, "reviews")
     writer = _Writer(seed, distractor_rate, negation_rate)
     texts, labels, rationales = [], [], []
     for _ in range(num_examples):

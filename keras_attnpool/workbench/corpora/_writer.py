@@ -5,6 +5,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
+
 T = TypeVar("T")
 
 
@@ -68,9 +70,7 @@ def check_arguments(corpus: str, num_examples: int, seed: int, **rates: float) -
     """
     for name, value, least in (("num_examples", num_examples, 1), ("seed", seed, 0)):
         if not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(
-                f"{corpus} expects `{name}` to be an integer >= {least}. Received: {name}={value!r}"
-            )
+            raise ArgumentError(name, f"be an integer >= {least}", {name: value}, corpus)
     for name, rate in rates.items():
         if not 0 <= rate <= 1:
-            raise ValueError(f"{corpus} expects `{name}` in [0, 1]. Received: {name}={rate}")
+            raise ArgumentError(name, "be in [0, 1]", {name: rate}, corpus)

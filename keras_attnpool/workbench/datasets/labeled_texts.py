@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from keras_attnpool._checks import column
+from keras_attnpool._checks import ArgumentError, column
 from keras_attnpool.types import Array, Bools, Float32s, Int32s
 
 
@@ -15,17 +15,13 @@ def _checked_labels(owner: str, labels: Any, size: int, label_names: tuple[str, 
         labels = column(owner, "labels", labels, of="integers")
     labels = np.asarray(labels)
     if labels.ndim != 1 or len(labels) != size:
-        raise ValueError(
-            f"{owner} expects `labels` of shape ({size},), one label per text. "
-            f"Received: labels.shape={labels.shape}"
-        )
+        must, received = f"have shape ({size},), one label per text", f"shape {labels.shape}"
+        raise ArgumentError("labels", must, received, owner)
     if size and not np.issubdtype(labels.dtype, np.integer):
-        raise ValueError(f"{owner} expects integer `labels`. Received: labels.dtype={labels.dtype}")
+        raise ArgumentError("labels", "be integers", f"dtype {labels.dtype}", owner)
     if size and not (0 <= labels.min() and labels.max() < len(label_names)):
-        raise ValueError(
-            f"{owner} expects labels in [0, {len(label_names)}), one per entry of `label_names`. "
-            f"Received: labels from {labels.min()} to {labels.max()}"
-        )
+        must = f"be in [0, {len(label_names)}), one per entry of `label_names`"
+        raise ArgumentError("labels", must, f"labels from {labels.min()} to {labels.max()}", owner)
     return labels.astype(np.int32)
 
 
@@ -36,15 +32,14 @@ def _checked_rationales(
         return None
     masks = tuple(np.array(mask, bool) for mask in rationales)
     if len(masks) != len(texts):
-        raise ValueError(
-            f"{owner} expects one rationale per text, {len(texts)} in all. "
-            f"Received: {len(masks)} in `{name}`"
-        )
+        raise ArgumentError(name, f"be one per text, {len(texts)} in all", f"{len(masks)}", owner)
     for row, (text, mask) in enumerate(zip(texts, masks, strict=True)):
         if mask.shape != (text.count(" ") + 1,):
-            raise ValueError(
-                f"{owner} expects rationale {row} of shape ({text.count(' ') + 1},), "
-                f'aligned with text.split(" "). Received: shape={mask.shape} in `{name}`'
+            raise ArgumentError(
+                name,
+                f"have shape ({text.count(' ') + 1},) at index {row}, aligned with text.split(' ')",
+                f"shape {mask.shape}",
+                owner,
             )
     return masks
 
@@ -90,10 +85,9 @@ class _Labeled:
             chosen = chosen.astype(np.int64)
         is_mask = chosen.dtype == bool and chosen.shape == (len(self),)
         if chosen.ndim != 1 or not (is_mask or np.issubdtype(chosen.dtype, np.integer)):
-            raise ValueError(
-                f"{type(self).__name__}.subset expects integer positions, or a boolean array of "
-                f"shape ({len(self)},). Received: dtype={chosen.dtype}, shape={chosen.shape}"
-            )
+            must = f"be integer positions, or a boolean array of shape ({len(self)},)"
+            received = f"dtype {chosen.dtype}, shape {chosen.shape}"
+            raise ArgumentError("indices", must, received, f"{type(self).__name__}.subset")
         rows = np.arange(len(self))[chosen]
         columns = {
             name: column[rows] if isinstance(column, np.ndarray) else [column[i] for i in rows]
@@ -129,15 +123,12 @@ class _Labeled:
         """
         owner = type(self).__name__
         if not 0 < fraction < 1:
-            raise ValueError(
-                f"{owner}.split expects `fraction` strictly between 0 and 1. "
-                f"Received: fraction={fraction}"
-            )
+            must = "be strictly between 0 and 1"
+            raise ArgumentError("fraction", must, {"fraction": fraction}, f"{owner}.split")
         size = round(fraction * len(self))
         if not 0 < size < len(self):
-            raise ValueError(
-                f"{owner}.split: fraction={fraction} of {len(self)} texts leaves a part empty."
-            )
+            must, received = "leave no part empty", f"fraction={fraction} of {len(self)} texts"
+            raise ArgumentError("fraction", must, received, f"{owner}.split")
         # Largest remainder: whole rows per class, then the classes that lost most get one more.
         exact = fraction * np.bincount(self.labels, minlength=self.num_classes)
         quota = np.floor(exact).astype(int)
@@ -224,18 +215,15 @@ class SentencePairs(_Labeled):
         _set_tuples(self, "sentences_a", "sentences_b", "label_names")
         size = len(self.sentences_a)
         if len(self.sentences_b) != size:
-            raise ValueError(
-                f"SentencePairs expects {size} sentences_b. Received: {len(self.sentences_b)}"
-            )
+            must, received = f"be as many as sentences_a, {size}", f"{len(self.sentences_b)}"
+            raise ArgumentError("sentences_b", must, received, "SentencePairs")
         labels = _checked_labels("SentencePairs", self.labels, size, self.label_names)
         object.__setattr__(self, "labels", labels)
         if self.relatedness is not None:
             relatedness = np.asarray(self.relatedness, np.float32)
             if relatedness.shape != (size,):
-                raise ValueError(
-                    f"SentencePairs expects relatedness of shape ({size},). "
-                    f"Received: shape {relatedness.shape}"
-                )
+                must, received = f"have shape ({size},)", f"shape {relatedness.shape}"
+                raise ArgumentError("relatedness", must, received, "SentencePairs")
             object.__setattr__(self, "relatedness", relatedness)
         for name, texts in (("rationales_a", self.sentences_a), ("rationales_b", self.sentences_b)):
             masks = _checked_rationales("SentencePairs", name, getattr(self, name), texts)

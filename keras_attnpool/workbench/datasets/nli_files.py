@@ -53,7 +53,7 @@ def load_nli(path: PathLike, *, encoding: str = "utf-8") -> SentencePairs:
     sentences_a: list[str] = []
     sentences_b: list[str] = []
     labels: list[int] = []
-    for number, line in enumerate(_decoded(path, encoding).split("\n"), 1):
+    for number, line in enumerate(_decoded("load_nli", path, encoding).split("\n"), 1):
         if not line.strip():
             continue
         try:
@@ -63,14 +63,14 @@ def load_nli(path: PathLike, *, encoding: str = "utf-8") -> SentencePairs:
             raise ValueError(f"{path}, line {number}: not a JSON object ({error})") from error
         if not isinstance(row, dict) or any(not isinstance(row.get(f), str) for f in _FIELDS):
             raise ValueError(
-                f"{path}, line {number}: load_nli expects a JSON object with the texts {_FIELDS}. "
+                f"{path}, line {number}: the line must be a JSON object with the texts {_FIELDS}. "
                 f"Received: {line[:80]!r}"
             )
         if row["gold_label"] == "-":
             continue
         if row["gold_label"] not in LABELS:
             raise ValueError(
-                f"{path}, line {number}: load_nli expects a `gold_label` of {(*LABELS, '-')}. "
+                f"{path}, line {number}: `gold_label` must be one of {(*LABELS, '-')}. "
                 f"Received: {reprlib.repr(row['gold_label'])}"
             )
         first, second = row["sentence1"].strip(), row["sentence2"].strip()

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.workbench.datasets import _parsers, _tables
 from keras_attnpool.workbench.datasets._download import Download
 from keras_attnpool.workbench.datasets.labeled_texts import LabeledTexts, SentencePairs
@@ -243,10 +244,8 @@ def _labeled(
 
 def _check_choice(name: str, argument: str, value: object, choices: Sequence[str]) -> None:
     if value not in choices:
-        raise ValueError(
-            f"datasets.load({name!r}) expects `{argument}` to be one of {tuple(choices)}. "
-            f"Received: {argument}={value!r}"
-        )
+        must, received = f"be one of {tuple(choices)}", {argument: value}
+        raise ArgumentError(argument, must, received, f"datasets.load({name!r})")
 
 
 def _load_r8(split: str, verbose: int, *, view: str = "allterms") -> LabeledTexts:
@@ -264,9 +263,8 @@ def _load_trec(split: str, verbose: int, *, fine: bool = False) -> LabeledTexts:
 
 def _load_sst5(split: str, verbose: int, *, phrases: bool = False) -> LabeledTexts:
     if phrases and split != "train":
-        raise ValueError(
-            f"datasets.load('sst5') has phrases for split='train' only. Received: split={split!r}"
-        )
+        must, received = "be 'train' for phrases", {"split": split}
+        raise ArgumentError("split", must, received, "datasets.load('sst5')")
     names = ("very negative", "negative", "neutral", "positive", "very positive")
     rows = _rows(SETS["sst"], "train.phrases" if phrases else split, verbose)
     return _labeled(rows, "01234", names)
@@ -429,12 +427,10 @@ def load(
         >>> from keras_attnpool.workbench.datasets import load
         >>> load("r8", split="dev")
         Traceback (most recent call last):
-        ValueError: datasets.load('r8') expects `split` to be one of ('train', 'test'). ...
+        keras_attnpool.ArgumentError: `split` of datasets.load('r8') must be one of ...
     """
     if name not in _LOADERS:
-        raise ValueError(
-            f"datasets.load expects `name` to be one of {available()}. Received: name={name!r}"
-        )
+        raise ArgumentError("name", f"be one of {available()}", {"name": name}, "datasets.load")
     splits, loader = _LOADERS[name]
     known = tuple(
         option
@@ -444,9 +440,8 @@ def load(
     for option in options:
         if option not in known:
             allowed = f"one of {known}" if known else "no options"
-            raise ValueError(
-                f"datasets.load({name!r}) expects {allowed}. Received: {option}={options[option]!r}"
-            )
+            must, received = f"be left out: {name!r} takes {allowed}", {option: options[option]}
+            raise ArgumentError(option, must, received, "datasets.load")
     _check_choice(name, "split", split, splits)
     result: LabeledTexts | SentencePairs = loader(split, verbose, **options)
     return result

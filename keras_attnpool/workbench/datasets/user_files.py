@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import PathLike
 from keras_attnpool.workbench.datasets.labeled_texts import LabeledTexts
 
@@ -70,7 +71,7 @@ def load_tsv(
         test = load_tsv("test.tsv", label_names=train.label_names)
         ```
     """
-    lines = _decoded(Path(path), encoding).split("\n")
+    lines = _decoded("load_tsv", Path(path), encoding).split("\n")
     rows = ((i, line.removesuffix("\r").split("\t")) for i, line in enumerate(lines, 1))
     header = header or isinstance(text_column, str) or isinstance(label_column, str)
     columns = text_column, label_column
@@ -122,11 +123,9 @@ def load_csv(
     path = Path(path)
     by_name = isinstance(text_column, str) or isinstance(label_column, str)
     if by_name and not header:
-        raise ValueError(
-            "load_csv expects columns by position when header=False. Received: "
-            f"text_column={text_column!r}, label_column={label_column!r}"
-        )
-    rows = _csv_rows(path, _decoded(path, encoding), delimiter)
+        given = {"text_column": text_column, "label_column": label_column}
+        raise ArgumentError("header", "be True for columns by name", given, "load_csv")
+    rows = _csv_rows(path, _decoded("load_csv", path, encoding), delimiter)
     columns = text_column, label_column
     return _labeled_texts("load_csv", path, rows, header, *columns, label_names, skip_empty)
 
@@ -134,7 +133,7 @@ def load_csv(
 _UTF_16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
-def _decoded(path: Path, encoding: str) -> str:
+def _decoded(owner: str, path: Path, encoding: str) -> str:
     content = path.read_bytes()
     if content[:2] == b"\x1f\x8b":
         content = _unpacked(path, content)
@@ -143,19 +142,20 @@ def _decoded(path: Path, encoding: str) -> str:
             encoding = "utf-16"  # what spreadsheets call "Unicode text"
         return content.decode(encoding).removeprefix("\ufeff")
     except LookupError as error:
-        raise ValueError(
-            f"{path}: `encoding` must be an encoding of text that Python knows. "
-            f"Received: encoding={encoding!r}"
-        ) from error
+        must = "be an encoding of text that Python knows"
+        raise ArgumentError("encoding", must, {"encoding": encoding}, owner) from error
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         guess = "utf-16-le" if b"\0" in content else "latin-1"
-        raise ValueError(
-            f"{path}, line {line}: byte 0x{content[error.start]:02x} is not valid {encoding}. "
-            f'Save the file as UTF-8, or pass its encoding (for instance encoding="{guess}").'
+        raise ArgumentError(
+            "encoding",
+            f"be that of the file, {guess!r} say, unless you save it as UTF-8",
+            f"{path}, line {line}: byte 0x{content[error.start]:02x} is not valid {encoding}",
+            owner,
         ) from error
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{path}: cannot be read with encoding={encoding!r} ({error})") from error
+        received = f"encoding={encoding!r}: {error}"
+        raise ArgumentError("encoding", f"be that of {path}", received, owner) from error
 
 
 def _unpacked(path: Path, content: bytes) -> bytes:
@@ -199,22 +199,19 @@ def _labeled_texts(
     skip_empty: bool,
 ) -> LabeledTexts:
     if isinstance(label_names, str) or len(set(label_names or ())) != len(label_names or ()):
-        raise ValueError(
-            f"{function} expects distinct strings in `label_names`. Received: {label_names!r}"
-        )
+        must = "be distinct strings"
+        raise ArgumentError("label_names", must, {"label_names": label_names}, function)
     rows = list(numbered_rows)
     while rows and rows[-1][1] == [""]:  # blank lines at the end
         rows.pop()
     if not rows[header:]:
         raise ValueError(f"{path}: {function} found no rows in it")
     first = rows[0][1]
-    text_place = _place(f"{path}, line 1: {function}", "text_column", text_column, first)
-    label_place = _place(f"{path}, line 1: {function}", "label_column", label_column, first)
+    text_place = _place(function, path, "text_column", text_column, first)
+    label_place = _place(function, path, "label_column", label_column, first)
     if text_place == label_place:
-        raise ValueError(
-            f"{path}: {function} expects `text_column` and `label_column` to be two columns. "
-            f"Received: text_column={text_column!r}, label_column={label_column!r}"
-        )
+        given = {"text_column": text_column, "label_column": label_column}
+        raise ArgumentError("label_column", "be another column than the text's", given, function)
     texts: list[str] = []
     labels: list[str] = []
     left_out: list[int] = []
@@ -231,13 +228,12 @@ def _labeled_texts(
             if skip_empty:
                 left_out.append(line)
                 continue
-            raise ValueError(
-                f"{path}, line {line}: the {'label' if text else 'text'} is empty "
-                "(skip_empty=True leaves such lines out)"
-            )
+            received = f"{path}, line {line}: the {'label' if text else 'text'} is empty"
+            must = "be True to leave out lines without a text or a label"
+            raise ArgumentError("skip_empty", must, received, function)
         if label_names is not None and label not in label_names:
             raise ValueError(
-                f"{path}, line {line}: {function} expects labels from "
+                f"{path}, line {line}: the label must be one of "
                 f"{reprlib.repr(tuple(label_names))}. Received: {reprlib.repr(label)}"
             )
         texts.append(text)
@@ -251,29 +247,28 @@ def _labeled_texts(
     classes = tuple(label_names) if label_names is not None else _sorted_labels(labels)
     if len(classes) < 2:
         raise ValueError(
-            f"{path}: {function} expects at least two classes. Received: {reprlib.repr(classes)} "
-            f"in {len(texts)} row(s)"
+            f"{path} must hold at least two classes. Received: {reprlib.repr(classes)} in "
+            f"{len(texts)} row(s)"
         )
     index = {label: i for i, label in enumerate(classes)}
     return LabeledTexts(tuple(texts), np.array([index[name] for name in labels]), classes)
 
 
-def _place(caller: str, argument: str, column: str | int, first: Sequence[str]) -> int:
+def _place(owner: str, path: Path, argument: str, column: str | int, first: Sequence[str]) -> int:
     """Returns the position of a column, by its name in the first line or as it is given."""
+    names = [name.strip() for name in first]
     if isinstance(column, int | np.integer):
         if 0 <= column < len(first):
             return int(column)
-        raise ValueError(
-            f"{caller} expects {argument}={column} (counted from 0), but the line has "
-            f"{len(first)} field(s)"
-        )
-    names = [name.strip() for name in first]
+        must, received = "be a position, counted from 0", f"{column}, and {path}, line 1: {names}"
+        raise ArgumentError(argument, must, received, owner)
+    between = next((mark for mark in ";\t" if mark in first[0]), None)
+    if len(first) == 1 and between and owner == "load_csv":
+        received = f"{path}, with one column, {first[0]!r}"
+        raise ArgumentError("delimiter", f"be {between!r} as in the file", received, owner)
     if names.count(column) != 1:
-        problem = "more than one column" if column in names else "no column"
-        raise ValueError(
-            f"{caller} found {problem} named {column!r} ({argument}). "
-            f"The columns are {reprlib.repr(tuple(names))}"
-        )
+        received = f"{column!r}; {path} has {reprlib.repr(tuple(names))}"
+        raise ArgumentError(argument, "name one of the file's columns", received, owner)
     return names.index(column)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from keras_attnpool._checks import Refused, column
+from keras_attnpool._checks import ArgumentError, column
 from keras_attnpool.types import Int32s, PathLike
 from keras_attnpool.workbench._files import whole_file
 
@@ -24,16 +24,13 @@ def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
     checked = column(owner, "texts", texts)
     for index, text in enumerate(checked):
         if not isinstance(text, str):
-            raise Refused(
-                "texts", "hold strings only", f"{type(text).__name__} at index {index}"
-            ).by(owner)
+            received = f"{type(text).__name__} at index {index}"
+            raise ArgumentError("texts", "hold strings only", received, owner)
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise ValueError(
-                f"{owner} expects valid Unicode. Received: a lone surrogate at character "
-                f"{error.start} of the text at index {index}"
-            ) from None
+            received = f"a lone surrogate at character {error.start} of the text at index {index}"
+            raise ArgumentError("texts", "be valid Unicode", received, owner) from None
     return checked
 
 
@@ -44,24 +41,20 @@ def check_integers(owner: str, least: int = 1, or_none: bool = False, **values: 
         if value is None and or_none:
             continue
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{owner} expects `{name}` to be {kind}. Received: {name}={value!r}")
+            raise ArgumentError(name, f"be {kind}", {name: value}, owner)
 
 
 def checked_vocabulary(owner: str, vocabulary: Iterable[str]) -> tuple[str, ...]:
     """Returns distinct non-empty strings, the first two `[PAD]` and `[UNK]`, or raises."""
     words = tuple(column(owner, "vocabulary", vocabulary))
     if words[:2] != (PADDING, UNKNOWN):
-        raise ValueError(
-            f"{owner} expects a vocabulary that starts with {PADDING!r}, {UNKNOWN!r}. "
-            f"Received: {reprlib.repr(words[:2])}"
-        )
+        must, received = f"start with {PADDING!r}, {UNKNOWN!r}", reprlib.repr(words[:2])
+        raise ArgumentError("vocabulary", must, received, owner)
     seen: set[str] = set()
     for index, word in enumerate(words):
         if not isinstance(word, str) or not word or word in seen:
-            raise ValueError(
-                f"{owner} expects distinct non-empty words. "
-                f"Received: {reprlib.repr(word)} at index {index}"
-            )
+            must = "be distinct words, none empty"
+            raise ArgumentError("vocabulary", must, f"{reprlib.repr(word)} at index {index}", owner)
         seen.add(word)
     return words
 
@@ -72,10 +65,8 @@ def cut_and_padded(
     """Cuts and pads rows as `encode` is asked to."""
     check_integers(owner, or_none=True, max_length=max_length, pad_to=pad_to)
     if truncate not in ("end", "start", "middle"):
-        raise ValueError(
-            f"{owner} expects `truncate` to be 'end', 'start' or 'middle'. "
-            f"Received: truncate={truncate!r}"
-        )
+        must, received = "be 'end', 'start' or 'middle'", {"truncate": truncate}
+        raise ArgumentError("truncate", must, received, owner)
     limit = min(max_length or sys.maxsize, pad_to or sys.maxsize)
     # How many of the steps that are kept are the last ones.
     tail = {"end": 0, "middle": limit // 2, "start": limit}[truncate]
@@ -141,7 +132,7 @@ class Vocabulary:
         path = pathlib.Path(path)
         if not path.parent.is_dir():
             raise FileNotFoundError(
-                f"{self._owner}.save expects an existing folder. Received: path={str(path)!r}"
+                f"{self._owner}.save must have an existing folder. Received: path={str(path)!r}"
             )
         content = {
             "format": f"keras_attnpool.{self._owner}",
@@ -172,27 +163,21 @@ class Vocabulary:
         try:
             content = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
-            raise ValueError(
-                f"{caller} expects a file written by {owner}.save. Received: no JSON ({error})"
-            ) from error
+            must, received = f"be a file written by {owner}.save", f"no JSON ({error})"
+            raise ArgumentError("path", must, received, caller) from error
         is_ours = isinstance(content, dict) and content.get("format") == f"keras_attnpool.{owner}"
         if not is_ours:
-            raise ValueError(
-                f"{caller} expects a file written by {owner}.save. Received: other JSON"
-            )
+            raise ArgumentError("path", f"be a file written by {owner}.save", "other JSON", caller)
         if content.get("version") != _VERSION:
-            raise ValueError(
-                f"{caller} expects version {_VERSION} of the format. "
-                f"Received: version={content.get('version')!r}"
-            )
+            must = f"be of version {_VERSION} of the format"
+            raise ArgumentError("path", must, {"version": content.get("version")}, caller)
         vocabulary, lowercase = content.get("vocabulary"), content.get("lowercase")
         if not isinstance(vocabulary, list) or not isinstance(lowercase, bool):
-            raise ValueError(
-                f"{caller} expects a list `vocabulary` and a boolean `lowercase`. Received: "
-                f"{type(vocabulary).__name__} and {type(lowercase).__name__}"
-            )
+            must = "hold a list `vocabulary` and a boolean `lowercase`"
+            received = f"{type(vocabulary).__name__} and {type(lowercase).__name__}"
+            raise ArgumentError("path", must, received, caller)
         vocabulary = checked_vocabulary(caller, vocabulary)
         try:
             return cls(vocabulary, lowercase)
-        except ValueError as error:
-            raise ValueError(f"{caller}: {error}") from error
+        except ArgumentError as error:
+            raise error.renamed(owner=caller) from None

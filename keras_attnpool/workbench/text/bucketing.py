@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import Array, Bools, Int32s, Int64s
 from keras_attnpool.workbench.text._vocabulary import check_integers, padded
 
@@ -42,12 +43,10 @@ def length_buckets(lengths: npt.ArrayLike, num_buckets: int = 3) -> tuple[int, .
     """
     sizes = np.asarray(lengths)
     if sizes.ndim != 1 or not sizes.size or not np.issubdtype(sizes.dtype, np.integer):
-        raise ValueError(
-            "length_buckets expects `lengths` to be one row of integers. "
-            f"Received: shape={sizes.shape}, dtype={sizes.dtype}"
-        )
+        must, received = "be one row of integers", f"shape {sizes.shape}, dtype {sizes.dtype}"
+        raise ArgumentError("lengths", must, received, "length_buckets")
     if sizes.min() < 0:
-        raise ValueError(f"length_buckets expects lengths from 0. Received: {sizes.min()}")
+        raise ArgumentError("lengths", "be 0 or more", f"{sizes.min()}", "length_buckets")
     check_integers("length_buckets", num_buckets=num_buckets)
     return least_padding(sizes, num_buckets, _STEP)
 
@@ -111,10 +110,8 @@ class OrderedBatches(keras.utils.PyDataset):  # type: ignore[misc]
         check_integers(owner, batch_size=batch_size)
         check_integers(owner, least=0, seed=seed)
         if labels is None and sample_weight is not None:
-            raise ValueError(
-                f"{owner} expects `labels` wherever there is a `sample_weight`. "
-                "Received: labels=None"
-            )
+            must, received = "be given wherever there is a `sample_weight`", "labels=None"
+            raise ArgumentError("labels", must, received, owner)
         self._labels = checked_targets(owner, "labels", labels, size)
         self._sample_weight = checked_targets(owner, "sample_weight", sample_weight, size)
         self._size, self._batch_size = size, batch_size
@@ -160,16 +157,12 @@ class OrderedBatches(keras.utils.PyDataset):  # type: ignore[misc]
                 order has changed by the time that `predict` returns.
         """
         if self._shuffle:
-            raise ValueError(
-                f"{type(self).__name__}.restore expects batches in a fixed order. "
-                "Received: shuffle=True"
-            )
+            must = "be False for restore: the order of the batches has changed"
+            raise ArgumentError("shuffle", must, {"shuffle": True}, type(self).__name__)
         served = np.asarray(predictions)
         if served.shape[:1] != (self._size,):
-            raise ValueError(
-                f"{type(self).__name__}.restore expects {self._size} rows, one per text. "
-                f"Received: shape={served.shape}"
-            )
+            must, received = f"have {self._size} rows, one per text", f"shape {served.shape}"
+            raise ArgumentError("predictions", must, received, f"{type(self).__name__}.restore")
         restored = np.empty_like(served)
         restored[self.order] = served
         return restored
@@ -284,7 +277,7 @@ class BucketedBatches(ArrangedBatches):
     Raises:
         ValueError: If the arguments do not fit together, or a text is longer than the last
             boundary (nothing is ever cut).
-        TypeError: If ids are not integers.
+        ValueError: If ids are not integers.
 
     Example:
 
@@ -313,21 +306,20 @@ class BucketedBatches(ArrangedBatches):
         **kwargs: Any,
     ) -> None:
         self._named = isinstance(ids, Mapping)
-        texts = "BucketedBatches expects every text"
         if isinstance(ids, Mapping):
             self._inputs = {
-                n: checked_rows(texts, rows, f" of {n!r}", (1, 2)) for n, rows in ids.items()
+                n: checked_rows("BucketedBatches", "ids", rows, f" of {n!r}", (1, 2))
+                for n, rows in ids.items()
             }
         else:
-            self._inputs = {"ids": checked_rows(texts, ids)}
+            self._inputs = {"ids": checked_rows("BucketedBatches", "ids", ids)}
         sizes = {name: len(rows) for name, rows in self._inputs.items()}
         if not any(sizes.values()):
-            raise ValueError("BucketedBatches expects at least one text. Received: none")
+            raise ArgumentError("ids", "hold at least one text", "none", "BucketedBatches")
         if len(set(sizes.values())) > 1:
-            raise ValueError(
-                "BucketedBatches expects inputs with equally many texts. "
-                f"Received: {', '.join(f'{size} of {name!r}' for name, size in sizes.items())}"
-            )
+            must = "have inputs with equally many texts"
+            received = ", ".join(f"{size} of {name!r}" for name, size in sizes.items())
+            raise ArgumentError("ids", must, received, "BucketedBatches")
         used = np.array([[len(row) for row in rows] for rows in self._inputs.values()])
         lengths = used.max(axis=0)
         self._boundaries = checked_boundaries(
@@ -360,41 +352,35 @@ class BucketedBatches(ArrangedBatches):
 
 
 def checked_rows(
-    expectation: str, rows: _Rows, where: str = "", ranks: tuple[int, ...] = (1,)
+    owner: str, name: str, rows: _Rows, where: str = "", ranks: tuple[int, ...] = (1,)
 ) -> list[Int32s]:
     """Returns the rows of one input without the padding at their ends, or raises.
 
-    The error begins with `expectation` (who expects what to be rows) and ends with `where`.
+    The error is about the argument `name` of `owner`, and ends with `where`.
     """
     if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
-        raise ValueError(f"{expectation} to be one row of ids. Received: {rows!r}{where}")
+        raise ArgumentError(name, "hold rows of ids", f"{rows!r}{where}", owner)
     checked: list[Int32s] = []
     for index, row in enumerate(rows):
         array = np.asarray(row)
         if array.ndim not in ranks or (checked and array.shape[1:] != checked[0].shape[1:]):
             alike = " or of character ids, all alike" if 2 in ranks else ""
-            raise ValueError(
-                f"{expectation} to be one row of ids{alike}. "
-                f"Received: shape={array.shape} at index {index}{where}"
-            )
+            must = f"hold rows of ids{alike}"
+            raise ArgumentError(name, must, f"shape {array.shape} at index {index}{where}", owner)
         if array.size and not np.issubdtype(array.dtype, np.integer):
-            raise TypeError(
-                f"{expectation} to hold integer ids. "
-                f"Received: dtype={array.dtype} at index {index}{where}"
-            )
-        check_ids_fit(expectation, array, f" at index {index}{where}")
+            must, received = "hold integer ids", f"dtype {array.dtype} at index {index}{where}"
+            raise ArgumentError(name, must, received, owner)
+        check_ids_fit(owner, name, array, f" at index {index}{where}")
         steps = np.nonzero(array)[0]
         checked.append(array[: steps[-1] + 1 if steps.size else 0].astype(np.int32))
     return checked
 
 
-def check_ids_fit(expectation: str, ids: Any, where: str = "") -> None:
+def check_ids_fit(owner: str, name: str, ids: Any, where: str = "") -> None:
     """Raises where an id would be another number as int32, or stands for no word."""
     if ids.size and not 0 <= ids.min() <= ids.max() <= np.iinfo(np.int32).max:
-        raise ValueError(
-            f"{expectation} to hold ids from 0 to {np.iinfo(np.int32).max}. "
-            f"Received: from {ids.min()} to {ids.max()}{where}"
-        )
+        must = f"hold ids from 0 to {np.iinfo(np.int32).max}"
+        raise ArgumentError(name, must, f"from {ids.min()} to {ids.max()}{where}", owner)
 
 
 def checked_targets(owner: str, name: str, values: npt.ArrayLike | None, size: int) -> Any:
@@ -403,29 +389,19 @@ def checked_targets(owner: str, name: str, values: npt.ArrayLike | None, size: i
         return None
     array = np.asarray(values)
     if array.shape[:1] != (size,):
-        raise ValueError(
-            f"{owner} expects `{name}` with {size} rows, one per text. "
-            f"Received: {name}.shape={array.shape}"
-        )
+        raise ArgumentError(name, f"have {size} rows, one per text", f"shape {array.shape}", owner)
     return array
 
 
 def checked_boundaries(owner: str, boundaries: Sequence[int], longest: int) -> tuple[int, ...]:
     """Increasing lengths of which the last is enough."""
     if not isinstance(boundaries, Iterable):
-        raise ValueError(
-            f"{owner} expects `boundaries` to be several lengths. "
-            f"Received: boundaries={boundaries!r}"
-        )
+        raise ArgumentError("boundaries", "be several lengths", {"boundaries": boundaries}, owner)
     lengths = tuple(int(boundary) for boundary in boundaries)
     if not lengths or lengths[0] < 1 or any(np.diff(lengths) < 1):
-        raise ValueError(
-            f"{owner} expects `boundaries` to be increasing positive integers. "
-            f"Received: boundaries={lengths}"
-        )
+        must, received = "be increasing positive integers", {"boundaries": lengths}
+        raise ArgumentError("boundaries", must, received, owner)
     if longest > lengths[-1]:
-        raise ValueError(
-            f"{owner} expects the last boundary to be at least the longest text's length "
-            f"{longest}. Received: boundaries={lengths}"
-        )
+        must = f"end with at least the longest text's length {longest}"
+        raise ArgumentError("boundaries", must, {"boundaries": lengths}, owner)
     return lengths

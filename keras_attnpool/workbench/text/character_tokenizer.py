@@ -4,6 +4,7 @@ import collections
 import reprlib
 from collections.abc import Iterable
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import Int32s
 from keras_attnpool.workbench.text._vocabulary import (
     PADDING,
@@ -55,10 +56,9 @@ class CharacterTokenizer(Vocabulary):
         super().__init__(vocabulary, lowercase)
         for index, character in enumerate(self._vocabulary[2:], start=2):
             if len(character) != 1:
-                raise ValueError(
-                    "CharacterTokenizer expects single characters. "
-                    f"Received: {reprlib.repr(character)} at index {index}"
-                )
+                must = "be single characters"
+                received = f"{reprlib.repr(character)} at index {index}"
+                raise ArgumentError("vocabulary", must, received, "CharacterTokenizer")
         self._ids = {character: index for index, character in enumerate(self._vocabulary)}
         self._words = WordTokenizer((PADDING, UNKNOWN), lowercase)
 

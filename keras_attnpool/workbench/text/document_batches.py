@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import Array, Int32s, Int64s
 from keras_attnpool.workbench.text._vocabulary import check_integers
 from keras_attnpool.workbench.text.bucketing import (
@@ -77,7 +78,7 @@ class DocumentBatches(ArrangedBatches):
 
     Raises:
         ValueError: If the arguments do not fit together or are out of range.
-        TypeError: If ids are not integers.
+        ValueError: If ids are not integers.
 
     Example:
 
@@ -115,12 +116,10 @@ class DocumentBatches(ArrangedBatches):
         check_integers("DocumentBatches", batch_size=batch_size, num_buckets=num_buckets)
         check_integers("DocumentBatches", least=0, packed=packed)
         if not hasattr(documents, "__iter__"):
-            raise ValueError(
-                f"DocumentBatches expects `documents` to be a list. Received: {documents!r}"
-            )
+            raise ArgumentError("documents", "be a list", f"{documents!r}", "DocumentBatches")
         rows = [_checked_sentences(document, index) for index, document in enumerate(documents)]
         if not rows:
-            raise ValueError("DocumentBatches expects at least one document. Received: none")
+            raise ArgumentError("documents", "hold at least one", "none", "DocumentBatches")
         # All words in a row. Sentence -1 stands for none: it has no words.
         none = np.zeros(0, np.int32)
         sentences = [sentence for document in rows for sentence in document] + [none]
@@ -221,21 +220,17 @@ def _checked_sentences(document: _Document, index: int) -> list[Int32s]:
     """Returns the sentences of a document, without the padding at their ends and at its end."""
     where = f" of document {index}"
     if not hasattr(document, "__iter__"):
-        raise ValueError(
-            "DocumentBatches expects every document to be rows of ids. "
-            f"Received: {document!r} at index {index}"
-        )
+        must, received = "hold rows of ids, one per sentence", f"{document!r} at index {index}"
+        raise ArgumentError("documents", must, received, "DocumentBatches")
     if not isinstance(document, np.ndarray) or document.ndim != 2:
-        rows = checked_rows("DocumentBatches expects every sentence", document, where)
+        rows = checked_rows("DocumentBatches", "documents", document, where)
         used = [place for place, row in enumerate(rows, 1) if row.size]
         return rows[: used[-1] if used else 0]
     # The same for all rows at once.
     if not np.issubdtype(document.dtype, np.integer) and document.size:
-        raise TypeError(
-            "DocumentBatches expects every sentence to hold integer ids. "
-            f"Received: dtype={document.dtype}{where}"
-        )
-    check_ids_fit("DocumentBatches expects every sentence", document, where)
+        must, received = "hold integer ids", f"dtype {document.dtype}{where}"
+        raise ArgumentError("documents", must, received, "DocumentBatches")
+    check_ids_fit("DocumentBatches", "documents", document, where)
     ends = ((document != 0) * np.arange(1, document.shape[1] + 1)).max(axis=1, initial=0)
     count = int(((ends > 0) * np.arange(1, len(ends) + 1)).max(initial=0))
     words = document[:count].astype(np.int32)

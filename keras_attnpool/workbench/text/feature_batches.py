@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import Array, Int64s
 from keras_attnpool.workbench.text.bucketing import (
     ArrangedBatches,
@@ -66,25 +67,19 @@ class FeatureBatches(ArrangedBatches):
     ) -> None:
         owner = "FeatureBatches"
         if not isinstance(features, dict) or set(features) != {"features", "padding_mask"}:
-            raise ValueError(
-                f"{owner} expects `features` to hold 'features' and 'padding_mask'. "
-                f"Received: {list(features) if isinstance(features, dict) else type(features)}"
-            )
+            received = f"{list(features) if isinstance(features, dict) else type(features)}"
+            raise ArgumentError("features", "hold 'features' and 'padding_mask'", received, owner)
         self._features = features["features"]
         self._mask = np.asarray(features["padding_mask"], bool)
         shape = np.shape(self._features)
         if len(shape) != 3 or self._mask.shape != shape[:2]:
-            raise ValueError(
-                f"{owner} expects features (N, time, dim) and a padding_mask (N, time). "
-                f"Received: shapes {shape} and {self._mask.shape}"
-            )
+            must = "hold features (N, time, dim) and a padding_mask (N, time)"
+            raise ArgumentError("features", must, f"shapes {shape} and {self._mask.shape}", owner)
         self._rows = np.arange(shape[0]) if rows is None else np.asarray(rows)
         are_rows = self._rows.ndim == 1 and np.issubdtype(self._rows.dtype, np.integer)
         if not (are_rows and self._rows.size and np.isin(self._rows, np.arange(shape[0])).all()):
-            raise ValueError(
-                f"{owner} expects `rows` to be integers from 0 to {shape[0] - 1}, at least one. "
-                f"Received: rows={rows!r} of {shape[0]} texts"
-            )
+            must = f"be integers from 0 to {shape[0] - 1}, at least one"
+            raise ArgumentError("rows", must, f"rows={rows!r} of {shape[0]} texts", owner)
         targets = checked_targets(owner, "labels", labels, shape[0])
         served = None if targets is None else targets[self._rows]
         self._scale = np.float32(scale)

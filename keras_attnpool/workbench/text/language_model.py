@@ -14,6 +14,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import Array, Bools, PathLike
 from keras_attnpool.workbench.text._vocabulary import check_integers, checked_texts
 from keras_attnpool.workbench.text.bucketing import kept_lengths, length_buckets
@@ -68,7 +69,7 @@ class LanguageModel:
         dim: Size of a token's features.
 
     Raises:
-        TypeError: If `backbone` or `preprocessor` is something else.
+        ValueError: If `backbone` or `preprocessor` is something else.
         ValueError: If they do not fit together.
         ImportError: If KerasHub is missing.
 
@@ -107,15 +108,12 @@ class LanguageModel:
     def __init__(self, backbone: keras.Model, preprocessor: Any) -> None:
         wanted = _keras_hub().models.TextClassifierPreprocessor
         if not isinstance(backbone, keras.Model):
-            raise TypeError(
-                "LanguageModel expects `backbone` to be a keras.Model. "
-                f"Received: {type(backbone).__name__}"
-            )
+            must, received = "be a keras.Model", f"{type(backbone).__name__}"
+            raise ArgumentError("backbone", must, received, "LanguageModel")
         if not isinstance(preprocessor, wanted):
-            raise TypeError(
-                "LanguageModel expects `preprocessor` to be a KerasHub TextClassifierPreprocessor. "
-                f"Received: {type(preprocessor).__name__}"
-            )
+            must = "be a KerasHub TextClassifierPreprocessor"
+            received = f"{type(preprocessor).__name__}"
+            raise ArgumentError("preprocessor", must, received, "LanguageModel")
         self.backbone = backbone
         self.preprocessor = preprocessor
         self._input_names = _checked_inputs(backbone, preprocessor)
@@ -280,9 +278,7 @@ class LanguageModel:
         texts = _checked(owner, texts)
         check_integers(owner, batch_size=batch_size)
         if dtype not in ("float16", "float32"):
-            raise ValueError(
-                f"{owner} expects `dtype` to be 'float16' or 'float32'. Received: dtype={dtype!r}"
-            )
+            raise ArgumentError("dtype", "be 'float16' or 'float32'", {"dtype": dtype}, owner)
         shape = (len(texts), self.sequence_length, self.dim)
         if cache is None:
             features = np.zeros(shape, dtype)
@@ -340,11 +336,9 @@ class LanguageModel:
             with np.errstate(over="ignore"):  # What overflows is infinite, and refused below.
                 rows = np.where(kept, states, 0).astype(features.dtype)
             if not np.isfinite(rows).all():
-                raise ValueError(
-                    "LanguageModel.features expects states that are finite numbers of "
-                    f"{features.dtype}. Received: states up to {np.abs(states[kept[..., 0]]).max()}"
-                    + ("; dtype='float32' may hold them" * (features.dtype == np.float16))
-                )
+                must = "hold the states" + "; 'float32' may" * (features.dtype == np.float16)
+                received = f"states up to {np.abs(states[kept[..., 0]]).max()} as {features.dtype}"
+                raise ArgumentError("dtype", must, received, "LanguageModel.features")
             features[chosen, :end] = rows
             if bar is not None:
                 bar.update(start + len(chosen))
@@ -387,7 +381,7 @@ class LanguageModel:
 def _checked(owner: str, texts: Iterable[str]) -> list[str]:
     texts = checked_texts(owner, texts)
     if not texts:
-        raise ValueError(f"{owner} expects at least one text. Received: none")
+        raise ArgumentError("texts", "be at least one", "none", owner)
     return texts
 
 
@@ -396,34 +390,32 @@ def _checked_inputs(backbone: keras.Model, preprocessor: Any) -> tuple[str, ...]
     inputs = getattr(backbone, "input", None)
     names = tuple(inputs) if isinstance(inputs, dict) else ()
     if not {"token_ids", "padding_mask"} <= set(names):
-        raise ValueError(
-            "LanguageModel expects a backbone with the inputs 'token_ids' and 'padding_mask'. "
-            f"Received: {type(backbone).__name__} with {', '.join(names) or 'no named inputs'}"
-        )
+        must = "have the inputs 'token_ids' and 'padding_mask'"
+        received = f"{type(backbone).__name__} with {', '.join(names) or 'no named inputs'}"
+        raise ArgumentError("backbone", must, received, "LanguageModel")
     given = preprocessor([""])
     if not isinstance(given, dict) or not set(names) <= set(given):
         outputs = ", ".join(given) if isinstance(given, dict) else type(given).__name__
-        raise ValueError(
-            f"LanguageModel expects a preprocessor that gives the backbone's inputs "
-            f"{', '.join(names)}. Received: {type(preprocessor).__name__}, which gives {outputs}"
-        )
+        must = f"give the backbone's inputs {', '.join(names)}"
+        received = f"{type(preprocessor).__name__}, which gives {outputs}"
+        raise ArgumentError("preprocessor", must, received, "LanguageModel")
     # KerasHub gives the special tokens also where there is no room for them.
     shortest = int(keras.ops.convert_to_numpy(given["padding_mask"]).sum())
     length = preprocessor.sequence_length
     longest = getattr(backbone, "max_sequence_length", None)
     if length < shortest or (longest is not None and length > longest):
-        raise ValueError(
-            f"LanguageModel expects a `sequence_length` of at least {shortest}, the special "
-            f"tokens, and at most {longest}, the positions of the backbone. "
-            f"Received: sequence_length={length}"
+        raise ArgumentError(
+            "sequence_length",
+            f"be at least {shortest}, the special tokens, and at most {longest}, the positions "
+            "of the backbone",
+            {"sequence_length": length},
+            "LanguageModel",
         )
     known = getattr(backbone, "vocabulary_size", None)
     size = preprocessor.tokenizer.vocabulary_size()
     if known is not None and size > known:
-        raise ValueError(
-            f"LanguageModel expects a tokenizer with at most the {known} ids of the backbone. "
-            f"Received: a vocabulary of {size}"
-        )
+        must = f"have a tokenizer with at most the {known} ids of the backbone"
+        raise ArgumentError("preprocessor", must, f"a vocabulary of {size}", "LanguageModel")
     return names
 
 
@@ -431,10 +423,8 @@ def _up_to(backbone: keras.Model, layer: int) -> keras.Model:
     """A backbone without the layers behind one of its encoder's."""
     numbered = [each for each in backbone.layers if re.search(r"layer_\d+$", each.name)]
     if isinstance(layer, bool) or not isinstance(layer, int) or not 1 <= layer <= len(numbered):
-        raise ValueError(
-            f"LanguageModel.from_preset expects `layer` to be None or one of the {len(numbered)} "
-            f"layers, from 1. Received: layer={layer!r}"
-        )
+        must, received = f"be None or one of the {len(numbered)} layers, from 1", {"layer": layer}
+        raise ArgumentError("layer", must, received, "LanguageModel.from_preset")
     return keras.Model(backbone.input, numbered[layer - 1].output)
 
 
@@ -443,10 +433,9 @@ def _checked_dim(backbone: keras.Model) -> int:
     states = outputs.get("sequence_output") if isinstance(outputs, dict) else outputs
     shape: tuple[Any, ...] = getattr(states, "shape", ())
     if len(shape) != 3 or shape[-1] is None:
-        raise ValueError(
-            "LanguageModel expects a backbone whose output, or its 'sequence_output', has the "
-            f"shape (batch, time, dim). Received: {type(backbone).__name__} with {outputs}"
-        )
+        must = "have an output, or its 'sequence_output', of shape (batch, time, dim)"
+        received = f"{type(backbone).__name__} with {outputs}"
+        raise ArgumentError("backbone", must, received, "LanguageModel")
     return int(shape[-1])
 
 
@@ -464,7 +453,7 @@ def minilm_folder() -> str:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != _MINILM_WEIGHTS:
         raise ValueError(
-            f"LanguageModel.from_preset('minilm') expects weights with sha256 {_MINILM_WEIGHTS}. "
+            f"the weights of 'minilm' must have the sha256 {_MINILM_WEIGHTS}. "
             f"Received: {digest} of {str(path)!r}"
         )
     return str(folder)

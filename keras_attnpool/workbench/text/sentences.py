@@ -2,6 +2,8 @@
 
 import re
 
+from keras_attnpool._checks import ArgumentError
+
 # U+001C..U+001F are white space to Python but not to the tokenizer's regular expressions; a cut
 # there could fall inside a token.
 _CHUNK = re.compile(r"[\S\x1c-\x1f]+")
@@ -28,7 +30,7 @@ def split_sentences(text: str) -> list[str]:
         they hold every other character of `text`. An empty or blank text gives an empty list.
 
     Raises:
-        TypeError: If `text` is not a string.
+        ValueError: If `text` is not a string.
 
     Example:
 
@@ -37,9 +39,7 @@ def split_sentences(text: str) -> list[str]:
     ['It cost 3.5 euros.', 'Worth it?!', 'I think so ...']
     """
     if not isinstance(text, str):
-        raise TypeError(
-            f"split_sentences expects `text` to be a string. Received: {type(text).__name__}"
-        )
+        raise ArgumentError("text", "be a string", f"{type(text).__name__}", "split_sentences")
     spans: list[tuple[int, int]] = []
     ended = True
     for chunk in _CHUNK.finditer(text):

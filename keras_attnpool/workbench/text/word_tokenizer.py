@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import Int32s, PathLike
 from keras_attnpool.workbench.text._vocabulary import (
     PADDING,
@@ -118,10 +119,8 @@ class WordTokenizer(Vocabulary):
         check_integers(owner, min_frequency=min_frequency)
         check_integers(owner, or_none=True, max_vocabulary=max_vocabulary)
         if max_vocabulary is not None and max_vocabulary < 2:
-            raise ValueError(
-                f"{owner} expects `max_vocabulary` of 2 or more, for {PADDING} and {UNKNOWN}. "
-                f"Received: max_vocabulary={max_vocabulary}"
-            )
+            must = f"be 2 or more, for {PADDING} and {UNKNOWN}"
+            raise ArgumentError("max_vocabulary", must, {"max_vocabulary": max_vocabulary}, owner)
         trainer = _tokenizers().trainers.WordLevelTrainer(
             vocab_size=sys.maxsize if max_vocabulary is None else max_vocabulary,
             min_frequency=min_frequency,
@@ -264,7 +263,7 @@ class WordTokenizer(Vocabulary):
             The tokens, padding left out.
 
         Raises:
-            TypeError: If `ids` are not integers.
+            ValueError: If `ids` are not integers.
             ValueError: If `ids` is not one row or holds an id outside the vocabulary.
 
         Example:
@@ -277,16 +276,14 @@ class WordTokenizer(Vocabulary):
         owner = "WordTokenizer.decode"
         row = np.asarray(ids)
         if row.ndim != 1:
-            raise ValueError(f"{owner} expects one row of ids. Received: shape={row.shape}")
+            raise ArgumentError("ids", "be one row", f"shape {row.shape}", owner)
         if not row.size:
             return []
         if not np.issubdtype(row.dtype, np.integer):
-            raise TypeError(f"{owner} expects integer ids. Received: dtype={row.dtype}")
+            raise ArgumentError("ids", "be integers", f"dtype {row.dtype}", owner)
         if row.min() < 0 or row.max() >= self.vocabulary_size:
-            raise ValueError(
-                f"{owner} expects ids in [0, {self.vocabulary_size}). "
-                f"Received: ids from {row.min()} to {row.max()}"
-            )
+            must = f"be in [0, {self.vocabulary_size})"
+            raise ArgumentError("ids", must, f"ids from {row.min()} to {row.max()}", owner)
         return [self._vocabulary[index] for index in row[row != 0]]
 
     def _ids(self, texts: Sequence[str]) -> Iterator[list[int]]:

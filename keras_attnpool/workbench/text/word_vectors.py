@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import Float32s, PathLike
 from keras_attnpool.workbench.text._vocabulary import (
     UNKNOWN,
@@ -97,10 +98,8 @@ def word2vec(
     )
     model.build_vocab(sentences)
     if not len(model.wv):
-        raise ValueError(
-            f"word2vec expects texts with a word that occurs at least min_count={min_count} "
-            f"times. Received: {len(sentences)} texts that are not empty"
-        )
+        must = f"have a word that occurs at least min_count={min_count} times"
+        raise ArgumentError("texts", must, f"{len(sentences)} texts that are not empty", "word2vec")
     model.train(sentences, total_examples=len(sentences), epochs=epochs)
     for index, word in enumerate(tokenizer.vocabulary):
         if word in model.wv:
@@ -158,7 +157,7 @@ def load_word_vectors(
         dim = dim or len(fields) - 1
         if dim < 1 or len(fields) < dim + 1:
             raise ValueError(
-                f"{owner}, line {number}: expects a word and {dim or 'its'} numbers. "
+                f"{owner}, line {number} must be a word and {dim or 'its'} numbers. "
                 f"Received: {line[:60]!r}"
             )
         # A few published words contain spaces, so the numbers are counted from the right.
@@ -166,7 +165,7 @@ def load_word_vectors(
         if index is not None and index not in vector_of:
             vector_of[index] = _vector(f"{owner}, line {number}", fields[-dim:])
     if not dim:
-        raise ValueError(f"{owner} expects a file with word vectors. Received: an empty file")
+        raise ValueError(f"{owner}: the file is empty")
     vectors = _random_vectors(len(vocabulary), dim, seed)
     for index, vector in vector_of.items():
         vectors[index] = vector
@@ -189,7 +188,7 @@ def _lines(owner: str, path: PathLike) -> Iterator[tuple[int, str]]:
                 if text:
                     yield number, text
         except UnicodeDecodeError as error:
-            raise ValueError(f"{owner}, line {number}: expects UTF-8. Received: {error}") from error
+            raise ValueError(f"{owner}, line {number} must be UTF-8. Received: {error}") from error
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(
                 f"{owner}: damaged gzip file after line {number}. Received: {error}"
@@ -201,7 +200,7 @@ def _vector(owner: str, fields: list[str]) -> Float32s:
         with np.errstate(over="ignore"):  # What overflows is infinite, and refused below.
             vector = np.array(fields, np.float32)
     except ValueError as error:
-        raise ValueError(f"{owner}: expects numbers. Received: {str(error)[:100]}") from error
+        raise ValueError(f"{owner} must hold numbers. Received: {str(error)[:100]}") from error
     if not np.isfinite(vector).all():
-        raise ValueError(f"{owner}: expects finite numbers. Received: NaN or infinity")
+        raise ValueError(f"{owner} must hold finite numbers. Received: NaN or infinity")
     return vector

@@ -304,7 +304,7 @@ def test_resume_refuses_names_that_nothing_has(cut, tmp_path, capsys, options):
     config["options"] |= {"model": None, **options}
     (run / "config.json").write_text(json.dumps(config), encoding="utf-8")
     status, _, err = run_main(capsys, "train", "--resume", "--out", run)
-    assert status == 2 and "expects" in err and err.count("\n") == 1
+    assert status == 2 and "must" in err and err.count("\n") == 1
 
 
 def test_resume_in_the_baseline(cut_in_baseline, trained):
@@ -392,7 +392,7 @@ def test_divergence_is_reported(tmp_path, capsys, monkeypatch):
         (["--encoder", "minilm", "--max-length", "9"], "--max-length: it reads tokens"),
         (["--encoder", "minilm", "--embeddings", "word2vec"], "those of the language model"),
         (["--encoder", "gru+gruu"], "Received: 'gruu' in 'gru+gruu'"),
-        (["--pooling", "maximum"], "--pooling expects one of mean, max, "),
+        (["--pooling", "maximum"], "--pooling must be one of mean, max, "),
         (["--pooling", "mean", "--penalty", "attention"], "does not take --penalty attention"),
         (["--compare", "--model", "san"], "it stands beside none of"),
         (["--compare", "--penalty", "attention"], "it stands beside none of"),
@@ -405,17 +405,17 @@ def test_divergence_is_reported(tmp_path, capsys, monkeypatch):
         ),
         (["--penalty-factor", "2"], "needs a --penalty"),
         (["--model", "lamb"], "invalid choice: 'lamb'"),
-        (["--heads", "0"], "expects an integer >= 1 and below 2**31. Received: '0'"),
+        (["--heads", "0"], "must be an integer >= 1 and below 2**31. Received: '0'"),
         (["--seed", "4294967296"], "below 2**31. Received: '4294967296'"),
-        (["--dropout", "1"], "expects a number in [0, 1). Received: '1'"),
-        (["--learning-rate", "fast"], "expects a number above 0. Received: 'fast'"),
+        (["--dropout", "1"], "must be a number in [0, 1). Received: '1'"),
+        (["--learning-rate", "fast"], "must be a number above 0. Received: 'fast'"),
         (["--test", "x.tsv"], "--test needs a FILE"),
         (["--dataset", "r9"], "one of ('r8',"),
-        (["--train-size", "3"], "--train-size: expects some dozens of texts for each class"),
+        (["--train-size", "3"], "--train-size: each class must have some dozens of texts"),
         (["x.tsv", "--dataset", "r8"], "exclude each other"),
         (["x.tsv", "--train-size", "9"], "for the generated reviews only"),
         (["no_such.tsv"], "no_such.tsv"),
-        (["mail.pdf"], "mail.pdf: expects a name that ends in one of .tsv"),
+        (["mail.pdf"], "mail.pdf: the name must end in one of .tsv"),
         (["--embeddings", "no_such.txt"], "no_such.txt"),
         (["--embeddings", "no_such.txt", "--embedding-dim", "3"], "decided by the file"),
         (["--resume"], "there is no such run folder"),
@@ -433,7 +433,7 @@ def test_train_refuses(arguments, message, tmp_path, capsys, monkeypatch):
 def test_library_message_reaches_the_user(tmp_path, capsys):
     path = write_rows(tmp_path / "mine.tsv", [("a", "text"), ("a", "other")])
     status, _, err = run_main(capsys, "train", path, "--out", tmp_path / "run")
-    assert status == 2 and "mine.tsv: load_tsv expects at least two classes" in err
+    assert status == 2 and "mine.tsv must hold at least two classes" in err
     assert len(err.splitlines()) == 1
 
 

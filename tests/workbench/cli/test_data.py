@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from keras_attnpool.workbench import corpora
-from keras_attnpool.workbench.cli import data, main, options, readers, train
+from keras_attnpool.workbench.cli import data, main, networks, options, readers, train
+from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.datasets import LabeledTexts
 
 pytestmark = pytest.mark.one_backend("looks at labels and texts")
@@ -125,13 +126,13 @@ def test_one_column_for_both(told, tmp_path, name, columns):
     (tmp_path / name).write_text(content, encoding="utf-8")
     message = told(tmp_path / name, *columns)
     assert message.startswith("error: ") and message.count("\n") == 1
-    assert "--text-column and --label-column to be two columns" in message
+    assert "`--label-column` of load_" in message and "--text-column=" in message
 
 
 def test_a_wrong_column_is_told_as_an_option(told, tmp_path):
     (tmp_path / "x.csv").write_text("label,text\na,b\nc,d\n", encoding="utf-8")
-    assert "(--text-column)" in told(tmp_path / "x.csv", "--text-column", "body")
-    assert "--encoding 'no-such'" in told(tmp_path / "x.csv", "--encoding", "no-such")
+    assert "`--text-column` of load_csv must" in told(tmp_path / "x.csv", "--text-column", "body")
+    assert "--encoding='no-such'" in told(tmp_path / "x.csv", "--encoding", "no-such")
 
 
 def test_a_file_of_another_delimiter(told, tmp_path):
@@ -139,7 +140,7 @@ def test_a_file_of_another_delimiter(told, tmp_path):
     for typed, character in ((";", ";"), ("tab", "\t")):
         rows = [("label", "text"), *[("yes", '"a; b"'), ("no", "c")] * 10]
         path.write_text("".join(f"{character.join(row)}\n" for row in rows), encoding="utf-8")
-        assert f"--delimiter '{typed}'" in told(path)
+        assert f"`--delimiter` of load_csv must be {character!r}" in told(path)
         assert "error" not in told(path, "--delimiter", typed)
     assert "--delimiter is for a .csv" in told(write(tmp_path / "x.tsv", ROWS), "--delimiter", ";")
 
@@ -147,28 +148,31 @@ def test_a_file_of_another_delimiter(told, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--encoder", "+gru"], "--encoder expects none, gru"),
-        (["--encoder", ""], "--encoder expects none, gru"),
-        (["--encoder", "gru+"], "--encoder expects none, gru"),
-        (["--pooling", ""], "--pooling expects one of mean, max"),
+        (["--encoder", "+gru"], "--encoder must be one of none, gru"),
+        (["--encoder", ""], "--encoder must be one of none, gru"),
+        (["--encoder", "gru+"], "--encoder must be one of none, gru"),
+        (["--pooling", ""], "--pooling must be one of mean, max"),
         (
             ["--encoder", "conv_attention", "--heads", "7", "--units", "5"],
-            "--encoder conv_attention: --units of ConvMultiHeadAttention must be a multiple of "
-            "--heads. Received: --units 5, --heads 7",
+            "`--units` of ConvMultiHeadAttention must be a multiple of the heads. "
+            "Received: --units=5, --heads=7",
         ),
-        (["--pooling", "Dense"], "--pooling Dense needs --units"),
+        (["--pooling", "Dense"], "`--units` of Dense must be given"),
         (
             ["--model", "hcan", "--heads", "3", "--units", "10"],
-            "--units of HCAN must be a multiple of --heads. Received: --units 10, --heads 3",
+            "`--units` of HCAN must be a multiple of the heads. Received: --units=10, --heads=3",
         ),
-        (["--no-header", "--text-column", "x"], "--no-header expects columns by their positions"),
-        (["--encoder", "GRU", "--units", "3"], "--encoder must return sequences"),
-        (["--encoder", "GRU"], "--encoder GRU needs --units"),
+        (["--no-header", "--text-column", "x"], "--no-header must have columns by their positions"),
+        (
+            ["--encoder", "GRU", "--units", "3"],
+            "`--encoder` of TextClassifier must return sequences",
+        ),
+        (["--encoder", "GRU"], "`--units` of GRU must be given"),
         (["--model", "han", "--encoder", "minilm"], "--model han does not take --encoder: it has"),
         (["--test", "none.tsv"], "--test none.tsv: No such file"),
         (["--test", "{mine}/x.tsv"], "--test {mine}/x.tsv: Not a directory"),
         (["--embeddings", "none.txt"], "--embeddings none.txt: No such file"),
-        (["--epochs", "0"], "argument --epochs: expects an integer >= 1 and below 2**31. Received"),
+        (["--epochs", "0"], "argument --epochs: must be an integer >= 1 and below 2**31. Received"),
     ],
 )
 def test_errors_name_what_was_typed(tmp_path, capsys, arguments, message):
@@ -205,7 +209,7 @@ def test_a_handful_of_texts(tmp_path, capsys, count):
     mine = write(tmp_path / "mine.tsv", ROWS[:count])
     assert main(["train", str(mine), "--out", str(tmp_path / "run")]) == 2
     told = capsys.readouterr().err
-    assert told.startswith(f"error: {mine}: expects some dozens of texts for each class")
+    assert told.startswith(f"error: {mine}: each class must have some dozens of texts")
     assert told.count("\n") == 1 and f"Received: {count} texts" in told
 
 
@@ -214,7 +218,9 @@ def test_a_csv_without_a_header(tmp_path, capsys):
     mine.write_text("".join(f"{label},{text}\n" for label, text in ROWS), encoding="utf-8")
     assert main(["train", str(mine), "--no-header", "--out", str(tmp_path / "run")]) == 2
     told = capsys.readouterr().err
-    assert told.startswith("error: --no-header expects columns by their positions, counted from 0")
+    assert told.startswith(
+        "error: --no-header must have columns by their positions, counted from 0"
+    )
     assert "--text-column" in told and "--label-column" in told
 
 
@@ -245,3 +251,28 @@ def test_few_of_many_texts_are_cut():
     assert "(under 1% of the texts are cut: --max-length)" in str(
         readers.learn(texts, options.Options(max_length=2))
     )
+
+
+BAD = {"heads": -1, "rank": -1, "units": -1, "embedding_dim": -1, "hidden_units": -1}
+BAD |= {"dropout": 2.0, "context": "none", "learn_scale": "no"}
+NETWORKS = [{"model": name} for name in networks.MODELS]
+NETWORKS += [{"encoder": name, "pooling": "mean"} for name in networks.ENCODERS]
+NETWORKS += [{"encoder": "none", "pooling": name} for name in networks.POOLINGS]
+
+
+@pytest.mark.parametrize("network", NETWORKS, ids=lambda given: "-".join(given.values()))
+def test_what_a_builder_refuses_is_told_as_the_option(network):
+    """Whatever the builder, or the layer inside, calls it."""
+    inputs = {"vocabulary_size": 9}
+    if network.get("model") == "sam":
+        inputs = {"vocabulary_size": None, "backbone": 6, "sequence_length": 5}
+    taken = [
+        option
+        for option in BAD
+        if networks._takes(options.Options(**network), *networks.ARGUMENTS[option])
+    ]
+    for option in taken:
+        given = options.Options(**network, **{option: BAD[option]})
+        with pytest.raises(CommandError, match=f"^`{options.flag(option)}` of .* must .*Received"):
+            networks.build(given, inputs, 2, None)
+    assert {"hidden_units", "dropout"} & set(taken)

@@ -238,20 +238,20 @@ def test_how_a_table_is_read(trained, tmp_path, capsys, command, name, content, 
 @pytest.mark.parametrize(
     ("content", "arguments", "message"),
     [
-        ("a,b\n1,2\n", [], "--text-column expects one of the columns a, b"),
-        ("text,text\n1,2\n", [], "--text-column expects one of"),
-        ("text\n1\n", ["--text-column", "3"], "--text-column expects one of the columns text"),
+        ("a,b\n1,2\n", [], "--text-column must be one of the columns a, b"),
+        ("text,text\n1,2\n", [], "--text-column must be one of"),
+        ("text\n1\n", ["--text-column", "3"], "--text-column must be one of the columns text"),
         ("id,text\n1,2\n3\n", [], "line 3: has 1 columns, the first line 2"),
         # Otherwise half of the text would be lost, and here all lines behind the open quote.
         ("id,text\n1,good, not bad\n", [], "line 2: has 3 columns, the first line 2"),
         ('id,text\n1,"good\n2,bad\n', [], "x.csv, line 3: unexpected end of data"),
-        ("", [], "--text-column expects one of the columns"),
+        ("", [], "--text-column must be one of the columns"),
         ("text\n1\n", ["a text"], "TEXT, --file and --input exclude each other"),
-        ("text\n1\n", ["--no-header"], "--no-header expects --text-column to be a position"),
+        ("text\n1\n", ["--no-header"], "--no-header must have --text-column as a position"),
         ("id;text\n1;2\n", [], "If the columns stand between ';': --delimiter ';'"),
-        ("text\n1\n", ["--encoding", "latin-9000"], "--encoding expects an encoding of text"),
-        ("text\n1\n", ["--encoding", "base64"], "--encoding expects an encoding of text"),
-        ("text\n1\n", ["--output", "out.xlsx"], "--output expects a name that ends in .csv"),
+        ("text\n1\n", ["--encoding", "latin-9000"], "--encoding must be an encoding of text"),
+        ("text\n1\n", ["--encoding", "base64"], "--encoding must be an encoding of text"),
+        ("text\n1\n", ["--output", "out.xlsx"], "--output must end in .csv"),
         ("text\n1\n", ["--output", "x.tsv", "--json"], "--json is for lines"),
         ("text\n1\n", ["--output", "no/out.csv"], "there is no folder no"),
         ("text\n1\n", ["--output", "{folder}"], "folder.csv is a folder"),
@@ -273,9 +273,9 @@ def test_tables_that_are_refused(trained, tmp_path, capsys, content, arguments, 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("x.txt", b"a\n", "--input expects a file that ends in"),
+        ("x.txt", b"a\n", "--input must end in"),
         ("x.csv", b"text\ncaf\xe9\n", "cannot be read"),
-        ("x.jsonl", b'{"text": 1}\n', "line 1: expects an object with a string as 'text'"),
+        ("x.jsonl", b'{"text": 1}\n', "line 1 must be an object with a string as 'text'"),
         ("x.jsonl", b"{\n", "cannot be read"),
         ("x.jsonl --header", b"{\n", "--header is for a .csv or .tsv"),
         ("x.tsv --delimiter ;", b"text\n1\n", "--delimiter is for a .csv"),
@@ -335,7 +335,7 @@ def test_export_refuses(trained, tmp_path, capsys):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").touch()
     status, _, err = run_main(capsys, "export", trained, "--out", tmp_path / "mine")
-    assert status == 2 and "expects a new folder" in err
+    assert status == 2 and "must be a new folder" in err
     (tmp_path / "file").touch()
     status, _, err = run_main(capsys, "export", trained, "--out", tmp_path / "file" / "x")
     assert status == 2 and err.startswith(f"error: --out {tmp_path / 'file'}")
@@ -662,7 +662,7 @@ def test_push_to_a_folder(trained, tmp_path):
     left = {path.name for path in (tmp_path / "pushed").iterdir()}
     assert not left & {"metrics.json", "resume"} and (trained / "metrics.json").exists()
     (tmp_path / "file").touch()
-    with pytest.raises(ValueError, match="push expects a folder"):
+    with pytest.raises(ValueError, match="push must be a folder"):
         run.push(str(tmp_path / "file"))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").touch()

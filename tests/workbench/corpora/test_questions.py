@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from keras_attnpool.workbench.corpora import questions
 from keras_attnpool.workbench.corpora._questions import KINDS, LABEL_NAMES, _Writer, _written
@@ -261,16 +262,16 @@ def test_fixed_positions_do_not_tell(corpus):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"num_examples": 0}, "num_examples=0"),
-        ({"num_examples": 2.5}, "num_examples=2.5"),
-        ({"seed": -1}, "seed=-1"),
-        ({"kinds": ()}, r"kinds=\(\)"),
-        ({"kinds": "order"}, "kinds='order'"),
-        ({"kinds": ("order", "odour")}, "odour"),
+        {"num_examples": 0},
+        {"num_examples": 2.5},
+        {"seed": -1},
+        {"kinds": ()},
+        {"kinds": "order"},
+        {"kinds": ("order", "odour")},
     ],
 )
-def test_bad_options_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_options_are_named(options):
+    with refused(*options, "questions"):
         questions(**options)

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from keras_attnpool.workbench.corpora import reviews
 from keras_attnpool.workbench.corpora._words import group, sections
@@ -168,20 +169,20 @@ def test_cue_words_alone_give_nothing_away(corpus):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"num_examples": 0}, "num_examples=0"),
-        ({"num_examples": 2.5}, "num_examples=2.5"),
-        ({"seed": -1}, "seed=-1"),
-        ({"sentences": (0, 3)}, r"sentences=\(0, 3\)"),
-        ({"sentences": (4, 3)}, r"sentences=\(4, 3\)"),
-        ({"sentences": 4}, "sentences=4"),
-        ({"sentences": (2.5, 3)}, r"sentences=\(2.5, 3\)"),
-        ({"distractor_rate": 1.5}, "distractor_rate=1.5"),
-        ({"negation_rate": -0.1}, "negation_rate=-0.1"),
-        ({"label_noise": float("nan")}, "label_noise=nan"),
+        {"num_examples": 0},
+        {"num_examples": 2.5},
+        {"seed": -1},
+        {"sentences": (0, 3)},
+        {"sentences": (4, 3)},
+        {"sentences": 4},
+        {"sentences": (2.5, 3)},
+        {"distractor_rate": 1.5},
+        {"negation_rate": -0.1},
+        {"label_noise": float("nan")},
     ],
 )
-def test_bad_options_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_options_are_named(options):
+    with refused(*options, "reviews"):
         reviews(**options)

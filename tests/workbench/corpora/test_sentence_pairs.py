@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from keras_attnpool.workbench.corpora import sentence_pairs
 from keras_attnpool.workbench.corpora._concepts import LISTS, SYMMETRIC, WORDINGS
@@ -359,15 +360,15 @@ def test_the_same_words_have_every_label():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"num_examples": 0}, "num_examples=0"),
-        ({"num_examples": 2.5}, "num_examples=2.5"),
-        ({"seed": -1}, "seed=-1"),
-        ({"paraphrase_rate": 1.5}, "paraphrase_rate=1.5"),
-        ({"paraphrase_rate": float("nan")}, "paraphrase_rate=nan"),
+        {"num_examples": 0},
+        {"num_examples": 2.5},
+        {"seed": -1},
+        {"paraphrase_rate": 1.5},
+        {"paraphrase_rate": float("nan")},
     ],
 )
-def test_bad_options_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_options_are_named(options):
+    with refused(*options, "sentence_pairs"):
         sentence_pairs(**options)

@@ -43,8 +43,8 @@ def test_pairs_labels_and_what_is_left_out(tmp_path):
     ("broken", "message"),
     [
         ("{", "line 2: not a JSON object"),
-        ("[1]", "line 2: load_nli expects a JSON object"),
-        ('{"gold_label": "neutral", "sentence1": "x"}', "line 2: load_nli expects a JSON object"),
+        ("[1]", "line 2: the line must be a JSON object"),
+        ('{"gold_label": "neutral", "sentence1": "x"}', "line 2: the line must be a JSON object"),
         (line("maybe"), "line 2: .*'maybe'"),
         (line("neutral", second="  "), "line 2: a sentence is empty"),
     ],

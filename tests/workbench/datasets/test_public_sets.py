@@ -11,6 +11,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from keras_attnpool.workbench import datasets
 from keras_attnpool.workbench.datasets import public_sets
@@ -168,7 +169,7 @@ def test_sst_from_trees(cache, offer):
     phrases = datasets.load("sst5", phrases=True)
     assert phrases.texts[:5] == ("Good", "film", "(", "film (", "Good film (")
     assert phrases.texts.count("It") == 1
-    with pytest.raises(ValueError, match="phrases for split='train' only"):
+    with refused("split", None, "phrases"):
         datasets.load("sst5", "dev", phrases=True)
 
 
@@ -467,19 +468,20 @@ def test_sets_that_need_registration_say_so(cache):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "options", "message"),
+    ("name", "options", "told"),
     [
-        (("r9",), {}, r"one of \('r8', .*name='r9'"),
-        (("r8", "dev"), {}, r"`split`.*\('train', 'test'\).*split='dev'"),
-        (("r8",), {"view": "raw"}, "view='raw'"),
-        (("r8",), {"fine": True}, r"one of \('view',\).*fine=True"),
-        (("sst2",), {"phrases": True}, "no options.*phrases=True"),
-        (("humor",), {"task": "x"}, "no options.*task='x'"),
+        ("r8", {"split": "dev"}, "('train', 'test')"),
+        ("r8", {"view": "raw"}, "allterms"),
+        ("r8", {"fine": True}, "'view'"),
+        ("sst2", {"phrases": True}, "no options"),
+        ("humor", {"task": "x"}, "no options"),
     ],
 )
-def test_bad_arguments_are_named(cache, arguments, options, message):
-    with pytest.raises(ValueError, match=message):
-        datasets.load(*arguments, **options)
+def test_bad_arguments_are_named(cache, name, options, told):
+    with refused(*options, None, told):
+        datasets.load(name, **options)
+    with refused("name", "datasets.load", "'r8'"):
+        datasets.load("r9")
 
 
 def test_cache_folder(monkeypatch, tmp_path):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from refusals import refused
 
 from keras_attnpool.workbench import text
 
@@ -69,9 +70,9 @@ def test_no_other_buckets_pad_less(lengths, num_buckets):
     ("arguments", "message"),
     [
         (([],), "one row of integers"),
-        (([[1]],), "shape=\\(1, 1\\)"),
+        (([[1]],), "shape \\(1, 1\\)"),
         (([1.5],), "float64"),
-        (([-1],), "from 0. Received: -1"),
+        (([-1],), "0 or more. Received: -1"),
         (([1], 0), "num_buckets=0"),
         (([1], 2.0), "num_buckets=2.0"),
     ],
@@ -287,23 +288,23 @@ def test_named_inputs_in_fit_and_predict(shuffle):
         ({}, "at least one text"),
         ({"a": []}, "at least one text"),
         ({"a": [[1], [2]], "b": [[1]]}, "equally many texts. Received: 2 of 'a', 1 of 'b'"),
-        ({"a": [1]}, r"or of character ids.*shape=\(\) at index 0 of 'a'"),
-        ({"a": np.ones((1, 2, 3, 4), int)}, r"shape=\(2, 3, 4\) at index 0 of 'a'"),
-        ({"a": [[[1, 2]], [[1]]]}, r"all alike.*shape=\(1, 1\) at index 1 of 'a'"),
-        ({"a": [[[1, 2]], [1]]}, r"all alike.*shape=\(1,\) at index 1 of 'a'"),
+        ({"a": [1]}, "shape () at index 0 of 'a'"),
+        ({"a": np.ones((1, 2, 3, 4), int)}, "shape (2, 3, 4) at index 0 of 'a'"),
+        ({"a": [[[1, 2]], [[1]]]}, "shape (1, 1) at index 1 of 'a'"),
+        ({"a": [[[1, 2]], [1]]}, "shape (1,) at index 1 of 'a'"),
     ],
 )
 def test_bad_named_inputs_are_refused(ids, message):
-    with pytest.raises(ValueError, match=message):
+    with refused("ids", "BucketedBatches", message):
         text.BucketedBatches(ids)
 
 
 def test_restore_refuses():
-    with pytest.raises(ValueError, match="fixed order. Received: shuffle=True"):
+    with refused("shuffle", "BucketedBatches"):
         text.BucketedBatches([[1]]).restore([1])
     fixed = text.BucketedBatches([[1], [2]], shuffle=False)
     for wrong in ([1], [1, 2, 3], 1):
-        with pytest.raises(ValueError, match="2 rows, one per text"):
+        with refused("predictions", "BucketedBatches.restore", "2 rows"):
             fixed.restore(wrong)
 
 
@@ -311,39 +312,40 @@ def test_restore_refuses():
     ("arguments", "message"),
     [
         ({"ids": []}, "at least one text"),
-        ({"ids": np.ones((2, 3, 4), int)}, r"one row of ids.*shape=\(3, 4\) at index 0"),
-        ({"ids": [1, 2]}, "one row of ids"),
-        ({"labels": [1]}, r"`labels` with 2 rows.*shape=\(1,\)"),
-        ({"labels": 1}, "`labels` with 2 rows"),
-        ({"labels": [1, 2], "sample_weight": [1]}, "`sample_weight` with 2 rows"),
-        ({"sample_weight": [1, 2]}, "`labels` wherever"),
+        ({"ids": np.ones((2, 3, 4), int)}, "shape (3, 4) at index 0"),
+        ({"ids": [1, 2]}, "rows of ids"),
+        ({"labels": [1]}, "2 rows"),
+        ({"labels": 1}, "2 rows"),
+        ({"sample_weight": [1], "labels": [1, 2]}, "2 rows"),
         ({"batch_size": 0}, "batch_size=0"),
         ({"batch_size": 2.0}, "batch_size=2.0"),
-        ({"boundaries": ()}, r"increasing positive.*\(\)"),
+        ({"boundaries": ()}, "increasing positive"),
         ({"boundaries": (0, 4)}, "increasing positive"),
-        ({"boundaries": 4}, "several lengths.*boundaries=4"),
+        ({"boundaries": 4}, "several lengths"),
         ({"boundaries": (4, 4)}, "increasing positive"),
         ({"boundaries": (2,)}, "longest text's length 3"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
+    with refused(next(iter(arguments)), "BucketedBatches", message):
         text.BucketedBatches(**({"ids": [[1, 2, 3], [4]]} | arguments))
 
 
 def test_ids_must_be_integers():
-    with pytest.raises(TypeError, match="integer ids.*float64 at index 1"):
+    with refused("ids", None, "integer", "float64 at index 1"):
         text.BucketedBatches([[1], [1.5]])
-    with pytest.raises(TypeError, match="integer ids"):
+    with refused("ids", None, "integer"):
         text.BucketedBatches(["a text".split()])
-    with pytest.raises(TypeError, match="float64 at index 0 of 'b'"):
+    with refused("ids", None, "float64 at index 0 of 'b'"):
         text.BucketedBatches({"a": [[1]], "b": [[1.5]]})
+    with refused("labels", "BucketedBatches", "sample_weight"):
+        text.BucketedBatches([[1]], sample_weight=[1])
 
 
 @pytest.mark.parametrize("id_", [2**32, 2**31, -1])
 def test_ids_that_int32_cannot_hold(id_):
-    with pytest.raises(ValueError, match=f"ids from 0 to 2147483647.*{id_}"):
+    with refused("ids", None, "2147483647", str(id_)):
         text.BucketedBatches([[1], [id_, 3]])
     for document in ([[1, 2], [id_, 3]], np.array([[1, 2], [id_, 3]])):
-        with pytest.raises(ValueError, match=f"ids from 0 to 2147483647.*{id_}"):
+        with refused("documents", None, "2147483647", str(id_)):
             text.DocumentBatches([document])

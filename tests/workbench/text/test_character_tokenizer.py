@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 from keras_attnpool.workbench import text
 
@@ -119,30 +120,30 @@ def test_foreign_file_is_refused(tmp_path, tokenizer):
         text.WordTokenizer.load(path)
     content = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(content | {"vocabulary": ["a"]}))
-    with pytest.raises(ValueError, match=r"CharacterTokenizer\.load.*starts with '\[PAD\]'"):
+    with pytest.raises(ValueError, match=r"CharacterTokenizer\.load.*start with '\[PAD\]'"):
         text.CharacterTokenizer.load(path)
-    with pytest.raises(FileNotFoundError, match="CharacterTokenizer.save expects an existing"):
+    with pytest.raises(FileNotFoundError, match="CharacterTokenizer.save must have an existing"):
         tokenizer.save(tmp_path / "nowhere" / "vocabulary.json")
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 2.5, "3", True, None])
 def test_sizes_must_be_positive_integers(tokenizer, wrong):
-    with pytest.raises(ValueError, match="encode expects.*`max_word_length`.*Received"):
+    with refused("max_word_length", "CharacterTokenizer.encode"):
         tokenizer.encode(["a"], max_word_length=wrong)
-    with pytest.raises(ValueError, match="train expects.*`min_frequency`.*Received"):
+    with refused("min_frequency", "CharacterTokenizer.train"):
         text.CharacterTokenizer.train(["a"], min_frequency=wrong)
 
 
 def test_other_bad_arguments(tokenizer):
-    with pytest.raises(ValueError, match="CharacterTokenizer.encode.*`max_length`.*=0"):
+    with refused("max_length", "CharacterTokenizer.encode"):
         tokenizer.encode(["a"], max_length=0)
-    with pytest.raises(ValueError, match="CharacterTokenizer.encode.*`truncate`.*'left'"):
+    with refused("truncate", "CharacterTokenizer.encode"):
         tokenizer.encode(["a"], truncate="left")
-    with pytest.raises(ValueError, match="CharacterTokenizer.encode.*one string"):
+    with refused("texts", "CharacterTokenizer.encode"):
         tokenizer.encode("a")
-    with pytest.raises(ValueError, match="CharacterTokenizer.train.*int at index 0"):
+    with refused("texts", "CharacterTokenizer.train"):
         text.CharacterTokenizer.train([1])
-    with pytest.raises(ValueError, match=r"CharacterTokenizer expects.*starts with.*\('a',\)"):
+    with refused("vocabulary", "CharacterTokenizer", "start with"):
         text.CharacterTokenizer(["a"])
-    with pytest.raises(ValueError, match="single characters. Received: 'ab' at index 3"):
+    with refused("vocabulary", "CharacterTokenizer", "'ab' at index 3"):
         text.CharacterTokenizer(["[PAD]", "[UNK]", "a", "ab"])

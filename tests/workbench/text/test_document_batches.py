@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from refusals import refused
 
 from keras_attnpool.workbench import text
 
@@ -293,33 +294,31 @@ def test_packed_batches_in_fit_evaluate_and_predict():
 
 
 def test_restore_refuses():
-    with pytest.raises(ValueError, match="DocumentBatches.*fixed order. Received: shuffle=True"):
+    with refused("shuffle", "DocumentBatches"):
         text.DocumentBatches([[[1]]]).restore([1])
-    with pytest.raises(ValueError, match="DocumentBatches.restore expects 2 rows"):
+    with refused("predictions", "DocumentBatches.restore", "2 rows"):
         text.DocumentBatches([[[1]], []], shuffle=False).restore([1])
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"documents": []}, "at least one document"),
-        ({"documents": [1, 2]}, "every document to be rows of ids. Received: 1 at index 0"),
-        ({"documents": [[[1]], [2]]}, r"one row of ids. Received: shape=\(\) at index 0 of d.* 1"),
-        ({"documents": np.ones((2, 3), int)}, r"sentence to be one row.*shape=\(\) at index 0"),
-        ({"documents": np.ones((2, 3, 4, 5), int)}, r"shape=\(4, 5\) at index 0 of document 0"),
-        ({"labels": [1]}, r"DocumentBatches expects `labels` with 2 rows.*shape=\(1,\)"),
-        ({"labels": [1, 2], "sample_weight": [1]}, "`sample_weight` with 2 rows"),
-        ({"sample_weight": [1, 2]}, "`labels` wherever"),
-        ({"batch_size": 0}, "DocumentBatches expects `batch_size`.*positive.*batch_size=0"),
-        ({"num_buckets": 0}, "`num_buckets` to be a positive integer.*num_buckets=0"),
+        ({"documents": []}, "at least one"),
+        ({"documents": [1, 2]}, "Received: 1 at index 0"),
+        ({"documents": [[[1]], [2]]}, "shape () at index 0 of document 1"),
+        ({"documents": np.ones((2, 3), int)}, "shape () at index 0"),
+        ({"documents": np.ones((2, 3, 4, 5), int)}, "shape (4, 5) at index 0 of document 0"),
+        ({"labels": [1]}, "2 rows"),
+        ({"batch_size": 0}, "positive"),
+        ({"num_buckets": 0}, "positive"),
         ({"num_buckets": True}, "num_buckets=True"),
-        ({"packed": -1}, "`packed` to be an integer from 0. Received: packed=-1"),
+        ({"packed": -1}, "from 0"),
         ({"packed": True}, "packed=True"),
         ({"packed": 1.0}, "packed=1.0"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
+    with refused(*arguments, "DocumentBatches", message):
         text.DocumentBatches(**({"documents": [[[1, 2], [3]], [[4]]]} | arguments))
 
 
@@ -333,8 +332,7 @@ def test_bad_arguments_are_refused(arguments, message):
     ],
 )
 def test_ids_must_be_integers(documents, where):
-    message = f"DocumentBatches expects every sentence to hold integer ids. Received: dtype={where}"
-    with pytest.raises(TypeError, match=message):
+    with refused("documents", "DocumentBatches", "integer ids", where):
         text.DocumentBatches(documents)
 
 

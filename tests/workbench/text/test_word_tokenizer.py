@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from refusals import refused
 
 from keras_attnpool.workbench import text
 
@@ -176,13 +177,13 @@ def test_very_long_text(tokenizer):
 def test_decode(tokenizer):
     assert tokenizer.decode(np.array([0, 2, 1, 0], np.int64)) == ["a", "[UNK]"]
     assert tokenizer.decode([]) == []
-    with pytest.raises(ValueError, match=r"one row.*shape=\(1, 2\)"):
+    with refused("ids", "WordTokenizer.decode", "(1, 2)"):
         tokenizer.decode([[1, 2]])
-    with pytest.raises(ValueError, match=r"\[0, 8\).*from 1 to 8"):
+    with refused("ids", None, "[0, 8)", "from 1 to 8"):
         tokenizer.decode([1, 8])
-    with pytest.raises(ValueError, match="from -1 to 1"):
+    with refused("ids", None, "from -1 to 1"):
         tokenizer.decode([1, -1])
-    with pytest.raises(TypeError, match="integer ids.*float64"):
+    with refused("ids", None, "float64"):
         tokenizer.decode([1.0])
 
 
@@ -223,7 +224,7 @@ def test_failed_save_leaves_the_old_file(tmp_path, tokenizer, monkeypatch):
         ({"version": 2}, "version=2"),
         ({"vocabulary": "abc"}, "str and bool"),
         ({"lowercase": 1}, "list and int"),
-        ({"vocabulary": ["a", "b"]}, r"load.*starts with '\[PAD\]'"),
+        ({"vocabulary": ["a", "b"]}, r"load.*start with '\[PAD\]'"),
         ({"vocabulary": ["[PAD]", "[UNK]", "a", "a"]}, "load.*distinct.*'a' at index 3"),
         ({"vocabulary": ["[PAD]", "[UNK]", 3]}, "distinct.*3 at index 2"),
         ({"vocabulary": ["[PAD]", "[UNK]", ""]}, "distinct.*'' at index 2"),
@@ -258,18 +259,18 @@ def test_half_a_file_is_refused(tmp_path, tokenizer):
 
 @pytest.mark.parametrize("method", ["encode", "encode_sentences", "train"])
 @pytest.mark.parametrize(
-    ("texts", "message"),
+    ("texts", "told"),
     [
-        ("one text", "sequence of strings. Received: one string"),
-        (b"bytes", "sequence of strings. Received: one string"),
-        (None, "sequence of strings. Received: NoneType"),
-        (["a", None], "hold strings only.*Received: NoneType at index 1"),
-        ([float("nan")], "hold strings only.*Received: float at index 0"),
-        ([["a"]], "hold strings only.*Received: list at index 0"),
+        ("one text", "one string"),
+        (b"bytes", "one string"),
+        (None, "NoneType"),
+        (["a", None], "NoneType at index 1"),
+        ([float("nan")], "float at index 0"),
+        ([["a"]], "list at index 0"),
     ],
 )
-def test_what_is_no_text_is_refused(tokenizer, method, texts, message):
-    with pytest.raises(ValueError, match=f"WordTokenizer.{method} must.*{message}"):
+def test_what_is_no_text_is_refused(tokenizer, method, texts, told):
+    with refused("texts", f"WordTokenizer.{method}", told):
         getattr(tokenizer, method)(texts)
 
 
@@ -284,24 +285,24 @@ def test_lone_surrogate_is_refused(tokenizer):
 
 @pytest.mark.parametrize("wrong", [0, -1, 2.5, "3", True])
 def test_limits_must_be_positive_integers(tokenizer, wrong):
-    with pytest.raises(ValueError, match="`max_length`.*Received"):
+    with refused("max_length"):
         tokenizer.encode(["a"], max_length=wrong)
-    with pytest.raises(ValueError, match="`pad_to`"):
+    with refused("pad_to"):
         tokenizer.encode(["a"], pad_to=wrong)
-    with pytest.raises(ValueError, match="`max_sentences`"):
+    with refused("max_sentences"):
         tokenizer.encode_sentences(["a"], max_sentences=wrong)
-    with pytest.raises(ValueError, match="`max_words`"):
+    with refused("max_words"):
         tokenizer.encode_sentences(["a"], max_words=wrong)
-    with pytest.raises(ValueError, match="`min_frequency`"):
+    with refused("min_frequency"):
         text.WordTokenizer.train(["a"], min_frequency=wrong)
 
 
 def test_other_bad_arguments(tokenizer):
-    with pytest.raises(ValueError, match="`truncate`.*'left'"):
+    with refused("truncate", None, "'left'"):
         tokenizer.encode(["a"], truncate="left")
-    with pytest.raises(ValueError, match="`min_frequency`.*None"):
+    with refused("min_frequency"):
         text.WordTokenizer.train(["a"], min_frequency=None)
-    with pytest.raises(ValueError, match="`max_vocabulary` of 2 or more.*=1"):
+    with refused("max_vocabulary", None, "2 or more"):
         text.WordTokenizer.train(["a"], max_vocabulary=1)
     with pytest.raises(ValueError, match="must be a sequence.*'abc'"):
         text.WordTokenizer("abc")
