@@ -81,7 +81,7 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
             A scalar, at least float32; 0 when no example counts.
         """
         heads = _flatten_features(heads, 2, self)
-        return _of_any_batch(_mean_over_kept(self.penalties(heads), kept), heads)
+        return _empty_batch_safe(_mean_over_kept(self.penalties(heads), kept), heads)
 
     def __call__(self, x: Tensor) -> Tensor:
         """The penalty of one tensor with the heads on its first axis.
@@ -148,7 +148,7 @@ class AttentionOrthogonality(HeadRegularizer):
             return super().batch_penalty(heads, kept)
         by_feature = ops.transpose(at_least_float32(heads), (0, 3, 1, 2))
         penalties = ops.mean(self.penalties(by_feature), axis=1)
-        return _of_any_batch(_mean_over_kept(penalties, kept), heads)
+        return _empty_batch_safe(_mean_over_kept(penalties, kept), heads)
 
     def __call__(self, x: Tensor) -> Tensor:
         """The penalty of attention `(heads, time)` or `(heads, time, features)`."""
@@ -258,7 +258,7 @@ class HeadDistance(HeadRegularizer):
             return super().batch_penalty(heads, kept)
         heads = _flatten_features(heads, 2, self)
         distances = _mean_over_kept(self._distances(heads), kept)
-        penalty = _of_any_batch(self._hinge(ops.expand_dims(distances, 0))[0], heads)
+        penalty = _empty_batch_safe(self._hinge(ops.expand_dims(distances, 0))[0], heads)
         # Without an example there is no distance, and the hinge of 0 would be the full threshold.
         return penalty if kept is None else ops.where(ops.any(kept), penalty, penalty * 0)
 
@@ -306,7 +306,7 @@ def _flatten_features(x: Tensor, leading: int, regularizer: HeadRegularizer) -> 
     return ops.reshape(x, (*shape[:leading], size))
 
 
-def _of_any_batch(penalty: Tensor, heads: Tensor) -> Tensor:
+def _empty_batch_safe(penalty: Tensor, heads: Tensor) -> Tensor:
     """The penalty of heads `(batch, ...)`; 0 of a batch without rows, which has no mean."""
     rows = heads.shape[0]
     if rows is None and not isinstance(heads, keras.KerasTensor):

@@ -43,10 +43,11 @@ TOP_ROOMS = {"__main__", "workbench.cli"}
 BACKENDS = {"tensorflow", "torch", "jax"}
 REQUIRED = {"keras", "numpy", "keras_attnpool"}
 # Methods that set a layer up: Keras calls the first two, and they alone call the others.
-SETUP = {"__init__", "build", "_feature_dim", "_fresh", "_keep", "_build_scores"}
+SETUP = {"__init__", "build", "_feature_dim", "_clone_initializer", "_store_arguments"}
+SETUP |= {"_start_dropout", "_build_scores"}
 SETUP |= {"_build_hidden"}
 # These keep a flag, and nothing of a mask: a first one was checked, a missing one was told of.
-SETUP |= {"_look_once", "_check_mask"}
+SETUP |= {"_validate_mask_once", "_check_mask"}
 OPTIONAL = {"tokenizers", "gensim", "matplotlib", "sklearn", "keras_hub", "keras_nlp"}
 OPTIONAL |= {"huggingface_hub"}
 
@@ -75,7 +76,7 @@ def imported_names(module, tree):
 
 
 def dotted_names(tree):
-    """Yields `(dotted name, node)` for every attribute chain, with import aliases resolved."""
+    """Yields `(dotted name, node)` for every attribute chain, with import aliases resolve."""
     aliases = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

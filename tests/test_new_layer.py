@@ -165,7 +165,7 @@ def test_what_arguments_ask_for_is_seen(copied):
     class SizedPooling1D(LAST):
         def __init__(self, softness, *, depth=1):
             super().__init__()
-            self._keep(locals(), depth=("deep",))
+            self._store_arguments(locals(), depth=("deep",))
 
     catalogue = copied / "tests" / "catalogue.py"
     text = catalogue.read_text(encoding="utf-8").replace("layers.LastP", "layers.SizedP")
@@ -202,4 +202,4 @@ def test_the_command_runs_the_tests_that_name_the_layer_and_tells_what_is_open()
     layer = LAYERS["LastPooling1D"]
     assert new_layer.open_places(layer) == []
     (name, *_) = new_layer.open_places(layer._replace(name="SizedPooling1D"))
-    assert name.startswith("keras_attnpool/layers/_names.py: a short name")
+    assert name.startswith("keras_attnpool/layers/names.py: a short name")

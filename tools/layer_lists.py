@@ -105,7 +105,8 @@ def layers(root: Path = REPOSITORY) -> list[Layer]:
 
 def exports(found: list[Layer]) -> str:
     """The imports of `keras_attnpool/layers/__init__.py`, in the project's format."""
-    lines = ["from keras_attnpool.layers._names import get as get"]
+    named = ("get", "is_attention_layer")
+    lines = [f"from keras_attnpool.layers.names import {name} as {name}" for name in named]
     for layer in sorted(found, key=lambda layer: layer.module):
         start = f"from keras_attnpool.layers.{layer.module} import"
         line = f"{start} {layer.name} as {layer.name}"

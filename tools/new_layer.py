@@ -181,7 +181,7 @@ def required_of(cls: type) -> list[str]:
 def open_places(layer: lists.Layer, root: Path = REPOSITORY) -> list[str]:
     """Where a layer may be named too, a line each; no test asks for it."""
     optional = {
-        "keras_attnpool/layers/_names.py": "a short name beside the class's, in POOLINGS; it then "
+        "keras_attnpool/layers/names.py": "a short name beside the class's, in POOLINGS; it then "
         "stands in the docstring of `get`, docs/models.md and docs/guides/command-line.md",
         "docs/which-layer.md": "a row in By what you want",
         "benchmarks/behaviour/subjects.py": "a line, for the table of docs/behaviour.md",
@@ -205,7 +205,7 @@ def of_class(cls: type) -> dict[str, bool]:
         for p in inspect.signature(cls).parameters.values()
     ]
     listed = docstring.partition("\nArgs:\n")[2].partition("\n\n")[0]
-    kept = inspect.getsource(cls.__init__).partition("_keep(")[2]
+    kept = inspect.getsource(cls.__init__).partition("_store_arguments(")[2]
     return {
         **{
             f"a line for `{name}` in VALIDATORS of keras_attnpool/_checks.py": bool(

@@ -17,8 +17,7 @@ from keras_attnpool.analysis.reduction import LAYOUTS, reduce_scores
 from keras_attnpool.analysis.score_table import ScoreTable, mean_of
 from keras_attnpool.analysis.scores import attention_model
 from keras_attnpool.analysis.weight_measures import kendall_tau
-from keras_attnpool.layers import LearnedQueryPooling
-from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.layers import LearnedQueryPooling, is_attention_layer
 from keras_attnpool.types import Array, Bools, Float32s, Float64s
 
 # Stands for the time in the shape of scores; no layer has as many heads.
@@ -135,7 +134,7 @@ class AttentionTests:
             return (self.layout or "blht").replace("q", "l")
         if self.layout:
             return self.layout
-        if isinstance(layer, AttentionBase):
+        if is_attention_layer(layer):
             return _own_layout(layer)
         for layout, kinds in KERAS_LAYOUTS.items():
             if isinstance(layer, kinds):
@@ -178,7 +177,7 @@ class AttentionTests:
         return np.array([mean_of(each) for each in values.reshape(len(self.mask), -1)])
 
 
-def _own_layout(layer: AttentionBase) -> str:
+def _own_layout(layer: Any) -> str:
     """The layout of a layer of this package: heads stand before the time, features behind it."""
     sizes = layer._scores_shape((None, ANY_TIME, 1))
     times = [place for place, size in enumerate(sizes) if size == ANY_TIME]

@@ -1,6 +1,5 @@
 """Layers that turn a sequence into vectors by attention, and the mask-safe baselines."""
 
-from keras_attnpool.layers._names import get as get
 from keras_attnpool.layers.add_position_embedding import (
     AddPositionEmbedding as AddPositionEmbedding,
 )
@@ -43,6 +42,8 @@ from keras_attnpool.layers.masked_max_pooling1d import MaskedMaxPooling1D as Mas
 from keras_attnpool.layers.multi_dim_attention_pooling import (
     MultiDimAttentionPooling as MultiDimAttentionPooling,
 )
+from keras_attnpool.layers.names import get as get
+from keras_attnpool.layers.names import is_attention_layer as is_attention_layer
 from keras_attnpool.layers.pair_matching import PairMatching as PairMatching
 from keras_attnpool.layers.position_fusion import PositionFusion as PositionFusion
 from keras_attnpool.layers.positional_self_attention import (

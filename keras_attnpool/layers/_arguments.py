@@ -1,11 +1,8 @@
 """A constructor's arguments: checked, kept under their names, given back by `get_config`."""
 
-import functools
 import inspect
 from collections.abc import Collection
 from typing import Any
-
-import keras
 
 from keras_attnpool._checks import (
     ArgumentError,
@@ -14,18 +11,18 @@ from keras_attnpool._checks import (
     validate,
     validator_of,
 )
+from keras_attnpool.layers._weights import LayerWeights
 from keras_attnpool.regularizers import HeadRegularizer
-from keras_attnpool.types import Tensor
 
 # What these read has the heads on an axis of its own.
 OF_HEADS = ("attention_regularizer", "vector_regularizer")
 
 
-class LayerArguments:
-    """Keeps the arguments of a layer, and starts its weights by them.
+class LayerArguments(LayerWeights):
+    """Keeps the arguments of a layer, by which its weights start.
 
     What an argument may be follows from its name. A constructor is its signature and two lines,
-    `super().__init__(**kwargs)` and `self._keep(locals())`.
+    `super().__init__(**kwargs)` and `self._store_arguments(locals())`.
 
     Keras's automatic config would give back what was typed, without the defaults and unchecked, and
     not at all to a layer with a `get_config` of its own.
@@ -52,13 +49,12 @@ class LayerArguments:
     """
 
     name: str
-    dropout: float = 0.0
-    seed: int | None = None
-    _initializers_used = 0
     # Whether a `kernel_regularizer` is given kernels with the heads on their first axis.
     _heads_in_kernel = False
 
-    def _keep(self, given: dict[str, Any], **special: Validator | Collection[str]) -> None:
+    def _store_arguments(
+        self, given: dict[str, Any], **special: Validator | Collection[str]
+    ) -> None:
         """Checks every argument, and keeps it as an attribute of its name.
 
         Args:
@@ -90,11 +86,7 @@ class LayerArguments:
                     owner,
                 )
             setattr(self, name, value)
-        if self.dropout > 0:
-            # Named after the layer: Keras would name it by a counter.
-            self.seed_generator = keras.random.SeedGenerator(
-                self.seed, name=f"{self.name}_seed_generator"
-            )
+        self._start_dropout()
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
@@ -106,15 +98,10 @@ class LayerArguments:
             config[name] = list(value) if isinstance(value, tuple) else value
         return dict(config)
 
-    def _for_inside(self) -> dict[str, Any]:
+    def _sublayer_kwargs(self) -> dict[str, Any]:
         """`use_bias` and the regularizers of the kernels, for a layer inside."""
         shared = {"use_bias", "kernel_regularizer", "recurrent_regularizer"}
         return {name: getattr(self, name) for name in self._arguments if name in shared}
-
-    def _drop(self, x: Tensor, training: bool | None) -> Tensor:
-        if not training or self.dropout == 0:
-            return x
-        return keras.random.dropout(x, self.dropout, seed=self.seed_generator)
 
     def _check_heads(self) -> None:
         """Refuses `filters` that `num_heads` do not divide."""
@@ -122,40 +109,3 @@ class LayerArguments:
         if filters % heads:
             must, received = "be a multiple of the heads", {"filters": filters, "num_heads": heads}
             raise ArgumentError("filters", must, received, type(self).__name__)
-
-    def _add(self, kind: str, name: str, shape: tuple[int, ...], initializer: Any = None) -> Any:
-        """A weight that the arguments of that kind start and regularize."""
-        return self.add_weight(  # type: ignore[attr-defined]
-            name=name,
-            shape=shape,
-            initializer=self._fresh(initializer or getattr(self, f"{kind}_initializer")),
-            regularizer=getattr(self, f"{kind}_regularizer", None),
-        )
-
-    _add_kernel = functools.partialmethod(_add, "kernel")
-
-    def _add_bias(self, name: str, shape: tuple[int, ...]) -> Any:
-        """A bias, or `None` with `use_bias=False`."""
-        return self._add("bias", name, shape) if self.use_bias else None  # type: ignore[attr-defined]
-
-    def _fresh(self, initializer: Any) -> Any:
-        """A copy of the initializer that draws other numbers than the copies before it.
-
-        A Keras initializer draws the same numbers at every call, so that two kernels of one shape
-        would start equal. The layer's `seed` fixes the draw where the initializer has none.
-        """
-        index = self._initializers_used
-        self._initializers_used += 1
-        if not isinstance(initializer, keras.initializers.Initializer):
-            return initializer
-        config = initializer.get_config()
-        if "seed" not in config or not isinstance(config["seed"], (int, type(None))):
-            return initializer
-        seed = self.seed if config["seed"] is None else config["seed"]
-        # The first copy keeps the seed, as one Keras layer with one kernel would.
-        if seed is not None:
-            seed = seed + 7919 * index
-            # JAX has no larger ones.
-            seed = seed if seed < 2**32 else seed % 2**32
-        config["seed"] = seed
-        return type(initializer).from_config(config)

@@ -9,9 +9,9 @@ from keras import ops
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs, MaskedPooling1D
 from keras_attnpool.ops._devices import affine
-from keras_attnpool.ops._rows import of_any_rows
-from keras_attnpool.ops._vector_pooling import divided, softmax_terms, weights_of
-from keras_attnpool.ops.masking import at_least_float32, masked_softmax, softmax_of_kept
+from keras_attnpool.ops._rows import empty_batch_safe
+from keras_attnpool.ops._vector_pooling import attention_weights, normalized, softmax_terms
+from keras_attnpool.ops.masking import at_least_float32, masked_softmax, masked_softmax_or_even
 from keras_attnpool.ops.sparse import masked_entmax15, masked_sparsemax
 from keras_attnpool.regularizers import HeadRegularizer
 from keras_attnpool.types import Shape, Tensor
@@ -26,8 +26,8 @@ NORMALIZERS = {
 class AttentionBase(LayerArguments, MaskedInputs):
     """Base of the layers with weights and attention scores: DESIGN's common arguments and call.
 
-    Not public. A subclass has `_weigh`: from the inputs, zero at padded steps, and the boolean mask
-    to the output and the scores (or `None` where `with_scores=False`), in any dtype.
+    Not public. A subclass has `_compute_attention`: from the inputs, zero at padded steps, and the
+    boolean mask to the output and the scores (or `None` where `with_scores=False`), in any dtype.
 
     Call arguments:
         return_attention_scores: Whether to return `(output, scores)`.
@@ -44,8 +44,8 @@ class AttentionBase(LayerArguments, MaskedInputs):
         return_attention_scores: bool = False,
     ) -> Any:
         """Attends to `(batch, time, dim)`; returns the output, or the pair of output and scores."""
-        inputs, mask = self._read(inputs, mask)
-        output, scores = self._weigh(inputs, mask, training, return_attention_scores)
+        inputs, mask = self._mask_inputs(inputs, mask)
+        output, scores = self._compute_attention(inputs, mask, training, return_attention_scores)
         return self._output(output, scores, return_attention_scores)
 
     def compute_output_spec(
@@ -81,9 +81,11 @@ class AttentionBase(LayerArguments, MaskedInputs):
         dense = keras.layers.Dense(
             units,
             activation=activation,
-            kernel_initializer=self._fresh(kernel_initializer or self.kernel_initializer),
-            bias_initializer=self._fresh(self.bias_initializer),
-            **self._for_inside(),
+            kernel_initializer=self._clone_initializer(
+                kernel_initializer or self.kernel_initializer
+            ),
+            bias_initializer=self._clone_initializer(self.bias_initializer),
+            **self._sublayer_kwargs(),
             dtype=self._inner_policy(),
             name=name,
         )
@@ -98,7 +100,7 @@ class AttentionBase(LayerArguments, MaskedInputs):
         if self.gated:
             self.gate = self._hidden_dense(hidden, "sigmoid", input_shape, name="gate")
 
-    def _hide(self, x: Tensor) -> Tensor:
+    def _hidden_states(self, x: Tensor) -> Tensor:
         """The hidden layer `(..., hidden)`, gated if so configured, in float32 at least."""
         hidden = at_least_float32(self.hidden(x))
         return hidden * at_least_float32(self.gate(x)) if self.gated else hidden
@@ -109,9 +111,9 @@ class AttentionBase(LayerArguments, MaskedInputs):
         self.score_kernel = self._add_kernel("score_kernel", (hidden, size))
         self.score_bias = self._add_bias("score_bias", (size,))
 
-    def _scored(self, x: Tensor) -> Tensor:
+    def _attention_logits(self, x: Tensor) -> Tensor:
         """The scores `(..., size)` of `(..., dim)`, in float32 at least."""
-        return affine(self._hide(x), self.score_kernel, self.score_bias)
+        return affine(self._hidden_states(x), self.score_kernel, self.score_bias)
 
     def _product(self, x: Tensor, kernel: Any, bias: Any = None) -> Tensor:
         """`x` times a kernel, plus a bias; a product in float16 can leave its range."""
@@ -127,7 +129,7 @@ class AttentionBase(LayerArguments, MaskedInputs):
         """A centred convolution over time, `(batch, time, filters)`, of inputs zero at padding."""
         kernel = ops.cast(kernel, self.compute_dtype)
         shape = (*ops.shape(x)[:2], kernel.shape[2])
-        x = of_any_rows(lambda x: ops.conv(x, kernel, 1, "same", "channels_last"), x)
+        x = empty_batch_safe(lambda x: ops.conv(x, kernel, 1, "same", "channels_last"), x)
         # A TensorFlow graph learns late that there are no rows, and gives them the inputs' shape.
         x = ops.reshape(x, shape)
         if bias is not None:
@@ -177,8 +179,8 @@ class SequenceAttentionBase(AttentionBase):
 class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     """Base of the attention pooling layers, with penalties on weights and pooled vectors.
 
-    Not public. A subclass computes logits `(batch, heads, time)` and calls `_attend`, or logits
-    `(batch, time, dim)` for each head and calls `_attend_features`.
+    Not public. A subclass computes logits `(batch, heads, time)` and calls `_pool`, or logits
+    `(batch, time, dim)` for each head and calls `_pool_per_feature`.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
     layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
@@ -190,7 +192,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     def _normalizer(self, exact: bool) -> Callable[..., Tensor]:
         """What makes weights of logits; with `exact` those of an empty row are 0."""
         if self.normalizer == "softmax" and not exact:
-            return softmax_of_kept
+            return masked_softmax_or_even
         return NORMALIZERS[self.normalizer]
 
     def _normalize(
@@ -204,9 +206,9 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         exact = exact or self.attention_regularizer is not None
         weights = self._normalizer(exact)(logits, kept)
         self._penalize(self.attention_regularizer, weights, mask)
-        return weights, self._drop(weights, training)
+        return weights, self._apply_dropout(weights, training)
 
-    def _attend(
+    def _pool(
         self,
         inputs: Tensor,
         logits: Tensor,
@@ -233,7 +235,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         self._penalize(self.vector_regularizer, vectors, mask)
         return vectors, weights
 
-    def _attend_features(
+    def _pool_per_feature(
         self,
         inputs: Tensor,
         heads: Iterable[Tensor],
@@ -241,7 +243,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         training: bool | None,
         return_attention_scores: bool,
     ) -> tuple[Tensor, Tensor | None]:
-        """`_attend` with a weight for every feature; one head after the other.
+        """`_pool` with a weight for every feature; one head after the other.
 
         `heads` are the logits `(batch, time, dim)` of each head. The weights
         `(batch, heads, time, dim)` are `None` where neither the caller nor a penalty wants them.
@@ -257,16 +259,16 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
             else:
                 exps, total = self._normalizer(wanted)(logits, kept, axis=1), None
             if wanted:
-                weights.append(weights_of(exps, total))
-            exps = self._drop(exps, training)
-            vectors.append(divided(ops.sum(exps * values, axis=1), total))
+                weights.append(attention_weights(exps, total))
+            exps = self._apply_dropout(exps, training)
+            vectors.append(normalized(ops.sum(exps * values, axis=1), total))
         stacked = ops.stack(weights, axis=1) if wanted else None
         self._penalize(self.attention_regularizer, stacked, mask)
         output = ops.stack(vectors, axis=1)
         self._penalize(self.vector_regularizer, output, mask)
         return output, stacked
 
-    def _attend_features_together(
+    def _pool_per_feature_at_once(
         self,
         inputs: Tensor,
         hidden: Tensor,
@@ -275,7 +277,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         training: bool | None,
         return_attention_scores: bool,
     ) -> tuple[Tensor, Tensor | None]:
-        """`_attend_features` of all heads at once, whose logits are `hidden` times `kernel`.
+        """`_pool_per_feature` of all heads at once, whose logits are `hidden` times `kernel`.
 
         Time comes last: PyTorch's softmax on a GPU is parallel over the last axis alone.
 
@@ -288,7 +290,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
             return_attention_scores: Whether the weights are wanted.
 
         Returns:
-            As `_attend_features`.
+            As `_pool_per_feature`.
         """
         batch, time = ops.shape(inputs)[:2]
         heads, units, dim = kernel.shape
@@ -297,7 +299,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         logits = ops.reshape(logits, (heads, dim, batch, time))
         wanted = return_attention_scores or self.attention_regularizer is not None
         weights = self._normalizer(wanted)(logits, mask)
-        used = self._drop(weights, training)
+        used = self._apply_dropout(weights, training)
         weights = ops.transpose(weights, (2, 0, 3, 1)) if wanted else None
         self._penalize(self.attention_regularizer, weights, mask)
         values = at_least_float32(ops.transpose(inputs, (2, 0, 1))[None])
@@ -343,7 +345,7 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
 
         Drawn at once, the heads would count as inputs or outputs and shrink every weight.
         """
-        draws = [self._fresh(self.kernel_initializer) for _ in range(self.num_heads)]
+        draws = [self._clone_initializer(self.kernel_initializer) for _ in range(self.num_heads)]
         return self.add_weight(
             name=name,
             shape=(self.num_heads, *shape),
@@ -351,7 +353,7 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
             regularizer=regularizer,
         )
 
-    def _lay_out(self, vectors: Tensor) -> Tensor:
+    def _merge_heads(self, vectors: Tensor) -> Tensor:
         """Joins the heads' vectors `(batch, heads, dim)` head after head, if so configured."""
         if not self.flatten:
             return vectors

@@ -21,29 +21,29 @@ DIRECTIONS = {
 class DirectionalAttentionBase(SequenceAttentionBase):
     """Base of the layers with DiSAN's masked attention; not public.
 
-    A subclass computes `_hidden_states`, attends to them by `_attend`, and makes its output of
-    both.
+    A subclass computes `_values`, attends to them by `_directional_attention`, and makes its output
+    of both.
     """
 
-    def _inner_arguments(self) -> dict[str, Any]:
+    def _sublayer_arguments(self) -> dict[str, Any]:
         """The common arguments for a layer inside, with numbers of its own where they are drawn.
 
         It must be made after this layer's own weights, since its seeds go on where theirs end.
         """
         return {
             "dropout": self.dropout,
-            "kernel_initializer": self._fresh(self.kernel_initializer),
-            "bias_initializer": self._fresh(self.bias_initializer),
-            **self._for_inside(),
+            "kernel_initializer": self._clone_initializer(self.kernel_initializer),
+            "bias_initializer": self._clone_initializer(self.bias_initializer),
+            **self._sublayer_kwargs(),
             "seed": None if self.seed is None else (self.seed + 1) % 2**31,
             "dtype": self._inner_policy(),
         }
 
-    def _hidden_states(self, inputs: Tensor, training: bool | None) -> Tensor:
+    def _values(self, inputs: Tensor, training: bool | None) -> Tensor:
         """`h`, `(batch, time, units)`, in float32 at least; not 0 at padded steps."""
-        return at_least_float32(self.hidden(self._drop(inputs, training)))
+        return at_least_float32(self.hidden(self._apply_dropout(inputs, training)))
 
-    def _attend(
+    def _directional_attention(
         self,
         hidden: Tensor,
         mask: Tensor | None,
@@ -51,7 +51,7 @@ class DirectionalAttentionBase(SequenceAttentionBase):
         return_attention_scores: bool,
     ) -> tuple[Tensor, Tensor | None]:
         """The attention `s`, any at padded steps, and its weights `(..., query, key, units)`."""
-        dropped = self._drop(hidden, training)
+        dropped = self._apply_dropout(hidden, training)
         source = self._product(dropped, self.source_kernel)
         target = self._product(dropped, self.target_kernel, self.score_bias)
         output, scores = additive_attention(

@@ -24,7 +24,7 @@ class MaskReader:
 
     _has_waited = False
 
-    def _look_once(self, mask: Tensor | None) -> None:
+    def _validate_mask_once(self, mask: Tensor | None) -> None:
         """Checks a mask on an accelerator, for which only the first eager call waits."""
         if mask is None or self._has_waited:
             return
@@ -138,7 +138,7 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
                     f"Layer '{self.name}' ({type(self).__name__}) {message}", stacklevel=1
                 )
 
-    def _read(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    def _mask_inputs(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Returns the inputs, zero at padded steps, in the compute dtype, and the boolean mask."""
         if not hasattr(inputs, "dtype"):
             raise ArgumentError("inputs", "be one tensor", f"a {type(inputs).__name__}", self)
@@ -154,7 +154,7 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
             must = "have at least one time step; pad empty texts and mask them"
             raise ArgumentError("inputs", must, f"shape {tuple(inputs.shape)}", self)
         kept = as_bool_mask(mask, inputs, self.name, wait=False)
-        self._look_once(mask)
+        self._validate_mask_once(mask)
         return kept
 
 
@@ -186,7 +186,7 @@ class GlobalPoolingBase(LayerArguments, MaskedPooling1D):
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Pools `(batch, time, dim)` to `(batch, dim)`, or `(batch, 1, dim)` with `keepdims`."""
-        output = ops.cast(self._pool(*self._read(inputs, mask)), self.compute_dtype)
+        output = ops.cast(self._pool(*self._mask_inputs(inputs, mask)), self.compute_dtype)
         return ops.expand_dims(output, 1) if self.keepdims else output
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:

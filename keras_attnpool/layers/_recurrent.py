@@ -52,10 +52,12 @@ class BidirectionalBase(LayerArguments, MaskedInputs):
         """A built LSTM or GRU that reads `(batch, time, dim)` and returns all its states."""
         layer = kind(
             self.units,
-            kernel_initializer=self._fresh(self.kernel_initializer),
-            recurrent_initializer=_wide(self._fresh(self.recurrent_initializer)),
-            bias_initializer=self._fresh(self.bias_initializer),
-            **self._for_inside(),
+            kernel_initializer=self._clone_initializer(self.kernel_initializer),
+            recurrent_initializer=_drawn_in_float32(
+                self._clone_initializer(self.recurrent_initializer)
+            ),
+            bias_initializer=self._clone_initializer(self.bias_initializer),
+            **self._sublayer_kwargs(),
             return_sequences=True,
             dtype=self._inner_policy(),
             name=name,
@@ -70,7 +72,7 @@ class BidirectionalBase(LayerArguments, MaskedInputs):
         self, inputs: Tensor, mask: Tensor | None = None, training: bool | None = None
     ) -> Tensor:
         """Encodes `(batch, time, dim)`: `(batch, time, 2 * units)`, or `units` of sums."""
-        inputs, mask = self._read(inputs, mask)
+        inputs, mask = self._mask_inputs(inputs, mask)
         steps = BothDirections(mask)
         forward, backward = self._states(steps.to_front(inputs), steps, training)
         if self.merge_mode == "sum":
@@ -80,7 +82,7 @@ class BidirectionalBase(LayerArguments, MaskedInputs):
         return zero_masked(steps.to_places(states), mask)
 
 
-def _wide(initializer: Any) -> Any:
+def _drawn_in_float32(initializer: Any) -> Any:
     """The initializer, drawing in float32 for weights in half precision.
 
     An orthogonal matrix comes from a QR decomposition, which no backend has in half precision.

@@ -83,7 +83,7 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
         if embeddings_initializer is None:
             embeddings_initializer = keras.initializers.RandomNormal(stddev=0.1)
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates P."""
@@ -93,7 +93,7 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Adds the positions to `(batch, time, dim)`."""
         self._check_length(inputs.shape)
-        inputs, mask = self._read(inputs, mask)
+        inputs, mask = self._mask_inputs(inputs, mask)
         positions = ops.cast(self.embeddings, self.compute_dtype)
         # A length that only the graph knows: reshaping refuses to make up for missing rows, where
         # adding would repeat a single one.

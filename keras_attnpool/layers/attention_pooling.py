@@ -115,7 +115,7 @@ class AttentionPooling(AttentionPoolingBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
         if self.gated and self.hidden_dim is None:
             received = {"gated": True, "hidden_dim": None}
             raise ArgumentError(
@@ -129,11 +129,13 @@ class AttentionPooling(AttentionPoolingBase):
             self._build_hidden(input_shape, self.hidden_dim, self.activation)
         self.context = self._add_kernel("context", (self.hidden_dim or dim,))
 
-    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        hidden = self.activation(inputs) if self.hidden_dim is None else self._hide(inputs)
+    def _compute_attention(
+        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
+    ) -> Any:
+        hidden = self.activation(inputs) if self.hidden_dim is None else self._hidden_states(inputs)
         context = at_least_float32(ops.expand_dims(self.context, 1))
         logits = ops.transpose(ops.matmul(at_least_float32(hidden), context), (0, 2, 1))
-        vectors, weights = self._attend(inputs, logits, mask, training, with_scores)
+        vectors, weights = self._pool(inputs, logits, mask, training, with_scores)
         output = self.output_activation(ops.squeeze(vectors, 1))
         if self.output_activation not in (keras.activations.linear, keras.activations.tanh):
             # What the activation makes of an empty row's zeros.

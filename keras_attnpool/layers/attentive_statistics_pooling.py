@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers._attention import NORMALIZERS, AttentionPoolingBase
-from keras_attnpool.ops._devices import number
+from keras_attnpool.ops._devices import scalar_like
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.types import (
     ActivationLike,
@@ -117,7 +117,7 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernel."""
@@ -125,15 +125,17 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         size = dim if self.per_feature else 1
         self._build_scores(input_shape, self.hidden_dim, size, self.activation)
 
-    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
+    def _compute_attention(
+        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
+    ) -> Any:
         """Pools `(batch, time, dim)` to `(batch, 2 * dim)`."""
         values, kept = at_least_float32(inputs), None if mask is None else ops.expand_dims(mask, 2)
-        weights = NORMALIZERS[self.normalizer](self._scored(inputs), kept, axis=1)
+        weights = NORMALIZERS[self.normalizer](self._attention_logits(inputs), kept, axis=1)
         self._penalize(self.attention_regularizer, ops.expand_dims(weights, 1), mask)
-        used = self._drop(weights, training)
+        used = self._apply_dropout(weights, training)
         mean = ops.sum(used * values, axis=1)
         variance = ops.sum(used * ops.square(values - ops.expand_dims(mean, 1)), axis=1)
-        sigma = ops.sqrt(ops.maximum(variance, number(self.epsilon, variance)))
+        sigma = ops.sqrt(ops.maximum(variance, scalar_like(self.epsilon, variance)))
         output = zero_masked_rows(ops.concatenate([mean, sigma], axis=-1), mask)
         self._penalize(self.vector_regularizer, ops.expand_dims(output, 1), mask)
         return output, weights if self.per_feature else ops.squeeze(weights, 2)

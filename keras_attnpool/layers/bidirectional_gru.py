@@ -108,7 +108,7 @@ class BidirectionalGRU(BidirectionalBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the GRUs of both directions."""
@@ -117,4 +117,4 @@ class BidirectionalGRU(BidirectionalBase):
         self.backward_gru = self._recurrent(keras.layers.GRU, "backward", dim)
 
     def _states(self, words: Tensor, steps: BothDirections, training: bool | None) -> Any:
-        return steps.read(self._drop(words, training), self.forward_gru, self.backward_gru)
+        return steps.read(self._apply_dropout(words, training), self.forward_gru, self.backward_gru)

@@ -106,7 +106,7 @@ class BidirectionalLSTM(BidirectionalBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the LSTMs of both directions."""
@@ -116,4 +116,6 @@ class BidirectionalLSTM(BidirectionalBase):
         self.backward_lstm = self._recurrent(keras.layers.LSTM, "backward", dim, **gates)
 
     def _states(self, words: Tensor, steps: BothDirections, training: bool | None) -> Any:
-        return steps.read(self._drop(words, training), self.forward_lstm, self.backward_lstm)
+        return steps.read(
+            self._apply_dropout(words, training), self.forward_lstm, self.backward_lstm
+        )

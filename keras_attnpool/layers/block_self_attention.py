@@ -9,7 +9,7 @@ from keras_attnpool.layers._directional import DirectionalAttentionBase
 from keras_attnpool.layers.directional_self_attention import DirectionalSelfAttention
 from keras_attnpool.ops._devices import constant
 from keras_attnpool.ops._steps import counted, looked_up, take_steps
-from keras_attnpool.ops._vector_pooling import divided, softmax_terms
+from keras_attnpool.ops._vector_pooling import normalized, softmax_terms
 from keras_attnpool.ops.masking import highest_along, zero_masked
 from keras_attnpool.types import (
     ActivationLike,
@@ -133,7 +133,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the weights within a block, of the fusion, and between blocks."""
@@ -150,26 +150,26 @@ class BlockSelfAttention(DirectionalAttentionBase):
             direction=self.direction,
             scale=self.scale,
             activation=self.activation,
-            **self._inner_arguments(),
+            **self._sublayer_arguments(),
             name="inter",
         )
         self.inter.build((None, None, units))
 
-    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
+    def _compute_attention(
+        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
+    ) -> Any:
         if mask is None:
             mask = ops.ones(ops.shape(inputs)[:2], dtype="bool")
         blocks, places = self._grid(ops.shape(inputs)[1])
         steps, filled, back = self._cut(mask, blocks, places)
         units = self.units
         # From here on a block is a row: (batch * blocks, places, units).
-        hidden = ops.reshape(
-            take_steps(self._hidden_states(inputs, training), steps), (-1, places, units)
-        )
-        within, intra = self._attend(hidden, filled, training, with_scores)
+        hidden = ops.reshape(take_steps(self._values(inputs, training), steps), (-1, places, units))
+        within, intra = self._directional_attention(hidden, filled, training, with_scores)
         # 0 for a block of padding, as the layer of the blocks would make it.
         vectors = ops.reshape(self._pool(within, filled, training), (-1, blocks, units))
         some = ops.reshape(ops.any(filled, axis=1), (-1, blocks))
-        between, inter = self.inter._weigh(vectors, some, training, with_scores)
+        between, inter = self.inter._compute_attention(vectors, some, training, with_scores)
         # To each filled place; nobody reads the others.
         between = ops.multiply(ops.reshape(between, (-1, 1, units)), ops.expand_dims(filled, 2))
         output = self._fuse(hidden, within, between, training)
@@ -246,17 +246,21 @@ class BlockSelfAttention(DirectionalAttentionBase):
 
     def _pool(self, within: Tensor, filled: Tensor, training: bool | None) -> Tensor:
         """The vector `v` of each block; 0 for a block of padding."""
-        logits = self._product(self._drop(within, training), self.block_kernel, self.block_bias)
+        logits = self._product(
+            self._apply_dropout(within, training), self.block_kernel, self.block_bias
+        )
         exps, total = softmax_terms(logits, filled, exact=False)
-        return divided(ops.sum(exps * within, axis=1), total)
+        return normalized(ops.sum(exps * within, axis=1), total)
 
     def _fuse(
         self, hidden: Tensor, within: Tensor, between: Tensor, training: bool | None
     ) -> Tensor:
         """Steps 5 to 7."""
         every = ops.concatenate([hidden, within, between], axis=-1)
-        fusion = self._product(self._drop(every, training), self.fusion_kernel, self.fusion_bias)
-        gate = self._product(self._drop(every, training), self.gate_kernel, self.gate_bias)
+        fusion = self._product(
+            self._apply_dropout(every, training), self.fusion_kernel, self.fusion_bias
+        )
+        gate = self._product(self._apply_dropout(every, training), self.gate_kernel, self.gate_bias)
         gate = ops.sigmoid(gate)
         return hidden + gate * (self.activation(fusion) - hidden)
 

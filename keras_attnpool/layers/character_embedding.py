@@ -111,7 +111,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
         self.supports_masking = True
         self.input_spec = keras.layers.InputSpec(ndim=3)
         # Half precision holds no id above 2048 exactly: float ids stay as they come.
@@ -136,7 +136,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
             raise ArgumentError("inputs", must, f"shape {tuple(inputs.shape)}", self)
         ids = _whole(inputs)
         given, mask = mask, as_bool_mask(mask, inputs, self.name, wait=False)
-        self._look_once(given)
+        self._validate_mask_once(given)
         if mask is not None:
             ids = ops.where(ops.expand_dims(mask, -1), ids, ops.zeros((), dtype=ids.dtype))
         kept = ops.expand_dims(ops.not_equal(ids, 0), -1)

@@ -120,7 +120,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
         self._check_heads()
 
     def build(self, input_shape: Shape) -> None:
@@ -137,7 +137,9 @@ class ConvAttentionPooling(AttentionPoolingBase):
             self.value_bias = self._add_bias("value_bias", (self.filters,))
         self.target = self._add_kernel("target", (self.filters,), self.target_initializer)
 
-    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
+    def _compute_attention(
+        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
+    ) -> Any:
         keys = self._convolve(inputs, self.key_kernel, self.key_bias, self.activation)
         values = inputs
         if self.value_conv:
@@ -148,7 +150,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
         keys = at_least_float32(split_heads(keys, self.num_heads))
         logits = ops.squeeze(ops.matmul(keys, target), -1)
         values = split_heads(values, self.num_heads)
-        vectors, weights = self._attend(values, logits, mask, training, with_scores)
+        vectors, weights = self._pool(values, logits, mask, training, with_scores)
         output = ops.reshape(vectors, (-1, self.filters))
         return output, weights
 

@@ -129,7 +129,7 @@ class ConvMultiHeadAttention(AttentionBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
         self._check_heads()
 
     def build(self, input_shape: Shape) -> None:
@@ -142,7 +142,9 @@ class ConvMultiHeadAttention(AttentionBase):
             self.gamma = self.add_weight(name="gamma", shape=(self.filters,), initializer="ones")
             self.beta = self.add_weight(name="beta", shape=(self.filters,), initializer="zeros")
 
-    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
+    def _compute_attention(
+        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
+    ) -> Any:
         # Not by slices with two new axes, which LiteRT lacks.
         if mask is None:
             pairs = None
@@ -233,5 +235,5 @@ class ConvMultiHeadAttention(AttentionBase):
         query, key, value = (split_heads(x, x.shape[2] // size) for x in projected)
         scale = math.sqrt(size) if self.scale is None else self.scale
         weights = dot_product_weights(query, key, scale, pairs, with_scores)
-        heads = ops.matmul(self._drop(weights, training), at_least_float32(value))
+        heads = ops.matmul(self._apply_dropout(weights, training), at_least_float32(value))
         return join_heads(heads), weights

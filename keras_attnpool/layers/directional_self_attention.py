@@ -120,18 +120,20 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the weights of the attention and the gate."""
         super().build(input_shape)
-        self.gate = FusionGate(**self._inner_arguments(), name="gate")
+        self.gate = FusionGate(**self._sublayer_arguments(), name="gate")
         shape = self.compute_output_shape(input_shape)
         self.gate.build(shape, shape)
 
-    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        hidden = self._hidden_states(inputs, training)
-        attention, scores = self._attend(hidden, mask, training, with_scores)
+    def _compute_attention(
+        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
+    ) -> Any:
+        hidden = self._values(inputs, training)
+        attention, scores = self._directional_attention(hidden, mask, training, with_scores)
         output, _ = self.gate._mix(hidden, attention, training)
         return zero_masked(output, mask), scores
 

@@ -97,14 +97,16 @@ class FeatureWiseAttention(AttentionBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the two dense layers."""
         dim = self._feature_dim(input_shape)
         self._build_scores((None, dim), max(1, dim // self.reduction), dim, "relu")
 
-    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
+    def _compute_attention(
+        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
+    ) -> Any:
         logits = self._scores(max_of_zeroed(inputs, mask), mean_of_zeroed(inputs, mask))
         gate = ops.sigmoid(logits)
         if self.threshold:
@@ -113,7 +115,7 @@ class FeatureWiseAttention(AttentionBase):
             # The steps of an empty row are zero whatever weighs them.
             gate = zero_masked_rows(gate, mask)
         # The gate's gradient is a sum over time, which can leave the range of float16.
-        output = at_least_float32(inputs) * ops.expand_dims(self._drop(gate, training), 1)
+        output = at_least_float32(inputs) * ops.expand_dims(self._apply_dropout(gate, training), 1)
         return output, gate
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
@@ -122,4 +124,4 @@ class FeatureWiseAttention(AttentionBase):
     def _scores(self, *pooled: Tensor) -> Tensor:
         """The sum of the shared network's outputs for each `(batch, dim)`, in float32 at least."""
         both = ops.stack([ops.cast(x, self.compute_dtype) for x in pooled], axis=1)
-        return ops.sum(self._scored(both), axis=1)
+        return ops.sum(self._attention_logits(both), axis=1)

@@ -91,7 +91,7 @@ class FusionGate(FusionBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def build(  # type: ignore[override]
         self, inputs_shape: Shape, attention_shape: Shape
@@ -117,7 +117,7 @@ class FusionGate(FusionBase):
     ) -> Any:
         """Mixes two tensors `(batch, time, dim)` to one."""
         self._check(tuple(inputs.shape), tuple(attention.shape))
-        inputs, mask = self._read(inputs, self._mask(mask, inputs_mask, attention_mask))
+        inputs, mask = self._mask_inputs(inputs, self._mask(mask, inputs_mask, attention_mask))
         attention = zero_masked(ops.cast(attention, self.compute_dtype), mask)
         # Both are 0 at padded steps, and so is any mixture of them.
         output, gate = self._mix(inputs, attention, training)
@@ -130,9 +130,9 @@ class FusionGate(FusionBase):
     ) -> tuple[Tensor, Tensor]:
         """The mixture and the gate, in float32 at least."""
         logits = self._product(
-            self._drop(inputs, training), self.inputs_kernel, self.inputs_bias
+            self._apply_dropout(inputs, training), self.inputs_kernel, self.inputs_bias
         ) + self._product(
-            self._drop(attention, training), self.attention_kernel, self.attention_bias
+            self._apply_dropout(attention, training), self.attention_kernel, self.attention_bias
         )
         if self.use_bias:
             logits = logits + at_least_float32(self.output_bias)

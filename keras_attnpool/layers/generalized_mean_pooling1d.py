@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers._masked import GlobalPoolingBase
-from keras_attnpool.ops._devices import number
+from keras_attnpool.ops._devices import scalar_like
 from keras_attnpool.ops.masking import at_least_float32, highest_along, mean_of_zeroed
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
@@ -96,7 +96,7 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the power, or one for each feature."""
@@ -112,18 +112,18 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         given = at_least_float32(self.power)
-        smallest = number(SMALLEST_POWER, given)
+        smallest = scalar_like(SMALLEST_POWER, given)
         power = ops.where(ops.abs(given) < smallest, smallest, given)
         # The gradient is that of the given power, which is moved on from there.
         power = given + ops.stop_gradient(power - given)
         values = at_least_float32(inputs)
-        logs = power * ops.log(ops.maximum(values, number(self.epsilon, values)))
+        logs = power * ops.log(ops.maximum(values, scalar_like(self.epsilon, values)))
         if mask is not None:
             some = ops.any(mask, axis=1, keepdims=True)
             # A row without a kept step keeps all its zeros: finite, and replaced in the end.
             mask = ops.equal(mask, some)
-            logs = ops.where(ops.expand_dims(mask, 2), logs, number(-math.inf, logs))
+            logs = ops.where(ops.expand_dims(mask, 2), logs, scalar_like(-math.inf, logs))
         largest = ops.stop_gradient(highest_along(logs, 1))
         shares = ops.exp(logs - ops.expand_dims(largest, 1))
         mean = ops.exp((largest + ops.log(mean_of_zeroed(shares, mask))) / power)
-        return mean if mask is None else ops.where(some, mean, number(0, mean))
+        return mean if mask is None else ops.where(some, mean, scalar_like(0, mean))

@@ -136,7 +136,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
         in_chunks = not (self.dropout or self.attention_regularizer) and normalizer == "softmax"
         if self.chunk_size is not None and not in_chunks:
             raise ArgumentError(
@@ -168,7 +168,9 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         self.hidden_bias = self._add_bias("hidden_bias", (self.num_heads, self.hidden_dim))
         self.score_bias = self._add_bias("score_bias", (self.num_heads, width))
 
-    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
+    def _compute_attention(
+        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
+    ) -> Any:
         # A ReLU bounds nothing: the products can leave the range of float16.
         dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
         inputs = ops.cast(inputs, dtype)
@@ -194,24 +196,24 @@ class GeneralizedPooling(MultiHeadPoolingBase):
                 logits = ops.squeeze(self._logits(inputs, *stacks), -1)
             else:
                 logits = ops.concatenate(list(self._head_logits(inputs, *stacks)), axis=-1)
-            vectors, weights = self._attend(
+            vectors, weights = self._pool(
                 inputs, ops.transpose(logits, (0, 2, 1)), mask, training, with_scores
             )
         elif together:
             hidden_kernel, score_kernel, *hidden_bias = stacks
             hidden = self._hidden(inputs, hidden_kernel, *hidden_bias)
-            vectors, weights = self._attend_features_together(
+            vectors, weights = self._pool_per_feature_at_once(
                 inputs, hidden, score_kernel, mask, training, with_scores
             )
         else:
-            vectors, weights = self._attend_features(
+            vectors, weights = self._pool_per_feature(
                 inputs, self._head_logits(inputs, *stacks), mask, training, with_scores
             )
         if self.use_bias:
             # The softmax over time cancels this bias. Without a gradient, be it zero, Keras would
             # warn that the weight is not trained.
             vectors = vectors + 0 * at_least_float32(self.score_bias)
-        return self._lay_out(vectors), weights
+        return self._merge_heads(vectors), weights
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
         shape = super()._scores_shape(input_shape)

@@ -195,7 +195,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
             kept = None
             if words_mask is not None:
                 check_mask_values(words_mask, self.name, wait=False)
-                self._look_once(words_mask)
+                self._validate_mask_once(words_mask)
                 kept = ops.cast(words_mask, "bool")
             self._check(words.shape, kept, packed)
             axes = 3 - packed

@@ -70,7 +70,7 @@ class LastPooling1D(GlobalPoolingBase):
         self, *, bidirectional: bool = False, keepdims: bool = False, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Fixes the feature dimension, which two directions must share evenly."""

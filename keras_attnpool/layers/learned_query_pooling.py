@@ -136,7 +136,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
         if self.feedforward_dim is None and not self.normalize_first:
             received = {"normalize_first": False, "feedforward_dim": None}
             must = "be True without `feedforward_dim`"
@@ -171,12 +171,14 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         )
         self.feedforward_bias = self._add_bias("feedforward_bias", (dim,))
 
-    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
+    def _compute_attention(
+        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
+    ) -> Any:
         """Pools `(batch, time, dim)` to `(batch, num_queries * dim)`."""
         inputs, queries = at_least_float32(inputs), at_least_float32(self.queries)
         asked = affine(queries, self.query_kernel, self.query_bias) / math.sqrt(self._size)
         asked = ops.reshape(asked, (-1, self.num_heads, self._size))
-        attend = self._attend_folded if self._folds else self._attend_plainly
+        attend = self._folded_attention if self._folds else self._projected_attention
         heads, weights = attend(inputs, asked, mask, training)
         # Rows, not batches of them: on TensorFlow the gradient of a kernel that batches share is
         # made for each example first.
@@ -189,34 +191,34 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             vectors = self._feed_forward(vectors)
         vectors = zero_masked_rows(vectors, mask)
         self._penalize(self.vector_regularizer, vectors, mask)
-        return self._lay_out(vectors), weights
+        return self._merge_heads(vectors), weights
 
-    def _attend_folded(
+    def _folded_attention(
         self, inputs: Tensor, asked: Tensor, mask: Any, training: bool | None
     ) -> tuple[Tensor, Tensor]:
         """Scores and sums the inputs, and projects the sums: `(batch, queries, heads, size)`."""
-        folded = ops.einsum("jhd,fhd->fjh", asked, self._by_head("key_kernel"))
+        folded = ops.einsum("jhd,fhd->fjh", asked, self._split_heads("key_kernel"))
         logits = ops.einsum("btf,fjh->bjht", inputs, folded)
         weights, used = self._normalize_heads(logits, mask, training)
         sums = ops.einsum("bjht,btf->bjhf", used, inputs)
         # One product a head, of the rows of all examples and queries.
         rows = ops.transpose(ops.reshape(sums, (-1, self.num_heads, sums.shape[3])), (1, 0, 2))
-        heads = ops.matmul(rows, ops.transpose(self._by_head("value_kernel"), (1, 0, 2)))
+        heads = ops.matmul(rows, ops.transpose(self._split_heads("value_kernel"), (1, 0, 2)))
         heads = ops.reshape(ops.transpose(heads, (1, 0, 2)), (-1, *asked.shape))
         if self.use_bias:
             # What dropout leaves of the weights need not sum to 1.
             total = ops.sum(used, axis=-1, keepdims=True)
-            heads = heads + total * self._by_head("value_bias")
+            heads = heads + total * self._split_heads("value_bias")
         return heads, weights
 
-    def _attend_plainly(
+    def _projected_attention(
         self, inputs: Tensor, asked: Tensor, mask: Any, training: bool | None
     ) -> tuple[Tensor, Tensor]:
         """Projects each step to a key and a value: `(batch, queries, heads, size)`."""
-        keys = ops.einsum("btf,fhd->bthd", inputs, self._by_head("key_kernel"))
-        values = ops.einsum("btf,fhd->bthd", inputs, self._by_head("value_kernel"))
+        keys = ops.einsum("btf,fhd->bthd", inputs, self._split_heads("key_kernel"))
+        values = ops.einsum("btf,fhd->bthd", inputs, self._split_heads("value_kernel"))
         if self.use_bias:
-            values = values + self._by_head("value_bias")
+            values = values + self._split_heads("value_bias")
         logits = ops.einsum("jhd,bthd->bjht", asked, keys)
         weights, used = self._normalize_heads(logits, mask, training)
         return ops.einsum("bjht,bthd->bjhd", used, values), weights
@@ -241,7 +243,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             return vectors + fed
         return layer_normalize(normed + fed, *self.norms[1])
 
-    def _by_head(self, name: str) -> Tensor:
+    def _split_heads(self, name: str) -> Tensor:
         """The weight of this name, in float32 at least, with an axis for the heads."""
         weight = at_least_float32(getattr(self, name))
         return ops.reshape(weight, (*weight.shape[:-1], self.num_heads, self._size))

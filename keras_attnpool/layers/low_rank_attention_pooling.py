@@ -150,7 +150,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         if hidden_initializer is None:
             hidden_initializer = keras.initializers.RandomNormal(stddev=0.1)
         super().__init__(**kwargs)
-        self._keep(locals(), context=CONTEXT)
+        self._store_arguments(locals(), context=CONTEXT)
 
     def build(self, inputs_shape: Shape, context_shape: Shape | None = None) -> None:
         """Creates W, P, Q and what the options add."""
@@ -180,12 +180,12 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     ) -> Any:
         """Pools `(batch, time, dim)` to `(batch, num_heads * dim)`."""
         # With a second tensor argument Keras hands the inputs' own mask over as `inputs_mask`.
-        inputs, mask = self._read(inputs, inputs_mask if mask is None else mask)
+        inputs, mask = self._mask_inputs(inputs, inputs_mask if mask is None else mask)
         context = None if context is None else ops.convert_to_tensor(context)
         self._check_context(inputs.shape, context, mask)
         logits = ops.transpose(self._scores(inputs, context, mask), (0, 2, 1))
-        vectors, weights = self._attend(inputs, logits, mask, training, return_attention_scores)
-        return self._output(self._lay_out(vectors), weights, return_attention_scores)
+        vectors, weights = self._pool(inputs, logits, mask, training, return_attention_scores)
+        return self._output(self._merge_heads(vectors), weights, return_attention_scores)
 
     def compute_output_shape(
         self, inputs_shape: Shape, context_shape: Shape | None = None

@@ -67,7 +67,7 @@ class MaskedAveragePooling1D(GlobalPoolingBase):
         self, *, position_weighted: bool = False, keepdims: bool = False, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         if not self.position_weighted:

@@ -111,22 +111,24 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernel."""
         dim = self._feature_dim(input_shape)
         self._build_scores(input_shape, self.hidden_dim or dim, dim, self.activation)
 
-    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
+    def _compute_attention(
+        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
+    ) -> Any:
         hidden = at_least_float32(self.hidden(inputs))
         kernel = at_least_float32(self.score_kernel)
         if heads_together(inputs, 1, inputs.shape[2]):
-            vectors, weights = self._attend_features_together(
+            vectors, weights = self._pool_per_feature_at_once(
                 inputs, ops.expand_dims(hidden, 2), kernel[None], mask, training, with_scores
             )
         else:
-            vectors, weights = self._attend_features(
+            vectors, weights = self._pool_per_feature(
                 inputs, [ops.matmul(hidden, kernel)], mask, training, with_scores
             )
         output = ops.squeeze(vectors, 1)

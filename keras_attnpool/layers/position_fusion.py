@@ -98,7 +98,7 @@ class PositionFusion(FusionBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
         # The first argument is a list, of any length; `_check` tells more than Keras could.
         self.input_spec = None
 
@@ -124,9 +124,9 @@ class PositionFusion(FusionBase):
     ) -> Any:
         """Mixes `k + 1` tensors `(batch, time, dim)` to one."""
         self._check([tuple(a.shape) for a in attentions], tuple(tokens.shape))
-        tokens, mask = self._read(tokens, self._mask(mask, attentions_mask, tokens_mask))
+        tokens, mask = self._mask_inputs(tokens, self._mask(mask, attentions_mask, tokens_mask))
         sources = [zero_masked(ops.cast(a, self.compute_dtype), mask) for a in attentions]
-        logits = self._product(self._drop(tokens, training), self.kernel, self.bias)
+        logits = self._product(self._apply_dropout(tokens, training), self.kernel, self.bias)
         # Source by source: a softmax over a middle axis is slow on some backends.
         logits = ops.split(logits, len(sources) + 1, axis=-1)
         highest = logits[0]

@@ -139,11 +139,13 @@ class PositionalSelfAttention(SequenceAttentionBase):
     ) -> None:
         super().__init__(**kwargs)
         self._relation = parse_positions(positions, type(self).__name__)
-        self._keep(locals())
+        self._store_arguments(locals())
 
-    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        values = at_least_float32(self.hidden(self._drop(inputs, training)))
-        hidden = self._drop(values, training)
+    def _compute_attention(
+        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
+    ) -> Any:
+        values = at_least_float32(self.hidden(self._apply_dropout(inputs, training)))
+        hidden = self._apply_dropout(values, training)
         # Divided, and the bias added, before the sums: those are far more numbers.
         source = affine(hidden, self.source_kernel) / self.scale
         target = affine(hidden, self.target_kernel, self.score_bias) / self.scale

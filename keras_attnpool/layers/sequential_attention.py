@@ -108,10 +108,10 @@ class SequentialAttention(AttentionBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals(), mode=MODES, order=ORDER)
+        self._store_arguments(locals(), mode=MODES, order=ORDER)
         # All kernels' initializers first, then the biases': no two parts are given the same.
-        kernels = [self._fresh(self.kernel_initializer) for _ in self.order]
-        biases = [self._fresh(self.bias_initializer) for _ in self.order]
+        kernels = [self._clone_initializer(self.kernel_initializer) for _ in self.order]
+        biases = [self._clone_initializer(self.bias_initializer) for _ in self.order]
         # The states of the parts' dropout are made here and named after both.
         with keras.name_scope(self.name):
             self.parts = [
@@ -127,12 +127,14 @@ class SequentialAttention(AttentionBase):
         for part in self.parts:
             part.build(input_shape)
 
-    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
+    def _compute_attention(
+        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
+    ) -> Any:
         self._check_length(inputs.shape)
         output, scores = inputs, {}
         for name, part in zip(self.order, self.parts, strict=True):
             # What a part makes of padding is 0 again, which needs no second look.
-            output, scores[name] = part._weigh(output, mask, training, with_scores)
+            output, scores[name] = part._compute_attention(output, mask, training, with_scores)
             output = ops.cast(output, self.compute_dtype)
         return output, scores
 
@@ -168,7 +170,7 @@ class SequentialAttention(AttentionBase):
             "dropout": self.dropout,
             "kernel_initializer": kernel_initializer,
             "bias_initializer": bias_initializer,
-            **self._for_inside(),
+            **self._sublayer_kwargs(),
             "seed": None if self.seed is None else (self.seed + index) % 2**31,
             "dtype": self._inner_policy(),
             "name": self.order[index],

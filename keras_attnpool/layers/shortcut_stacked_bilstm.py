@@ -117,7 +117,7 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals(), shortcut=SHORTCUTS)
+        self._store_arguments(locals(), shortcut=SHORTCUTS)
 
     def build(self, input_shape: Shape) -> None:
         """Creates the LSTMs of both directions, layer after layer."""
@@ -131,11 +131,11 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
     def _states(self, words: Tensor, steps: BothDirections, training: bool | None) -> Any:
         read_forward = read_backward = words
         for n in range(self.num_layers):
-            read_forward = self._drop(read_forward, training)
+            read_forward = self._apply_dropout(read_forward, training)
             if n == 0 or self.shortcut != "per_direction":
                 read_backward = read_forward
             else:
-                read_backward = self._drop(read_backward, training)
+                read_backward = self._apply_dropout(read_backward, training)
             forward, backward = steps.read(
                 read_forward, self.forward_lstms[n], self.backward_lstms[n], read_backward
             )

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.layers._masked import GlobalPoolingBase
-from keras_attnpool.ops._devices import number
+from keras_attnpool.ops._devices import scalar_like
 from keras_attnpool.ops.masking import (
     at_least_float32,
     mean_of_zeroed,
@@ -73,13 +73,13 @@ class StatisticsPooling1D(GlobalPoolingBase):
 
     def __init__(self, *, epsilon: float = 1e-12, keepdims: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         mean = mean_of_zeroed(inputs, mask)
         away = zero_masked(at_least_float32(inputs) - ops.expand_dims(mean, 1), mask)
         variance = mean_of_zeroed(ops.square(away), mask)
-        sigma = ops.sqrt(ops.maximum(variance, number(self.epsilon, variance)))
+        sigma = ops.sqrt(ops.maximum(variance, scalar_like(self.epsilon, variance)))
         return zero_masked_rows(ops.concatenate([mean, sigma], axis=-1), mask)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:

@@ -114,14 +114,16 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals())
+        self._store_arguments(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernel."""
         self._feature_dim(input_shape)
         self._build_scores(input_shape, self.hidden_dim, self.num_heads, self.activation)
 
-    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
-        logits = ops.transpose(self._scored(inputs), (0, 2, 1))
-        vectors, weights = self._attend(inputs, logits, mask, training, with_scores)
-        return self._lay_out(vectors), weights
+    def _compute_attention(
+        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
+    ) -> Any:
+        logits = ops.transpose(self._attention_logits(inputs), (0, 2, 1))
+        vectors, weights = self._pool(inputs, logits, mask, training, with_scores)
+        return self._merge_heads(vectors), weights

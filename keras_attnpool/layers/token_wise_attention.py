@@ -11,7 +11,7 @@ from keras_attnpool.ops.masking import (
     at_least_float32,
     highest_along,
     masked_softmax,
-    softmax_of_kept,
+    masked_softmax_or_even,
 )
 from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
@@ -126,7 +126,7 @@ class TokenWiseAttention(AttentionBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep(locals(), mode=MODES)
+        self._store_arguments(locals(), mode=MODES)
 
     def build(self, input_shape: Shape) -> None:
         """Creates the two dense layers."""
@@ -137,13 +137,15 @@ class TokenWiseAttention(AttentionBase):
             hidden = max(1, size // self.reduction)
         self._build_scores((None, size), self.hidden_dim or hidden, size, "relu")
 
-    def _weigh(self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool) -> Any:
+    def _compute_attention(
+        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
+    ) -> Any:
         self.check_length(inputs.shape, self)
         values = at_least_float32(inputs)
         logits = self._scores(highest_along(values, 2), ops.mean(values, axis=2))
         # The steps of an empty row are zero whatever weighs them.
-        weights = (masked_softmax if with_scores else softmax_of_kept)(logits, mask)
-        used = self._drop(weights, training)
+        weights = (masked_softmax if with_scores else masked_softmax_or_even)(logits, mask)
+        used = self._apply_dropout(weights, training)
         if self.pooled:
             # One product: a sum would write the weighed steps first.
             output = ops.squeeze(ops.matmul(ops.expand_dims(used, 1), values), 1)
@@ -181,5 +183,5 @@ class TokenWiseAttention(AttentionBase):
         """The sum of the shared network's outputs for each `(batch, time)`, in float32 at least."""
         both = ops.stack([ops.cast(x, self.compute_dtype) for x in pooled], axis=1)
         if self.mode == "dense":
-            return ops.sum(self._scored(both), axis=1)
-        return ops.squeeze(ops.sum(self._scored(ops.expand_dims(both, 3)), axis=1), 2)
+            return ops.sum(self._attention_logits(both), axis=1)
+        return ops.squeeze(ops.sum(self._attention_logits(ops.expand_dims(both, 3)), axis=1), 2)

@@ -1,5 +1,7 @@
 """Model builders: one function a model, each returns a functional `keras.Model`, not compiled."""
 
+from keras_attnpool.models._parts import ENCODERS as ENCODERS
+from keras_attnpool.models._parts import POOLINGS as POOLINGS
 from keras_attnpool.models.attention_bilstm import AttentionBiLSTM as AttentionBiLSTM
 from keras_attnpool.models.average_embedding import AverageEmbedding as AverageEmbedding
 from keras_attnpool.models.backbone_classifier import BackboneClassifier as BackboneClassifier

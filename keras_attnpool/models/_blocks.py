@@ -64,10 +64,10 @@ class CheckedMask(keras.layers.Layer):  # type: ignore[misc]
 
     def call(self, inputs: Tensor) -> Tensor:
         """Returns the mask, True where a step is kept."""
-        self._look_once(inputs)
+        self._validate_mask_once(inputs)
         return keras.ops.cast(inputs, "bool")
 
-    def _look_once(self, mask: Tensor) -> None:
+    def _validate_mask_once(self, mask: Tensor) -> None:
         """Checks the values; on an accelerator only the first eager call waits for them."""
         try:
             if check_mask_values(mask, self.name, wait=not self._has_looked):

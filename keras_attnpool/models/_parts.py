@@ -18,10 +18,10 @@ from keras_attnpool.layers import (
     PositionalSelfAttention,
     PositionFusion,
     ShortcutStackedBiLSTM,
+    names,
 )
-from keras_attnpool.layers import _names as names
-from keras_attnpool.layers._names import Maker
-from keras_attnpool.ops._rows import of_any_rows
+from keras_attnpool.layers.names import Maker
+from keras_attnpool.ops import empty_batch_safe
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import LayerLike, Tensor
 
@@ -128,7 +128,7 @@ def final_states(pooling: LayerLike) -> dict[str, Any]:
     """What makes "last" take the final state of both directions, unless its config says it."""
     if names.is_made(pooling):
         return {}
-    make, config = names.resolved(pooling, POOLINGS)
+    make, config = names.resolve(pooling, POOLINGS)
     plain = make is LastPooling1D and "bidirectional" not in config
     return {"bidirectional": True} if plain else {}
 
@@ -219,7 +219,7 @@ class WindowConv1D(keras.layers.Conv1D):  # type: ignore[misc]
 
     def call(self, inputs: Tensor) -> Tensor:
         """Convolves `(batch, time, dim)`: `(batch, time, filters)`."""
-        return of_any_rows(super().call, inputs)
+        return empty_batch_safe(super().call, inputs)
 
 
 def window(filters: int, size: int, name: str) -> keras.layers.Layer:
@@ -281,7 +281,7 @@ def made(
     if names.is_made(identifier):
         make, config, accepted = keras.saving.deserialize_keras_object, {"config": identifier}, {}
     else:
-        make, config = names.resolved(identifier, NAMES[argument])
+        make, config = names.resolve(identifier, NAMES[argument])
         config |= {"name": name} if inspect.isclass(make) else {"prefix": f"{name}_"}
         accepted = inspect.signature(make).parameters
     for option in options.keys() - accepted:
@@ -309,7 +309,7 @@ def made(
 
 def _is_known(argument: str, value: Any) -> bool:
     try:
-        return names.is_made(value) or bool(names.resolved(value, NAMES[argument]))
+        return names.is_made(value) or bool(names.resolve(value, NAMES[argument]))
     except ValueError:
         return False
 

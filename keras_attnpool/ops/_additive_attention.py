@@ -7,7 +7,7 @@ from keras import ops
 
 from keras_attnpool.ops import _devices
 from keras_attnpool.ops._steps import take_steps
-from keras_attnpool.ops._vector_pooling import divided, softmax_terms, weights_of
+from keras_attnpool.ops._vector_pooling import attention_weights, normalized, softmax_terms
 from keras_attnpool.ops.masking import at_least_float32, masked_softmax
 from keras_attnpool.types import Tensor
 
@@ -57,7 +57,7 @@ def additive_attention(
     queries = mask if every_query else None
     source, target, values = (at_least_float32(x) for x in (source, target, values))
     if source.shape[-1] > 1:
-        return _each_feature(
+        return _per_feature_attention(
             source,
             target,
             values,
@@ -116,10 +116,10 @@ def banded_attention(
             ops.unstack(exps, len(offsets), axis=1), _shifted(values, offsets), strict=True
         )
     ]
-    output = divided(functools.reduce(ops.add, terms), total, None if exact else keep)
+    output = normalized(functools.reduce(ops.add, terms), total, None if exact else keep)
     if not return_attention_scores:
         return output, None
-    weights = _spread(weights_of(exps, total), offsets)
+    weights = _spread(attention_weights(exps, total), offsets)
     return output, ops.squeeze(weights, -1) if source.shape[-1] == 1 else weights
 
 
@@ -127,7 +127,7 @@ def banded_attention(
 CACHED = 2**20
 
 
-def _each_feature(
+def _per_feature_attention(
     source: Tensor,
     target: Tensor,
     values: Tensor,
@@ -176,7 +176,7 @@ def _block_of_queries(
     return_attention_scores: bool,
     bounded: bool,
 ) -> tuple[Tensor, Tensor | None]:
-    """`_each_feature` for some queries, `(batch, queries, dim)`."""
+    """`_per_feature_attention` for some queries, `(batch, queries, dim)`."""
     logits = score(ops.expand_dims(source, 2) + ops.expand_dims(target, 1))
     total: Tensor | None
     if bounded and costs is None and _devices.on_cpu(logits):
@@ -188,10 +188,10 @@ def _block_of_queries(
         if costs is not None:
             logits = logits - ops.cast(costs, logits.dtype)
         exps, total = softmax_terms(logits, keep, exact=return_attention_scores)
-    output = divided(ops.sum(exps * ops.expand_dims(values, 2), axis=1), total, keep)
+    output = normalized(ops.sum(exps * ops.expand_dims(values, 2), axis=1), total, keep)
     if not return_attention_scores:
         return output, None
-    return output, ops.transpose(weights_of(exps, total), (0, 2, 1, 3))
+    return output, ops.transpose(attention_weights(exps, total), (0, 2, 1, 3))
 
 
 def _queries_at_once(values: Tensor) -> int | None:

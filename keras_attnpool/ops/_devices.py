@@ -124,7 +124,7 @@ def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
     return made
 
 
-def number(value: float, x: Tensor) -> Tensor:
+def scalar_like(value: float, x: Tensor) -> Tensor:
     """A number as a scalar tensor of the dtype of `x`; see `constant`."""
     return constant(value, x, lambda: keras.ops.convert_to_tensor(value, dtype=x.dtype))
 

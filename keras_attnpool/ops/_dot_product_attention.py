@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from keras_attnpool.ops.masking import at_least_float32, masked_softmax, softmax_of_kept
+from keras_attnpool.ops.masking import at_least_float32, masked_softmax, masked_softmax_or_even
 from keras_attnpool.types import Tensor
 
 
@@ -55,4 +55,4 @@ def dot_product_weights(
     key = ops.transpose(at_least_float32(key), (0, 1, 3, 2))
     # Before the product, which has more entries.
     logits = ops.matmul(at_least_float32(query) / scale, key)
-    return (masked_softmax if exact else softmax_of_kept)(logits, mask)
+    return (masked_softmax if exact else masked_softmax_or_even)(logits, mask)

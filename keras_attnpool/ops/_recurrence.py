@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.ops._devices import eager_on_torch_cpu, masks_are_cheap
-from keras_attnpool.ops._rows import of_any_rows
+from keras_attnpool.ops._rows import empty_batch_safe
 from keras_attnpool.ops._steps import take_steps
 from keras_attnpool.types import Tensor
 
@@ -63,7 +63,7 @@ class BothDirections:
         """
         turned = self._turn(inputs if backward_inputs is None else backward_inputs)
         if self._moves or self._mask is None:
-            return states_of(forward, inputs), self._turn(states_of(backward, turned))
+            return recurrent_states(forward, inputs), self._turn(recurrent_states(backward, turned))
         states = _keras_states(backward, turned, ops.flip(self._mask, axis=1))
         return _keras_states(forward, inputs, self._mask), self._turn(states)
 
@@ -72,7 +72,7 @@ class BothDirections:
         return take_steps(x, self._turned) if self._moves else ops.flip(x, axis=1)
 
 
-def states_of(layer: Any, inputs: Tensor) -> Tensor:
+def recurrent_states(layer: Any, inputs: Tensor) -> Tensor:
     """All states `(batch, time, units)` of a built recurrent layer, from zero states, unmasked.
 
     The same as `layer(inputs)`, which Keras computes on PyTorch's CPU by a Python loop over the
@@ -92,7 +92,7 @@ def states_of(layer: Any, inputs: Tensor) -> Tensor:
 
 
 def _keras_states(layer: Any, *inputs_and_mask: Tensor) -> Tensor:
-    return of_any_rows(lambda x, mask=None: layer(x, mask=mask), *inputs_and_mask)
+    return empty_batch_safe(lambda x, mask=None: layer(x, mask=mask), *inputs_and_mask)
 
 
 def _torch_states(layer: Any, inputs: Tensor) -> Tensor | None:

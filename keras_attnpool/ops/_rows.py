@@ -23,14 +23,28 @@ def rows_at_hand(keep: Tensor) -> npt.NDArray[Any] | None:
     return None if values is None else np.flatnonzero(values)
 
 
-def of_any_rows(compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
+def empty_batch_safe(compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
     """Returns `compute(*tensors)`, of a batch without rows too.
 
     TensorFlow, on a CPU, refuses the maximum, the convolution and the LSTM of no rows, Keras 3.16
     any maximum, JAX 0.4 to take steps. One row of zeros takes their place, and its result is
     dropped.
 
-    The function keeps the rows apart: from tensors `(batch, ...)` of one batch to one of the batch.
+    Args:
+        compute: From tensors `(batch, ...)` of one batch to one of the batch; it keeps rows apart.
+        *tensors: The tensors.
+
+    Returns:
+        The tensor `(batch, ...)`.
+
+    Example:
+
+    >>> import keras
+    >>> from keras_attnpool import ops
+    >>> nothing = keras.ops.zeros((0, 3, 2))
+    >>> highest = ops.empty_batch_safe(lambda x: keras.ops.max(x, axis=1), nothing)
+    >>> tuple(highest.shape)
+    (0, 2)
     """
     if torch_traces() or tensors[0].shape[0] != 0:
         return compute(*tensors)

@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from keras_attnpool.ops._devices import LARGEST_CONSTANT, constant, torch_traces
-from keras_attnpool.ops._rows import of_any_rows
+from keras_attnpool.ops._rows import empty_batch_safe
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import Tensor
 
@@ -36,7 +36,9 @@ def take_steps(x: Tensor, steps: Tensor) -> Tensor:
         return sys.modules["torch"].gather(x, 1, steps.long().expand(shape))
     if x.shape[0] == 0:
         steps = steps[:0]
-    return of_any_rows(lambda rows, chosen: ops.take_along_axis(rows, chosen, axis=1), x, steps)
+    return empty_batch_safe(
+        lambda rows, chosen: ops.take_along_axis(rows, chosen, axis=1), x, steps
+    )
 
 
 def counted(start: Any, stop: Any) -> Tensor:

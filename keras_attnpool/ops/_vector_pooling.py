@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 import keras
 from keras import ops
 
-from keras_attnpool.ops._devices import can_recompute, number, threshold
+from keras_attnpool.ops._devices import can_recompute, scalar_like, threshold
 from keras_attnpool.ops.masking import (
     _append_axes,
     _lowest,
     at_least_float32,
     highest_along,
     masked_softmax,
-    softmax_of_kept,
+    masked_softmax_or_even,
 )
 from keras_attnpool.types import Tensor
 
@@ -23,7 +23,7 @@ def softmax_terms(
     """The two halves of a softmax over time: the exponentials, up to a factor, and their sum.
 
     `exps / total` are the weights. Whoever needs their weighted sum alone divides once at the end,
-    `divided(sum(exps * values), total)`, and saves a pass over time.
+    `normalized(sum(exps * values), total)`, and saves a pass over time.
 
     Args:
         logits: Float tensor `(batch, time, ...)`.
@@ -40,7 +40,7 @@ def softmax_terms(
     kept = None if mask is None else _append_axes(mask, logits)
     if keras.backend.backend() == "torch":
         # One operation instead of four. On other backends the gradient of `softmax` is the slower.
-        return (masked_softmax if exact else softmax_of_kept)(logits, kept, axis=1), None
+        return (masked_softmax if exact else masked_softmax_or_even)(logits, kept, axis=1), None
     if kept is not None:
         logits = ops.where(kept, logits, _lowest(logits))
     exps = ops.exp(logits - ops.expand_dims(_shift(_highest(logits)), 1))
@@ -48,12 +48,12 @@ def softmax_terms(
     return exps, threshold(ops.sum(exps, axis=1), 0, 1)
 
 
-def weights_of(exps: Tensor, total: Tensor | None) -> Tensor:
+def attention_weights(exps: Tensor, total: Tensor | None) -> Tensor:
     """The weights of `softmax_terms`."""
     return exps if total is None else exps / ops.expand_dims(total, 1)
 
 
-def divided(x: Tensor, total: Tensor | None, mask: Tensor | None = None) -> Tensor:
+def normalized(x: Tensor, total: Tensor | None, mask: Tensor | None = None) -> Tensor:
     """The weighted sums of `softmax_terms`, divided by its `total`.
 
     Values that are not zero at padded steps need the `mask`: it makes rows without a kept step 0.
@@ -143,7 +143,7 @@ def _highest(logits: Tensor) -> Tensor:
 
 def _shift(highest: Tensor) -> Tensor:
     """The maximum, or 0 where all steps are padded: so far below it their exponentials are 0."""
-    return ops.where(highest > _lowest(highest), highest, number(0, highest))
+    return ops.where(highest > _lowest(highest), highest, scalar_like(0, highest))
 
 
 def _pad_time(inputs: Tensor, mask: Tensor | None, missing: Tensor) -> tuple[Tensor, Tensor]:

@@ -10,8 +10,8 @@ from keras import ops
 
 from keras_attnpool._checks import ArgumentError, is_length, is_shape
 from keras_attnpool.ops import _devices
-from keras_attnpool.ops._devices import number, number_of_kept, torch_traces, values_at_hand
-from keras_attnpool.ops._rows import of_any_rows
+from keras_attnpool.ops._devices import number_of_kept, scalar_like, torch_traces, values_at_hand
+from keras_attnpool.ops._rows import empty_batch_safe
 from keras_attnpool.types import Shape, Tensor
 
 
@@ -234,7 +234,7 @@ def zero_masked(x: Tensor, mask: Tensor | None) -> Tensor:
         return x
     mask = ops.convert_to_tensor(mask)
     check_mask_shape(tuple(mask.shape), tuple(x.shape), "zero_masked", kind="")
-    return ops.where(_append_axes(mask, x), x, number(0, x))
+    return ops.where(_append_axes(mask, x), x, scalar_like(0, x))
 
 
 def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
@@ -261,17 +261,17 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
     [0.5, 0.5, 0.0]
     """
     mask = _as_bool(mask, "masked_softmax")
-    weights = softmax_of_kept(logits, mask, axis)
+    weights = masked_softmax_or_even(logits, mask, axis)
     if mask is None:
         return weights
     # The gradient of `where` is two operations on PyTorch, that of a product one. A CPU has to make
     # numbers of the mask first.
     if isinstance(weights, keras.KerasTensor) or _devices.on_cpu(weights):
-        return ops.where(mask, weights, number(0, weights))
+        return ops.where(mask, weights, scalar_like(0, weights))
     return ops.multiply(weights, mask)
 
 
-def softmax_of_kept(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
+def masked_softmax_or_even(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """`masked_softmax`, but even weights where nothing is kept.
 
     Enough in front of a sum of values that are zero where they are padded: a row without a kept
@@ -335,7 +335,7 @@ def mean_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
     if mask is None:
         return total / ops.cast(ops.maximum(ops.shape(x)[1], 1), total.dtype)
     count = number_of_kept(mask, keras.backend.standardize_dtype(total.dtype))
-    return total / _append_axes(ops.maximum(count, number(1, count)), total)
+    return total / _append_axes(ops.maximum(count, scalar_like(1, count)), total)
 
 
 def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -366,7 +366,7 @@ def max_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
     if mask is not None:
         # A row without a kept step keeps its zeros: there no step differs from "any".
         kept = ops.equal(mask, ops.any(mask, axis=1, keepdims=True))
-        x = ops.where(_append_axes(kept, x), x, number(_nothing_below(x), x))
+        x = ops.where(_append_axes(kept, x), x, scalar_like(_nothing_below(x), x))
     return highest_along(x, 1)
 
 
@@ -380,7 +380,7 @@ def _nothing_below(x: Tensor) -> float:
 
 def highest_along(x: Tensor, axis: int) -> Tensor:
     """Maximum along an axis behind the first, which has a size of 1 at least, also of no rows."""
-    return of_any_rows(lambda x: ops.amax(x, axis=axis), x)
+    return empty_batch_safe(lambda x: ops.amax(x, axis=axis), x)
 
 
 def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:
@@ -405,7 +405,7 @@ def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:
         return ops.convert_to_tensor(x)
     x = ops.convert_to_tensor(x)
     kept = _append_axes(ops.any(mask, axis=1), x)
-    return ops.where(kept, x, number(0, x))
+    return ops.where(kept, x, scalar_like(0, x))
 
 
 def _softmax(logits: Tensor, axis: int) -> Tensor:
@@ -444,4 +444,4 @@ def _lowest(x: Tensor) -> Any:
     """The lowest finite number of the dtype of `x`, float32 or float64, as a scalar tensor."""
     dtype = keras.backend.standardize_dtype(x.dtype)
     lowest = {"float32": -3.4e38, "float64": -1.7e308}
-    return number(lowest[dtype], x)
+    return scalar_like(lowest[dtype], x)

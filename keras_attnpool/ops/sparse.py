@@ -2,8 +2,8 @@
 
 from keras import ops
 
-from keras_attnpool.ops._devices import number
-from keras_attnpool.ops._rows import of_any_rows
+from keras_attnpool.ops._devices import scalar_like
+from keras_attnpool.ops._rows import empty_batch_safe
 from keras_attnpool.ops.masking import (
     _as_bool,
     _lowest,
@@ -77,9 +77,9 @@ def _sparse(logits: Tensor, mask: Tensor | None, axis: int, power: int) -> Tenso
     # What lies 1 below the maximum gets nothing. -2 takes the place of all of that, and of what is
     # masked. So the sums see no large number and nothing that a masked entry holds; and sums of
     # many a -2 are exact, where those of many a -1.3 would not be. A NaN that is kept stays.
-    far = number(-2.0, z)
+    far = scalar_like(-2.0, z)
     z = ops.where(ops.logical_or(ops.logical_not(kept), z <= -1), far, z)
-    support = of_any_rows(lambda z: _support(z, power), ops.stop_gradient(z))
+    support = empty_batch_safe(lambda z: _support(z, power), ops.stop_gradient(z))
     # The support has no gradient. The threshold is a closed form of what stands in it, so that the
     # gradient is exact without a rule of its own.
     count = ops.sum(support, axis=-1, keepdims=True)
@@ -93,7 +93,7 @@ def _sparse(logits: Tensor, mask: Tensor | None, axis: int, power: int) -> Tenso
     above = ops.relu(z - mean + height)
     # Not `** power`: TensorFlow's second derivative of `x ** 1` is NaN at 0.
     weights = support * (above if power == 1 else ops.square(above))
-    return ops.swapaxes(ops.where(kept, weights, number(0, z)), axis, -1)
+    return ops.swapaxes(ops.where(kept, weights, scalar_like(0, z)), axis, -1)
 
 
 def _support(z: Tensor, power: int) -> Tensor:

@@ -4,7 +4,7 @@ import keras
 import pytest
 
 from keras_attnpool import layers
-from keras_attnpool.layers._names import ENCODERS, POOLINGS
+from keras_attnpool.layers.names import ENCODERS, POOLINGS
 
 pytestmark = pytest.mark.one_backend("nothing is computed")
 

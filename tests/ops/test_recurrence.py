@@ -7,7 +7,7 @@ from backend_functions import gradients, numpy, on_gpu
 from layer_contract import probed
 
 from keras_attnpool.ops._devices import masks_are_cheap
-from keras_attnpool.ops._recurrence import BothDirections, states_of
+from keras_attnpool.ops._recurrence import BothDirections, recurrent_states
 
 pytestmark = pytest.mark.every_backend
 
@@ -32,7 +32,7 @@ def test_the_kernel_is_the_layer(kind, use_bias, shape):
     layer = built(kind, shape[-1], 5, use_bias=use_bias)
     x = np.random.default_rng(1).normal(size=shape).astype("float32")
     np.testing.assert_allclose(
-        numpy(states_of(layer, keras.ops.convert_to_tensor(x))), numpy(layer(x)), atol=2e-6
+        numpy(recurrent_states(layer, keras.ops.convert_to_tensor(x))), numpy(layer(x)), atol=2e-6
     )
 
 
@@ -43,7 +43,7 @@ def test_gradients_of_the_kernel_are_those_of_the_layer(kind):
     probe = np.random.default_rng(2).normal(size=(3, 7, 5)).astype("float32")
 
     target = gradients(layer, x, lambda t: probed(layer(t), probe))
-    slopes = gradients(layer, x, lambda t: probed(states_of(layer, t), probe))
+    slopes = gradients(layer, x, lambda t: probed(recurrent_states(layer, t), probe))
     np.testing.assert_allclose(slopes[0], target[0], rtol=1e-4, atol=1e-5)
     for path, gradient in target[1].items():
         np.testing.assert_allclose(slopes[1][path], gradient, rtol=1e-4, atol=1e-5)
@@ -54,7 +54,7 @@ def test_gradients_of_the_kernel_are_those_of_the_layer(kind):
 def test_other_precisions(kind, dtype):
     layer = built(kind, 4, 5, dtype=dtype)
     x = np.random.default_rng(1).normal(size=(3, 7, 4)).astype(layer.compute_dtype)
-    all_states = states_of(layer, keras.ops.convert_to_tensor(x))
+    all_states = recurrent_states(layer, keras.ops.convert_to_tensor(x))
     assert keras.backend.standardize_dtype(all_states.dtype) == layer.compute_dtype
     tolerance = 1e-12 if dtype == "float64" else 0
     np.testing.assert_allclose(
@@ -97,7 +97,7 @@ def test_moved_steps_and_shown_masks_give_the_same(monkeypatch):
 
 def test_no_row_gives_no_states():
     layer = built("GRU", 4, 5)
-    all_states = states_of(layer, keras.ops.zeros((0, 3, 4)))
+    all_states = recurrent_states(layer, keras.ops.zeros((0, 3, 4)))
     assert tuple(all_states.shape) == (0, 3, 5)
 
 
@@ -109,4 +109,4 @@ def test_pytorch_takes_its_kernel(monkeypatch):
     """Keras's loop over the steps is not run."""
     layer = built("GRU", 4, 5)
     monkeypatch.setattr(type(layer), "call", None)
-    assert tuple(states_of(layer, keras.ops.ones((2, 3, 4))).shape) == (2, 3, 5)
+    assert tuple(recurrent_states(layer, keras.ops.ones((2, 3, 4))).shape) == (2, 3, 5)

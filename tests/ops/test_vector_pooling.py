@@ -6,10 +6,10 @@ import pytest
 from backend_functions import gradients, numpy
 
 from keras_attnpool.ops._vector_pooling import (
+    attention_weights,
     chunked_softmax_pooling,
-    divided,
+    normalized,
     softmax_terms,
-    weights_of,
 )
 from keras_attnpool.ops.masking import masked_softmax
 
@@ -30,7 +30,7 @@ def test_the_terms_make_the_softmax():
         exps, total = softmax_terms(x * 30, kept)
         axes = None if kept is None else kept[..., None]
         target = numpy(masked_softmax(x * 30, axes, axis=1))
-        weights = numpy(weights_of(exps, total))
+        weights = numpy(attention_weights(exps, total))
         np.testing.assert_allclose(weights, target, atol=1e-6)
     # Also in the row that keeps nothing.
     np.testing.assert_array_equal(weights[~mask], 0)
@@ -43,7 +43,7 @@ def test_the_gradient_of_the_terms_is_that_of_the_softmax():
 
     def ours(t):
         exps, total = softmax_terms(t * 3, mask)
-        return keras.ops.sum(weights_of(exps, total) * probe)
+        return keras.ops.sum(attention_weights(exps, total) * probe)
 
     def theirs(t):
         return keras.ops.sum(masked_softmax(t * 3, mask[..., None], axis=1) * probe)
@@ -57,7 +57,7 @@ def test_a_weighted_sum_is_divided_once():
     """Of values that are not zero at padded steps; an empty row gives zeros all the same."""
     x, mask = example()
     exps, total = softmax_terms(x, mask, exact=False)
-    sums = numpy(divided(keras.ops.sum(exps * x, axis=1), total, mask))
+    sums = numpy(normalized(keras.ops.sum(exps * x, axis=1), total, mask))
     target = (numpy(masked_softmax(x, mask[..., None], axis=1)) * x).sum(axis=1)
     np.testing.assert_allclose(sums, target, atol=1e-6)
     np.testing.assert_array_equal(sums[2], 0)
@@ -69,7 +69,9 @@ def test_chunks_of_any_size_give_the_whole():
     scale = keras.ops.convert_to_tensor(np.array([200.0, -200.0, 1.0, 0.0], "float32"))
     for kept in (None, mask):
         values = x if kept is None else np.where(kept[..., None], x, 0)
-        target = (numpy(weights_of(*softmax_terms(x * numpy(scale), kept))) * values).sum(axis=1)
+        target = (numpy(attention_weights(*softmax_terms(x * numpy(scale), kept))) * values).sum(
+            axis=1
+        )
         for chunk_size in (1, 4, 7, 9):
             found = chunked_softmax_pooling(
                 lambda chunk, scale: chunk * scale, [scale], values, kept, chunk_size, (4,)

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool import models, regularizers
-from keras_attnpool.layers._names import resolved
-from keras_attnpool.models._parts import ENCODERS, NAMES, POOLINGS
+from keras_attnpool.layers.names import resolve
+from keras_attnpool.models import ENCODERS, POOLINGS
 from keras_attnpool.workbench.cli.errors import CommandError, reported
 from keras_attnpool.workbench.cli.options import Options, flag
 
+NAMES = {"encoder": ENCODERS, "pooling": POOLINGS}
 HIERARCHICAL, LANGUAGE_MODEL = "hierarchical", "minilm"
 # The papers' models and the baselines of theirs, each with the encoder that it has: behind the same
 # one stands the mean that it is compared with.
@@ -265,7 +266,7 @@ def _parts(options: Options, pooling: str | None) -> dict[str, Any]:
     for stage, name in zip(stages, asked.stages, strict=True):
         if "max_length" in _part_arguments("encoder", name):  # positions for all that is read
             limits = [getattr(options, each) for each in READ_AS[asked.reads] if "max_" in each]
-            usual = resolved(name, NAMES["encoder"])[1].get("max_length", 0)
+            usual = resolve(name, NAMES["encoder"])[1].get("max_length", 0)
             stage["config"]["max_length"] = max(usual, *limits)
     name = pooling or str(options.pooling)
     return {
@@ -298,13 +299,13 @@ def _takes(options: Options, *arguments: str) -> bool:
 
 
 def _part_arguments(argument: str, name: str) -> set[str]:
-    make, usual = resolved(name, NAMES[argument])
+    make, usual = resolve(name, NAMES[argument])
     return {*inspect.signature(make).parameters, *usual}
 
 
 def _is_name(argument: str, name: str) -> bool:
     try:
-        return bool(resolved(name, NAMES[argument]))
+        return bool(resolve(name, NAMES[argument]))
     except ValueError:
         return False
 

@@ -501,7 +501,7 @@ def load(run: Path, config: dict[str, Any]) -> Reader:
     Raises:
         CommandError: If the run does not say which, or it cannot be read.
     """
-    settings = config.get("reader")
+    settings: Any = config.get("reader")
     kind = settings.get("kind") if isinstance(settings, dict) else None
     if not isinstance(kind, str) or kind not in READERS:
         raise CommandError(

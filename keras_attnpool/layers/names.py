@@ -1,4 +1,4 @@
-"""The names of layers, and the layer that a name, a configuration or a layer stands for."""
+"""The names of layers, what a name or a configuration stands for, and what a layer is."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -7,6 +7,7 @@ from typing import Any, cast
 import keras
 
 from keras_attnpool._checks import ArgumentError
+from keras_attnpool.layers._attention import AttentionBase
 from keras_attnpool.layers.add_position_embedding import AddPositionEmbedding
 from keras_attnpool.layers.attention_pooling import AttentionPooling
 from keras_attnpool.layers.attentive_statistics_pooling import AttentiveStatisticsPooling
@@ -101,7 +102,7 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
     if is_made(identifier):
         return keras.saving.deserialize_keras_object(identifier)
     try:
-        make, config = resolved(identifier, {**POOLINGS, **ENCODERS})
+        make, config = resolve(identifier, {**POOLINGS, **ENCODERS})
     except ValueError as error:
         must = (
             f"be one of {(*POOLINGS, *ENCODERS)}, the class name of a layer, a config "
@@ -112,13 +113,31 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
     return make(**config)
 
 
+def is_attention_layer(layer: Any) -> bool:
+    """Whether a layer is one of this package that has attention scores.
+
+    Args:
+        layer: Anything.
+
+    Returns:
+        True or False.
+
+    Example:
+
+    >>> from keras_attnpool import layers
+    >>> layers.is_attention_layer(layers.AttentionPooling()), layers.is_attention_layer("mean")
+    (True, False)
+    """
+    return isinstance(layer, AttentionBase)
+
+
 def is_made(identifier: Any) -> bool:
     """Whether it is a layer, or the whole configuration of one."""
     whole = isinstance(identifier, dict) and "module" in identifier
     return whole or isinstance(identifier, keras.layers.Layer)
 
 
-def resolved(identifier: Any, names: Mapping[str, Maker]) -> Maker:
+def resolve(identifier: Any, names: Mapping[str, Maker]) -> Maker:
     """What makes the layer of a name or of a configuration, and its arguments.
 
     Args:

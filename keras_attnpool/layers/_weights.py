@@ -1,0 +1,69 @@
+"""A layer's weights: kernels, biases, their initializers, and the dropout of what meets them."""
+
+import functools
+from typing import Any
+
+import keras
+
+from keras_attnpool.types import Tensor
+
+
+class LayerWeights:
+    """Adds weights that the layer's arguments start and regularize; not public."""
+
+    name: str
+    dropout: float = 0.0
+    seed: int | None = None
+    _initializers_used = 0
+
+    def _start_dropout(self) -> None:
+        """Makes the random numbers of the dropout, if there is one."""
+        if self.dropout > 0:
+            # Named after the layer: Keras would name it by a counter.
+            self.seed_generator = keras.random.SeedGenerator(
+                self.seed, name=f"{self.name}_seed_generator"
+            )
+
+    def _apply_dropout(self, x: Tensor, training: bool | None) -> Tensor:
+        if not training or self.dropout == 0:
+            return x
+        return keras.random.dropout(x, self.dropout, seed=self.seed_generator)
+
+    def _add(self, kind: str, name: str, shape: tuple[int, ...], initializer: Any = None) -> Any:
+        """A weight that the arguments of that kind start and regularize."""
+        return self.add_weight(  # type: ignore[attr-defined]
+            name=name,
+            shape=shape,
+            initializer=self._clone_initializer(
+                initializer or getattr(self, f"{kind}_initializer")
+            ),
+            regularizer=getattr(self, f"{kind}_regularizer", None),
+        )
+
+    _add_kernel = functools.partialmethod(_add, "kernel")
+
+    def _add_bias(self, name: str, shape: tuple[int, ...]) -> Any:
+        """A bias, or `None` with `use_bias=False`."""
+        return self._add("bias", name, shape) if self.use_bias else None  # type: ignore[attr-defined]
+
+    def _clone_initializer(self, initializer: Any) -> Any:
+        """A copy of the initializer that draws other numbers than the copies before it.
+
+        A Keras initializer draws the same numbers at every call, so that two kernels of one shape
+        would start equal. The layer's `seed` fixes the draw where the initializer has none.
+        """
+        index = self._initializers_used
+        self._initializers_used += 1
+        if not isinstance(initializer, keras.initializers.Initializer):
+            return initializer
+        config = initializer.get_config()
+        if "seed" not in config or not isinstance(config["seed"], (int, type(None))):
+            return initializer
+        seed = self.seed if config["seed"] is None else config["seed"]
+        # The first copy keeps the seed, as one Keras layer with one kernel would.
+        if seed is not None:
+            seed = seed + 7919 * index
+            # JAX has no larger ones.
+            seed = seed if seed < 2**32 else seed % 2**32
+        config["seed"] = seed
+        return type(initializer).from_config(config)
