@@ -13,6 +13,7 @@ from pathlib import Path
 
 import keras
 import pytest
+from docs_hooks import hook
 
 import keras_attnpool
 
@@ -30,13 +31,14 @@ ROOMS = {
     "regularizers": {"types", "_checks", "ops"},
     "layers": {"types", "_checks", "ops", "regularizers"},
     "models": {"types", "_checks", "ops", "regularizers", "layers"},
-    "analysis": {"types", "_checks", "layers"},
+    "batches": {"types", "_checks"},
+    "analysis": {"types", "_checks", "layers", "batches"},
     "__init__": {"_checks", "layers", "regularizers", "models", "ops"},
     # The workbench: its rooms may use each other's and the library's.
     "workbench._files": set(),
     "workbench.datasets": {"types", "_checks", "workbench._files"},
     "workbench.corpora": {"types", "_checks", "workbench.datasets"},
-    "workbench.text": {"types", "_checks", "workbench._files"},
+    "workbench.text": {"types", "_checks", "batches", "workbench._files"},
     "workbench.__init__": {"workbench.cli"},
 }
 TOP_ROOMS = {"__main__", "workbench.cli"}
@@ -390,3 +392,16 @@ def test_rooms_are_listed():
     assert names == rooms | {"_checks"}
     with pytest.raises(AttributeError, match="'keras_attnpool' has no attribute 'rooms'"):
         _ = keras_attnpool.rooms
+
+
+def test_private_names_stay_in_their_room():
+    """Layers alone may use private helpers of ops: the two are one library."""
+    house = hook("house", ROOT.parent / "tools")
+    trees = house.modules()
+    assert [*house.private_across_rooms(trees)] == []
+    trees["keras_attnpool.models.bigru"] = ast.parse(
+        "from keras_attnpool.layers._masked import MaskedInputs\n"
+        "from keras_attnpool.layers import names\nnames._made()"
+    )
+    found = [name for _, _, name in house.private_across_rooms(trees)]
+    assert found == ["MaskedInputs", "_made"]

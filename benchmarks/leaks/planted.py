@@ -183,7 +183,7 @@ class Block(keras.Model):
 def _unmasked_pooling(x: Any, mask: Any, leaks: bool) -> Any:
     states = kl.GRU(DIM, return_sequences=True)(x, mask=mask)
     # An operation outside of layers loses the mask that the GRU hands on.
-    states, mask = (1.0 * states, None) if leaks else (states, mask)
+    states, mask = (states + 1, None) if leaks else (states, mask)
     return layers.AttentionPooling(name="reader")(states, mask=mask)
 
 
@@ -192,7 +192,7 @@ def _ignored(x: Any, mask: Any, leaks: bool) -> Any:
 
 
 def _all_steps(x: Any, mask: Any, leaks: bool) -> Any:
-    return _dense(2)(Mean(name="mean")(1.0 * x) if leaks else _mean(x, mask))
+    return _dense(2)(Mean(name="mean")(x + 1) if leaks else _mean(x, mask))
 
 
 def _maximum(x: Any, mask: Any, leaks: bool) -> Any:
@@ -284,7 +284,7 @@ def _last(x: Any, mask: Any, leaks: bool) -> Any:
 
 def _attention(x: Any, mask: Any, leaks: bool) -> Any:
     attend = kl.MultiHeadAttention(2, 4, name="heads")
-    x = 1.0 * x  # an operation outside of layers loses the mask
+    x = x + 1  # an operation outside of layers loses the mask
     given = {} if leaks else {"query_mask": mask, "value_mask": mask, "key_mask": mask}
     return _mean(attend(x, x, **given), mask)
 

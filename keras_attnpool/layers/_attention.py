@@ -23,6 +23,14 @@ NORMALIZERS = {
 }
 
 
+def heads_first(logits: Tensor) -> Tensor:
+    """`(batch, time, heads)` as `(batch, heads, time)`."""
+    if logits.shape[2] == 1:
+        # The same numbers in the same order; tf2onnx writes their transpose wrongly.
+        return ops.expand_dims(ops.squeeze(logits, 2), 1)
+    return ops.transpose(logits, (0, 2, 1))
+
+
 class AttentionBase(LayerArguments, MaskedInputs):
     """Base of the layers with weights and attention scores: DESIGN's common arguments and call.
 

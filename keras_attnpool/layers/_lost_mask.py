@@ -24,10 +24,9 @@ def lost_mask_message(inputs: Any) -> str | None:
     else:
         cure = "Pass `mask=`"
     return (
-        "was called without a mask, so that it treats padding as words: the mask from above was "
-        f"lost at '{operation.name}' ({type(operation).__name__}). {cure}, for example "
-        "`mask=keras.ops.not_equal(ids, 0)` or `mask=embedding.compute_mask(ids)`, with one entry "
-        "for each step of the inputs"
+        "was called without a mask, so that padded steps count: the mask from above was lost at "
+        f"'{operation.name}' ({type(operation).__name__}). {cure} with one entry per step: what "
+        "`compute_mask` of the Embedding or Masking layer gives, or `keras.ops.not_equal(ids, 0)`"
     )
 
 

@@ -18,6 +18,12 @@ from keras_attnpool.ops.masking import (
 )
 from keras_attnpool.types import Shape, Tensor
 
+# Of inputs of so many axes.
+CURES = {
+    2: "; embed ids first, by keras.layers.Embedding",
+    4: "; flatten a grid first, by keras.layers.Reshape((-1, dim))",
+}
+
 
 class MaskReader:
     """What layers remember of the masks that they have read; not public."""
@@ -61,7 +67,6 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
-        self.input_spec = keras.layers.InputSpec(ndim=3)
 
     def build(self, input_shape: Shape) -> None:
         """Fixes the feature dimension, which must be known."""
@@ -117,7 +122,11 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         shapes = (list, tuple)
         if not isinstance(input_shape, shapes) or any(isinstance(x, shapes) for x in input_shape):
             received = f"a structure with the shapes {input_shape}"
-            raise ArgumentError(name, "be one tensor", received, self)
+            must = "be one tensor; keras_attnpool.batches.pad_rows makes one, and its mask, of rows"
+            raise ArgumentError(name, must, received, self)
+        if name != "context" and len(input_shape) != 3:
+            must = f"have shape (batch, time, dim){CURES.get(len(input_shape), '')}"
+            raise ArgumentError(name, must, f"shape {tuple(input_shape)}", self)
         dim = input_shape[-1]
         if not dim:
             must = "have a last dimension that is known and not 0"

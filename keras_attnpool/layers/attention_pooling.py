@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._attention import AttentionPoolingBase
+from keras_attnpool.layers._attention import AttentionPoolingBase, heads_first
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.types import (
     ActivationLike,
@@ -134,7 +134,7 @@ class AttentionPooling(AttentionPoolingBase):
     ) -> Any:
         hidden = self.activation(inputs) if self.hidden_dim is None else self._hidden_states(inputs)
         context = at_least_float32(ops.expand_dims(self.context, 1))
-        logits = ops.transpose(ops.matmul(at_least_float32(hidden), context), (0, 2, 1))
+        logits = heads_first(ops.matmul(at_least_float32(hidden), context))
         vectors, weights = self._pool(inputs, logits, mask, training, with_scores)
         output = self.output_activation(ops.squeeze(vectors, 1))
         if self.output_activation not in (keras.activations.linear, keras.activations.tanh):

@@ -99,8 +99,6 @@ class PositionFusion(FusionBase):
     ) -> None:
         super().__init__(**kwargs)
         self._store_arguments(locals())
-        # The first argument is a list, of any length; `_check` tells more than Keras could.
-        self.input_spec = None
 
     def build(  # type: ignore[override]
         self, attentions_shape: Sequence[Shape] = (), tokens_shape: Shape = ()

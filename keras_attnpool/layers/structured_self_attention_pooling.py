@@ -3,9 +3,8 @@
 from typing import Any
 
 import keras
-from keras import ops
 
-from keras_attnpool.layers._attention import MultiHeadPoolingBase
+from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
 from keras_attnpool.types import (
     ActivationLike,
     InitializerLike,
@@ -124,6 +123,6 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
     def _compute_attention(
         self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
     ) -> Any:
-        logits = ops.transpose(self._attention_logits(inputs), (0, 2, 1))
+        logits = heads_first(self._attention_logits(inputs))
         vectors, weights = self._pool(inputs, logits, mask, training, with_scores)
         return self._merge_heads(vectors), weights

@@ -179,6 +179,11 @@ def _repeat(
             maximum_iterations=count,
         )
         return index_and_state[1:]
+    if keras.config.backend() == "openvino":
+        # Its loop reads no tensor from outside; docs/upstream/openvino-loop.md.
+        for index in range(count):
+            carry = body(index, *carry)
+        return carry
     result: tuple[Tensor, ...] = ops.fori_loop(
         0, count, lambda index, state: tuple(body(index, *state)), carry
     )

@@ -68,31 +68,56 @@ def check_mask_shape(
     if not is_shape(mask_shape, expected):
         must = f"have shape (batch, time) = {expected}, True where a step is kept"
         received = f"mask of shape {tuple(mask_shape)} for inputs of shape {tuple(inputs_shape)}"
+        received += _cure_of_shape(mask_shape, expected)
         raise ArgumentError("mask", must, received, f"{kind}'{name}'")
+
+
+def _cure_of_shape(mask_shape: Shape, expected: Shape) -> str:
+    """What to do about a mask of lengths, or of the steps in front of a layer that made fewer."""
+    if len(mask_shape) == 1:
+        return ". Lengths become a mask by keras_attnpool.ops.lengths_to_mask"
+    given, time = (shape[1] if len(shape) == 2 else None for shape in (mask_shape, expected))
+    if not given or not time or given <= time:
+        return ""
+    stride = round(given / time)
+    if stride < 2:
+        return f". Behind a layer that returns fewer steps pass `mask[:, {given - time}:]`"
+    return (
+        f". Behind strides of {stride} pass `mask[:, ::{stride}]`, and put ZeroPadding1D and "
+        'padding="valid" in place of padding="same", which depends on the length of the padding'
+    )
 
 
 def check_mask_values(mask: Tensor, name: str, wait: bool = True, kind: str = "layer ") -> bool:
     """Raises unless the values of a mask are True and False, or 1 and 0.
 
-    A boolean mask costs nothing. The values of a symbolic mask, and of one in a compiled function,
-    are unknown and not checked; those on an accelerator are checked where the call may `wait`.
-    `kind` and `name` tell the message who calls. Returns whether values have been read.
+    The values of a symbolic mask, and of one in a compiled function, are unknown and not checked;
+    those on an accelerator are checked where the call may `wait`. `kind` and `name` tell the
+    message who calls. Returns whether numbers have been read.
     """
     mask = ops.convert_to_tensor(mask)
     dtype, owner = keras.backend.standardize_dtype(mask.dtype), f"{kind}'{name}'"
     if dtype == "string":
         raise ArgumentError("mask", "be booleans or numbers", "strings", owner)
-    values = None if dtype == "bool" else values_at_hand(mask, wait)
+    is_bool = dtype == "bool"
+    values = None if is_bool and not wait else values_at_hand(mask, wait and not is_bool)
     if values is None:
         return False
-    if ((values == 0) | (values == 1)).all():
+    if is_bool or ((values == 0) | (values == 1)).all():
+        if wait and _is_turned(values):
+            warnings.warn(
+                f"`mask` of {owner} drops the first step of every row and keeps nothing of some: "
+                "it may say where the padding stands. True must stand where a step is kept; else "
+                "pass `~mask`.",
+                stacklevel=2,
+            )
         if "float" in dtype and values.size and not values.any():
             warnings.warn(
                 f"`mask` of {owner} keeps no step. If it is an additive mask, whose zeros are the "
                 "kept steps, pass `mask == 0`.",
                 stacklevel=2,
             )
-        return True
+        return not is_bool
     low, high = values.min(), values.max()
     cure = ""
     if dtype.startswith(("int", "uint")) and low >= 0:
@@ -101,6 +126,17 @@ def check_mask_values(mask: Tensor, name: str, wait: bool = True, kind: str = "l
         cure = ". This looks like an additive mask: pass `mask == 0`"
     must = "be True (or 1) where a step is kept and False (or 0) where it is padding"
     raise ArgumentError("mask", must, f"{dtype} values from {low} to {high}{cure}", owner)
+
+
+def _is_turned(values: Any) -> bool:
+    """Whether a mask looks like that of rows padded behind, with True where the padding stands.
+
+    Its longest row keeps nothing then. Rows that are padded in front look alike but for that: the
+    longest of a batch has no padding.
+    """
+    if values.ndim != 2 or not values.size or values[:, 0].any() or not values[:, -1].any():
+        return False
+    return bool((np.diff(values.astype("int8"), axis=1) >= 0).all() and not values.any(1).all())
 
 
 def as_bool_mask(
@@ -186,7 +222,7 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
 
     Raises:
         ValueError: If the lengths are not integers `(batch,)`, or `max_length` is not an integer
-            of 0 or more.
+            of 0 or more, or a length that can be read is below 0 or above `max_length`.
 
     Example:
 
@@ -206,6 +242,11 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
     lengths = lengths if dtype == "int64" else ops.cast(lengths, "int32")
     if max_length is None:
         max_length = int(ops.max(lengths))
+    values = values_at_hand(lengths, wait=False)
+    if values is not None and ((values < 0) | (values > max_length)).any():
+        must = f"lie in [0, max_length={max_length}]; cut longer rows and their lengths alike"
+        received = f"lengths from {values.min()} to {values.max()}"
+        raise ArgumentError("lengths", must, received, "lengths_to_mask")
     steps = ops.arange(0, max_length, dtype=lengths.dtype)
     return ops.expand_dims(steps, 0) < ops.expand_dims(lengths, 1)
 

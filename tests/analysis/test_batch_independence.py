@@ -9,6 +9,7 @@ from backend_functions import numpy
 from catalogue import CASES, HIERARCHICAL, PAIRS, policy
 from keras import layers as kl
 from keras import ops
+from refusals import refused
 
 from benchmarks.leaks.planted import PLANTED, SUBCLASSED, rows_of
 from keras_attnpool import layers
@@ -192,19 +193,19 @@ def test_rows_that_the_model_refuses_are_said():
 
 @pytest.mark.one_backend("refused before anything is computed")
 @pytest.mark.parametrize(
-    ("model", "rows", "tolerance", "said"),
+    "change",
     [
-        (layers.AttentionPooling(), IDS, None, "`model` of batch_independence.*keras.Model"),
-        (None, [], None, "`rows` of batch_independence"),
-        (None, np.zeros((0, 3), int), None, "`rows` of batch_independence"),
-        (None, [["a", "b"]], None, "`rows` of batch_independence.*dtype"),
-        (None, [[np.ones(3), np.ones(3)]] * 2, None, "`rows` of batch_independence"),
-        (None, IDS, 0, "`tolerance` of batch_independence must be None or a number > 0"),
+        {"model": layers.AttentionPooling()},
+        {"rows": []},
+        {"rows": np.zeros((0, 3), int)},
+        {"rows": [["a", "b"]]},
+        {"rows": [[np.ones(3), np.ones(3)]] * 2},
+        {"tolerance": 0},
     ],
 )
-def test_what_does_not_fit_is_refused(model, rows, tolerance, said):
-    with pytest.raises(ValueError, match=said):
-        batch_independence(model or pooled(), rows, tolerance=tolerance)
+def test_what_does_not_fit_is_refused(change):
+    with refused(*change, "batch_independence"):
+        batch_independence(**{"model": pooled(), "rows": IDS, **change})
 
 
 def test_the_result_says_that_it_holds():

@@ -158,24 +158,9 @@ def test_longer_documents_than_positions_are_errors():
 
 
 @pytest.mark.one_backend("counts parameters")
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"pooling": "mean"},
-        {"packed": 1, "hierarchical": False},
-        {"packed": -1},
-        {"packed": True},
-        {"packed": 10**30},
-        {"filters": 7},
-        {"max_words": 0},
-    ],
-)
-def test_errors(options):
-    with refused(next(iter(options)), "HCAN"):
-        BUILDERS["HCAN"](**options)
-    if "packed" in options and "hierarchical" not in options:
-        with refused("packed", "HAN"):
-            BUILDERS["HAN"](**options)
+def test_packed_inputs_are_sentences():
+    with refused("packed", "HCAN", "sentences"):
+        BUILDERS["HCAN"](packed=1, hierarchical=False)
 
 
 @pytest.mark.one_backend("counts parameters")

@@ -99,7 +99,7 @@ def test_a_constant_outlives_what_made_it():
         return (value, torch.float32, torch.device("cpu")) in devices._CONSTANTS
 
     def times(x, value):
-        return (x * devices.number(value, x)).sum()
+        return (x * devices.scalar_like(value, x)).sum()
 
     x = torch.ones(3)
     with torch.inference_mode():
@@ -129,15 +129,15 @@ def test_a_constant_of_another_device_is_not_kept():
 
     x = torch.ones(3)
     with keras.device("meta"):
-        assert devices.number(46.0, x).device.type == "meta"
-    assert devices.number(46.0, x).device.type == "cpu"
+        assert devices.scalar_like(46.0, x).device.type == "meta"
+    assert devices.scalar_like(46.0, x).device.type == "cpu"
 
 
 def test_constants_are_not_kept_without_end(monkeypatch):
     monkeypatch.setattr(devices, "_CONSTANTS", {})
     x = keras.ops.zeros((2,))
     for value in range(3 * devices.MOST_CONSTANTS):
-        assert float(numpy(devices.number(value, x))) == value
+        assert float(numpy(devices.scalar_like(value, x))) == value
     large = (devices.LARGEST_CONSTANT + 1,)
     devices.constant("large", x, lambda: keras.ops.zeros(large))
     assert len(devices._CONSTANTS) <= devices.MOST_CONSTANTS
@@ -145,7 +145,7 @@ def test_constants_are_not_kept_without_end(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("shape", [(4, 3), (2, 4, 3), (0, 4, 3)])
+@pytest.mark.parametrize("shape", [(4, 3), (2, 4, 3), (0, 4, 3), (2, 1, 4, 3)])
 def test_a_product_and_its_bias(shape, dtype):
     rng = np.random.default_rng(0)
     x, kernel, bias = (rng.normal(size=size).astype(dtype) for size in (shape, (3, 5), (5,)))

@@ -454,7 +454,8 @@ def test_unknown_label_in_held_out_file(tmp_path, capsys):
         ({"config.json": '{"format": "keras_attnpool.run"}'}, "has no model.keras yet"),
         (
             {
-                "config.json": '{"format": "keras_attnpool.run", "options": {"max_length": 9}}',
+                "config.json": '{"format": "keras_attnpool.run", "options": {"max_length": 9}, '
+                '"reader": {"kind": "words", "max_length": 9}}',
                 "model.keras": "x",
                 "vocabulary.json": "{}",
             },

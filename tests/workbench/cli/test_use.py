@@ -254,7 +254,7 @@ def test_how_a_table_is_read(trained, tmp_path, capsys, command, name, content, 
         ("text\n1\n", ["--output", "out.xlsx"], "--output must end in .csv"),
         ("text\n1\n", ["--output", "x.tsv", "--json"], "--json is for lines"),
         ("text\n1\n", ["--output", "no/out.csv"], "there is no folder no"),
-        ("text\n1\n", ["--output", "{folder}"], "folder.csv is a folder"),
+        ("text\n1\n", ["--output", "{folder}"], "not of a folder"),
         ("text\n1\n", ["--output", "{path}"], "is the file that the texts are read from"),
     ],
 )
