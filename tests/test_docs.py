@@ -228,6 +228,18 @@ def test_the_first_screen_of_readme_is_written_from_the_results():
     assert [w for w in words if w.isalpha()] == [w for w in again if w.isalpha()]
 
 
+def test_each_promise_of_readme_names_its_tests():
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    part = readme.split("## What you can rely on")[1].split("\n## ")[0]
+    promises = part.split("\n- ")[1:]
+    written = "".join(p.read_text(encoding="utf-8") for p in (REPOSITORY / "tests").rglob("*.py"))
+    assert len(promises) > 8
+    for promise in promises:
+        names = re.findall(r"\btest_\w+", promise.partition("<!-- tests:")[2])
+        assert names, promise
+        assert [name for name in names if f"def {name}(" not in written] == [], promise
+
+
 def test_a_broken_link_and_a_machine_are_seen():
     text = "[a](nowhere.md) [b](#nowhere) [c](#install) [d](models.md#san) [e](models.md#sun)"
     text += " [f](notebooks/01_lama.ipynb) [g](notebooks/99.ipynb)"
