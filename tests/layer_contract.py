@@ -501,7 +501,7 @@ class PoolingContract(MaskedContract):
     def test_it_keeps_the_promises_of_the_public_check(self):
         check_pooling_layer(self.make, largest=self.extreme, skip=self.not_promised)
 
-    @noticed_by("Keras hands masks on alike; test_mask_table.py has its layers")
+    @noticed_by("Keras hands masks on alike; test_docs_mask_table.py has its layers")
     def test_the_mask_comes_from_the_embedding_and_ends_here(self):
         ids = np.array([[1, 2, 3, 0], [4, 0, 0, 0], [0, 0, 0, 0]])
         embedding = keras.layers.Embedding(9, DIM, mask_zero=True)
@@ -536,7 +536,7 @@ class SequenceContract(MaskedContract):
             np.testing.assert_array_equal(output[~attending], 0)
             assert (np.abs(output[attending]).max(axis=-1) > 0).all()
 
-    @noticed_by("Keras hands masks on alike; test_mask_table.py has its layers")
+    @noticed_by("Keras hands masks on alike; test_docs_mask_table.py has its layers")
     def test_the_mask_comes_from_the_embedding_and_goes_on(self):
         ids = np.array([[1, 2, 3, 0], [4, 0, 5, 0], [0, 0, 0, 0]])
         embedding = keras.layers.Embedding(9, DIM, mask_zero=True)
@@ -555,7 +555,7 @@ class SequenceContract(MaskedContract):
     def test_no_mask_gives_no_mask(self):
         assert getattr(self.built()(batch()[0]), "_keras_mask", None) is None
 
-    @noticed_by("Keras hands masks on alike; test_mask_table.py has its layers")
+    @noticed_by("Keras hands masks on alike; test_docs_mask_table.py has its layers")
     def test_the_mask_reaches_the_layer_behind(self):
         """In a functional model of unknown length, with the mask as an input of its own."""
         x, mask = batch()

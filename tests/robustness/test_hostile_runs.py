@@ -17,6 +17,7 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
+from command_line import refused
 
 from keras_attnpool import models
 from keras_attnpool.workbench import corpora, text
@@ -51,15 +52,6 @@ def whole(tmp_path_factory):
 def run(whole, tmp_path):
     shutil.copytree(whole, tmp_path / "run")
     return tmp_path / "run"
-
-
-def refused(capsys, *arguments):
-    """The one line with which a command refuses."""
-    status = main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    assert (status, out) == (2, ""), (status, out, err)
-    assert err.startswith("error: ") and err.count("\n") == 1 and len(err) < 2000, err[:3000]
-    return err
 
 
 def commands(run):

@@ -15,7 +15,7 @@ from keras_attnpool.analysis import batch_independence
 
 pytestmark = pytest.mark.every_backend
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "masking.md"
+GUIDE = Path(__file__).parents[1] / "docs" / "guides" / "masking.md"
 VERSION = tuple(int(part) for part in keras.__version__.split(".")[:2])
 
 
