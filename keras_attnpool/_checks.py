@@ -11,7 +11,7 @@ import numbers
 import reprlib
 import sys
 import typing
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, ParamSpec, Self, TypeVar
 
 import keras
@@ -236,6 +236,7 @@ VALIDATORS: dict[str, Validator] = {
     **dict.fromkeys(("use_bias", "unit_forget_bias", "bidirectional", "per_feature"), FLAG),
     **dict.fromkeys(("flatten", "pooled", "keepdims", "gated"), FLAG),
     **dict.fromkeys(("residual", "normalize_first", "position_weighted"), FLAG),
+    "global_context": FLAG,
     **dict.fromkeys(("dropout", "attention_dropout", "embedding_dropout"), SHARE),
     **dict.fromkeys(("classifier_dropout",), SHARE),
     **dict.fromkeys(("kernel_sizes", "char_kernel_sizes"), SIZES),
@@ -370,7 +371,7 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
         key = next((each for each in keys if wanted in str(each).lower()), (keys or [wanted])[0])
         cure = f"; of a table pass one column, {name}[{key!r}]"
         received = f"{kind} with {reprlib.repr(keys)}"
-    elif isinstance(values, Set):
+    elif isinstance(values, set | frozenset):
         cure = f"; a set has no order: pass sorted({name})"
     elif len(shape) > axes:
         cure = f"; of several columns pass one, {name}[:, 0]" if len(shape) == 2 else ""

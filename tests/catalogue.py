@@ -57,6 +57,9 @@ LAYERS: dict[str, Callable[[], Any]] = {
     "attentive_statistics": lambda: layers.AttentiveStatisticsPooling(
         4, per_feature=True, normalizer="sparsemax"
     ),
+    "attentive_statistics_context": lambda: layers.AttentiveStatisticsPooling(
+        4, global_context=True, gated=True
+    ),
     "average": lambda: layers.MaskedAveragePooling1D(),
     "average_by_position": lambda: layers.MaskedAveragePooling1D(position_weighted=True),
     "first": lambda: layers.FirstPooling1D(),

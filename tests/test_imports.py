@@ -32,13 +32,21 @@ ROOMS = {
     "layers": {"types", "_checks", "ops", "regularizers"},
     "models": {"types", "_checks", "ops", "regularizers", "layers"},
     "batches": {"types", "_checks"},
-    "analysis": {"types", "_checks", "layers", "batches"},
+    "analysis": {"types", "_checks", "ops", "layers", "batches"},
+    "testing": {"types", "_checks"},
     "__init__": {"_checks", "layers", "regularizers", "models", "ops"},
     # The workbench: its rooms may use each other's and the library's.
     "workbench._files": set(),
-    "workbench.datasets": {"types", "_checks", "workbench._files"},
+    "workbench._text_files": {"types", "_checks"},
+    "workbench.datasets": {"types", "_checks", "workbench._files", "workbench._text_files"},
     "workbench.corpora": {"types", "_checks", "workbench.datasets"},
-    "workbench.text": {"types", "_checks", "batches", "workbench._files"},
+    "workbench.text": {
+        "types",
+        "_checks",
+        "batches",
+        "workbench._files",
+        "workbench._text_files",
+    },
     "workbench.__init__": {"workbench.cli"},
 }
 TOP_ROOMS = {"__main__", "workbench.cli"}

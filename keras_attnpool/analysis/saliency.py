@@ -11,7 +11,7 @@ from keras_attnpool.analysis._graph import calls_through, layers_by_path, paths_
 from keras_attnpool.analysis._inputs import Inputs, leaves_of, stand_in
 from keras_attnpool.analysis._probabilities import class_probabilities
 from keras_attnpool.analysis._token_rows import checked_classes
-from keras_attnpool.ops._devices import need_gradients
+from keras_attnpool.ops import need_gradients
 from keras_attnpool.types import Float32s, Float64s
 
 

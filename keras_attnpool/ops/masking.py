@@ -379,6 +379,15 @@ def mean_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
     return total / _append_axes(ops.maximum(count, scalar_like(1, count)), total)
 
 
+def statistics_of_zeroed(x: Tensor, mask: Tensor | None, epsilon: float) -> Tensor:
+    """Mean and standard deviation, side by side, of steps that are zero where they are padded."""
+    mean = mean_of_zeroed(x, mask)
+    away = zero_masked(at_least_float32(x) - ops.expand_dims(mean, 1), mask)
+    variance = mean_of_zeroed(ops.square(away), mask)
+    sigma = ops.sqrt(ops.maximum(variance, scalar_like(epsilon, variance)))
+    return ops.concatenate([mean, sigma], axis=-1)
+
+
 def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
     """Maximum over time of the kept steps.
 
