@@ -17,7 +17,6 @@ from keras_attnpool.analysis import BatchIndependence, batch_independence
 
 pytestmark = pytest.mark.every_backend
 RANDOM = np.random.default_rng(0)
-POSITIONS = {"places", "blocks", "BiBloSAN", "MultiHeadSAN", "TransformerEncoderClassifier"}
 IDS = [np.array([4, 8, 15]), np.array([16, 23, 8, 4, 8, 15]), np.array([7])]
 
 
@@ -54,8 +53,6 @@ def test_no_layer_and_no_builder_of_ours_is_told_of(name, front):
     # Those count sentences and characters from the start of the array.
     if front and name in {*HIERARCHICAL, *PAIRS, "characters", "sentences"}:
         pytest.skip("padding stands in front of the words, not of the sentences or characters")
-    if front and name in POSITIONS:
-        pytest.xfail("their positions and blocks count from the start of the array")
     inputs = [np.flip(x, 1) if front else x for x in case.inputs]
     found = batch_independence(case.model(), inputs if len(inputs) > 1 else inputs[0])
     assert found.holds, str(found)
