@@ -16,12 +16,11 @@ BACKENDS := tensorflow torch jax
 # These predict alone.
 SERVERS  := numpy openvino
 
-# What `make demo` runs.
-DEMO_TRAIN   ?= --train-size 4000 --epochs 6 --learning-rate 0.004 --units 32 --no-report --out runs/demo --overwrite
-DEMO_PREDICT ?= runs/demo \
-	"The room was superb and the breakfast was very good." \
-	"The food was not good."
-DEMO_EXPLAIN ?= runs/demo "The room was superb, but the food was not good at all."
+# What `make demo` runs. tests/test_demo.py trains it, and asks for a right answer to every sentence.
+DEMO_RUN     := runs/demo
+DEMO_TRAIN   ?= --train-size 16000 --epochs 4 --batch-size 128 --learning-rate 0.008 \
+	--units 16 --embedding-dim 16 --no-report
+DEMO_EXPLAIN ?= --input docs/assets/sentences.tsv --no-header --text-column 1 --words 3
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
@@ -96,10 +95,13 @@ $(SLOW_ENV) $(BROWSER_ENV): $(VENV)/stamp-%: $(TEST_ENV)
 	$(call install,$*)
 
 # --- see it work -----------------------------------------------------------------------------
-demo: $(DEMO_ENV)  ## train a small classifier, then predict and explain (BACKEND=jax, torch or tensorflow)
-	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool train $(DEMO_TRAIN)
-	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool predict $(DEMO_PREDICT)
-	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool explain $(DEMO_EXPLAIN)
+demo: $(DEMO_ENV)  ## train a small classifier, explain its answers (BACKEND=jax, torch or tensorflow)
+	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool train $(DEMO_TRAIN) --out $(DEMO_RUN) --overwrite
+	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool explain $(DEMO_RUN) $(DEMO_EXPLAIN)
+	@echo
+	@echo "Next, a file of your own, with columns label and text, and the tutorial:"
+	@echo "  KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool train my_texts.csv --out runs/mine"
+	@echo "  $(PY) -m pip install -q -e '.[notebooks]' && KERAS_BACKEND=$(BACKEND) $(PY) -m jupyter lab notebooks/00_quickstart.ipynb"
 
 # --- tests -----------------------------------------------------------------------------------
 # The long ones come first, so that the short ones fill up what is left at the end. What has no
@@ -263,6 +265,7 @@ new-layer: $(TEST_ENV)  ## write the skeleton of a layer, and tell what it still
 
 layers: $(TEST_ENV)  ## bring the exports of keras_attnpool.layers, README's table of layers and common docstrings up to date
 	@$(PY) tools/layer_lists.py
+	@KERAS_BACKEND=torch $(PY) tools/first_screen.py
 	@$(PY) tools/docstrings.py
 
 constraints:  ## resolve constraints.txt anew; PyTorch stays at the pin that stands there

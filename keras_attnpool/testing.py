@@ -158,7 +158,7 @@ class _Loss(keras.Model):  # type: ignore[misc]
     """A random sum of the outputs, with a weight of zeros that is added to the inputs."""
 
     def __init__(self, layer: Any, x: Array, mask: Bools) -> None:
-        super().__init__()
+        super().__init__(name="loss")
         self.layer, self.x, self.mask = layer, x, mask
         self.shift = self.add_weight(shape=x.shape, initializer="zeros", name="shift")
         shape = _output(layer, x, mask)[0].shape
