@@ -40,6 +40,9 @@ LAYERS: dict[str, Callable[[], Any]] = {
     "learned_query_block": lambda: layers.LearnedQueryPooling(
         4, 3, residual=True, feedforward_dim=5, normalize_first=False, normalizer="entmax15"
     ),
+    "efficient_probe": lambda: layers.LearnedQueryPooling(
+        2, 3, key_projection=False, output_projection=False, use_bias=False
+    ),
     "generalized": lambda: layers.GeneralizedPooling(2, 4),
     "generalized_scalar": lambda: layers.GeneralizedPooling(2, 4, per_feature=False, chunk_size=2),
     "attention": lambda: layers.AttentionPooling(4, output_activation="tanh"),
