@@ -10,6 +10,8 @@ import keras_attnpool
 from keras_attnpool.workbench import datasets
 from keras_attnpool.workbench.cli import main
 
+pytestmark = pytest.mark.every_backend
+
 # By how much the right answer is likelier than the next.
 MARGIN = 0.2
 

@@ -242,8 +242,8 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
     lengths = lengths if dtype == "int64" else ops.cast(lengths, "int32")
     if max_length is None:
         max_length = int(ops.max(lengths))
-    values = values_at_hand(lengths, wait=False)
-    if values is not None and ((values < 0) | (values > max_length)).any():
+    values, most = (values_at_hand(each, wait=False) for each in (lengths, max_length))
+    if values is not None and most is not None and ((values < 0) | (values > most)).any():
         must = f"lie in [0, max_length={max_length}]; cut longer rows and their lengths alike"
         received = f"lengths from {values.min()} to {values.max()}"
         raise ArgumentError("lengths", must, received, "lengths_to_mask")

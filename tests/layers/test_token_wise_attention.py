@@ -58,7 +58,10 @@ class FiveSteps(TokenWiseAttention):
     """Dense weights are for one length; where a contract test leaves it open, it is five."""
 
     def build(self, input_shape):
-        super().build((input_shape[0], input_shape[1] or TIME, input_shape[2]))
+        known = [
+            TIME if size is None and axis == 1 else size for axis, size in enumerate(input_shape)
+        ]
+        super().build(tuple(known))
 
 
 class DenseContract(TokenContract):
