@@ -116,7 +116,8 @@ def attention_scores(
     Example:
 
     ```python
-        import keras_attnpool
+    import numpy as np
+    import keras_attnpool
 
     model = keras_attnpool.models.LAMAEncoder(100, 2, num_heads=3)
     ids = np.array([[4, 8, 15, 0]])
