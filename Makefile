@@ -140,7 +140,8 @@ wheel: $(TEST_ENV)  ## build the package, install it into a clean environment wi
 	@rm -rf build/dist build/venv && mkdir -p build
 	@$(PY) -m build --outdir build/dist . >build/log 2>&1 || { cat build/log; exit 1; }
 	@$(PYTHON) -m venv build/venv
-	@build/venv/bin/python -m pip install -qq --no-compile -c constraints.txt "$$(ls build/dist/*.whl)[jax]"
+	@build/venv/bin/python -m pip install -qq --no-compile -c constraints.txt "$$(ls build/dist/*.whl)[jax]" \
+		scikit-learn
 	cd build && KERAS_BACKEND=jax venv/bin/python -I ../tests/wheel_check.py dist/*.whl
 
 same-bytes: $(TEST_ENV)  ## build the package twice: the same tree gives the same bytes
@@ -154,7 +155,8 @@ test-extras: wheel $(BACKENDS:%=test-extra-%)  ## the built package with each ba
 $(BACKENDS:%=test-extra-%): test-extra-%:
 	@rm -rf build/extra-$* && $(PYTHON) -m venv build/extra-$*
 	$(if $(findstring torch,$*),@build/extra-$*/bin/python -m pip install -qq -c constraints.txt torch)
-	@build/extra-$*/bin/python -m pip install -qq -c constraints.txt "$$(ls build/dist/*.whl)[$*]"
+	@build/extra-$*/bin/python -m pip install -qq -c constraints.txt "$$(ls build/dist/*.whl)[$*]" \
+		scikit-learn
 	cd build && KERAS_BACKEND=$* extra-$*/bin/python -I ../tests/wheel_check.py dist/*.whl
 
 test-serve: wheel $(SERVERS:%=test-serve-%)  ## a model trained on JAX predicts where no framework is; no part of make test
