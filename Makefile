@@ -136,13 +136,19 @@ lint: $(TEST_ENV)  ## style and format, and the syntax of the workflows
 types: $(TEST_ENV)  ## mypy --strict
 	$(PY) -m mypy
 
+# $(call check_wheel,environment,backend): nothing else is there; then README's example, and what it needs.
+define check_wheel
+	cd build && KERAS_BACKEND=$(2) $(1)/bin/python -I ../tests/wheel_check.py dist/*.whl
+	@build/$(1)/bin/python -m pip install -qq -c constraints.txt scikit-learn
+	cd build && KERAS_BACKEND=$(2) $(1)/bin/python -I ../tests/wheel_check.py ../README.md
+endef
+
 wheel: $(TEST_ENV)  ## build the package, install it into a clean environment with jax alone, use it there
 	@rm -rf build/dist build/venv && mkdir -p build
 	@$(PY) -m build --outdir build/dist . >build/log 2>&1 || { cat build/log; exit 1; }
 	@$(PYTHON) -m venv build/venv
-	@build/venv/bin/python -m pip install -qq --no-compile -c constraints.txt "$$(ls build/dist/*.whl)[jax]" \
-		scikit-learn
-	cd build && KERAS_BACKEND=jax venv/bin/python -I ../tests/wheel_check.py dist/*.whl
+	@build/venv/bin/python -m pip install -qq --no-compile -c constraints.txt "$$(ls build/dist/*.whl)[jax]"
+	$(call check_wheel,venv,jax)
 
 same-bytes: $(TEST_ENV)  ## build the package twice: the same tree gives the same bytes
 	@rm -rf build/once build/again && mkdir -p build
@@ -155,9 +161,8 @@ test-extras: wheel $(BACKENDS:%=test-extra-%)  ## the built package with each ba
 $(BACKENDS:%=test-extra-%): test-extra-%:
 	@rm -rf build/extra-$* && $(PYTHON) -m venv build/extra-$*
 	$(if $(findstring torch,$*),@build/extra-$*/bin/python -m pip install -qq -c constraints.txt torch)
-	@build/extra-$*/bin/python -m pip install -qq -c constraints.txt "$$(ls build/dist/*.whl)[$*]" \
-		scikit-learn
-	cd build && KERAS_BACKEND=$* extra-$*/bin/python -I ../tests/wheel_check.py dist/*.whl
+	@build/extra-$*/bin/python -m pip install -qq -c constraints.txt "$$(ls build/dist/*.whl)[$*]"
+	$(call check_wheel,extra-$*,$*)
 
 test-serve: wheel $(SERVERS:%=test-serve-%)  ## a model trained on JAX predicts where no framework is; no part of make test
 
