@@ -245,7 +245,9 @@ def public_names():
     }
     for part in rooms | set(keras_attnpool.__all__) - {"ArgumentError", "workbench"}:
         module = importlib.import_module(f"keras_attnpool.{part}")
-        for name, value in vars(module).items():
+        offered = ["main"] if part == "workbench.cli" else vars(module)
+        for name in offered:
+            value = getattr(module, name)
             is_code = inspect.isclass(value) or inspect.isfunction(value)
             if is_code and not name.startswith("_") and "keras_attnpool" in value.__module__:
                 yield part, name
