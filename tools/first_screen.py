@@ -17,6 +17,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tools"), str(REPOSITORY / "docs" / "hooks")]
 os.environ.setdefault("KERAS_BACKEND", "jax")
 
+from arena import in_one_line
 from results import points
 from tables import table
 
@@ -24,6 +25,7 @@ from benchmarks.arena import verdict
 
 RESULTS = REPOSITORY / "benchmarks" / "results"
 ARENA, SPEED = RESULTS / "arena" / "results.csv", RESULTS / "speed"
+VERDICT = ARENA.with_name("verdict.json")
 PICTURE = REPOSITORY / "docs" / "assets" / "sentences.svg"
 MARKER = "<!-- first screen -->"
 BLOCK = re.compile(rf"(?<={MARKER}\n).*?(?=<!-- end of first screen -->)", re.S)
@@ -111,18 +113,24 @@ def figures(links):
         ],
         left=(0, 1, 2),
     )
-    return f"`{POOLING}` in the place of the mean; losses are in it:\n\n{gains}\n\n{rest}\n"
+    told = in_one_line(json.loads(VERDICT.read_text(encoding="utf-8")))
+    return (
+        f"`{POOLING}` in the place of the mean; losses are in it:\n\n{gains}\n\n{rest}\n\n"
+        f"{told} Measure yours, as `train` does. {links['verdict']}\n"
+    )
 
 
 IN_README = {
     "arena": "[results](benchmarks/results/arena/results.csv)",
     "speed": "[speed](benchmarks/results/speed/targets_jax_cpu.json)",
     "behaviour": "[behaviour](benchmarks/results/behaviour/torch.json)",
+    "verdict": "[The comparison](docs/comparison.md) · [Which layer?](docs/which-layer.md)",
 }
 ON_THE_SITE = {
     "arena": "[comparison](comparison.md)",
     "speed": "[speed](speed.md)",
     "behaviour": "[padding](behaviour.md)",
+    "verdict": "[The comparison](comparison.md) · [Which layer?](which-layer.md)",
 }
 
 
