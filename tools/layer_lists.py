@@ -153,7 +153,7 @@ def readme_table(found: list[Layer]) -> str:
     summary = (
         f"<details><summary>{folded} more layers: pool without attention, weigh, encode</summary>"
     )
-    return "\n\n".join(["", *first, summary, *rest, "</details>\n"])
+    return "\n" + "\n\n".join([*first, summary, *rest, "</details>\n"])
 
 
 def group_table(found: list[Layer]) -> str:
