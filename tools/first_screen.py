@@ -17,15 +17,13 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tools"), str(REPOSITORY / "docs" / "hooks")]
 os.environ.setdefault("KERAS_BACKEND", "jax")
 
-from arena import in_one_line
 from results import points
 from tables import table
 
-from benchmarks.arena import verdict
+from benchmarks.arena import verdict, words
 
 RESULTS = REPOSITORY / "benchmarks" / "results"
 ARENA, SPEED = RESULTS / "arena" / "results.csv", RESULTS / "speed"
-VERDICT = ARENA.with_name("verdict.json")
 PICTURE = REPOSITORY / "docs" / "assets" / "sentences.svg"
 MARKER = "<!-- first screen -->"
 BLOCK = re.compile(rf"(?<={MARKER}\n).*?(?=<!-- end of first screen -->)", re.S)
@@ -113,10 +111,9 @@ def figures(links):
         ],
         left=(0, 1, 2),
     )
-    told = in_one_line(json.loads(VERDICT.read_text(encoding="utf-8")))
     return (
         f"`{POOLING}` in the place of the mean; losses are in it:\n\n{gains}\n\n{rest}\n\n"
-        f"{told} Measure yours, as `train` does. {links['verdict']}\n"
+        f"{words.summary()} So measure yours, as `train` does. {links['verdict']}\n"
     )
 
 
@@ -174,11 +171,11 @@ def picture():
     top = 26
     say(16, top, "Bars: where attention looks. Numbers: what the answer loses without the word.",
         "start", 12, "#59636e")  # fmt: skip
-    for stars, share, words, weights, effects in explained():
+    for stars, share, tokens, weights, effects in explained():
         top += LINE
-        widths = [max(34, 8 * len(word) + 8) for word in words]
+        widths = [max(34, 8 * len(word) + 8) for word in tokens]
         x = 16.0
-        for word, width, weight, effect in zip(words, widths, weights, effects, strict=True):
+        for word, width, weight, effect in zip(tokens, widths, weights, effects, strict=True):
             middle, bar = x + width / 2, min(100 * float(weight), 42)
             parts.append(
                 f'<rect x="{x + 3:.1f}" y="{top - 20 - bar:.1f}" width="{width - 6}" '

@@ -19,7 +19,7 @@ from links import lists
 from results import percent, points
 from tables import table
 
-from benchmarks.arena import grid, runs, verdict
+from benchmarks.arena import grid, runs, verdict, words
 from benchmarks.arena.verdict import BASE, FLOOR, ahead, blocks, cost, interval, mean
 
 MARKER = re.compile(r"^<!-- arena: (?P<view>\w+) -->$", re.M)
@@ -118,6 +118,11 @@ def sentences(lines):
     """The verdict."""
     told = verdict.sentences(judged(lines), lines)
     return "\n".join(f"{number}. {each}" for number, each in enumerate(told, start=1))
+
+
+def summary(lines):
+    """The verdict in short, from verdict.json."""
+    return words.summary()
 
 
 def rule(lines):
@@ -224,38 +229,12 @@ ASKED = {
 }  # fmt: skip
 
 
-def in_one_line(told):
-    """Whether a pooling is better than the mean, as the file of the verdict has it."""
-    better = [
-        row
-        for row, each in told["rows"].items()
-        if (of := each.get("against_mean"))
-        and (of["word"], of["status"]) == (verdict.BETTER, "shown")
-    ]
-    subject = (
-        f"only {verdict.joined(better)} {'are' if better[1:] else 'is'}"
-        if better
-        else "no pooling is"
-    )
-    return (
-        f"Over {len(told['sets'])} sets of data, {subject} shown to beat the mean whichever set, "
-        "encoder or seed is left out."
-    )
-
-
 def plain(lines):
     """The verdict in three plain sentences."""
     found = judged(lines)
     if found is None:
         return "*No verdict before two sets have all rows.*"
-    names = found.rows
-    ahead_by = points(max(0, *(effect.mean for effect in found.against[BASE].values())))
-    others = f"{len(found.level_with) - 1} others"
-    others += ", the mean among them," * (BASE in found.level_with)
-    told = [
-        f"{in_one_line(verdict.as_json(found, lines))} `{names[0]}` has the largest lead, "
-        f"{ahead_by} points; {others} are not told apart from it."
-    ]
+    names, told = found.rows, [words.summary()]
     gains = {kind: gain(b.values(), SIMPLEST) for kind, b in by_kind(lines).items()}
     order = sorted(gains, key=lambda kind: -gains[kind])
     listed = ", ".join(f"{points(gains[kind])} {ASKED[kind][1]}" for kind in order)
@@ -519,8 +498,8 @@ def protocol(lines):
 
 VIEWS = {
     view.__name__: view
-    for view in (state, sentences, plain, rule, choices, kinds, situations, chart_of_kinds)
-    + (legend, which, diagram, costs, overview, tables, protocol)
+    for view in (state, sentences, summary, plain, rule, choices, kinds, situations)
+    + (chart_of_kinds, legend, which, diagram, costs, overview, tables, protocol)
 }
 
 
@@ -532,7 +511,23 @@ def fill(markdown, path):
     return MARKER.sub(lambda match: VIEWS[match["view"]](lines), markdown)
 
 
+def in_comparison(layer):
+    """A section with what the comparison says of a layer's rows; nothing, if it has none."""
+    said = [
+        f"- {words.of(row)}"
+        for row, each in words.told()["rows"].items()
+        if row.split(", ")[0] == layer and "against_mean" in each
+    ]
+    if not said:
+        return ""
+    head = "## In the comparison\n\nAccuracy over the sets of [the comparison](../comparison.md), "
+    return head + "with a 95 % interval:\n\n" + "\n".join(said) + "\n\n"
+
+
 def on_page_markdown(markdown, page, config, files):
-    """Fills every page."""
+    """Fills every page; a layer's has a section before its reference."""
     root = Path(config.config_file_path).parent
+    if page.file.src_uri.startswith("layers/"):
+        layer = re.search(r"^# (\w+)", markdown, re.M)[1]
+        markdown = markdown.replace("## Reference\n", in_comparison(layer) + "## Reference\n")
     return fill(markdown, root / "benchmarks" / "results" / "arena" / "results.csv")

@@ -12,10 +12,11 @@ from docs_hooks import drawn, hook
 from scipy import stats
 
 from benchmarks.arena import __main__ as command
-from benchmarks.arena import data, grid, runs, verdict, wheels
+from benchmarks.arena import data, grid, runs, verdict, wheels, words
 from benchmarks.arena.grid import Run
 from benchmarks.reproduce.results import packed, unpacked
 from keras_attnpool import layers
+from keras_attnpool.workbench.cli import options
 
 pytestmark = pytest.mark.one_backend("how runs are planned, kept and judged")
 
@@ -452,7 +453,6 @@ def test_the_page_draws_what_is_there(tmp_path, monkeypatch):
         picture = drawn(page.diagram(made()))
         plain = page.plain(made()).split("\n")
     assert {text.text for text in picture.iter("text")} >= {*ROWS[1:]}
-    assert "only `AttentionPooling` is shown to beat the mean" in plain[0]
     assert "`AttentionPooling`: an epoch takes 1.00 times" in plain[2] and len(plain) == 3
     for first in re.findall(r"`([A-Z]\w+)", told["situations"]):
         assert f"[`{first}" in told["chart_of_kinds"]
@@ -477,3 +477,30 @@ def test_the_page_draws_what_is_there(tmp_path, monkeypatch):
         writer.writeheader()
         writer.writerow(there[0])
     assert verdict.read(path) == [there[0]]
+
+
+def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
+    lines = made()
+    for run in lines:
+        if run["encoder"] == "gru" and run["row"] == "AttentionPooling":
+            run["test_accuracy"] -= 0.2
+        if run["row"] == "LastPooling1D":
+            run["test_accuracy"] -= 0.3
+    found = json.loads(json.dumps(verdict.as_json(judged(lines), lines)))
+    monkeypatch.setattr(words, "told", lambda: found)
+    assert words.rows_that_are("better", "suggested") == ["AttentionPooling"]
+    assert words.rows_that_are("worse", "shown") == ["LastPooling1D"]
+    assert words.summary().startswith("No pooling is shown to be better than the mean.")
+    count = found["rows"]["AttentionPooling"]["against_mean"]["holds"]
+    said = words.of("AttentionPooling")
+    assert f"; {count} of {len(found['choices'])} choices" in said and "suggested" in said
+    assert [row for row in ROWS if words.may_be_default(row)] == ["AttentionPooling"]
+    section = page.in_comparison("AttentionPooling")
+    assert section.startswith("## In the comparison") and said in section
+    assert page.in_comparison("FusionGate") == ""
+    assert "is shown to be level with the mean" in words.of("MaskedMaxPooling1D")
+
+
+def test_the_default_of_the_command_line_is_one_that_the_verdict_allows():
+    made_by = {"generalized_scalar": "GeneralizedPooling, scalar", "attention": "AttentionPooling"}
+    assert words.may_be_default(made_by[options.POOLING])
