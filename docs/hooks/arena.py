@@ -18,7 +18,7 @@ from charts import chart, leads
 from results import percent, points
 from tables import table
 
-from benchmarks.arena import grid, runs, verdict
+from benchmarks.arena import grid, runs, verdict, words
 from benchmarks.arena.verdict import BASE, FLOOR, ahead, blocks, cost, interval, mean
 
 MARKER = re.compile(r"^<!-- arena: (?P<view>\w+) -->$", re.M)
@@ -117,6 +117,11 @@ def sentences(lines):
     """The verdict."""
     told = verdict.sentences(judged(lines), lines)
     return "\n".join(f"{number}. {each}" for number, each in enumerate(told, start=1))
+
+
+def summary(lines):
+    """The verdict in short, from verdict.json."""
+    return words.summary()
 
 
 def rule(lines):
@@ -406,7 +411,18 @@ def protocol(lines):
 
 VIEWS = {
     view.__name__: view
-    for view in (state, sentences, rule, choices, kinds, situations, legend, which, diagram)
+    for view in (
+        state,
+        sentences,
+        summary,
+        rule,
+        choices,
+        kinds,
+        situations,
+        legend,
+        which,
+        diagram,
+    )
     + (costs, overview, tables, protocol)
 }
 
@@ -419,7 +435,23 @@ def fill(markdown, path):
     return MARKER.sub(lambda match: VIEWS[match["view"]](lines), markdown)
 
 
+def in_comparison(layer):
+    """A section with what the comparison says of a layer's rows; nothing, if it has none."""
+    said = [
+        f"- {words.of(row)}"
+        for row, each in words.told()["rows"].items()
+        if row.split(", ")[0] == layer and "against_mean" in each
+    ]
+    if not said:
+        return ""
+    head = "## In the comparison\n\nAccuracy over the sets of [the comparison](../comparison.md), "
+    return head + "with a 95 % interval:\n\n" + "\n".join(said) + "\n\n"
+
+
 def on_page_markdown(markdown, page, config, files):
-    """Fills every page."""
+    """Fills every page; a layer's has a section before its reference."""
     root = Path(config.config_file_path).parent
+    if page.file.src_uri.startswith("layers/"):
+        layer = re.search(r"^# (\w+)", markdown, re.M)[1]
+        markdown = markdown.replace("## Reference\n", in_comparison(layer) + "## Reference\n")
     return fill(markdown, root / "benchmarks" / "results" / "arena" / "results.csv")
