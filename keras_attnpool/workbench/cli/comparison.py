@@ -55,16 +55,17 @@ def linear(
     except ImportError:
         return {}
     start = time.perf_counter()
-    inputs: dict[str, list[Any]] = {}
+    inputs: dict[str, tuple[Any, Any]] = {}
     for kind in kinds:
         vectorizer = TfidfVectorizer(sublinear_tf=True, dtype=np.float32, **VECTORIZERS[kind])
         try:
             known = vectorizer.fit_transform([*data.train.texts, *data.validation.texts])
         except ValueError:  # no text has a word
             continue
-        inputs[kind] = [known, vectorizer.transform(data.test.texts)]
+        inputs[kind] = known, vectorizer.transform(data.test.texts)
     if len(inputs) > 1:
-        inputs[BOTH] = [sparse.hstack(each, "csr") for each in zip(*inputs.values(), strict=True)]
+        known, test = (sparse.hstack(each, "csr") for each in zip(*inputs.values(), strict=True))
+        inputs[BOTH] = known, test
     weight, rows = "balanced" if balanced else None, {}
     for kind in [*kinds, *[BOTH] * (len(kinds) > 1)]:
         machines = [LinearSVC(C=c, class_weight=weight, random_state=0) for c in STRENGTHS]
