@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -450,15 +451,16 @@ def test_the_page_draws_what_is_there(tmp_path, monkeypatch):
         patch.setattr(grid, "DECLARED", dict.fromkeys(ROWS))
         patch.setattr(grid, "MECHANISMS", dict.fromkeys(ROWS))
         picture = drawn(page.diagram(made()))
+        plain = page.plain(made()).split("\n")
     assert {text.text for text in picture.iter("text")} >= {*ROWS[1:]}
+    assert "`AttentionPooling`: an epoch takes 1.00 times" in plain[2] and len(plain) == 3
+    for first in re.findall(r"`([A-Z]\w+)", told["situations"]):
+        assert f"[`{first}" in told["chart_of_kinds"]
     assert "Not run yet: " + ", ".join(run.row for run in planned[-3:]) in told["tables"]
     assert told["overview"].count("\n") == 1 + len(grid.MECHANISMS) + len(grid.FLOORS)
     assert "| pairs | none yet |" in told["situations"]
     head, _, first, *rest = told["which"].split("\n")
-    assert head == (
-        "| pooling | mean rank | sentences | bags | time, dense | time, minilm | time, gru "
-        "| finds what decides (AUC) |"
-    )
+    assert head == ("| pooling | mean rank | sentences | bags | time | finds what decides (AUC) |")
     assert len(rest) == len(grid.MECHANISMS) - 1 and first.count(" – ") <= 1
     assert any(row.startswith(f"| {verdict.BASE} |") and row.count(" – |") == 3 for row in rest)
     assert "| GeneralizedPooling, scalar | `GeneralizedPooling(" in told["legend"]
