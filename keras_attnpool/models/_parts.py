@@ -104,11 +104,9 @@ def encode(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
     if isinstance(part, keras.layers.Layer) and len(shape) == 3 and not attends(part):
         shape = part.compute_output_shape((1, steps, x.shape[2]))
     if len(shape) != 3 or shape[1] not in (None, steps):
-        raise ArgumentError(
-            "encoder",
-            "return sequences, (batch, time, dim), with as many steps as it is given",
-            f"{part!r}, which returns the shape {states.shape} for {x.shape}",
-        )
+        must = "return sequences, (batch, time, dim), with as many steps as it is given"
+        received = f"{part!r}, which returns the shape {states.shape} for {x.shape}"
+        raise ArgumentError("encoder", must, received)
     # Keras leaves them in the order of reading; the mask needs them at their words.
     backwards = isinstance(part, keras.layers.RNN) and part.go_backwards
     return keras.ops.flip(states, axis=1) if backwards else states
@@ -146,11 +144,8 @@ def pool(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
             )
     vector = with_mask(part, x, mask)
     if len(vector.shape) != 2:
-        raise ArgumentError(
-            "pooling",
-            "return one vector a text, (batch, dim)",
-            f"{part!r}, which returns the shape {vector.shape}",
-        )
+        must = "return one vector a text, (batch, dim)"
+        raise ArgumentError("pooling", must, f"{part!r}, which returns the shape {vector.shape}")
     return vector
 
 
@@ -285,11 +280,8 @@ def made(
         config |= {"name": name} if inspect.isclass(make) else {"prefix": f"{name}_"}
         accepted = inspect.signature(make).parameters
     for option in options.keys() - accepted:
-        raise ArgumentError(
-            option,
-            f"be left out with a {argument} that does not use it, or that is a layer already",
-            {argument: identifier, option: options[option]},
-        )
+        must = f"be left out with a {argument} that does not use it, or that is a layer already"
+        raise ArgumentError(option, must, {argument: identifier, option: options[option]})
     if isinstance(identifier, keras.layers.Layer):
         return cast(Part, identifier)
     try:

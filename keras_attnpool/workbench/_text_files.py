@@ -9,8 +9,9 @@ import csv
 import gzip
 import io
 import re
+import reprlib
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -230,12 +231,69 @@ def tsv_rows(content: str) -> Iterator[Row]:
         start = end
 
 
-def other_delimiter(first: Sequence[str], used: str) -> str:
-    """What seems to stand between the columns, where the first line was taken for a single one."""
-    if len(first) != 1:
-        return ""
-    marks = [mark for mark in ";\t,|" if mark != used and mark in first[0]]
-    return max(marks, key=first[0].count, default="")
+def csv_rows(path: PathLike, lines: Iterable[str], delimiter: str) -> Iterator[Row]:
+    """The rows of a CSV file, as its lines come.
+
+    Raises:
+        ValueError: For a quotation mark that is never closed.
+    """
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    start = 1
+    try:
+        with long_fields():
+            for fields in reader:
+                yield start, fields or [""]
+                start = reader.line_num + 1
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {start}: {error}") from error
+
+
+def check_width(path: PathLike, line: int, fields: Sequence[str], first: Sequence[str]) -> None:
+    """Refuses a row with more or fewer fields than the first."""
+    if len(fields) != len(first):
+        raise ValueError(
+            f"{path}, line {line}: {len(fields)} field(s), but the first line has {len(first)}"
+        )
+
+
+def column_places(
+    owner: str,
+    path: PathLike,
+    first: Sequence[str],
+    delimiter: str,
+    columns: Mapping[str, str | int],
+    advice: str = "",
+) -> list[int]:
+    """The positions of columns, each given by its name in the first line or by its position.
+
+    Args:
+        owner: Who asks; `columns` are its arguments, by their names.
+        path: The file.
+        first: The fields of its first line.
+        delimiter: What is taken to stand between them.
+        columns: The columns.
+        advice: Said where another delimiter, its `{!r}`, seems to be the right one.
+
+    Raises:
+        ArgumentError: If there is no such column, or several have its name.
+    """
+    marks = [mark for mark in ";\t,|" if mark != delimiter and mark in "".join(first)]
+    if len(first) == 1 and marks:
+        mark = max(marks, key=first[0].count)
+        must = f"be what stands between the columns of {path}, which looks like {mark!r}"
+        must += advice.format(mark)
+        raise ArgumentError("delimiter", must, {"delimiter": delimiter}, owner)
+    names, places = [name.strip() for name in first], []
+    for argument, column in columns.items():
+        if not isinstance(column, str) and 0 <= column < len(names):
+            places.append(int(column))
+        elif isinstance(column, str) and names.count(column) == 1:
+            places.append(names.index(column))
+        else:
+            must = f"name one of the columns of {path}, {reprlib.repr(tuple(names))}, or be its "
+            must += f"position, from 0 to {len(names) - 1}"
+            raise ArgumentError(argument, must, {argument: column}, owner)
+    return places
 
 
 def _kind(start: bytes) -> str:

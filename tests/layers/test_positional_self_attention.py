@@ -148,15 +148,6 @@ def test_rescaled_scores_by_hand():
     np.testing.assert_allclose(scores, np.repeat([[243 / 244, 1 / 244]], 2, axis=0), rtol=1e-4)
 
 
-@pytest.mark.one_backend("counts parameters")
-@pytest.mark.parametrize(("per_feature", "count"), [(False, 90_901), (True, 270_600)])
-def test_parameters(per_feature, count):
-    """`d^2 + d` of the hidden layer, and `2 d + 1` or `2 d^2 + d` of the scores."""
-    layer = PositionalSelfAttention(300, per_feature=per_feature)
-    layer.build((None, None, 300))
-    assert layer.count_params() == count
-
-
 @pytest.mark.parametrize(
     ("positions", "per_feature", "kept", "step"),
     [

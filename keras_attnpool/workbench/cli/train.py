@@ -17,8 +17,9 @@ from keras_attnpool.workbench.cli import comparison, networks, readers, report, 
 from keras_attnpool.workbench.cli import options as typed
 from keras_attnpool.workbench.cli.checkpoints import Checkpoint
 from keras_attnpool.workbench.cli.data import load
-from keras_attnpool.workbench.cli.errors import CommandError, reported
+from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.options import Options
+from keras_attnpool.workbench.cli.reporting import reported
 
 
 def train(given: dict[str, Any]) -> int:

@@ -18,8 +18,9 @@ import numpy.typing as npt
 from keras_attnpool.types import PathLike
 from keras_attnpool.workbench._files import whole_file
 from keras_attnpool.workbench.cli import readers, runs
-from keras_attnpool.workbench.cli.errors import CommandError, reported
+from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.explanations import Explainer, Explanation
+from keras_attnpool.workbench.cli.reporting import reported
 from keras_attnpool.workbench.text._vocabulary import checked_texts
 
 BATCH = 64

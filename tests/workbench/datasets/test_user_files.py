@@ -84,7 +84,7 @@ def test_given_label_names_fix_the_classes(write):
         ("a\tx\n\nb\ty\n", r"line 2: 1 field\(s\)"),
         (
             "only text\nmore\n",
-            r"`text_column` of load_tsv must be from 0 to 0 .*Received: text_column=1",
+            r"`text_column` of load_tsv must .* from 0 to 0. Received: text_column=1",
         ),
         ("a\tx\nb\t  \n", r"True to leave out line 2 .*the text is empty"),
         ("a\tx\n\ty\n", r"True to leave out line 2 .*the label is empty"),
