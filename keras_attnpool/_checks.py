@@ -182,9 +182,7 @@ SHARE = Validator("a number in [0, 1)", lambda value: _is_number(value) and 0 <=
 UNIT = Validator("a number in [0, 1]", lambda value: _is_number(value) and 0 <= value <= 1, float)
 # Not `math.isfinite`, which raises for an integer that no float can hold.
 FINITE = Validator(
-    "a finite number",
-    lambda value: _is_number(value) and abs(value) <= sys.float_info.max,
-    float,
+    "a finite number", lambda value: _is_number(value) and abs(value) <= sys.float_info.max, float
 )
 # Another number would be 0 or infinite beside the float32 that it meets.
 LEAST, MOST = float(np.finfo("float32").tiny), float(np.finfo("float32").max)
@@ -266,9 +264,7 @@ def module_of(name: str) -> Any:
     return getattr(keras, f"{kind}s") if kind in KERAS_VALIDATORS else None
 
 
-def checked(
-    **special: Validator | Collection[str],
-) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Checks every argument of a function before its body runs; errors name the function.
 
     Args:

@@ -149,11 +149,7 @@ class EquationContract:
         x, mask = batch(rows=3, time=self.lengths[2], dim=self.dims[1])
         layer = self.built(self.dims[1])
         probe = np.random.default_rng(2).normal(size=layer.compute_output_shape(x.shape))
-        on_x, on_weights = gradients(
-            layer,
-            x,
-            lambda t: probed(layer(t, mask=mask), probe),
-        )
+        on_x, on_weights = gradients(layer, x, lambda t: probed(layer(t, mask=mask), probe))
         prefix = layer.name + "/"
         weights = self.weights(layer)
 

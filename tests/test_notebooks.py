@@ -18,9 +18,9 @@ ABSOLUTE = re.compile(r"""(?<![\w.:/])/(?:home|root|tmp|work|usr|opt|var|Users|m
 # What the notebooks of papers must speak of, each in a heading: equations, tables and figures.
 RESULTS = r"measured against what the paper reports; Exercises"
 HEADINGS = {
-    "01_lama": r"Equation 7\b; Equations? 8\b; Equation 10\b; Equation 11\b; Equations 12 and 13\b; "
-    r"Equations 14 and 15\b; equations 18 and 19\b; Table 4\b; Table 5\b; Table 6\b; Figure 2\b; "
-    r"Figure 3\b; Figure 4\b; Figure 5\b; ^#+ Rank\b; ^#+ Context\b; e² bound; The layer\b; "
+    "01_lama": r"Equation 7\b; Equations? 8\b; Equation 10\b; Equation 11\b; "
+    r"Equations 12 and 13\b; Equations 14 and 15\b; equations 18 and 19\b; Table 4\b; Table 5\b; Table 6\b; "
+    r"Figure 2\b; Figure 3\b; Figure 4\b; Figure 5\b; ^#+ Rank\b; ^#+ Context\b; e² bound; The layer\b; "
     r"Is the attention right; Deletion test",
     "03_mpsan": r"Equation 1\b; Equations 5 and 6\b; Equation 7\b; Equations 8 to 12\b; "
     r"Equations 13 to 16\b; Multi-dimensional attention; Tables 2 and 5\b; Tables 3, 4 and 5\b; "
@@ -31,8 +31,8 @@ HEADINGS = {
     r"Equation 9\b; Equation 10\b; Tables 1, 2 and 3\b; Table 4\b; Figure 1\b; Figure 2\b; "
     r"Padding\b; The layer\b; Mean pooling and scalar attention; Max pooling; "
     r"When equation 7 does nothing; Pair matching; Is the attention right; The bound",
-    "05_sam": r"Equation 1\b; Equation 2\b; Equation 3\b; Equation 4\b; Equation 5\b; Equation 6\b; "
-    r"Tables 5 and 4\b; Figure 2\b; Figure 3\b; What problem the paper saw; The layers\b; "
+    "05_sam": r"Equation 1\b; Equation 2\b; Equation 3\b; Equation 4\b; Equation 5\b; "
+    r"Equation 6\b; Tables 5 and 4\b; Figure 2\b; Figure 3\b; What problem the paper saw; The layers\b; "
     r"real language model\b; RBA against SAM; gates by class; Dense or pointwise",
 }
 

@@ -34,13 +34,7 @@ class Reweighting:
     """
 
     def __init__(
-        self,
-        model: keras.Model,
-        path: str,
-        layout: str,
-        inputs: Any,
-        mask: Bools,
-        batch_size: int,
+        self, model: keras.Model, path: str, layout: str, inputs: Any, mask: Bools, batch_size: int
     ) -> None:
         self.inputs, self.texts = inputs, len(mask)
         self.size = min(batch_size, len(mask))

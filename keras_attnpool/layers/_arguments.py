@@ -4,13 +4,7 @@ import inspect
 from collections.abc import Collection
 from typing import Any
 
-from keras_attnpool._checks import (
-    ArgumentError,
-    Validator,
-    module_of,
-    validate,
-    validator_of,
-)
+from keras_attnpool._checks import ArgumentError, Validator, module_of, validate, validator_of
 from keras_attnpool.layers._weights import LayerWeights
 from keras_attnpool.regularizers import HeadRegularizer
 

@@ -11,13 +11,7 @@ from keras_attnpool.ops._devices import constant
 from keras_attnpool.ops._steps import counted, front_first, looked_up, take_steps
 from keras_attnpool.ops._vector_pooling import normalized, softmax_terms
 from keras_attnpool.ops.masking import highest_along, zero_masked
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 LARGEST_ROOT = 1290
 """The cube of a larger one is no 32-bit integer."""

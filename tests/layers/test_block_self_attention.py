@@ -4,14 +4,7 @@ import keras
 import numpy as np
 import pytest
 from backend_functions import compiled, gradients, numpy
-from layer_contract import (
-    DIM,
-    EquationContract,
-    SeededContract,
-    SequenceContract,
-    batch,
-    probed,
-)
+from layer_contract import DIM, EquationContract, SeededContract, SequenceContract, batch, probed
 from reference import disan as reference
 
 from keras_attnpool.layers import BlockSelfAttention

@@ -266,9 +266,7 @@ class TestPassedContext:
         context = np.random.default_rng(5).normal(size=(4, 4)).astype("float32")
         same = np.concatenate([x, x[:, :1]], axis=1), np.pad(mask, ((0, 0), (0, 1)))
         np.testing.assert_allclose(
-            numpy(layer(x, mask, context=context)),
-            numpy(layer(*same, context=context)),
-            atol=1e-6,
+            numpy(layer(x, mask, context=context)), numpy(layer(*same, context=context)), atol=1e-6
         )
 
     @pytest.mark.parametrize("size", [4, DIM])

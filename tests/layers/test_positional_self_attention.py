@@ -6,14 +6,7 @@ import keras
 import numpy as np
 import pytest
 from backend_functions import gradients, numpy
-from layer_contract import (
-    DIM,
-    AttendingContract,
-    SeededContract,
-    SequenceContract,
-    batch,
-    probed,
-)
+from layer_contract import DIM, AttendingContract, SeededContract, SequenceContract, batch, probed
 from reference import mpsan as reference
 from refusals import refused
 
@@ -174,9 +167,7 @@ def test_earlier_mirrored_is_later():
     there = PositionalSelfAttention(4, positions=("later", "scaled_distance"), seed=1)
     back = PositionalSelfAttention(4, positions=("earlier", "scaled_distance"), seed=1)
     np.testing.assert_allclose(
-        numpy(there(x[:, ::-1], mask=mask[:, ::-1]))[:, ::-1],
-        numpy(back(x, mask=mask)),
-        atol=1e-6,
+        numpy(there(x[:, ::-1], mask=mask[:, ::-1]))[:, ::-1], numpy(back(x, mask=mask)), atol=1e-6
     )
 
 

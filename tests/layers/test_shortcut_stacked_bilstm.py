@@ -48,10 +48,7 @@ class Stack(EquationContract):
 
     def reference(self, weights, x, mask):
         return reference.shortcut_stacked_bilstm(
-            x,
-            mask,
-            *stacked(weights, 2, self.use_bias),
-            self.shortcut,
+            x, mask, *stacked(weights, 2, self.use_bias), self.shortcut
         )
 
 

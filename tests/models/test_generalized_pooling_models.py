@@ -41,8 +41,7 @@ def spelt(ids):
 
 class TestPair:
     @pytest.mark.parametrize(
-        "pooling",
-        [POOLINGS[0], *(pytest.param(each, marks=once) for each in POOLINGS[1:])],
+        "pooling", [POOLINGS[0], *(pytest.param(each, marks=once) for each in POOLINGS[1:])]
     )
     def test_every_row_trains_saves_and_reloads(self, pooling, tmp_path):
         model = models.GeneralizedPoolingPair(VOCABULARY, pooling=pooling, **SMALL)

@@ -122,10 +122,7 @@ class TestEveryRow:
         model = build(row)
         # An optimizer class of Keras itself, so that the file opens on every backend.
         model.compile(
-            "sgd",
-            "sparse_categorical_crossentropy",
-            metrics=["accuracy"],
-            run_eagerly=STEP_BY_STEP,
+            "sgd", "sparse_categorical_crossentropy", metrics=["accuracy"], run_eagerly=STEP_BY_STEP
         )
         labels = np.array([0, 1, 2, 0])
         before = [numpy(w) for w in model.trainable_weights]
@@ -260,10 +257,7 @@ class TestTextClassifier:
             (["gru"], True),
             (["gru", dropout], True),
             (["stacked_lstm", "LayerNormalization", "positions", "none"], True),
-            (
-                ["cnn", of_keras, TANH],
-                True,
-            ),
+            (["cnn", of_keras, TANH], True),
             (["gru", {"class_name": "Dense", "config": {"units": 4}}], False),
             (["gru", "cnn", dropout], False),
             (["gru", SUMMED], False),

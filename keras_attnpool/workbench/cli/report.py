@@ -404,10 +404,7 @@ def _options(options: Options, sizes: Mapping[str, int], reader: Reader) -> Html
 
 
 def _pictures(
-    run: Path,
-    name: str,
-    results: Mapping[str, Any],
-    similarity: npt.NDArray[np.float64] | None,
+    run: Path, name: str, results: Mapping[str, Any], similarity: npt.NDArray[np.float64] | None
 ) -> dict[str, str]:
     """Draws the pictures; returns them as data URIs by file name, none without matplotlib."""
     try:
@@ -423,10 +420,7 @@ def _pictures(
     figures = {file: Figure(figsize=(6, 3.8), layout="constrained") for file in runs.PICTURES}
     accuracy, loss, heads = (figure.subplots() for figure in figures.values())
     curves = {key: each["val_accuracy"] for key, each in histories.items()}
-    for ax, lines, ylabel in (
-        (accuracy, curves, "validation accuracy"),
-        (loss, losses, "loss"),
-    ):
+    for ax, lines, ylabel in ((accuracy, curves, "validation accuracy"), (loss, losses, "loss")):
         for label, values in lines.items():
             ax.plot(range(1, len(values) + 1), values, "o-", markersize=3.5, label=label)
         ax.set(xlabel="epoch", ylabel=ylabel)
