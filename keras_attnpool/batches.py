@@ -129,7 +129,7 @@ def length_buckets(
 
 
 class Batches(keras.utils.PyDataset):  # type: ignore[misc]
-    """Batches in an order that may be drawn anew for every epoch; what they hold is a subclass's.
+    """Batches in an order that may be drawn anew for every epoch; a subclass fills them.
 
     A subclass has `inputs_of(rows)`, the inputs of a batch of these rows. It may have
     `arranged(random)`, which says which rows share a batch, and `places_of(rows)`.
@@ -545,7 +545,7 @@ def _checked_rows(owner: str, name: str, rows: Any) -> list[Array]:
             must, received = "hold numbers", f"dtype {array.dtype} at index {index}"
             raise _checks.ArgumentError(name, must, received, owner)
         kept = array.dtype.kind in "iu" and array.size
-        least = 0 if array.ndim == 1 else -(2**31)  # ids, else integers of any meaning
+        least = 0 if array.ndim == 1 else -(2**31)  # rows of one axis are ids
         if kept and not least <= array.min() <= array.max() < 2**31:
             must = f"hold integers from {least} to {2**31 - 1}"
             received = f"from {array.min()} to {array.max()} at index {index}"

@@ -1,4 +1,4 @@
-"""What a model takes, in whatever form, as arrays of rows and a mask of their steps."""
+"""The inputs of a model, in whatever form, as arrays of rows and a mask of their steps."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -148,7 +148,7 @@ class Inputs:
 
 
 def stand_in(inputs: Inputs, baseline: Any) -> Any:
-    """What stands for a step: `"zeros"`, `"mean"` of all steps that count, an id, or a vector."""
+    """The stand-in for a step: `"zeros"`, `"mean"` of all steps that count, an id or a vector."""
     ids, values = inputs.are_ids, inputs.values
     if isinstance(baseline, str):
         if baseline == "zeros":
@@ -167,7 +167,7 @@ def stand_in(inputs: Inputs, baseline: Any) -> Any:
 
 
 def removed_by(inputs: Inputs, baseline: Any) -> Callable[[dict[Any, Array], Bools], None]:
-    """What is done to the steps that are removed: they are masked, or something stands for them."""
+    """A function that removes steps: it masks them, or puts a stand-in into their places."""
     stands: Any = None
     if not isinstance(baseline, str) or baseline != "masked":
         stands = stand_in(inputs, baseline)

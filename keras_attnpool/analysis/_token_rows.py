@@ -59,7 +59,7 @@ def kept_rows(weights: Any, mask: Any, owner: str, name: str = "weights") -> lis
 
 
 def flag_rows(values: Any, owner: str, name: str) -> list[Bools]:
-    """One boolean row a text, from booleans or 0 and 1."""
+    """One boolean row per text, from booleans or from 0 and 1."""
     rows = [np.asarray(row) for row in values]
     for index, row in enumerate(rows):
         if row.ndim != 1 or not np.isin(row, (0, 1)).all():

@@ -423,7 +423,7 @@ class _Rows:
 
 
 def _steps(x: Array, axes: int = 1) -> Bools:
-    """Whether anything is true of a step, whose axes stand behind the first `axes`."""
+    """Whether each step has an entry that is not 0; steps are indexed by the first `axes` axes."""
     return np.asarray((x != 0).any(axis=tuple(range(axes, x.ndim))))
 
 

@@ -217,7 +217,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         return groups
 
     def _encode(self, rows: Tensor, kept: Tensor | None) -> Any:
-        """What the encoder makes of the sentences.
+        """The encoder's outputs for the sentences.
 
         An empty one gets a single word in place of none: what comes out is dropped, but an encoder
         that divides by the number of words must not spoil the gradients of the others.

@@ -1,4 +1,4 @@
-"""What the models share: token ids to embeddings, embeddings to states, a vector to scores."""
+"""The steps of the models: token ids to embeddings, embeddings to states, vector to scores."""
 
 from collections.abc import Callable
 from typing import Any
@@ -245,7 +245,7 @@ def classifier(
     shortcut: bool = False,
     drops_vector: bool = False,
 ) -> keras.Model:
-    """The model: an optional hidden layer with dropout behind the vector, then one unit a class.
+    """The model: an optional hidden layer with dropout behind the vector, then one unit per class.
 
     Args:
         given: The arguments of a builder.
@@ -269,7 +269,7 @@ def classifier(
         vector = dense(units, activation=activation, name="classifier_hidden")(vector)
     if dropout:
         vector = drop(dropout, name="classifier_dropout")(vector)
-    # float32, or float64 where that is the policy: so does the loss under mixed precision.
+    # The scores stay in float32 under mixed precision, for the loss; in float64 under that policy.
     outputs = dense(
         given["num_classes"],
         activation=given["classifier_activation"],

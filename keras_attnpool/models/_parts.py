@@ -25,7 +25,7 @@ from keras_attnpool.ops import empty_batch_safe
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import LayerLike, Tensor
 
-# What turns states and their mask into states, or into a vector.
+# A layer or function that turns states and their mask into states, or into a vector.
 Part = Callable[..., Any]
 BOTH_DIRECTIONS = (
     BidirectionalGRU,
@@ -33,7 +33,7 @@ BOTH_DIRECTIONS = (
     ShortcutStackedBiLSTM,
     keras.layers.Bidirectional,
 )
-# What leaves each feature in its place, so that the states of both directions stay halves.
+# Layers that leave each feature in its place, so that both directions' states stay halves.
 IN_PLACE = (
     keras.layers.Dropout,
     keras.layers.SpatialDropout1D,
@@ -123,7 +123,7 @@ def both_directions(part: Part, before: bool) -> bool:
 
 
 def final_states(pooling: LayerLike) -> dict[str, Any]:
-    """What makes "last" take the final state of both directions, unless its config says it."""
+    """The argument by which "last" takes both final states, unless the config has it."""
     if names.is_made(pooling):
         return {}
     make, config = names.resolve(pooling, POOLINGS)
@@ -144,7 +144,7 @@ def pool(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
             )
     vector = with_mask(part, x, mask)
     if len(vector.shape) != 2:
-        must = "return one vector a text, (batch, dim)"
+        must = "return one vector per text, (batch, dim)"
         raise ArgumentError("pooling", must, f"{part!r}, which returns the shape {vector.shape}")
     return vector
 
@@ -250,7 +250,7 @@ def plain_pooling(name: str) -> keras.layers.Layer:
 
 # -- names -----------------------------------------------------------------------------------------
 
-# What each name stands for: a layer or a function that makes a part, and its sizes.
+# By name: a layer or a function that makes a part, and its sizes.
 ENCODERS: dict[str, Maker] = {
     "none": (lambda prefix: unchanged, {}),
     **names.ENCODERS,

@@ -22,7 +22,7 @@ _LARGEST = 2**30  # bytes that are unpacked
 _SEEN = 2**16  # bytes by which a code page is told
 Row = tuple[int, list[str]]  # line number (from 1) and fields
 
-# What a file is by its first bytes, unless it is text.
+# The kinds of files that are no text, each with the bytes that such a file begins with.
 _KINDS = (
     (
         "workbook",
@@ -144,7 +144,7 @@ def opened(
             with _Lines(stream, encoding, newline=newline) as text:
                 yield text
     except UnicodeDecodeError as error:
-        # What was not yet given as a line is in the bytes of the error.
+        # The bytes of the error are those that were not yet given as a line.
         number = text.given + 1 + error.object.count(b"\n", 0, error.start)
         raise _undecodable(owner, path, encoding, error, number) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -172,7 +172,7 @@ def read_text(owner: str, path: PathLike, encoding: Any = "utf-8") -> str:
 
 
 def control_remark(path: PathLike, content: str, encoding: str) -> str:
-    """What to say of control characters in a text, or of a line of it; `""` where there is none."""
+    """A remark on control characters in a text or a line of it; `""` where there is none."""
     found = _CONTROL.search(content)
     if not found:
         return ""
@@ -294,7 +294,7 @@ def column_places(
 
 
 def _kind(start: bytes) -> str:
-    """What a file is by its first bytes; `""` where it is text."""
+    """The kind of a file by its first bytes; `""` where it is text."""
     kinds = (name for name, pattern in _KINDS if re.match(pattern, start))
     found = next(kinds, "")
     if not found and re.match(rb"\d+ \d+\n[^ ]+ ", start):

@@ -57,14 +57,6 @@ class TestPair:
         np.testing.assert_allclose(scores, predict(model, pair_ids()), atol=1e-6)
 
     @pytest.mark.torch_first("every layer has its contract, and a row of the pair runs everywhere")
-    def test_padding_changes_nothing(self):
-        model = models.GeneralizedPoolingPair(VOCABULARY, **SMALL)
-        longer = [
-            np.pad(ids, ((0, 0), (0, more))) for ids, more in zip(pair_ids(), (1, 4), strict=True)
-        ]
-        np.testing.assert_allclose(numpy(model(longer)), numpy(model(pair_ids())), atol=1e-6)
-
-    @pytest.mark.torch_first("every layer has its contract, and a row of the pair runs everywhere")
     def test_both_sentences_share_the_encoder(self):
         model = models.GeneralizedPoolingPair(VOCABULARY, **SMALL)
         encoder = model.get_layer("sentences").get_layer("sentence_encoder")

@@ -32,7 +32,7 @@ MOST_LISTED = 5
 
 
 class Data(NamedTuple):
-    """What is trained, chosen and tested on."""
+    """The texts to train on, to choose the best epoch by, and to test on."""
 
     train: LabeledTexts
     validation: LabeledTexts

@@ -1,4 +1,4 @@
-"""What the user can mend, told apart from faults of ours."""
+"""The error for everything that the user can mend, told apart from faults of ours."""
 
 
 class CommandError(ValueError):

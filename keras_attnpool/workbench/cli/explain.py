@@ -89,7 +89,7 @@ def _check_out(out: Path) -> None:
 
 
 def _notes(run: Run, explained: Explanation) -> list[str]:
-    """What a reader of the heat map has to know about the text."""
+    """The remarks that a reader of the heat map needs."""
     notes, words = [], explained.words
     length = run.reader.length(explained.text)
     if not length:

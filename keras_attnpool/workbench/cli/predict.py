@@ -106,7 +106,7 @@ class Table(NamedTuple):
     rows: Iterator[tuple[str, Any]]
 
 
-# What writes a text, its row and the probabilities of the classes.
+# A function that writes a text, its row and the probabilities of the classes.
 Writer = Callable[[str, Any, dict[str, float]], None]
 
 
@@ -122,7 +122,7 @@ def _lines(stream: TextIO, names: list[str], classes: list[str], mark: str) -> W
 
 
 def _objects(stream: TextIO, names: list[str], classes: list[str], mark: str) -> Writer:
-    """JSON objects, one a line: what the input says, then the answer."""
+    """JSON objects, one per line: the input's own keys, then the answer."""
     own, numbers = _own_names(["label", "probability", "probabilities"], names), itertools.count(1)
     twice = [name for place, name in enumerate(names) if name in names[:place]]
     if twice:
@@ -226,7 +226,9 @@ def given_table(given: dict[str, Any]) -> Table:
         if os.path.isfile(content):
             is_table = content.lower().removesuffix(".gz").endswith(TABLES)
             how = (
-                "--input {} reads a column of it" if is_table else "--file {} reads one text a line"
+                "--input {} reads a column of it"
+                if is_table
+                else "--file {} reads one text per line"
             )
             raise CommandError(
                 f"{content} is a file, not a text: {how.format(content)} (if it is a text after "
@@ -323,7 +325,7 @@ def lines(stream: TextIO, path: str = "standard input") -> Iterator[str]:
         CommandError: If those of standard input are not in its encoding.
     """
     if stream.isatty():
-        print("Reading texts, one a line, until Ctrl-D.", file=sys.stderr)
+        print("Reading texts, one per line, until Ctrl-D.", file=sys.stderr)
     try:
         for line in _watched(path, stream):
             yield line.rstrip("\r\n")

@@ -39,7 +39,7 @@ LISTED_CLASSES = 30
 NAME_CHARACTERS = 40
 
 
-# What each layer weighs of texts that are not read as plain words, by the kind of the reader.
+# The things that each layer weighs where texts are not read as plain words, by kind of reader.
 PIECES = "Its weights are those of pieces of words, special ones at the ends of a text among them"
 WEIGHED = {
     "sentences": ("Words of a sentence.", "Sentences of a text."),
@@ -192,7 +192,7 @@ class _ExplainedTexts:
         return list(map(int, _spread(len(self.words), min(most, DELETED))))
 
     def _asked(self, rows: list[int]) -> tuple[Any, npt.NDArray[Any]]:
-        """What predicts for texts without some words, and the ids of their words."""
+        """The model that predicts for texts without some words, and the ids of their words."""
         texts = [self.test.texts[row] for row in rows]
         if self.is_plain:
             return self.model, self.reader.encode(texts)
@@ -233,7 +233,7 @@ class _ExplainedTexts:
         return _filled("deletion", texts=len(rows), table=table)
 
     def pairs(self) -> Html:
-        """What negations and the words that they join do, alone and together."""
+        """The effects of negations and of the words that they join, alone and together."""
         found: dict[tuple[str, str], list[npt.NDArray[np.float32]]] = {}
         with_any = [
             content

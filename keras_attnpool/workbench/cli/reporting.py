@@ -7,7 +7,7 @@ from keras_attnpool._checks import ArgumentError
 from keras_attnpool.workbench.cli.errors import CommandError, of_file
 from keras_attnpool.workbench.cli.options import DEFAULTS, flag
 
-# What the library calls what the user typed; what is not here is typed as it is called.
+# The options behind the library's arguments; any other argument is called like its option.
 OPTIONS = {
     "num_heads": "--heads",
     "gru_units": "--units",

@@ -125,7 +125,7 @@ def load_model(path: Path) -> keras.Model:
 
 @contextmanager
 def readable(path: Path, otherwise: str = "") -> Iterator[None]:
-    """Makes whatever Keras's readers of zip, JSON and HDF5 make of a file a `CommandError`."""
+    """Makes a `CommandError` of any error that Keras's readers of zip, JSON and HDF5 raise."""
     try:
         yield
     except Exception as error:

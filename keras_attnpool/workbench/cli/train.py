@@ -299,7 +299,7 @@ def _fit(
     for _ in range(checkpoint.epochs):
         batches.on_epoch_end()  # the order of the next epoch
     with warnings.catch_warnings():
-        if options.fine_tune:  # a language model has parts that its states do not hang on
+        if options.fine_tune:  # its states do not depend on all parts of a language model
             warnings.filterwarnings("ignore", "Gradients do not exist for variables")
         model.fit(
             batches,

@@ -93,7 +93,7 @@ class Run:
 
     @cached_property
     def explainer(self) -> Explainer:
-        """What explains the model's predictions."""
+        """The explainer of the model's predictions."""
         return Explainer(self.model, self.reader, self.label_names)
 
     def explain(self, texts: Sequence[str]) -> list[Explanation]:

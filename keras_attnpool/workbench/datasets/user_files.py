@@ -35,7 +35,7 @@ def load_tsv(
     encoding: str = "utf-8",
     skip_empty: bool = False,
 ) -> LabeledTexts:
-    """Load a tab-separated file with one labelled text a line.
+    """Load a tab-separated file with one labelled text per line.
 
     Without further arguments a line is `label<TAB>text`, with no header. A field that stands in
     quotation marks as a whole is read as csv writes it, and pandas: `"he said ""hi"" twice"` is
@@ -102,7 +102,7 @@ def load_csv(
     encoding: str = "utf-8",
     skip_empty: bool = False,
 ) -> LabeledTexts:
-    """Load a CSV file with one labelled text a row.
+    """Load a CSV file with one labelled text per row.
 
     Fields may be quoted with `"` and then hold delimiters and line breaks.
 
@@ -229,7 +229,7 @@ def _labeled_texts(
 
 
 def _label_remark(labels: Sequence[str], classes: Sequence[str]) -> str:
-    """What is odd about labels that become classes; `""` where nothing is."""
+    """A remark on odd labels that become classes; `""` where none is odd."""
     numbers = [number for number in map(_number, classes) if number is not None]
     broken = sum(not number.is_integer() for number in numbers)
     remarks, seen = [], dict[float | str, str]()

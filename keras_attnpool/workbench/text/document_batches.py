@@ -19,8 +19,8 @@ _Document = Sequence[npt.ArrayLike] | Array
 class DocumentBatches(Batches):
     """Feeds `fit`, `evaluate` and `predict` batches of documents with similarly many sentences.
 
-    A document is a list of sentences, a sentence a row of ids. All batches of a bucket have the
-    same number of sentence places S, the most sentences of one of its documents. Every document
+    A document is a list of sentences, and a sentence is a row of ids. All batches of a bucket have
+    the same number of sentence places S, the most sentences of one of its documents. Every document
     is served exactly once per epoch; nothing is ever cut. Predictions in the order of the documents
     are those of `batches.predict(model)`: documents come by their number of sentences, without
     `shuffle` too.

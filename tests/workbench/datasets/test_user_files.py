@@ -121,11 +121,6 @@ def test_csv_faults_name_file_and_line(write, content, options, message):
         load_csv(write(content), **options)
 
 
-def test_other_encodings_are_an_argument(write):
-    path = write("a\tcafé\nb\tx\n".encode("latin-1"))
-    assert load_tsv(path, encoding="latin-1").texts[0] == "café"
-
-
 def test_missing_file_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere.csv"):
         load_csv(tmp_path / "nowhere.csv")
