@@ -116,7 +116,7 @@ def length_buckets(
     # steps[i, j]: the length of all rows between boundary i - 1 and boundary j, padded to j.
     steps = (rows[None, 1:] - rows[:-1, None]) * ends.astype("float64")
     steps[np.tril_indices(len(ends), -1)] = np.inf
-    # One bucket more in each turn: for every end, where the buckets before the last one end.
+    # Each turn allows one bucket more, and notes for every end where its last bucket begins.
     total, ends_before = steps[0], []
     for _ in range(min(num_buckets, len(ends)) - 1):
         options = total[:-1, None] + steps[1:]

@@ -306,7 +306,7 @@ class Features:
         return {**inputs, "features": inputs["features"] * np.float32(self.scale)}
 
     def words(self, content: str) -> list[str]:
-        """The words of a text, between white space, that the model reads, in order."""
+        """The words of a text, split at white space, that the model reads at least in part."""
         return [word for word, size in self._pieces(content) if size]
 
     def length(self, content: str) -> int:

@@ -215,7 +215,7 @@ class _ExplainedTexts:
         return weights
 
     def deletion(self) -> Html:
-        """Whether the words that are said to count do count."""
+        """Whether it costs the prediction more to lose the words of most weight than others."""
         if not self.words:
             return Html()
         rows = self._tested()
