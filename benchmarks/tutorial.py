@@ -130,7 +130,9 @@ def compared(results):
     """The pairs whose rows are there, with the 95 % interval of their difference and its word."""
     for one, other in PAIRS:
         if one in results["rows"] and other in results["rows"]:
-            means = [results["rows"][each]["summary"]["test_accuracy"]["mean"] for each in (one, other)]
+            means = [
+                results["rows"][each]["summary"]["test_accuracy"]["mean"] for each in (one, other)
+            ]
             low, high = paired_interval(results, one, other)
             points = [round(100 * each, 1) for each in (means[0] - means[1], low, high)]
             yield [one, other, *points, word_of(low, high)]
@@ -148,7 +150,10 @@ def main(names):
             continue
         runs = [run(row, seed, parts, rationales, common) for seed in SEEDS]
         reached = np.array([each["test_accuracy"] for _, each in runs])
-        summary = {"mean": round(float(reached.mean()), 4), "std": round(float(reached.std(ddof=1)), 4)}
+        summary = {
+            "mean": round(float(reached.mean()), 4),
+            "std": round(float(reached.std(ddof=1)), 4),
+        }
         results["rows"][row] = {
             "weights": runs[0][0],
             "summary": {"test_accuracy": summary},
