@@ -3,8 +3,8 @@
 import importlib
 import inspect
 import json
-import re
 import pathlib
+import re
 import sys
 from xml.etree import ElementTree
 

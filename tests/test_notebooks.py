@@ -210,8 +210,8 @@ def test_a_notebook_has_one_title_and_says_how_long_its_parts_take(path):
     assert len(parts) == 3 and max(parts.values()) <= 30
 
 
-# Words that say how a comparison came out. A cell prints them, from numbers: the next run may turn one
-# around. A sentence may ask, quote the printed word, or tell what a paper says.
+# Words that say how a comparison came out. A cell prints them, from numbers: the next run may turn
+# one around. A sentence may ask, quote the printed word, or tell what a paper says.
 VERDICT = re.compile(
     r"\b(?:ahead|better|worse|by far|beats?|helps?|hurts?|(?:more|less) accurate"
     r"|(?:is|are|was|were|comes?|stands?)(?: not)? behind)\b",
