@@ -12,6 +12,11 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TITLE = re.compile(r"^# .*\n", re.M)
+# Where every notebook leads: to the one advice on each of these questions.
+ADVICE = [
+    ("Which layer?", "which-layer.md"),
+    ("When is attention an explanation?", "explanation.md#when"),
+]
 # What a notebook says that it needs beside what all of them need.
 EXTRA = re.compile(r"keras_attnpool\[(\w+)\]")
 PACKAGE = re.compile(r"pip install (--no-deps [\w-]+)")
@@ -71,6 +76,8 @@ def links_of(source, root=REPOSITORY):
         else:
             continue
         groups.append(("Layers", [(layer.name, layer.page) for layer in layers]))
+    if source.startswith("notebooks/"):
+        groups.append(("Advice", ADVICE))
     return groups
 
 
