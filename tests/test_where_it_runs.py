@@ -82,4 +82,4 @@ def test_the_versions_begin_with_the_lowest():
     (lowest,) = (each for each in versions.lowest() if each.startswith("keras=="))
     first = tuple(map(int, lowest.removeprefix("keras==").split(".")))
     assert tuple(map(int, versions.KERAS[0].split("."))) == (first[0], first[1] + 1)
-    assert set(json.loads(versions.TABLE.read_text(encoding="utf-8"))) <= set(versions.rows())
+    assert set(support.read(FOLDER, "versions")) <= set(versions.rows())

@@ -160,6 +160,8 @@ def summary(folder):
 
 def versions(folder):
     """One row an environment in which the quick tests ran."""
+    if not read(folder, "versions"):
+        return MISSING
     rows = []
     for name, found in read(folder, "versions").items():
         if "result" in found:
@@ -177,6 +179,8 @@ def line(folder):
     for name, title in BACKENDS.items():
         rows = cells(folder, name)
         for column in ("train", "predict"):
+            if NOT_TRIED in (row[column] for row in rows.values()):
+                continue
             able.setdefault((column, count(rows, column)), []).append(title)
     parts = [
         f"{number} layers {column} on {', '.join(titles)}"
