@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import itertools
 import json
 from types import SimpleNamespace
 
@@ -237,6 +238,39 @@ def test_the_bayesian_signed_rank_test():
     assert found[verdict.BETTER] == pytest.approx(expected, abs=0.02)
     mixed = verdict.probabilities(np.array([0.3, -0.3, 0.2, -0.2]))
     assert max(mixed.values()) < 0.95 and verdict.word(np.array([0.3, -0.3, 0.2, -0.2])) is None
+
+
+def test_the_tests_and_intervals_are_those_of_their_equations():
+    rng = np.random.default_rng(3)
+    for count in (2, 5, 9):
+        leads = rng.normal(0.01, 0.03, count).round(2)
+        every = np.array(list(itertools.product([-1, 1], repeat=np.count_nonzero(leads))))
+        ranks = stats.rankdata(np.abs(leads[leads != 0]))
+        sums, found = (every > 0) @ ranks, ranks[leads[leads != 0] > 0].sum()
+        tails = min(np.mean(sums <= found), np.mean(sums >= found))
+        assert verdict.wilcoxon(leads) == pytest.approx(min(1, 2 * tails))
+        # Benavoli et al., 2017: of each draw the weight of the pairs above, within, below.
+        z = [0.0, *leads]
+        most = []
+        for w in verdict._weights(count)[:300]:
+            parts = [0.0, 0.0, 0.0]
+            for i, j in itertools.product(range(count + 1), repeat=2):
+                middle = (z[i] + z[j]) / 2
+                parts[0 if middle > 0.01 else 2 if middle < -0.01 else 1] += w[i] * w[j]
+            most.append(np.argmax(parts))
+        expected = np.bincount(most, minlength=3) / 300
+        found = list(verdict.probabilities(leads).values())
+        np.testing.assert_allclose(found, expected, atol=0.09)
+    assert verdict.wilcoxon(np.zeros(4)) == 1
+    # The sets are the unit: the mean of draws of whole sets.
+    leads = rng.normal(0.02, 0.05, 12)
+    drawn = [rng.choice(leads, 12).mean() for _ in range(4000)]
+    expected = np.quantile(drawn, [0.025, 0.975])
+    np.testing.assert_allclose(verdict.bootstrap(leads), expected, atol=0.004)
+    # Nadeau and Bengio, 2003, equation 9: of 3 splits, 20 of 80 tested.
+    runs_of = [{"test_accuracy": x, "examples": "50 30 20"} for x in (0.7, 0.8, 0.9)]
+    half = stats.t.ppf(0.975, 2) * np.sqrt(0.01 * (1 / 3 + 20 / 80))
+    assert verdict.over_splits(runs_of) == pytest.approx((0.8 - half, 0.8 + half))
 
 
 def test_words_come_with_their_counts():
