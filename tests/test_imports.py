@@ -40,13 +40,7 @@ ROOMS = {
     "workbench._text_files": {"types", "_checks"},
     "workbench.datasets": {"types", "_checks", "workbench._files", "workbench._text_files"},
     "workbench.corpora": {"types", "_checks", "workbench.datasets"},
-    "workbench.text": {
-        "types",
-        "_checks",
-        "batches",
-        "workbench._files",
-        "workbench._text_files",
-    },
+    "workbench.text": {"types", "_checks", "batches", "workbench._files", "workbench._text_files"},
     "workbench.__init__": {"workbench.cli"},
 }
 TOP_ROOMS = {"__main__", "workbench.cli"}
@@ -59,7 +53,7 @@ SETUP |= {"_build_hidden"}
 # These keep a flag, and nothing of a mask: a first one was checked, a missing one was told of.
 SETUP |= {"_validate_mask_once", "_check_mask"}
 OPTIONAL = {"tokenizers", "gensim", "matplotlib", "sklearn", "keras_hub", "keras_nlp"}
-OPTIONAL |= {"huggingface_hub"}
+OPTIONAL |= {"huggingface_hub", "scipy"}  # scikit-learn brings SciPy
 
 
 def room_of(module):

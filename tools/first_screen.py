@@ -4,7 +4,7 @@
 
 brings README's table of figures and `docs/assets/sentences.svg` up to date. The figures come from
 `benchmarks/results`, the picture from the explorer's model. As a hook of MkDocs this file fills the
-line `<!-- first screen -->` of a page.
+lines `<!-- first screen -->` and `<!-- example of README -->` of a page.
 """
 
 import json
@@ -20,12 +20,13 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 from results import points
 from tables import table
 
-from benchmarks.arena import verdict
+from benchmarks.arena import verdict, words
 
 RESULTS = REPOSITORY / "benchmarks" / "results"
 ARENA, SPEED = RESULTS / "arena" / "results.csv", RESULTS / "speed"
 PICTURE = REPOSITORY / "docs" / "assets" / "sentences.svg"
 MARKER = "<!-- first screen -->"
+EXAMPLE = "<!-- example of README -->"
 BLOCK = re.compile(rf"(?<={MARKER}\n).*?(?=<!-- end of first screen -->)", re.S)
 POOLING = "AttentionPooling"
 # Tasks of the comparison, with what they ask: gains and losses alike.
@@ -111,18 +112,23 @@ def figures(links):
         ],
         left=(0, 1, 2),
     )
-    return f"`{POOLING}` in the place of the mean; losses are in it:\n\n{gains}\n\n{rest}\n"
+    return (
+        f"`{POOLING}` in the place of the mean; losses are in it:\n\n{gains}\n\n{rest}\n\n"
+        f"{words.summary()} So measure yours, as `train` does. {links['verdict']}\n"
+    )
 
 
 IN_README = {
     "arena": "[results](benchmarks/results/arena/results.csv)",
     "speed": "[speed](benchmarks/results/speed/targets_jax_cpu.json)",
     "behaviour": "[behaviour](benchmarks/results/behaviour/torch.json)",
+    "verdict": "[The comparison](docs/comparison.md) · [Which layer?](docs/which-layer.md)",
 }
 ON_THE_SITE = {
     "arena": "[comparison](comparison.md)",
     "speed": "[speed](speed.md)",
     "behaviour": "[padding](behaviour.md)",
+    "verdict": "[The comparison](comparison.md) · [Which layer?](which-layer.md)",
 }
 
 
@@ -166,11 +172,11 @@ def picture():
     top = 26
     say(16, top, "Bars: where attention looks. Numbers: what the answer loses without the word.",
         "start", 12, "#59636e")  # fmt: skip
-    for stars, share, words, weights, effects in explained():
+    for stars, share, tokens, weights, effects in explained():
         top += LINE
-        widths = [max(34, 8 * len(word) + 8) for word in words]
+        widths = [max(34, 8 * len(word) + 8) for word in tokens]
         x = 16.0
-        for word, width, weight, effect in zip(words, widths, weights, effects, strict=True):
+        for word, width, weight, effect in zip(tokens, widths, weights, effects, strict=True):
             middle, bar = x + width / 2, min(100 * float(weight), 42)
             parts.append(
                 f'<rect x="{x + 3:.1f}" y="{top - 20 - bar:.1f}" width="{width - 6}" '
@@ -198,7 +204,12 @@ def picture():
 
 
 def fill(markdown):
-    """A page with its figures."""
+    """A page with its figures, and with README's example."""
+    if EXAMPLE in markdown:
+        readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+        _, _, rest = readme.partition("\n## In your own model\n")
+        example = rest.partition("\n## ")[0].replace("](docs/", "](")
+        markdown = markdown.replace(EXAMPLE, example.strip())
     return markdown.replace(MARKER, figures(ON_THE_SITE)) if MARKER in markdown else markdown
 
 
