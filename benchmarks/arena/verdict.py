@@ -437,7 +437,7 @@ def judge(
     against = {
         other: {row: effect(row, other) for row in rows if row != other} for other in (BASE, FLOOR)
     }
-    audit = {}
+    audit: dict[str, dict[str, Any]] = {}
     for told, sets in under.items():
         ahead_of = {row: leads(sets, row, BASE) for row in rows if row != BASE}
         words_here = {row: word(each) for row, each in ahead_of.items()}
