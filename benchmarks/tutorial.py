@@ -17,7 +17,7 @@ from benchmarks.reproduce.significance import paired_interval
 from keras_attnpool import analysis, models, regularizers
 from keras_attnpool.workbench import corpora, text
 
-FILE = pathlib.Path(__file__).with_name("results") / "tutorial_lama.json"
+FILE = pathlib.Path(__file__).with_name("results") / "tutorial" / "lama_reviews.json"
 SEEDS, LENGTH, PATIENCE, EPOCHS = (0, 1, 2), 28, 4, 60
 SCALE = dict(learn_scale=True, scale_initializer=keras.initializers.Constant(5.0))
 GRU = dict(gru_units=32)
