@@ -26,7 +26,8 @@ NORMALIZERS = {
 def heads_first(logits: Tensor) -> Tensor:
     """`(batch, time, heads)` as `(batch, heads, time)`."""
     if logits.shape[2] == 1:
-        # The same numbers in the same order; tf2onnx writes their transpose wrongly.
+        # The same numbers in the same order; tf2onnx writes their transpose wrongly
+        # (docs/upstream/tf2onnx-transpose.md).
         return ops.expand_dims(ops.squeeze(logits, 2), 1)
     return ops.transpose(logits, (0, 2, 1))
 

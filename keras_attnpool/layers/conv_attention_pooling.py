@@ -147,7 +147,8 @@ class ConvAttentionPooling(AttentionPoolingBase):
         size = self.filters // self.num_heads
         scale = math.sqrt(size) if self.scale is None else self.scale
         target = ops.reshape(at_least_float32(self.target), (1, self.num_heads, 1, size)) / scale
-        # No matrix product: for one head TensorFlow would write it beyond its memory.
+        # No matrix product: for one head TensorFlow would write it beyond its memory
+        # (docs/upstream/tensorflow-batch-matmul.md).
         logits = ops.sum(at_least_float32(split_heads(keys, self.num_heads)) * target, axis=-1)
         values = split_heads(values, self.num_heads)
         vectors, weights = self._pool(values, logits, mask, training, with_scores)

@@ -114,8 +114,8 @@ class SequentialAttention(AttentionBase):
         biases = [self._clone_initializer(self.bias_initializer) for _ in self.order]
         # The states of the parts' dropout are made here and named after both.
         with keras.name_scope(self.name):
-            # Flax NNX sees no layers in a list: each is an attribute. Behind the property in the
-            # alphabet, so that files keep the property's name.
+            # Each an attribute, for Flax NNX: docs/upstream/keras-nnx-lists.md. Behind the property
+            # in the alphabet, so that files keep the property's name.
             for index, each in enumerate(zip(kernels, biases, strict=True)):
                 setattr(self, f"parts_{index}", self._part(index, *each))
 

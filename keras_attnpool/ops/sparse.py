@@ -91,7 +91,8 @@ def _sparse(logits: Tensor, mask: Tensor | None, axis: int, power: int) -> Tenso
         # At least `1 / count` but for rounding.
         height = ops.sqrt(ops.where(left * count < 1, 1 / count, left) / count)
     above = ops.relu(z - mean + height)
-    # Not `** power`: TensorFlow's second derivative of `x ** 1` is NaN at 0.
+    # Not `** power`: TensorFlow's second derivative of `x ** 1` is NaN at 0
+    # (docs/upstream/tensorflow-power.md).
     weights = support * (above if power == 1 else ops.square(above))
     return ops.swapaxes(ops.where(kept, weights, scalar_like(0, z)), axis, -1)
 

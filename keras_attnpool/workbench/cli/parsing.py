@@ -33,7 +33,7 @@ Without a file of yours, `train` learns from reviews that the package generates,
 something to see at once:
 
   python -m keras_attnpool train --out runs/first
-  python -m keras_attnpool explain runs/first "The food was not good."
+  python -m keras_attnpool explain runs/first "The wine was very good."
 
 On your own texts:
 
