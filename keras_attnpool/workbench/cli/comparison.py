@@ -19,6 +19,7 @@ NO_LINEAR = "No linear rows: they need scikit-learn (pip install keras_attnpool[
 KINDS = {WORDS: "words", CHARACTERS: "characters"}
 STRENGTHS, SMOOTHINGS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), (0.1, 0.3, 1.0)
 RESAMPLES = 10_000
+FEW = 5  # points: test texts that cannot tell a difference of so many are called few
 
 
 class Simple(NamedTuple):
@@ -247,9 +248,11 @@ def sentence(
     if level:
         first, *more = level
         so = ("; so are " if more[1:] else "; so is ") * bool(more)
+        widest = max(50 * (high - low) for _, low, high in (found[each] for each in level))
+        few = f" They are too few to tell less than about {widest:.0f} points."
         return (
             f"{first} is level with {name}, as far as {len(labels)} test texts can tell "
-            f"({told(first)}), and simpler{so}{', '.join(more)}."
+            f"({told(first)}), and simpler{so}{', '.join(more)}.{few * (widest > FEW)}"
         )
     return f"{name} is better than every simpler row." if found else ""
 
