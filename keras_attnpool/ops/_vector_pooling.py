@@ -1,6 +1,8 @@
 """Softmax over time for each feature by itself, whole or in chunks of time."""
 
+import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import keras
 from keras import ops
@@ -69,70 +71,80 @@ def chunked_softmax_pooling(
     inputs: Tensor,
     mask: Tensor | None,
     chunk_size: int,
-    features: tuple[int, ...],
-) -> Tensor:
+    features: tuple[int, int],
+    variance: bool = False,
+) -> Any:
     """`sum_t softmax_t(score(x_t)) * x_t`, a chunk of time at once, with little memory.
 
-    Running maximum, sum and weighted sum are carried from chunk to chunk. The scores of a chunk are
-    forgotten, and computed again in the backward pass, so that nothing of the size of the scores of
-    a whole text is ever held. Inside `torch.func.grad` and its like, which cannot compute again,
-    they are kept.
+    Running maximum, sum and weighted sum are carried from chunk to chunk. What a chunk is scored
+    with is forgotten, and computed again in the backward pass, so that nothing of the length of the
+    inputs is held beside them and their gradient. Inside `torch.func.grad` and its like, which
+    cannot compute again, it is kept; TensorFlow keeps the chunks where it compiles.
 
     Args:
         score: `score(chunk, *weights)`: the logits `(batch, chunk_size, *features)` of a chunk
             `(batch, chunk_size, dim)`. May use no other tensor than these arguments.
         weights: The tensors that `score` needs.
-        inputs: Float tensor `(batch, time, dim)`, finite at padded steps.
+        inputs: Float tensor `(batch, time, dim)`; padded steps may hold anything.
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
-        chunk_size: Time steps of a chunk at most. The last one is padded.
-        features: Shape of the logits of one step; broadcasts against `dim` at its end.
+        chunk_size: Time steps of a chunk at most.
+        features: The heads, and how many weights a step has for each: 1, or `dim`.
+        variance: Whether the weighted variance is wanted too.
 
     Returns:
-        Tensor `(batch, ...)`, at least float32: the features, with `dim` as their last axis; 0 for
-        a row without a kept step.
+        Tensor `(batch, heads, dim)`, at least float32; 0 for a row without a kept step. With
+        `variance` a pair of them.
     """
     inputs = ops.convert_to_tensor(inputs)
-    batch, time, dim = ops.shape(inputs)
-    count = (time + chunk_size - 1) // chunk_size
-    if isinstance(time, int):
-        # As many chunks, of even length: nearly nothing is padded, also of a short text.
-        chunk_size = -(-time // max(count, 1))
-    inputs, kept = _pad_time(inputs, mask, count * chunk_size - time)
+    batch, _, dim = ops.shape(inputs)
+    # Not `result_type`: that of Keras makes float32 of float64 on JAX and PyTorch.
+    double = keras.backend.standardize_dtype(inputs.dtype) == "float64"
+    dtype = "float64" if double else "float32"
+    count = 4 if variance else 3
 
     # What is recomputed may hold on to no tensor but its arguments, and TensorFlow takes no
     # boolean among them.
-    def step(
-        highest: Tensor, total: Tensor, vector: Tensor, chunk: Tensor, kept: Tensor, *rest: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def step(*tensors: Any) -> tuple[Tensor, ...]:
+        highest, total, vector, *squares = tensors[:count]
+        chunk, kept, *rest = tensors[count:]
+        if kept is not None:
+            kept = kept > 0
+            chunk = ops.where(_append_axes(kept, chunk), chunk, scalar_like(0, chunk))
         logits = at_least_float32(score(chunk, *rest))
-        logits = ops.where(_append_axes(kept > 0, logits), logits, _lowest(logits))
+        if kept is not None:
+            logits = ops.where(_append_axes(kept, logits), logits, _lowest(logits))
         raised = _highest(logits)
         # Not `maximum`, which is float32 on PyTorch, where the lowest float64 is infinite.
         raised = ops.where(highest > raised, highest, raised)
         exps = ops.exp(logits - ops.expand_dims(_shift(raised), 1))
-        values = at_least_float32(chunk)
-        for _ in features[1:]:
-            values = ops.expand_dims(values, 2)
-        rescale = ops.exp(highest - raised)
-        return (
-            raised,
-            total * rescale + ops.sum(exps, axis=1),
-            vector * rescale + ops.sum(exps * values, axis=1),
-        )
+        values, rescale = at_least_float32(chunk), ops.exp(highest - raised)
+        before, added = total * rescale, ops.sum(exps, axis=1)
+        moved, sums = vector * rescale, _weighted_sum(exps, values)
+        result = [raised, before + added, moved + sums]
+        if squares:
+            # Squares about the chunk's mean, and what the distance of the two means adds.
+            mean = sums / threshold(added, 0, 1)
+            distance = mean - moved / threshold(before, 0, 1)
+            between = ops.square(distance) * (before * added / threshold(before + added, 0, 1))
+            within = _weighted_sum(exps, ops.square(values - mean))
+            result.append(squares[0] * rescale + within + between)
+        return tuple(result)
 
-    recomputed = keras.remat(step) if can_recompute() else step
+    zeros = ops.zeros((batch, *features), dtype=dtype)
+    vector = ops.zeros((batch, features[0], dim), dtype=dtype)
+    start = (zeros + _lowest(zeros), zeros, vector, vector)[:count]
+    kept = None if mask is None else ops.cast(mask, dtype)
+    _, total, *sums = _over_time(step, start, inputs, kept, chunk_size, weights)
+    sums = [each / threshold(total, 0, 1) for each in sums]
+    return sums if variance else sums[0]
 
-    def advance(index: Tensor, *carry: Tensor) -> tuple[Tensor, ...]:
-        start = index * chunk_size
-        chunk = ops.slice(inputs, (0, start, 0), (batch, chunk_size, dim))
-        chunk_kept = ops.slice(kept, (0, start), (batch, chunk_size))
-        state: tuple[Tensor, ...] = recomputed(*carry, chunk, chunk_kept, *weights)
-        return state
 
-    zeros = ops.zeros((batch, *features), dtype=kept.dtype)
-    vector = ops.zeros((batch, *features[:-1], dim), dtype=kept.dtype)
-    _, total, vector = _repeat(count, advance, (zeros + _lowest(zeros), zeros, vector))
-    return vector / threshold(total, 0, 1)
+def _weighted_sum(exps: Tensor, values: Tensor) -> Tensor:
+    """The sums over time, `(batch, heads, dim)`, of `(batch, time, dim)`."""
+    if exps.shape[-1] == 1:
+        # One product, which writes nothing of the size of all heads' values.
+        return ops.matmul(ops.transpose(ops.squeeze(exps, -1), (0, 2, 1)), values)
+    return ops.sum(exps * ops.expand_dims(values, 2), axis=1)
 
 
 def _highest(logits: Tensor) -> Tensor:
@@ -146,40 +158,54 @@ def _shift(highest: Tensor) -> Tensor:
     return ops.where(highest > _lowest(highest), highest, scalar_like(0, highest))
 
 
-def _pad_time(inputs: Tensor, mask: Tensor | None, missing: Tensor) -> tuple[Tensor, Tensor]:
-    """Lengthens the inputs by padded steps; also the mask, as numbers 0 and 1."""
-    batch, time, dim = ops.shape(inputs)
-    # Not `result_type`: that of Keras makes float32 of float64 on JAX and PyTorch.
-    double = keras.backend.standardize_dtype(inputs.dtype) == "float64"
-    dtype = "float64" if double else "float32"
-    kept = ops.ones((batch, time), dtype=dtype) if mask is None else ops.cast(mask, dtype)
-    if isinstance(missing, int) and missing == 0:
-        return inputs, kept
-    steps = ops.zeros((batch, missing, dim), dtype=inputs.dtype)
-    return (
-        ops.concatenate([inputs, steps], axis=1),
-        ops.concatenate([kept, ops.zeros((batch, missing), dtype=dtype)], axis=1),
-    )
-
-
-def _repeat(
-    count: Tensor, body: Callable[..., tuple[Tensor, ...]], carry: tuple[Tensor, ...]
+def _over_time(
+    step: Callable[..., tuple[Tensor, ...]],
+    carry: tuple[Tensor, ...],
+    inputs: Tensor,
+    kept: Tensor | None,
+    chunk_size: int,
+    weights: Sequence[Tensor],
 ) -> tuple[Tensor, ...]:
-    """`carry = body(i, *carry)` for `i` in `range(count)`: one after the other, differentiable.
+    """`carry = step(*carry, chunk, kept, *weights)`, a chunk of time after the other.
 
-    A Python loop would not do: compilers run the chunks of an unrolled loop side by side, which
-    takes the memory of all of them.
+    Differentiable; what a chunk needs for its gradient is computed again. Compilers run the chunks
+    of an unrolled loop side by side, which takes the memory of all of them: so a Python loop will
+    do on PyTorch alone.
     """
-    if keras.config.backend() == "tensorflow":
+    backend = keras.backend.backend()
+    recomputed = keras.remat(step) if backend != "jax" and can_recompute() else step
+    if backend == "torch":
+        # The gradient of all pieces is written once; that of a slice is as long as the inputs.
+        split = sys.modules["torch"].split
+        chunks = split(inputs, chunk_size, 1)
+        masks = [None] * len(chunks) if kept is None else split(kept, chunk_size, 1)
+        for chunk, of_chunk in zip(chunks, masks, strict=True):
+            carry = recomputed(*carry, chunk, of_chunk, *weights)
+        return carry
+    batch, time, dim = ops.shape(inputs)
+    size = min(chunk_size, time) if isinstance(time, int) else ops.minimum(chunk_size, time)
+    dtype, steps = carry[0].dtype, ops.arange(size)
+
+    def advance(index: Tensor, *carry: Tensor) -> tuple[Tensor, ...]:
+        # The last chunk is as long as the others, and has been counted in part.
+        start = ops.minimum(index * size, time - size)
+        chunk = ops.slice(inputs, (0, start, 0), (batch, size, dim))
+        counts = ops.cast(steps + start >= index * size, dtype)[None]
+        if kept is not None:
+            counts = counts * ops.slice(kept, (0, start), (batch, size))
+        return recomputed(*carry, chunk, counts, *weights)
+
+    count = (time + size - 1) // size
+    if backend == "tensorflow":
         # The only loop of Keras whose length XLA can bound, which the backward pass needs.
-        index_and_state: tuple[Tensor, ...] = ops.while_loop(
+        result: tuple[Tensor, ...] = ops.while_loop(
             lambda index, *_: index < count,
-            lambda index, *state: (index + 1, *body(index, *state)),
+            lambda index, *carry: (index + 1, *advance(index, *carry)),
             (0, *carry),
             maximum_iterations=count,
         )
-        return index_and_state[1:]
-    result: tuple[Tensor, ...] = ops.fori_loop(
-        0, count, lambda index, state: tuple(body(index, *state)), carry
-    )
+        return result[1:]
+    # A chunk that is cut outside would be kept.
+    again = keras.remat(advance)
+    result = ops.fori_loop(0, count, lambda index, carry: again(index, *carry), carry)
     return result
