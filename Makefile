@@ -13,6 +13,8 @@ WITHIN  ?=
 VENV     := .venv
 PY       := $(VENV)/bin/python
 BACKENDS := tensorflow torch jax
+# These predict alone.
+SERVERS  := numpy openvino
 
 # What `make demo` runs.
 DEMO_TRAIN   ?= --train-size 4000 --epochs 6 --learning-rate 0.004 --units 32 --no-report --out runs/demo --overwrite
@@ -42,7 +44,8 @@ endif
 .NOTPARALLEL:
 .PHONY: help demo test test-all test-rest lint format types wheel same-bytes env env-all constraints \
 	clean distclean docs audit docs-serve test-lower-bound test-nightly test-browser test-slow test-extras \
-	release-check rest-tensorflow rest-jax $(BACKENDS:%=test-extra-%) $(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) \
+	release-check test-serve $(SERVERS:%=test-serve-%) every-numpy \
+	rest-tensorflow rest-jax $(BACKENDS:%=test-extra-%) $(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) \
 	$(BACKENDS:%=every-%) $(BACKENDS:%=examples-%) $(BACKENDS:%=notebooks-%) $(BACKENDS:%=quickstart-%)
 
 help:  ## list these targets
@@ -101,13 +104,14 @@ demo: $(DEMO_ENV)  ## train a small classifier, then predict and explain (BACKEN
 # --- tests -----------------------------------------------------------------------------------
 # The long ones come first, so that the short ones fill up what is left at the end. What has no
 # backend in it runs under PyTorch, which compiles nothing.
-CHECKS := test-torch notebooks-torch every-tensorflow every-jax wheel docs types quickstart-tensorflow \
+CHECKS := test-torch notebooks-torch every-tensorflow every-jax wheel every-numpy docs types quickstart-tensorflow \
 	quickstart-jax lint
 # What `make test` leaves to `make test-all`, the most telling first, with the seconds that each takes
 # on two cores.
 REST   := test-browser=200 test-lower-bound=400 same-bytes=60 rest-jax=600 rest-tensorflow=600 \
 	test-slow-torch=800 examples-jax=150 examples-tensorflow=120 notebooks-jax=500 \
-	notebooks-tensorflow=500 test-slow-jax=900 test-slow-tensorflow=900 test-extras=600
+	notebooks-tensorflow=500 test-slow-jax=900 test-slow-tensorflow=900 test-extras=600 \
+	test-serve=300
 # Parts of REST that cannot run here: WITHOUT=test-browser.
 WITHOUT ?=
 PARTS  := $(foreach part,$(REST),$(if $(filter $(WITHOUT),$(firstword $(subst =, ,$(part)))),,$(part)))
@@ -151,7 +155,15 @@ $(BACKENDS:%=test-extra-%): test-extra-%:
 	@build/extra-$*/bin/python -m pip install -qq -c constraints.txt "$$(ls build/dist/*.whl)[$*]"
 	cd build && KERAS_BACKEND=$* extra-$*/bin/python -I ../tests/wheel_check.py dist/*.whl
 
-release-check: wheel same-bytes  ## what keeps this tree from being released; changes nothing, uploads nothing
+test-serve: wheel $(SERVERS:%=test-serve-%)  ## a model trained on JAX predicts where no framework is; no part of make test
+
+$(SERVERS:%=test-serve-%): test-serve-%:
+	@rm -rf build/serve-$* && $(PYTHON) -m venv build/serve-$*
+	@build/serve-$*/bin/python -m pip install -qq -c constraints.txt "$$(ls build/dist/*.whl)[$*]"
+	cd build && KERAS_BACKEND=jax venv/bin/python -I ../tests/serve_check.py train served
+	cd build && KERAS_BACKEND=$* serve-$*/bin/python -I ../tests/serve_check.py predict served
+
+release-check: wheel same-bytes test-serve  ## what keeps this tree from being released; changes nothing, uploads nothing
 	@$(PY) tools/release.py
 
 # XLA, the compiler of JAX and of TensorFlow, in a hurry: tests compile much and compute little, notebooks
@@ -172,6 +184,13 @@ every-tensorflow every-torch every-jax: every-%: $(TEST_ENV)  ## ... those that 
 	KERAS_BACKEND=$* $(PY) -m pytest $(SLOWEST) \
 		-m "not one_backend and not torch_first and not slow and not browser" \
 		$(if $(WORKERS),-n $(WORKERS) --dist worksteal) $(ARGS)
+
+# NumPy predicts alone: tests that train or differentiate are skipped there. OpenVINO ends the process
+# at a batch without rows; tests/test_cross_backend.py has it.
+every-numpy: every-%: $(TEST_ENV)  ## ... of layers, ops and regularizers, under what predicts alone
+	KERAS_BACKEND=$* $(PY) -m pytest $(SLOWEST) \
+		-m "not one_backend and not torch_first and not slow and not browser" \
+		tests/layers tests/ops tests/test_regularizers.py $(ARGS)
 
 rest-tensorflow rest-jax: rest-%: $(TEST_ENV)  ## ... those that it runs under PyTorch first
 	KERAS_BACKEND=$* $(PY) -m pytest $(SLOWEST) \

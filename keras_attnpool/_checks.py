@@ -11,8 +11,8 @@ import numbers
 import reprlib
 import sys
 import typing
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, ParamSpec, Self, TypeVar
 
 import keras
 import numpy as np
@@ -56,16 +56,29 @@ class ArgumentError(ValueError):
     # Keras makes an error anew that a layer's call raises, from its text alone, unless it has this.
     _keras_call_info_injected = True
 
-    def __init__(
-        self, name: str, must: str, received: str | Mapping[str, Any], owner: Any = ""
-    ) -> None:
+    name: str
+    must: str
+    received: str | Mapping[str, Any]
+    owner: str
+
+    # TensorFlow's AutoGraph makes an error anew from its text, if its `__init__` is this one; any
+    # other error becomes one that is no ValueError. Type checkers read `__new__`.
+    if not typing.TYPE_CHECKING:
+        __init__ = Exception.__init__
+
+    def __new__(
+        cls, name: str, must: str = "", received: str | Mapping[str, Any] = "", owner: Any = ""
+    ) -> Self:
         if not isinstance(owner, str):
             owner = f"layer '{owner.name}' ({type(owner).__name__})"
-        super().__init__(name, must, received, owner)
-        self.name, self.must, self.received, self.owner = name, must, received, owner
+        error = super().__new__(cls, name, must, received, owner)
+        error.name, error.must, error.received, error.owner = name, must, received, owner
+        return error
 
     def __str__(self) -> str:
         received = self.received
+        if not self.must:
+            return self.name
         if not isinstance(received, str):
             received = ", ".join(f"{name}={value!r}" for name, value in received.items())
         owner = f" of {self.owner}" if self.owner else ""
@@ -357,7 +370,7 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
         key = next((each for each in keys if wanted in str(each).lower()), (keys or [wanted])[0])
         cure = f"; of a table pass one column, {name}[{key!r}]"
         received = f"{kind} with {reprlib.repr(keys)}"
-    elif isinstance(values, Set):
+    elif isinstance(values, set | frozenset):
         cure = f"; a set has no order: pass sorted({name})"
     elif len(shape) > axes:
         cure = f"; of several columns pass one, {name}[:, 0]" if len(shape) == 2 else ""

@@ -8,6 +8,16 @@ import keras
 import numpy as np
 import pytest
 
+# They predict alone. A test that needs more than that is skipped there.
+WITHOUT_GRADIENTS = ("numpy", "openvino")
+
+
+def skip_without_gradients() -> None:
+    """Skips the test where the backend predicts alone."""
+    backend = keras.config.backend()
+    if backend in WITHOUT_GRADIENTS:
+        pytest.skip(f"{backend} has no gradients and compiles nothing")
+
 
 def on_gpu() -> bool:
     """Whether the tests run on a GPU."""
@@ -20,6 +30,8 @@ def on_gpu() -> bool:
         import torch
 
         return torch.cuda.is_available()
+    if backend in WITHOUT_GRADIENTS:
+        return False
     import jax
 
     return jax.default_backend() == "gpu"
@@ -51,6 +63,8 @@ def everywhere(values: Iterable[Any], *chosen: Any, reason: str) -> list[Any]:
 
 def float64() -> AbstractContextManager:
     """Inside, float64 stays float64 on every backend: JAX keeps it in its x64 mode alone."""
+    if keras.backend.backend() in WITHOUT_GRADIENTS:
+        pytest.skip("Keras reads float64 arrays as float32 there")
     if keras.backend.backend() != "jax":
         return nullcontext()
     try:
@@ -99,6 +113,7 @@ def gradients_of(
 
     JAX compiles it once for all inputs of one shape.
     """
+    skip_without_gradients()
     variables = list(layer.trainable_variables)
     backend = keras.backend.backend()
     if backend == "jax":
@@ -152,6 +167,7 @@ def compiled(layer: Any, **kwargs: Any) -> Callable[[Any, Any], Any]:
     TensorFlow and JAX go through XLA. On torch the graph is captured whole, so that a graph break
     inside the layer is an error, and run without code generation, which takes half a minute.
     """
+    skip_without_gradients()
     backend = keras.backend.backend()
 
     def call(x: Any, mask: Any) -> Any:
@@ -182,6 +198,7 @@ def whole(layer: Any, **kwargs: Any) -> Callable[[Any, Any], Any]:
 
 def largest_tensor(function: Callable[[Any], Any], x: np.ndarray) -> int:
     """Entries of the largest tensor made on the way to the gradient of `sum(function(x))`."""
+    skip_without_gradients()
     backend = keras.backend.backend()
     sizes = [0]
     if backend == "tensorflow":

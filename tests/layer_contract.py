@@ -6,6 +6,7 @@ NumPy float64 reference written from the equations.
 """
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -235,13 +236,15 @@ class MaskedContract(EquationContract):
     Less where the output is no mean of inputs but their products, which may leave that range.
     """
 
-    def first_steps(self, output: np.ndarray, time: int) -> np.ndarray:
-        """The part of an output that belongs to the first `time` steps of the inputs."""
-        return output
+    text = 5
+    """Steps of a text that is padded on either side."""
 
-    def probe(self, shape: tuple[int, ...]) -> np.ndarray:
-        """What `all_gradients` weighs the output with."""
-        return np.random.default_rng(2).normal(size=shape).astype("float32")
+    sides: tuple[tuple[int, int], ...] = ((0, 0), (0, 3), (3, 0), (1, 2))
+    """How many steps of padding stand before it and behind."""
+
+    def steps_of(self, output: Any, steps: slice) -> Any:
+        """The part of an output that belongs to these steps of the inputs."""
+        return output
 
     # -- masks -----------------------------------------------------------------------------------
 
@@ -269,32 +272,35 @@ class MaskedContract(EquationContract):
                     assert_same(value, target)
 
     @noticed_by("the reference has rows of every length in one batch")
-    def test_the_length_of_padding_changes_nothing(self):
-        x, mask = batch()
-        longer = np.concatenate([x, np.full((len(x), 3, DIM), 7, "float32")], axis=1)
-        longer_mask = np.concatenate([mask, np.zeros((len(x), 3), bool)], axis=1)
+    def test_padding_on_either_side_changes_nothing(self):
+        """Nor its gradients. Holes in the text keep their places."""
+        text = batch(time=self.text)
         layer = self.built()
-        longer_output = self.outputs(layer, longer, longer_mask)[0]
-        np.testing.assert_allclose(
-            self.outputs(layer, x, mask)[0],
-            self.first_steps(longer_output, x.shape[1]),
-            atol=self.atol,
-        )
-        short, long = (
-            self.all_gradients(layer, x, mask),
-            self.all_gradients(layer, longer, longer_mask),
-        )
-        np.testing.assert_allclose(short[0], long[0][:, : x.shape[1]], atol=self.atol)
-        for value, target in zip(short[1:], long[1:], strict=True):
-            np.testing.assert_allclose(value, target, atol=10 * self.atol)
+        outputs, slopes = [], []
+        for before, behind in self.sides:
+            steps = slice(before, before + self.text)
+            room = ((0, 0), (before, behind))
+            x, mask = np.pad(text[0], (*room, (0, 0)), constant_values=7), np.pad(text[1], room)
+            outputs.append(self.steps_of(self.outputs(layer, x, mask)[0], steps))
+            on_x, *others = self.gradients_of(layer, x.shape, steps)(x, mask)
+            slopes.append([on_x[:, steps], *others])
+        for output, found in zip(outputs[1:], slopes[1:], strict=True):
+            np.testing.assert_allclose(output, outputs[0], atol=self.atol)
+            for value, target in zip(found, slopes[0], strict=True):
+                np.testing.assert_allclose(value, target, atol=10 * self.atol)
 
     def all_gradients(self, layer: Any, x: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
         return self.gradients_of(layer, x.shape)(x, mask)
 
-    def gradients_of(self, layer: Any, shape: tuple[int, ...]) -> Any:
-        """`all_gradients` of this layer at this shape, compiled once where it is compiled."""
-        probe = self.probe(layer.compute_output_shape(shape))
-        found = gradients_of(layer, lambda t, mask: probed(layer(t, mask=mask), probe))
+    def gradients_of(
+        self, layer: Any, shape: tuple[int, ...], steps: slice = slice(None)
+    ) -> Callable[[np.ndarray, np.ndarray], list[np.ndarray]]:
+        """Gradients of a sum of these steps, of this layer at this shape; JAX compiles it once."""
+        wanted = self.steps_of(np.empty(layer.compute_output_shape(shape)), steps).shape
+        probe = np.random.default_rng(2).normal(size=wanted).astype("float32")
+        found = gradients_of(
+            layer, lambda t, mask: probed(self.steps_of(layer(t, mask=mask), steps), probe)
+        )
 
         def flat(x: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
             on_x, on_weights = found(x, mask)
@@ -505,13 +511,8 @@ class PoolingContract(MaskedContract):
 class SequenceContract(MaskedContract):
     """What every layer promises that returns a sequence with the steps of its inputs."""
 
-    def first_steps(self, output: np.ndarray, time: int) -> np.ndarray:
-        return output[:, :time]
-
-    def probe(self, shape: tuple[int, ...]) -> np.ndarray:
-        # Drawn step after step: the probe of a longer output begins with that of a shorter one.
-        steps_first = super().probe((shape[1], shape[0], *shape[2:]))
-        return np.swapaxes(steps_first, 0, 1)
+    def steps_of(self, output: Any, steps: slice) -> Any:
+        return output[:, steps]
 
     def attending(self, mask: np.ndarray) -> np.ndarray:
         """The steps that have something to attend to: those whose output is not zero."""

@@ -31,13 +31,21 @@ ROOMS = {
     "regularizers": {"types", "_checks", "ops"},
     "layers": {"types", "_checks", "ops", "regularizers"},
     "models": {"types", "_checks", "ops", "regularizers", "layers"},
-    "analysis": {"types", "_checks", "layers"},
+    "batches": {"types", "_checks"},
+    "analysis": {"types", "_checks", "layers", "batches"},
     "__init__": {"_checks", "layers", "regularizers", "models", "ops"},
     # The workbench: its rooms may use each other's and the library's.
     "workbench._files": set(),
-    "workbench.datasets": {"types", "_checks", "workbench._files"},
+    "workbench._text_files": {"types", "_checks"},
+    "workbench.datasets": {"types", "_checks", "workbench._files", "workbench._text_files"},
     "workbench.corpora": {"types", "_checks", "workbench.datasets"},
-    "workbench.text": {"types", "_checks", "workbench._files"},
+    "workbench.text": {
+        "types",
+        "_checks",
+        "batches",
+        "workbench._files",
+        "workbench._text_files",
+    },
     "workbench.__init__": {"workbench.cli"},
 }
 TOP_ROOMS = {"__main__", "workbench.cli"}

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.every_backend
 GUIDES = Path(__file__).parent.parent / "docs" / "guides"
 BACKEND = keras.backend.backend()
 ON_TORCH = pytest.mark.skipif(BACKEND != "torch", reason="a loop of PyTorch")
+ON_TENSORFLOW = pytest.mark.skipif(BACKEND != "tensorflow", reason="a loop of TensorFlow")
 ON_JAX = pytest.mark.skipif(BACKEND != "jax", reason="a loop of JAX")
 
 
@@ -66,4 +67,10 @@ def test_a_name_alone_makes_the_keys_equal():
 @ON_JAX
 def test_the_jax_guide():
     names = run("jax-loops.md")
+    assert np.isfinite(float(names["loss"]))
+
+
+@ON_TENSORFLOW
+def test_the_tensorflow_guide():
+    names = run("tensorflow-loops.md")
     assert np.isfinite(float(names["loss"]))

@@ -72,7 +72,7 @@ def alone(function, x):
     """A torch function of whole texts, each text alone and without its padding."""
     with torch.no_grad():
         rows = [
-            function(torch.from_numpy(row[:n])[None])[0] for row, n in zip(x, LENGTHS, strict=True)
+            function(torch.from_numpy(row[:n])[None])[0] for row, n in zip(x, LENGTHS, strict=False)
         ]
     return [row.numpy() for row in rows]
 
@@ -260,6 +260,69 @@ def test_siglips_head(guide, words, activation):
         head.attention, head.probe, head.layer_norm, head.mlp.fc1, head.mlp.fc2
     )
     np.testing.assert_allclose(numpy(ours(x)), expected, rtol=0, atol=2e-6)
+
+
+@ports("AttentionPoolLatent (timm)")
+def test_a_latent_query_of_timm(guide, words):
+    """Its formula, written with torch: attention of the latent, then x + mlp(norm(x))."""
+    nn, heads = torch.nn, 2
+    pool, norm = nn.Module(), drawn(nn.LayerNorm(DIM, eps=1e-6))
+    pool.latent = nn.Parameter(torch.zeros(1, 2, DIM))
+    pool.q, pool.kv, pool.proj = nn.Linear(DIM, DIM), nn.Linear(DIM, 2 * DIM), nn.Linear(DIM, DIM)
+    pool.mlp = nn.Module()
+    pool.mlp.fc1, pool.mlp.fc2 = nn.Linear(DIM, 10), nn.Linear(10, DIM)
+    drawn(pool)
+
+    def latent(x):
+        q = pool.q(pool.latent).unflatten(2, (heads, -1)).transpose(1, 2)
+        k, v = (each.unflatten(2, (heads, -1)).transpose(1, 2) for each in pool.kv(x).chunk(2, 2))
+        weights = torch.softmax(q @ k.transpose(2, 3) / (DIM / heads) ** 0.5, dim=3)
+        y = pool.proj((weights @ v).transpose(1, 2).flatten(2))
+        y = y + pool.mlp.fc2(nn.functional.gelu(pool.mlp.fc1(norm(y))))
+        return y.flatten(1)
+
+    x, mask = words
+    ours = guide["port_latent"](pool, heads, norm)
+    np.testing.assert_allclose(numpy(ours(x, mask=mask)), alone(latent, x), **EQUAL)
+
+
+@ports("gated attention of bags: attention_V, attention_U, attention_weights (AMLab, torch)")
+def test_gated_attention_of_bags(guide, words):
+    hidden, gate, score = (drawn(torch.nn.Linear(DIM, n)) for n in (4, 4, 1))
+
+    def pooled(x):
+        weights = torch.softmax(score(torch.tanh(hidden(x)) * torch.sigmoid(gate(x))), dim=1)
+        return (weights * x).sum(dim=1)
+
+    x, mask = words
+    ours = guide["port_gated"](hidden, gate, score)
+    np.testing.assert_allclose(numpy(ours(x, mask=mask)), alone(pooled, x), **EQUAL)
+
+
+@ports("ASTP (wespeaker)")
+@pytest.mark.parametrize("context", [False, True])
+def test_attentive_statistics_of_wespeaker(guide, words, context):
+    """With its context's deviation taken over n steps: theirs divides by n - 1."""
+    pool = torch.nn.Module()
+    pool.linear1 = torch.nn.Conv1d((1 + 2 * context) * DIM, 4, 1)
+    pool.linear2 = torch.nn.Conv1d(4, DIM, 1)
+    drawn(pool)
+
+    def pooled(x):
+        x = x.transpose(1, 2)
+        mean = x.mean(dim=2, keepdim=True)
+        deviation = torch.sqrt(x.var(dim=2, keepdim=True, unbiased=False) + 1e-10)
+        read = torch.cat([x, mean.expand_as(x), deviation.expand_as(x)], 1) if context else x
+        weights = torch.softmax(pool.linear2(torch.tanh(pool.linear1(read))), dim=2)
+        mean = (weights * x).sum(dim=2)
+        variance = (weights * x**2).sum(dim=2) - mean**2
+        return torch.cat([mean, torch.sqrt(variance.clamp(min=1e-10))], dim=1)
+
+    x, mask = words
+    x, mask = x[:2], mask[:2]  # a deviation of one step is nothing but the least variance
+    ours = guide["port_astp"](pool)
+    found = numpy(ours(x, mask=mask))
+    np.testing.assert_allclose(found, alone(pooled, x), **EQUAL)
 
 
 @ports(

@@ -7,6 +7,7 @@ and no optional package is installed, and that it is not the source tree that wa
 import importlib.metadata
 import importlib.util
 import os
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -56,6 +57,13 @@ def check_use(source: Path) -> None:
     x = np.array([[3, 4, 5, 0], [7, 0, 0, 0]])
     model.fit(x, np.ones((2, 1)), verbose=0)
     assert np.isfinite(model.predict(x, verbose=0)).all()
+    run_first_example(source.parent / "README.md")
+
+
+def run_first_example(readme: Path) -> None:
+    """What README shows first runs as it stands there."""
+    example = re.search(r"^```python\n(.*?)^```", readme.read_text(encoding="utf-8"), re.M | re.S)
+    exec(compile(example[1], str(readme), "exec"), {"__name__": "example"})
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from benchmarks.arena import grid
 from benchmarks.arena.digits import States
 from benchmarks.reproduce import tasks
 from benchmarks.reproduce.sam import CACHE
+from keras_attnpool.batches import Batches
 from keras_attnpool.workbench.text import LanguageModel
-from keras_attnpool.workbench.text.bucketing import OrderedBatches
 
 
 def stratified(labels: np.ndarray, count: int, seed: int) -> np.ndarray:
@@ -23,7 +23,7 @@ def stratified(labels: np.ndarray, count: int, seed: int) -> np.ndarray:
     return np.sort(by_class[places.astype(int)])
 
 
-class StateBatches(OrderedBatches):
+class StateBatches(Batches):
     """Batches of states as long as the longest of the batch; of similar lengths, when shuffled.
 
     Args:
@@ -35,22 +35,25 @@ class StateBatches(OrderedBatches):
     def __init__(self, sides: dict[str, States], scale: float, seed: int | None) -> None:
         self._sides, self._scale = sides, np.float32(scale)
         self._lengths = np.max([_lengths(side.mask) for side in sides.values()], axis=0)
+        self._draws = np.random.default_rng(seed or 0)
         labels = next(iter(sides.values())).labels
         super().__init__(len(labels), labels, grid.BATCH, seed is not None, seed or 0)
 
-    def _inputs_of(self, chosen: np.ndarray) -> dict[str, np.ndarray]:
-        inputs, end = {}, self._lengths[chosen].max()
+    def inputs_of(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        inputs, end = {}, self._lengths[rows].max()
         for name, side in self._sides.items():
-            inputs[f"features{name}"] = side.states[chosen, :end].astype("float32") * self._scale
-            inputs[f"padding_mask{name}"] = side.mask[chosen, :end]
+            inputs[f"features{name}"] = side.states[rows, :end].astype("float32") * self._scale
+            inputs[f"padding_mask{name}"] = side.mask[rows, :end]
         return inputs
 
-    def _arranged(self) -> list[np.ndarray]:
-        if not self._shuffle:
-            return super()._arranged()
-        noise = self._random.uniform(0, 0.3 * self._lengths.max(), self._size)
-        batches = self._cut(np.argsort(self._lengths + noise))
-        return [batches[place] for place in self._random.permutation(len(batches))]
+    def arranged(self, random: np.random.Generator | None) -> list[np.ndarray]:
+        if random is None:
+            return super().arranged(None)
+        noise = self._draws.uniform(0, 0.3 * self._lengths.max(), len(self._lengths))
+        order = np.argsort(self._lengths + noise)
+        starts = range(0, len(order), grid.BATCH)
+        batches = [order[start : start + grid.BATCH] for start in starts]
+        return [batches[place] for place in self._draws.permutation(len(batches))]
 
 
 def _lengths(mask: np.ndarray) -> np.ndarray:

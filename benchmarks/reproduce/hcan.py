@@ -28,6 +28,7 @@ from benchmarks.reproduce.paper import Paper
 from benchmarks.reproduce.tasks import Options, Parts, Task, adam, few, held_out
 from benchmarks.reproduce.timing import Timed, Turns, compiled
 from keras_attnpool import models
+from keras_attnpool.batches import SequenceBatches
 from keras_attnpool.workbench import datasets, text
 
 SIZES = {"dim": 64, "heads": 4}
@@ -173,7 +174,7 @@ class View:
         if self.hierarchical:
             return text.DocumentBatches(documents, labels, task.batch_size, packed=PACKED, **order)
         rows = [np.concatenate(d) if d else np.zeros(0, "int32") for d in documents]
-        return text.BucketedBatches(rows, labels, task.batch_size, task.boundaries, **order)
+        return SequenceBatches(rows, labels, task.batch_size, task.boundaries, **order)
 
 
 def is_hierarchical(row: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.reproduce.tasks import Parts, Task
+from keras_attnpool.batches import SequenceBatches
 from keras_attnpool.workbench import text
 
 # What is usual for it; a language model needs few epochs.
@@ -49,9 +50,9 @@ class Pieces:
         """Loads the language model as it was trained."""
         return text.LanguageModel.from_preset(self.preset, sequence_length=self.task.max_length)
 
-    def batches(self, part: int, seed: int | None = None) -> text.BucketedBatches:
+    def batches(self, part: int, seed: int | None = None) -> SequenceBatches:
         """Batches of texts of similar length; shuffled when there is a seed."""
-        return text.BucketedBatches(
+        return SequenceBatches(
             self.inputs[part],
             self.parts[part][1],
             self.task.batch_size,

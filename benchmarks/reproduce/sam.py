@@ -20,6 +20,7 @@ from benchmarks.reproduce.paper import Paper
 from benchmarks.reproduce.tasks import Options, Parts, Task, few
 from benchmarks.reproduce.timing import Timed, Turns, compiled
 from keras_attnpool import layers, models
+from keras_attnpool.batches import SequenceBatches, kept_lengths
 from keras_attnpool.workbench import datasets, text
 
 CACHE = Path.home() / ".cache" / "keras_attnpool" / "features"
@@ -221,11 +222,31 @@ class Features:
         self.used = used
         self.parts = [(None, labels if rows is None else labels[rows]) for _, labels, rows in used]
 
-    def batches(self, part: int, seed: int | None = None) -> text.FeatureBatches:
+    def batches(self, part: int, seed: int | None = None) -> SequenceBatches:
         features, labels, rows = self.used[part]
-        return text.FeatureBatches(
-            features, labels, rows, self.task.batch_size, seed is not None, seed or 0, self.scale
+        lengths = kept_lengths(features["padding_mask"])
+        chosen = np.arange(len(labels)) if rows is None else rows
+        return ScaledBatches(
+            self.scale,
+            {n: [x[row, : lengths[row]] for row in chosen] for n, x in features.items()},
+            np.asarray(labels)[chosen],
+            self.task.batch_size,
+            (features["padding_mask"].shape[1],),
+            shuffle=seed is not None,
+            seed=seed or 0,
         )
+
+
+class ScaledBatches(SequenceBatches):
+    """Batches of states that are multiplied with a number."""
+
+    def __init__(self, scale: float, *args: Any, **kwargs: Any) -> None:
+        self._scale = np.float32(scale)
+        super().__init__(*args, **kwargs)
+
+    def inputs_of(self, rows: np.ndarray) -> Any:
+        inputs = super().inputs_of(rows)
+        return inputs | {"features": inputs["features"] * self._scale}
 
 
 def _fold(labels: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarray]:

@@ -15,6 +15,7 @@ from benchmarks.reproduce.results import packed, packed_numbers
 from benchmarks.reproduce.training import BestEpoch, compile_model, embedding_size
 from benchmarks.reproduce.vectors import word_vectors
 from keras_attnpool import layers, ops
+from keras_attnpool.batches import SequenceBatches
 from keras_attnpool.workbench import datasets, text
 
 Parts = tuple[Any, ...]  # texts or pairs to train on, to choose the epoch by, to test
@@ -221,12 +222,12 @@ class Data:
             self._trained[dim] = text.word2vec(texts, self.tokenizer, dim=dim, seed=self.seed)
         return self._trained[dim]
 
-    def batches(self, part: int, seed: int | None = None) -> text.BucketedBatches:
+    def batches(self, part: int, seed: int | None = None) -> SequenceBatches:
         """Batches of one of the three parts; shuffled when there is a seed."""
         ids, targets = self.parts[part]
         if self.task.graded:
             targets = keras.ops.convert_to_numpy(ops.score_distribution(targets, 5))
-        return text.BucketedBatches(
+        return SequenceBatches(
             ids if self.pairs else ids["tokens"],
             targets,
             self.task.batch_size,
@@ -327,7 +328,7 @@ def measure(
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Measures the figures of a part, and keeps its answers, see `answers`."""
     batches = data.batches(part)
-    outputs = batches.restore(model.predict(batches, verbose=0))
+    outputs = batches.predict(model)
     targets = data.parts[part][1]
     if task.graded:
         predicted = keras.ops.convert_to_numpy(ops.expected_score(outputs))

@@ -21,6 +21,12 @@ from keras_attnpool.analysis.html_heatmaps import heatmap_page as heatmap_page
 from keras_attnpool.analysis.html_matrices import matrices_html as matrices_html
 from keras_attnpool.analysis.independence import BatchIndependence as BatchIndependence
 from keras_attnpool.analysis.independence import batch_independence as batch_independence
+from keras_attnpool.analysis.pictures import grid_html as grid_html
+from keras_attnpool.analysis.pictures import plot_grid as plot_grid
+from keras_attnpool.analysis.pictures import plot_ranked as plot_ranked
+from keras_attnpool.analysis.pictures import plot_series as plot_series
+from keras_attnpool.analysis.pictures import ranked_html as ranked_html
+from keras_attnpool.analysis.pictures import series_html as series_html
 from keras_attnpool.analysis.plotted_heatmaps import plot_heatmap as plot_heatmap
 from keras_attnpool.analysis.rationale_scores import RationaleScore as RationaleScore
 from keras_attnpool.analysis.rationale_scores import rationale_auc as rationale_auc

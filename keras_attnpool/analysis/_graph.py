@@ -1,6 +1,8 @@
 """A model's graph, replayed over the same layers with each layer call in other hands."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -38,18 +40,44 @@ def inner_model(layer: Any) -> keras.Model | None:
 def layers_by_path(model: Any, owner: str) -> dict[str, Any]:
     """Every layer of a model and of the models nested in it; nested ones as `"inner/layer"`.
 
-    The layers of a `HierarchicalEncoder`'s model are nested in it.
+    The layers of a `HierarchicalEncoder`'s model are nested in it, and those of a layer of the
+    user's own.
 
     Raises:
-        ValueError: If the model has no graph.
+        ValueError: If it is no model, or has not been built.
     """
     if not isinstance(model, keras.Model):
-        raise ArgumentError("model", "be a keras.Model", f"{type(model)}", owner)
-    if graph_of(model) is None:
-        must = "be functional or Sequential and built: a subclassed model has no graph"
-        received = f"model '{model.name}' of class {type(model).__name__}"
+        must, received = "be a keras.Model", f"{type(model)}"
+        raise ArgumentError("model", must, received, owner)
+    if not model.built:
+        must, received = (
+            "have been built: call it once on a batch",
+            f"model '{model.name}' of class {type(model).__name__}",
+        )
         raise ArgumentError("model", must, received, owner)
     return dict(_inside(model, ""))
+
+
+def in_graph(model: Any, prefix: str = "") -> Iterator[str]:
+    """The paths of the layers whose calls stand in the graph of a model."""
+    for layer in model.layers:
+        yield prefix + layer.name
+        inner = inner_model(layer)
+        if inner is not None:
+            yield from in_graph(inner, f"{prefix}{layer.name}/")
+
+
+@contextmanager
+def calls_through(functions: list[tuple[Any, Callable[..., Any]]]) -> Iterator[None]:
+    """Inside, each of these layers is called through a function, which gets its `call` first."""
+    for layer, function in functions:
+        # Past Keras, which would look for variables in it.
+        object.__setattr__(layer, "call", partial(function, layer.call))
+    try:
+        yield
+    finally:
+        for layer, _ in functions:
+            object.__delattr__(layer, "call")
 
 
 def paths_of(layers: dict[str, Any], layer: Any) -> list[str]:
@@ -59,11 +87,14 @@ def paths_of(layers: dict[str, Any], layer: Any) -> list[str]:
     return [layer] if layer in layers else [p for p in layers if p.rsplit("/", 1)[-1] == layer]
 
 
-def _inside(model: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-    for layer in model.layers:
+def _inside(outer: Any, prefix: str) -> Iterator[tuple[str, Any]]:
+    is_model = isinstance(outer, keras.Model)
+    own = outer.layers if is_model else outer._flatten_layers(include_self=False, recursive=False)
+    for layer in own:
         yield prefix + layer.name, layer
-        inner = inner_model(layer)
-        if inner is not None:
+        inner = layer.encoder if isinstance(layer, HierarchicalEncoder) else layer
+        is_own = not type(inner).__module__.startswith(("keras.", "keras_attnpool."))
+        if isinstance(inner, keras.Model) or is_own:
             yield from _inside(inner, f"{prefix}{layer.name}/")
 
 

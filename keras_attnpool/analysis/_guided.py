@@ -9,17 +9,21 @@ DIM = 32
 EPOCHS = 10
 
 
-def guided_accuracy(ids: Array, weights: Array, labels: Array, classes: int) -> float:
-    """Accuracy of a bag of words whose mean is weighted by frozen weights, on held-out texts.
+def guided_accuracy(steps: Array, weights: Array, labels: Array, classes: int) -> float:
+    """Accuracy of a bag of steps whose mean is weighted by frozen weights, on held-out rows.
 
-    Word vectors, a hidden layer for each word, the sum of the words by `weights`, the classes.
-    Half of the texts of each class, drawn at random, train it for a fixed number of epochs from
-    fixed numbers; the others test it. No word knows its neighbours: what the weights know of them
-    is all that it can use.
+    Vectors (of words, where `steps` are ids), a hidden layer for each step, the sum of the steps by
+    `weights`, the classes. Half of the rows of each class, drawn at random, train it for a fixed
+    number of epochs from fixed numbers; the others test it. No step knows its neighbours: what the
+    weights know of them is all that it can use.
     """
-    tokens = keras.Input((None,), dtype="int32")
+    tokens = keras.Input((None, *steps.shape[2:]), dtype="int32" if steps.ndim == 2 else "float32")
     given = keras.Input((None,))
-    x = keras.layers.Embedding(int(ids.max()) + 1, DIM)(tokens)
+    x = tokens
+    if steps.ndim == 2:
+        x = keras.layers.Embedding(int(steps.max()) + 1, DIM)(tokens)
+    else:
+        steps = np.where(weights[..., None] == 0, 0, steps)  # padding may be NaN
     x = keras.layers.Dense(DIM, "tanh")(x)
     x = keras.layers.Dot(axes=(1, 1))([x, given])
     x = keras.layers.Dense(classes, "softmax")(x)
@@ -29,11 +33,13 @@ def guided_accuracy(ids: Array, weights: Array, labels: Array, classes: int) -> 
     model.set_weights([_drawn(weight.shape, rng) for weight in model.weights])
     model.compile(keras.optimizers.Adam(1e-2), "sparse_categorical_crossentropy")
     weights = weights.astype("float32")
-    order = rng.permutation(len(ids))
+    order = rng.permutation(len(steps))
     order = order[np.argsort(labels[order], kind="stable")]
     train, test = rng.permutation(order[::2]), order[1::2]
-    model.fit([ids[train], weights[train]], labels[train], epochs=EPOCHS, shuffle=False, verbose=0)
-    answers = np.asarray(model.predict([ids[test], weights[test]], verbose=0)).argmax(axis=1)
+    model.fit(
+        [steps[train], weights[train]], labels[train], epochs=EPOCHS, shuffle=False, verbose=0
+    )
+    answers = np.asarray(model.predict([steps[test], weights[test]], verbose=0)).argmax(axis=1)
     return float((answers == labels[test]).mean())
 
 

@@ -1,4 +1,4 @@
-"""A classifier of ids, asked again without some tokens of its texts."""
+"""A classifier, asked again without some steps of its rows."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -7,146 +7,113 @@ import keras
 import numpy as np
 
 from keras_attnpool._checks import ArgumentError
+from keras_attnpool.analysis._inputs import Inputs, removed_by
 from keras_attnpool.analysis._probabilities import class_probabilities
-from keras_attnpool.analysis._token_rows import aligned_rows, checked_classes
+from keras_attnpool.analysis._token_rows import checked_classes
 from keras_attnpool.types import Array, Bools, Float64s, Int64s
 
-# Batches of changed texts that are in memory at a time.
-_BATCHES = 256
+# Bytes of changed inputs that are in memory at a time.
+_BYTES = 2**26
 
 
 class Removal:
-    """Texts, the probability of a class for each, and what is left of it without some tokens.
+    """Rows, the probability of a class for each, and what is left of it without some steps.
 
     It checks its arguments, those of the public functions. `owner` is the one that was called.
 
     Attributes:
-        used: Boolean array `(texts,)`, the texts that have a token. All others are left out of:
-        ids: The ids `(used, time)`.
-        tokens: Boolean array `(used, time)`.
-        sizes: Number of tokens `(used,)`.
-        in_front: Boolean array `(used,)`, whether a text's padding stands in front of its tokens.
-        classes: The class of each text `(used,)`.
-        full: float64 array `(used,)`, the probability of the class on the full text.
+        inputs: The `Inputs`.
+        used: Boolean array `(rows,)`, the rows that have a step. All others are left out of:
+        mask: Boolean array `(used, time)`; sentences and words of a row stand behind each other.
+        sizes: Number of steps `(used,)`.
+        classes: The class of each row `(used,)`.
+        full: float64 array `(used,)`, the probability of the class of the full row.
     """
 
     def __init__(
         self,
         model: keras.Model,
-        ids: Any,
+        inputs: Any,
         owner: str,
         classes: Any,
-        replacement: int | None,
+        baseline: Any,
         from_logits: bool,
         batch_size: int,
+        mask: Any = None,
     ) -> None:
-        self.model, self.owner, self.replacement = model, owner, replacement
-        self.from_logits, self.batch_size = from_logits, batch_size
-        ids = checked_ids(ids, batch_size, owner)
-        if ids.ndim != 2:
-            raise ArgumentError("ids", "have shape (batch, time)", f"shape {ids.shape}", owner)
-        if replacement is not None and not (
-            np.issubdtype(type(replacement), np.integer) and replacement >= 0
-        ):
-            raise ArgumentError("replacement", "be None or an id", f"{replacement!r}", owner)
-        self.used: Bools = (ids != 0).any(axis=1)
+        self.owner, self.from_logits, self.batch_size = owner, from_logits, batch_size
+        self.inputs = Inputs(model, inputs, owner, batch_size, mask)
+        every = self.inputs.mask.reshape(self.inputs.count, -1)
+        self.used: Bools = np.asarray(every.any(axis=1))
         if not self.used.any():
-            raise ArgumentError("ids", "have a text with a token", f"{len(ids)} empty texts", owner)
-        self.ids = ids[self.used]
-        self.tokens: Bools = self.ids != 0
-        self.sizes = self.tokens.sum(axis=1)
-        self.in_front = _padded_in_front(self.tokens)
-        full = self._probabilities(self.ids)
+            must, received = "have a row with a step", f"{len(every)} empty rows"
+            raise ArgumentError("inputs", must, received, owner)
+        self._remove = removed_by(self.inputs, baseline)
+        self._rows = np.flatnonzero(self.used)
+        self.mask = every[self.used]
+        self.sizes = self.mask.sum(axis=1)
+        full = self._probabilities(self.inputs.some(self._rows))
         self.classes = full.argmax(axis=1)
         if classes is not None:
-            self.classes = checked_classes(classes, len(ids), full.shape[1], owner)[self.used]
+            self.classes = checked_classes(classes, len(every), full.shape[1], owner)[self.used]
         self.full: Float64s = full[np.arange(len(full)), self.classes]
 
     def scores(self, weights: Any, name: str = "weights") -> Float64s:
-        """One number a token, `(used, time)`, from what the user gave for all texts."""
-        lengths = [self.ids.shape[1]] * len(self.used)
-        return np.stack(aligned_rows(weights, lengths, self.owner, name))[self.used]
+        """One number a step, `(used, time)`, from what the user gave for all rows."""
+        return self.inputs.spread(weights, name)[self.used]
 
     def places(self, scores: Float64s, rng: np.random.Generator) -> Int64s:
-        """The place of each token from the largest score to the smallest; padding comes last.
+        """The place of each step from the largest score to the smallest; padding comes last.
 
-        Equal scores are ordered at random: uniform weights must not mean "the first tokens".
+        Equal scores are ordered at random: uniform weights must not mean "the first steps".
         """
-        ranked = np.lexsort((rng.random(scores.shape), -scores, ~self.tokens), axis=1)
+        ranked = np.lexsort((rng.random(scores.shape), -scores, ~self.mask), axis=1)
         places = np.empty_like(ranked)
         np.put_along_axis(places, ranked, np.arange(scores.shape[1])[None], axis=1)
         return places
 
     def first(self, places: Array, share: float) -> Bools:
-        """The first tokens of each text by their places: `ceil(share * number)` of them."""
+        """The first steps of each row by their places: `ceil(share * number)` of them."""
         # A share such as 0.3 of 10 must not become 4 by rounding error.
         number = np.ceil(share * self.sizes - 1e-9)
-        return np.asarray(self.tokens & (places < number[:, None]))
+        return np.asarray(self.mask & (places < number[:, None]))
 
     def probability(self, gone: Bools, rows: Array | None = None) -> Float64s:
-        """The probability of the class without the tokens `gone`, `(rows, time)`.
+        """The probability of the class without the steps `gone`, `(rows, time)`.
 
-        Each row changes the text of that number in `rows`, by default all texts in order. Batches
-        of given rows are filled up: calls with other numbers of them compile nothing anew.
+        Each changes the row of that number in `rows`, by default all rows in order. Batches of
+        given rows are filled up: calls with other numbers of them compile nothing anew.
         """
-        texts = np.arange(len(self.ids)) if rows is None else rows
+        chosen = np.arange(len(self.mask)) if rows is None else rows
+        row_bytes = sum(each[0].nbytes for each in self.inputs.leaves.values())
+        size = max(1, _BYTES // max(1, self.batch_size * row_bytes)) * self.batch_size
         parts = []
-        size = self.batch_size * _BATCHES
-        for start in range(0, len(texts), size):
-            part = texts[start : start + size]
-            changed = self._without(part, gone[start : start + size])
-            if rows is not None:
-                changed = np.pad(changed, ((0, -len(part) % self.batch_size), (0, 0)), "edge")
-            parts.append(self._probabilities(changed)[np.arange(len(part)), self.classes[part]])
+        for start in range(0, len(chosen), size):
+            part, removed = chosen[start : start + size], gone[start : start + size]
+            padding = -len(part) % self.batch_size if rows is not None else 0
+            filled = np.pad(part, (0, padding), "edge")
+            leaves = self.inputs.some(self._rows[filled])
+            removed = np.pad(removed, ((0, padding), (0, 0)), "edge") & self.mask[filled]
+            self._remove(leaves, removed.reshape(-1, *self.inputs.mask.shape[1:]))
+            parts.append(self._probabilities(leaves)[np.arange(len(part)), self.classes[part]])
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def parts(self, count: int, verbose: int) -> Iterator[Int64s]:
-        """The texts in runs of `count`, with a progress bar if `verbose`."""
-        bar = keras.utils.Progbar(len(self.ids), verbose=verbose, unit_name="text")
-        for start in range(0, len(self.ids), count):
-            texts = np.arange(start, min(start + count, len(self.ids)))
+        """The rows in runs of `count`, with a progress bar if `verbose`."""
+        bar = keras.utils.Progbar(len(self.mask), verbose=verbose, unit_name="row")
+        for start in range(0, len(self.mask), count):
+            texts = np.arange(start, min(start + count, len(self.mask)))
             yield texts
             bar.add(len(texts))
 
     def everywhere(self, values: Array) -> Float64s:
-        """Values of the used texts as values of all texts, NaN for those without a token."""
+        """Values of the used rows as values of all rows, NaN for those without a step."""
         spread = np.full((len(self.used), *values.shape[1:]), np.nan)
         spread[self.used] = values
         return spread
 
-    def _without(self, texts: Array, gone: Bools) -> Array:
-        ids, removed = self.ids[texts], self.tokens[texts] & gone
-        if self.replacement is not None:
-            return np.where(removed, self.replacement, ids)
-        # The places that become free join the padding, on whichever side it is.
-        in_front = self.in_front[texts, None]
-        closed = np.argsort(removed != in_front, axis=1, kind="stable")
-        return np.take_along_axis(np.where(removed, 0, ids), closed, axis=1)
-
-    def _probabilities(self, texts: Array) -> Array:
-        outputs = self.model.predict(texts, batch_size=self.batch_size, verbose=0)
-        return class_probabilities(outputs, self.from_logits, self.owner)
-
-
-def _padded_in_front(tokens: Bools) -> Bools:
-    """Whether each text has its padding in front.
-
-    A text with padding on neither side, or on both, goes with most of the others.
-    """
-    first, last = ~tokens[:, 0], ~tokens[:, -1]
-    told = first != last
-    return np.where(told, first, (first & told).sum() > (last & told).sum())
-
-
-def checked_ids(ids: Any, batch_size: int, owner: str) -> Array:
-    """Integer ids `(batch, time, ...)` that are not empty, for batches of that size."""
-    array: Array = np.asarray(ids)
-    if array.ndim < 2 or not array.size or not np.issubdtype(array.dtype, np.integer):
-        must = "be an integer array (batch, time), not empty"
-        raise ArgumentError("ids", must, f"shape {array.shape}, dtype {array.dtype}", owner)
-    if not batch_size >= 1:
-        raise ArgumentError("batch_size", "be 1 or more", {"batch_size": batch_size}, owner)
-    return array
+    def _probabilities(self, leaves: dict[Any, Array]) -> Array:
+        return class_probabilities(self.inputs.predict(leaves), self.from_logits, self.owner)
 
 
 def checked_shares(shares: Sequence[float], owner: str, name: str, least: int) -> Float64s:

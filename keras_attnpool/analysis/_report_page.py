@@ -13,7 +13,7 @@ import numpy as np
 from keras_attnpool.analysis._axes import plain_grid
 from keras_attnpool.analysis.html_heatmaps import heatmap_html, page
 from keras_attnpool.analysis.score_table import ScoreTable
-from keras_attnpool.types import Array, PathLike
+from keras_attnpool.types import Array, Bools, PathLike
 
 SHOWN = 6
 # Tests that keep the order of words have no place in the picture of what becomes of it.
@@ -25,37 +25,33 @@ def write_report(
     title: str,
     grades: ScoreTable,
     tests: ScoreTable,
-    tokens: list[list[str]] | None,
+    names: list[list[str]],
     attributions: Mapping[str, Array],
-    ids: Array,
+    mask: Bools,
 ) -> Path:
     """Writes tables, pictures and heat maps to one page, and returns its path."""
     template = resources.files(__package__).joinpath("report_page.html").read_text("utf-8")
     content = Template(template).substitute(
         grades=grades._repr_html_(),
         tests=tests._repr_html_(),
-        pictures=_pictures(tests, attributions, ids),
-        heat_maps=_heat_maps(tokens, attributions, ids),
+        pictures=_pictures(tests, attributions, mask),
+        heat_maps=_heat_maps(names, attributions, mask),
     )
     path = Path(path)
     path.write_text(page(title, content, lang="en"), encoding="utf-8", newline="\n")
     return path
 
 
-def _heat_maps(
-    tokens: list[list[str]] | None, attributions: Mapping[str, Array], ids: Array
-) -> str:
-    if tokens is None:
-        return "<p class=note>No tokens were given to draw.</p>"
-    rows = [row for row in range(len(ids)) if tokens[row]][:SHOWN]
+def _heat_maps(names: list[list[str]], attributions: Mapping[str, Array], mask: Bools) -> str:
+    rows = np.flatnonzero(mask.any(axis=1))[:SHOWN].tolist()
     return "\n".join(
-        heatmap_html(tokens[row], values[row][ids[row] != 0], title=f"text {row}: {name}")
+        heatmap_html(names[row], values[row][mask[row]], title=f"row {row}: {name}")
         for row in rows
         for name, values in attributions.items()
     )
 
 
-def _pictures(tests: ScoreTable, attributions: Mapping[str, Array], ids: Array) -> str:
+def _pictures(tests: ScoreTable, attributions: Mapping[str, Array], mask: Bools) -> str:
     """Two pictures as data, or nothing without matplotlib."""
     try:
         from matplotlib.figure import Figure
@@ -71,10 +67,10 @@ def _pictures(tests: ScoreTable, attributions: Mapping[str, Array], ids: Array) 
     plain_grid(ax, axis="y")
     ax = figures[1].subplots()
     names, values = zip(*attributions.items(), strict=True)
-    ax.plot(*(each[ids != 0] for each in values), ".", markersize=4, alpha=0.4)
-    ax.set(xlabel=f"{names[0]} of a token", ylabel=f"{names[1]}: probability lost")
+    ax.plot(*(each[mask] for each in values), ".", markersize=4, alpha=0.4)
+    ax.set(xlabel=f"{names[0]} of a step", ylabel=f"{names[1]}: probability lost")
     plain_grid(ax)
-    alts = ("What becomes of the order of words", "Attention against effect, a point for each word")
+    alts = ("What becomes of the order of steps", "Attention against effect, a point for each step")
     return "".join(_image(*each) for each in zip(figures, alts, strict=True))
 
 

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_attnpool.analysis._graph import rewire
+from keras_attnpool.analysis._graph import graph_of, in_graph, rewire
 from keras_attnpool.analysis.scores import FLAG, _WithScores, split_arguments
 from keras_attnpool.types import Array, Bools
 
@@ -44,7 +44,7 @@ class Reweighting:
     ) -> None:
         self.inputs, self.texts = inputs, len(mask)
         self.size = min(batch_size, len(mask))
-        self.possible = layout in SUMS
+        self.possible = layout in SUMS and graph_of(model) is not None and path in in_graph(model)
         if not self.possible:
             return
         swap: _Swap | None = None

@@ -78,15 +78,20 @@ def checked_mask(mask: Any, shape: tuple[int, int], owner: str) -> Bools:
     return keep.astype(bool)
 
 
-def checked_tokens(tokens: Any, owner: str) -> list[list[str]]:
-    """The tokens of every text as lists of strings."""
-    of = "lists of strings (split the texts first)"
-    texts = column(owner, "tokens", tokens, axes=2, of=of)
-    rows = [column(owner, "tokens", row, of=of) for row in texts]
-    for index, row in enumerate(rows):
-        for token in row:
-            if not isinstance(token, str):
-                raise ArgumentError("tokens", "be strings", f"{token!r} in text {index}", owner)
+def checked_names(names: Any, mask: Bools | None, owner: str) -> list[list[str]]:
+    """A name for each step that counts of each row, as strings; the steps' numbers by default."""
+    sizes = None if mask is None else np.asarray(mask).sum(axis=1).tolist()
+    if names is None and sizes is not None:
+        return [[str(step) for step in range(1, size + 1)] for size in sizes]
+    of = "lists of names (split texts first)"
+    rows = column(owner, "names", names, axes=2, of=of)
+    rows = [[str(name) for name in column(owner, "names", row, of=of)] for row in rows]
+    if sizes is not None and [len(row) for row in rows] != sizes:
+        must, received = (
+            f"have a name for each step that counts, {sizes[:3]} ... in {len(sizes)} rows",
+            f"{[len(row) for row in rows][:3]} ... in {len(rows)} rows",
+        )
+        raise ArgumentError("names", must, received, owner)
     return rows
 
 

@@ -40,7 +40,8 @@ class AttentionTests:
         path: The path of the layer.
         owner: The public function, for messages.
         layout: The layout of its scores, see `reduce_scores`.
-        labels: `None`, or the class of every text; `inputs` are ids `(texts, steps)` then.
+        labels: `None`, or the class of every text.
+        steps: Beside `labels`, the ids `(texts, steps)` or vectors `(texts, steps, dim)`.
         from_logits: Whether the model returns logits.
         batch_size: Number of texts in one step.
 
@@ -58,6 +59,7 @@ class AttentionTests:
         *,
         layout: str | None = None,
         labels: Any = None,
+        steps: Any = None,
         from_logits: bool = False,
         batch_size: int = 32,
     ) -> None:
@@ -67,7 +69,7 @@ class AttentionTests:
         self.shown = attention_model(model, path)
         self.weights, self.predictions = self._attention(self.shown)
         self.before = class_probabilities(self.predictions, from_logits, owner)
-        self.labels = labels
+        self.labels, self.steps = labels, steps
         if labels is not None:
             if len(mask) < 2:
                 raise ArgumentError("labels", "be of two texts or more", "one", owner)
@@ -170,7 +172,7 @@ class AttentionTests:
         table[name] = {column: mean_of(values) for column, values in columns.items()}
         if self.labels is not None:
             table[name]["guided accuracy"] = guided_accuracy(
-                self.inputs, _scaled(given), self.labels, self.before.shape[1]
+                self.steps, _scaled(given), self.labels, self.before.shape[1]
             )
 
     def _by_text(self, values: Float64s) -> Float64s:

@@ -42,12 +42,13 @@ class NormalizedAOPC(NamedTuple):
 
 def normalized_aopc(
     model: keras.Model,
-    ids: Any,
+    inputs: Any,
     weights: Any,
     *,
     beam_size: int | None = 5,
     classes: Any = None,
-    replacement: int | None = None,
+    mask: Any = None,
+    baseline: Any = "masked",
     seed: int = 0,
     from_logits: bool = False,
     batch_size: int = 32,
@@ -69,14 +70,21 @@ def normalized_aopc(
     `2 ** n`: exact, for up to a dozen tokens.
 
     Args:
-        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
+        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
+            padded, with a mask where the model takes one. Steps are those of the first input.
         weights: One row `(time,)` per text or `(texts, time)`, of any sign, one number for each
-            place of `ids`: see `reduce_scores`. Any array will do, also one of another library.
+            place of the inputs: see `reduce_scores`. Any array will do, one of another library too.
         beam_size: Number of sets that each search goes on with, or `None` for all of them.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
-        replacement: `None` takes tokens out and closes the gap; an id is put in their place, that
-            of an unknown token say (0 leaves masked holes).
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
+            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
+            unequal rows have.
+        baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
+            out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
+            steps that count; a vector; or an id, that of an unknown token say.
         seed: Seed of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. The search fills large batches: 256 is quicker.
@@ -109,7 +117,7 @@ def normalized_aopc(
     """
     owner = "normalized_aopc"
     check_beam(beam_size, owner)
-    removal = Removal(model, ids, owner, classes, replacement, from_logits, batch_size)
+    removal = Removal(model, inputs, owner, classes, baseline, from_logits, batch_size, mask)
     places = removal.places(removal.scores(weights), np.random.default_rng(seed))
     parts = []
     for texts in removal.parts(texts_at_once(removal, beam_size), verbose):
@@ -127,7 +135,7 @@ def normalized(
     A bound is what the search or one of the orders reaches, whichever is further.
     """
     last = removal.sizes[:, None] - 1
-    both = [(places, np.where(removal.tokens, last - places, places)) for places in orders]
+    both = [(places, np.where(removal.mask, last - places, places)) for places in orders]
     aopcs = np.array([[_aopc(removal, texts, each) for each in pair] for pair in both])
     lower, upper = _searched(removal, texts, beam_size)
     lower = np.minimum(lower, aopcs.min(axis=(0, 1)))
@@ -141,7 +149,7 @@ def _aopc(removal: Removal, texts: Array, places: Array) -> Float64s:
     sizes = removal.sizes[texts]
     rows = np.repeat(texts, sizes)
     step = np.concatenate([np.arange(1, size + 1) for size in sizes])
-    gone = removal.tokens[rows] & (places[rows] < step[:, None])
+    gone = removal.mask[rows] & (places[rows] < step[:, None])
     drops = removal.full[rows] - removal.probability(gone, rows)
     means: Float64s = np.bincount(np.repeat(np.arange(len(texts)), sizes), drops) / sizes
     return means
@@ -149,13 +157,13 @@ def _aopc(removal: Removal, texts: Array, places: Array) -> Float64s:
 
 def _searched(removal: Removal, texts: Array, beam_size: int | None) -> tuple[Float64s, Float64s]:
     """The lowest and the highest AOPC of some of the texts, by beam search."""
-    time = removal.tokens.shape[1]
+    time = removal.mask.shape[1]
     start: tuple[Bools, Float64s] = (np.zeros((1, time), bool), np.zeros(1))
     # One beam looks for large sums of drops, the other for large sums of their negatives.
     beams = {(text, sign): start for text in texts.tolist() for sign in (1, -1)}
     for step in range(int(removal.sizes[texts].max())):
         grown = {
-            key: _grown(*beam, removal.tokens[key[0]])
+            key: _grown(*beam, removal.mask[key[0]])
             for key, beam in beams.items()
             if step < removal.sizes[key[0]]
         }
@@ -189,7 +197,7 @@ def _grown(sets: Bools, sums: Float64s, tokens: Bools) -> tuple[Bools, Float64s]
 def texts_at_once(removal: Removal, beam_size: int | None) -> int:
     """Number of texts whose searches go side by side: as many as memory easily has room for."""
     beams = 1000 if beam_size is None else max(beam_size, 1)
-    room: int = 2**24 // (beams * int(removal.sizes.max()) * removal.ids.shape[1])
+    room: int = 2**24 // (beams * int(removal.sizes.max()) * removal.mask.shape[1])
     return max(1, min(removal.batch_size, room))
 
 

@@ -47,11 +47,12 @@ class DeletionCurve(NamedTuple):
 
 def deletion_curve(
     model: keras.Model,
-    ids: Any,
+    inputs: Any,
     weights: Any,
     fractions: Sequence[float] = FRACTIONS,
     *,
-    replacement: int | None = None,
+    mask: Any = None,
+    baseline: Any = "masked",
     num_random: int = 3,
     seed: int = 0,
     from_logits: bool = False,
@@ -64,13 +65,20 @@ def deletion_curve(
     are the control: a curve below it says that the weights point at tokens that matter.
 
     Args:
-        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
+        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
+            padded, with a mask where the model takes one. Steps are those of the first input.
         weights: One row `(time,)` per text or `(texts, time)`, of any sign, one number for each
-            place of `ids`: see `reduce_scores`. Any array will do, also one of another library.
+            place of the inputs: see `reduce_scores`. Any array will do, one of another library too.
         fractions: Increasing shares in [0, 1], at least two.
-        replacement: `None` takes tokens out and closes the gap; an id is put in their place, that
-            of an unknown token say (0 leaves masked holes).
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
+            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
+            unequal rows have.
+        baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
+            out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
+            steps that count; a vector; or an id, that of an unknown token say.
         num_random: Number of random orders that the control is averaged over.
         seed: Seed of the random orders.
         from_logits: Whether the model returns logits and not probabilities.
@@ -103,7 +111,7 @@ def deletion_curve(
     shares = checked_shares(fractions, owner, "fractions", least=2)
     if num_random < 1:
         raise ArgumentError("num_random", "be 1 or more", {"num_random": num_random}, owner)
-    removal = Removal(model, ids, owner, None, replacement, from_logits, batch_size)
+    removal = Removal(model, inputs, owner, None, baseline, from_logits, batch_size, mask)
     scores = removal.scores(weights)
     rng = np.random.default_rng(seed)
 

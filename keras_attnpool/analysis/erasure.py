@@ -45,12 +45,13 @@ class Faithfulness(NamedTuple):
 
 def faithfulness(
     model: keras.Model,
-    ids: Any,
+    inputs: Any,
     weights: Any,
     shares: Sequence[float] = SHARES,
     *,
     classes: Any = None,
-    replacement: int | None = None,
+    mask: Any = None,
+    baseline: Any = "masked",
     seed: int = 0,
     from_logits: bool = False,
     batch_size: int = 32,
@@ -65,14 +66,21 @@ def faithfulness(
     `normalized_aopc`.
 
     Args:
-        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
+        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
+            padded, with a mask where the model takes one. Steps are those of the first input.
         weights: One row `(time,)` per text or `(texts, time)`, of any sign, one number for each
-            place of `ids`: see `reduce_scores`. Any array will do, also one of another library.
+            place of the inputs: see `reduce_scores`. Any array will do, one of another library too.
         shares: Increasing shares in [0, 1].
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
-        replacement: `None` takes tokens out and closes the gap; an id is put in their place, that
-            of an unknown token say (0 leaves masked holes).
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
+            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
+            unequal rows have.
+        baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
+            out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
+            steps that count; a vector; or an id, that of an unknown token say.
         seed: Seed of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
@@ -102,7 +110,7 @@ def faithfulness(
     """
     owner = "faithfulness"
     values = checked_shares(shares, owner, "shares", least=1)
-    removal = Removal(model, ids, owner, classes, replacement, from_logits, batch_size)
+    removal = Removal(model, inputs, owner, classes, baseline, from_logits, batch_size, mask)
     places = removal.places(removal.scores(weights), np.random.default_rng(seed))
     texts = np.arange(len(places))
     without, alone = (removal.everywhere(x) for x in drops_at(removal, places, values, texts))
@@ -116,7 +124,7 @@ def drops_at(
 ) -> tuple[Float64s, Float64s]:
     """Comprehensiveness and sufficiency of some of the texts, `(texts, shares)` each."""
     tops = [removal.first(places, share)[texts] for share in shares]
-    others = [removal.tokens[texts] & ~top for top in tops]
+    others = [removal.mask[texts] & ~top for top in tops]
     without, alone = (
         np.stack([removal.full[texts] - removal.probability(gone, texts) for gone in each], axis=1)
         for each in (tops, others)
@@ -126,10 +134,11 @@ def drops_at(
 
 def leave_one_out(
     model: keras.Model,
-    ids: Any,
+    inputs: Any,
     classes: Any = None,
     *,
-    replacement: int | None = None,
+    mask: Any = None,
+    baseline: Any = "masked",
     from_logits: bool = False,
     batch_size: int = 32,
     verbose: int = 0,
@@ -141,17 +150,24 @@ def leave_one_out(
     that it is the witness that attention is mostly held against.
 
     Args:
-        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
+        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
+            padded, with a mask where the model takes one. Steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
-        replacement: `None` takes tokens out and closes the gap; an id is put in their place, that
-            of an unknown token say (0 leaves masked holes).
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
+            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
+            unequal rows have.
+        baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
+            out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
+            steps that count; a vector; or an id, that of an unknown token say.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
         verbose: 0 or 1, whether there is a progress bar over the texts.
 
     Returns:
-        float32 array of the shape of `ids`; 0 on padding. The model predicts once for each token.
+        float32 array of the shape of the inputs; 0 on padding. The model predicts once per step.
 
     Raises:
         ValueError: If shapes do not fit, an option is out of range, the model returns no finite
@@ -174,16 +190,17 @@ def leave_one_out(
           Erasure
     """
     owner = "leave_one_out"
-    removal = Removal(model, ids, owner, classes, replacement, from_logits, batch_size)
+    removal = Removal(model, inputs, owner, classes, baseline, from_logits, batch_size, mask)
     effects = [token_effects(removal, texts) for texts in removal.parts(batch_size, verbose)]
-    return np.nan_to_num(removal.everywhere(np.concatenate(effects))).astype(np.float32)
+    spread = np.nan_to_num(removal.everywhere(np.concatenate(effects))).astype(np.float32)
+    return spread.reshape(removal.inputs.mask.shape)
 
 
 def token_effects(removal: Removal, texts: Array) -> Float64s:
     """What the class of some of the texts loses without each token, `(texts, time)`."""
-    rows, places = np.nonzero(removal.tokens[texts])
-    gone = np.zeros((len(rows), removal.tokens.shape[1]), bool)
+    rows, places = np.nonzero(removal.mask[texts])
+    gone = np.zeros((len(rows), removal.mask.shape[1]), bool)
     gone[np.arange(len(rows)), places] = True
-    effects = np.zeros(removal.tokens[texts].shape)
+    effects = np.zeros(removal.mask[texts].shape)
     effects[rows, places] = removal.full[texts[rows]] - removal.probability(gone, texts[rows])
     return effects

@@ -18,7 +18,7 @@ from keras_attnpool.analysis.rationale_scores import (
     rationale_iou_f1,
     rationale_token_f1,
 )
-from keras_attnpool.analysis.saliency import gradient_saliency
+from keras_attnpool.analysis.saliency import gate_gradients
 from keras_attnpool.analysis.score_table import ScoreTable, mean_of
 from keras_attnpool.analysis.weight_measures import kendall_tau, weight_entropy, weight_gini
 from keras_attnpool.types import Array, Bools, Float64s
@@ -35,7 +35,7 @@ ROUNDING = 1e-6
 
 def grade_attributions(
     model: keras.Model,
-    ids: Any,
+    inputs: Any,
     attributions: Any,
     rationales: Sequence[Any] | None = None,
     *,
@@ -44,7 +44,8 @@ def grade_attributions(
     gradients: bool = True,
     layer: Any = None,
     classes: Any = None,
-    replacement: int | None = None,
+    mask: Any = None,
+    baseline: Any = "masked",
     seed: int = 0,
     from_logits: bool = False,
     batch_size: int = 32,
@@ -73,21 +74,28 @@ def grade_attributions(
     out.
 
     Args:
-        model: A classifier of ids, `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
+        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
+            padded, with a mask where the model takes one. Steps are those of the first input.
         attributions: A dict from names to arrays, or one array: a row `(time,)` per text or
-            `(texts, time)`, of any sign, one number for each place of `ids`. Attention comes from
+            `(texts, time)`, of any sign, one number per place of the inputs. Attention comes from
             `reduce_scores`; arrays of other libraries will do.
         rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
-            each token, or one for each place of `ids`.
+            each token, or one for each place of the inputs.
         shares: Increasing shares in [0, 1].
         beam_size: Number of sets that the search of bounds goes on with; `None` for all, 0 for no
             bounds.
         gradients: Whether the agreement with `gradient_saliency` is measured.
         layer: The embedding layer, for `gradient_saliency`.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
-        replacement: `None` takes tokens out and closes the gap; an id is put in their place, that
-            of an unknown token say (0 leaves masked holes).
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
+            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
+            unequal rows have.
+        baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
+            out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
+            steps that count; a vector; or an id, that of an unknown token say.
         seed: Seed of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. 256 is quicker than 32.
@@ -126,25 +134,21 @@ def grade_attributions(
     values = checked_shares(shares, owner, "shares", least=1)
     if beam_size != 0:
         check_beam(beam_size, owner)
-    removal = Removal(model, ids, owner, classes, replacement, from_logits, batch_size)
+    removal = Removal(model, inputs, owner, classes, baseline, from_logits, batch_size, mask)
     if not isinstance(attributions, Mapping):
         attributions = {"attribution": attributions}
     scores = {name: removal.scores(given, str(name)) for name, given in attributions.items()}
-    scores.setdefault("uniform", removal.tokens / removal.sizes[:, None])
+    scores.setdefault("uniform", removal.mask / removal.sizes[:, None])
     # First, so that rationales that do not fit are told before the long search.
     by_rationale = {} if rationales is None else _by_rationale(scores, rationales, removal)
     rng = np.random.default_rng(seed)
     places = {name: removal.places(each, rng) for name, each in scores.items()}
     slopes = None
     if gradients:
-        slopes = gradient_saliency(
-            model,
-            removal.ids,
-            removal.classes,
-            layer=layer,
-            from_logits=from_logits,
-            batch_size=batch_size,
-        )
+        classes = np.zeros(len(removal.used), int)
+        classes[removal.used] = removal.classes
+        every = gate_gradients(removal.inputs, classes, layer, from_logits)
+        slopes = every.reshape(len(every), -1)[removal.used]
     parts: dict[str, list[dict[str, Float64s]]] = {name: [] for name in scores}
     effects = []
     for texts in removal.parts(texts_at_once(removal, beam_size), verbose):
@@ -159,7 +163,7 @@ def grade_attributions(
             if name in between:
                 part["NAOPC"], part["NAOPC sufficiency"] = between[name]
             parts[name].append(part)
-    lost, tokens = np.concatenate(effects), removal.tokens
+    lost, tokens = np.concatenate(effects), removal.mask
     rows, per_text = {}, {}
     for name, each in scores.items():
         columns = {c: np.concatenate([part[c] for part in parts[name]]) for c in parts[name][0]}
@@ -182,14 +186,14 @@ def _by_rationale(
 ) -> dict[str, dict[str, RationaleScore]]:
     """The scores on rationales of the used texts, by attribution and column."""
     if len(rationales) != len(removal.used):
-        must = f"have one row per text, {len(removal.used)} in all"
+        must = f"have one row per row of the inputs, {len(removal.used)} in all"
         raise ArgumentError("rationales", must, f"{len(rationales)} rows", removal.owner)
-    golds = np.zeros(removal.tokens.shape, bool)
+    golds = np.zeros(removal.mask.shape, bool)
     flags = flag_rows(rationales, removal.owner, "rationales")
     used = [row for row, use in zip(flags, removal.used, strict=True) if use]
-    for gold, tokens, row in zip(golds, removal.tokens, used, strict=True):
+    for gold, tokens, row in zip(golds, removal.mask, used, strict=True):
         if len(row) > len(gold):
-            must = f"be no longer than `ids`, {len(gold)}"
+            must = f"be no longer than the inputs, {len(gold)}"
             received = f"a row of {len(row)}: cut it as the text was cut"
             raise ArgumentError("rationales", must, received, removal.owner)
         number = np.count_nonzero(tokens)
@@ -199,12 +203,12 @@ def _by_rationale(
         # In the places of `ids`, else the text's own row, wherever `ids` are padded.
         of_tokens = tokens if len(row) == len(gold) else np.arange(len(row)) < number
         if row[~of_tokens].any():
-            must = "stand in the places of `ids`"
+            must = "stand in the places of the inputs"
             received = f"a row with {np.count_nonzero(row[~of_tokens])} of its tokens on padding"
             raise ArgumentError("rationales", must, received, removal.owner)
         gold[tokens] = row[of_tokens]
     return {
-        name: {c: score(each, list(golds), removal.tokens) for c, score in RATIONALE_SCORES.items()}
+        name: {c: score(each, list(golds), removal.mask) for c, score in RATIONALE_SCORES.items()}
         for name, each in scores.items()
     }
 

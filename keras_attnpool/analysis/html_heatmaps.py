@@ -1,4 +1,4 @@
-"""Heat maps of token weights as self-contained HTML."""
+"""Heat maps of weights as self-contained HTML."""
 
 import html
 import re
@@ -31,7 +31,7 @@ _OPEN_CELLS = 1500
 
 
 def heatmap_html(
-    tokens: Sequence[str],
+    names: Sequence[Any],
     weights: Any,
     *,
     title: str | None = None,
@@ -41,20 +41,20 @@ def heatmap_html(
     vmax: float | None = None,
     unit: str | None = None,
 ) -> str:
-    """Draws a text whose tokens are coloured by weight, as a piece of HTML.
+    """Draws words, or other steps by their names, coloured by weight, as a piece of HTML.
 
     Self-contained: no script, no file, no font is loaded. It reads on light and dark pages; long
-    texts wrap; a token shows its weight when pointed at. Whatever the tokens hold is shown as text:
+    texts wrap; a word shows its weight when pointed at. Whatever the names hold is shown as text:
     control and direction-changing characters by their code point, right-to-left scripts in their
     direction. With several rows (heads) their mean comes first. Negative weights (saliency) have a
     second colour.
 
     Args:
-        tokens: The tokens, `time` strings.
+        names: The name of each step, `time` words, file names, seconds.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
         title: A heading.
         label: A second line, the prediction say.
-        sentence_lengths: Number of tokens of each sentence, in order: a line for each, with the
+        sentence_lengths: Number of words of each sentence, in order: a line for each, with the
             share of the row's weight that it holds.
         row_names: Name of each row, head or not. Defaults to "head 1", "head 2" ...
         vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
@@ -66,7 +66,7 @@ def heatmap_html(
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
 
     Raises:
-        ValueError: If tokens, weights, sentences and names do not fit together, or a number is not
+        ValueError: If names, weights and sentences do not fit together, or a number is not
             finite.
 
     Example:
@@ -79,31 +79,31 @@ def heatmap_html(
     ```
     """
     owner = "heatmap_html"
-    tokens, rows, vmax = checked_heatmap(owner, tokens, weights, row_names, vmax)
-    names = [f"head {i + 1}" for i in range(len(rows))]
-    names = names if row_names is None else [str(name) for name in row_names]
+    steps, rows, vmax = checked_heatmap(owner, names, weights, row_names, vmax)
+    heads = [f"head {i + 1}" for i in range(len(rows))]
+    heads = heads if row_names is None else [str(name) for name in row_names]
     lengths = sentence_lengths
-    if lengths is not None and (min(lengths, default=0) < 0 or sum(lengths) != len(tokens)):
-        must = f"add up to the number of tokens, {len(tokens)}"
+    if lengths is not None and (min(lengths, default=0) < 0 or sum(lengths) != len(steps)):
+        must = f"add up to the number of steps, {len(steps)}"
         received = f"{list(lengths)}, {sum(lengths)} in all"
         raise ArgumentError("sentence_lengths", must, received, owner)
-    words = [html.escape(visible(token)) for token in tokens]
-    parts = [STYLE, '<figure class="attn-map">', _caption(title, label)]
+    words = [html.escape(visible(name)) for name in steps]
+    parts = [STYLE, '<figure class="attn-map">', caption(title, label)]
     if len(rows) == 1:
-        parts.append(_row(words, rows[0], vmax, lengths, "" if row_names is None else names[0]))
+        parts.append(_row(words, rows[0], vmax, lengths, "" if row_names is None else heads[0]))
     else:
         parts.append(_row(words, rows.mean(axis=0), vmax, lengths, "mean"))
         is_open = " open" if rows.size <= _OPEN_CELLS else ""
         kind = "heads" if row_names is None else "rows"
         parts.append(f"<details{is_open}><summary>{len(rows)} {kind}</summary>")
         parts += [
-            _row(words, row, vmax, lengths, name) for row, name in zip(rows, names, strict=True)
+            _row(words, row, vmax, lengths, name) for row, name in zip(rows, heads, strict=True)
         ]
         parts.append("</details>")
     signed = bool((rows < 0).any())
-    if unit is None and tokens and not signed:
-        unit = f"uniform: {1 / len(tokens):.3g}"
-    parts.append(_scale(vmax, signed, unit))
+    if unit is None and steps and not signed:
+        unit = f"uniform: {1 / len(steps):.3g}"
+    parts.append(scale(vmax, signed, unit))
     parts.append("</figure>")
     return "".join(parts)
 
@@ -172,7 +172,8 @@ def _visible_character(character: str) -> str:
     return character
 
 
-def _caption(title: str | None, label: str | None) -> str:
+def caption(title: str | None, label: str | None) -> str:
+    """The heading of a picture."""
     lines = ""
     if title is not None:
         lines += f'<b dir="auto">{html.escape(visible(title))}</b>'
@@ -198,8 +199,8 @@ def _row(
     lines, start = [], 0
     for length in lengths:
         share = np.abs(row[start : start + length]).sum() / total if total else 0.0
-        caption = f"{share:.0%}" if start or not name else f"{name}: {share:.0%}"
-        lines.append(_line(caption, cells[start : start + length]))
+        told = f"{share:.0%}" if start or not name else f"{name}: {share:.0%}"
+        lines.append(_line(told, cells[start : start + length]))
         start += length
     return f'<div class="head">{"".join(lines)}</div>'
 
@@ -210,7 +211,8 @@ def _line(name: str, cells: list[str]) -> str:
     return f'<div class="row">{label}<p dir="auto">{" ".join(cells)}</p></div>'
 
 
-def _scale(vmax: float, signed: bool, unit: str | None) -> str:
+def scale(vmax: float, signed: bool, unit: str | None) -> str:
+    """What the colours of a picture stand for."""
     low, kind = (f"−{vmax:.3g}", " n") if signed else ("0", "")
     told = f"<span>({html.escape(visible(unit))})</span>" if unit else ""
     return (
@@ -221,35 +223,30 @@ def _scale(vmax: float, signed: bool, unit: str | None) -> str:
 
 def checked_heatmap(
     owner: str,
-    tokens: Sequence[str],
+    names: Sequence[Any],
     weights: Any,
     row_names: Sequence[str] | None,
     vmax: float | None,
 ) -> tuple[list[str], Float64s, float]:
-    """Checks what a heat map is drawn from: tokens, weights, names, the weight of full colour.
+    """Checks what a heat map is drawn from: names, weights, the weight of full colour.
 
     Raises:
         ValueError: If they do not fit together, or a number is not finite.
     """
-    tokens = column(owner, "tokens", tokens)
-    if any(not isinstance(token, str) for token in tokens):
-        raise ArgumentError("tokens", "be a list of strings", f"{str(tokens)[:60]}", owner)
+    steps = [str(name) for name in column(owner, "names", names, of="names")]
     rows = np.asarray(weights, np.float64)
     rows = rows[None] if rows.ndim == 1 else rows
-    if rows.ndim != 2 or rows.shape[1] != len(tokens) or not len(rows):
-        raise ArgumentError(
-            "weights",
-            f"have shape ({len(tokens)},) or (rows, {len(tokens)}), one number per token; cut "
-            "the padding off",
-            f"weights of shape {np.shape(weights)} for {len(tokens)} tokens",
-            owner,
-        )
+    if rows.ndim != 2 or rows.shape[1] != len(steps) or not len(rows):
+        size = len(steps)
+        must = f"have shape ({size},) or (rows, {size}), one number per step; cut the padding off"
+        received = f"weights of shape {np.shape(weights)} for {size} steps"
+        raise ArgumentError("weights", must, received, owner)
     if not np.isfinite(rows).all():
         raise ArgumentError("weights", "be finite", "NaN or infinity among them", owner)
     if row_names is not None and (isinstance(row_names, str) or len(row_names) != len(rows)):
-        must, received = f"have one name per row, {len(rows)} in all", f"{row_names!r}"
-        raise ArgumentError("row_names", must, received, owner)
-    return tokens, rows, full_colour(vmax, rows, owner)
+        must = f"have one name per row, {len(rows)} in all"
+        raise ArgumentError("row_names", must, f"{row_names!r}", owner)
+    return steps, rows, full_colour(vmax, rows, owner)
 
 
 def full_colour(vmax: float | None, numbers: Array, owner: str) -> float:

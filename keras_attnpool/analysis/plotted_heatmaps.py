@@ -1,4 +1,4 @@
-"""Heat maps of token weights in matplotlib."""
+"""Heat maps of weights in matplotlib."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,13 +6,14 @@ from typing import Any
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._axes import axes_or_new
 from keras_attnpool.analysis.html_heatmaps import checked_heatmap
+from keras_attnpool.types import Array
 
-# With more tokens than this only every n-th is named.
-_NAMED_TOKENS = 60
+# With more steps than this only every n-th is named.
+_NAMED_STEPS = 60
 
 
 def plot_heatmap(
-    tokens: Sequence[str],
+    names: Sequence[Any],
     weights: Any,
     ax: Any = None,
     *,
@@ -21,10 +22,10 @@ def plot_heatmap(
     vmax: float | None = None,
     colorbar_label: str = "attention weight",
 ) -> Any:
-    """Draws token weights as a matrix, a row per head and a column per token.
+    """Draws weights as a matrix, a row per head and a column per step.
 
     Args:
-        tokens: The tokens, `time` strings.
+        names: The name of each step.
         weights: Float array `(time,)` or `(rows, time)`. With negative ones the colours diverge
             around 0.
         ax: The Axes to draw on; a new figure's by default.
@@ -50,34 +51,26 @@ def plot_heatmap(
     assert ax.get_ylabel() == "head"
     ```
     """
-    tokens, rows, top = checked_heatmap("plot_heatmap", tokens, weights, row_names, vmax)
-    if not tokens:
-        raise ArgumentError("tokens", "be at least one", "none", "plot_heatmap")
-    top = top or 1.0
-    size = (min(max(4.0, 1.8 + 0.34 * len(tokens)), 16), 2.4 + 0.3 * min(len(rows), 20))
+    steps, rows, top = checked_heatmap("plot_heatmap", names, weights, row_names, vmax)
+    if not steps:
+        must, received = "have at least one step", "none"
+        raise ArgumentError("names", must, received, "plot_heatmap")
+    size = (min(max(4.0, 1.8 + 0.34 * len(steps)), 16), 2.4 + 0.3 * min(len(rows), 20))
     ax = axes_or_new(ax, "plot_heatmap", size)
-    signed = bool((rows < 0).any())
-    image = ax.imshow(
-        rows,
-        aspect="auto",
-        interpolation="nearest",
-        cmap="RdBu_r" if signed else "Oranges",
-        vmin=-top if signed else 0,
-        vmax=top,
-    )
-    step = -(-len(tokens) // _NAMED_TOKENS)
-    named = range(0, len(tokens), step)
-    # A $ in a token is a dollar, and no formula.
+    image = ax.imshow(rows, aspect="auto", interpolation="nearest", **colours(rows, top))
+    step = -(-len(steps) // _NAMED_STEPS)
+    named = range(0, len(steps), step)
+    # A $ in a name is a dollar, and no formula.
     ax.set_xticks(
         named,
-        [tokens[column] for column in named],
-        rotation=90 if len(tokens) > 8 else 0,
+        [steps[column] for column in named],
+        rotation=90 if len(steps) > 8 else 0,
         parse_math=False,
     )
     step = -(-len(rows) // 20)
-    names = [str(row + 1) for row in range(len(rows))] if row_names is None else list(row_names)
-    ax.set_yticks(range(0, len(rows), step), names[::step], parse_math=False)
-    ax.set_xlabel("token")
+    heads = [str(row + 1) for row in range(len(rows))] if row_names is None else list(row_names)
+    ax.set_yticks(range(0, len(rows), step), heads[::step], parse_math=False)
+    ax.set_xlabel("step")
     ax.set_ylabel("head" if row_names is None else "")
     if len(rows) == 1 and row_names is None:
         ax.set_yticks([])
@@ -86,3 +79,13 @@ def plot_heatmap(
         ax.set_title(title, parse_math=False)
     ax.figure.colorbar(image, ax=ax, label=colorbar_label)
     return ax
+
+
+def colours(rows: Array, top: float) -> dict[str, Any]:
+    """The colours of weights up to `top`; negative ones have a second colour."""
+    signed, top = bool((rows < 0).any()), top or 1.0
+    return {
+        "cmap": "RdBu_r" if signed else "Oranges",
+        "vmin": -top if signed else 0,
+        "vmax": top,
+    }

@@ -8,16 +8,16 @@ import keras
 
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._graph import layers_by_path
-from keras_attnpool.analysis._removal import checked_ids
+from keras_attnpool.analysis._inputs import Inputs
 from keras_attnpool.analysis._report_page import write_report
-from keras_attnpool.analysis._token_rows import checked_tokens
+from keras_attnpool.analysis._token_rows import checked_names
 from keras_attnpool.analysis.attention_tests import AttentionTests
 from keras_attnpool.analysis.erasure import leave_one_out
 from keras_attnpool.analysis.grading import grade_attributions
 from keras_attnpool.analysis.saliency import gradient_saliency
 from keras_attnpool.analysis.score_table import ScoreTable
 from keras_attnpool.analysis.scores import wanted_layers
-from keras_attnpool.types import Array, Float32s, PathLike
+from keras_attnpool.types import Float32s, PathLike
 
 OWNER = "attention_report"
 
@@ -48,14 +48,16 @@ class AttentionReport(NamedTuple):
 
 def attention_report(
     model: keras.Model,
-    ids: Any,
+    inputs: Any,
     labels: Any = None,
     *,
     layer: Any = None,
     layout: str | None = None,
     embedding: Any = None,
     others: Sequence[keras.Model] = (),
-    tokens: Sequence[Sequence[str]] | None = None,
+    names: Sequence[Sequence[Any]] | None = None,
+    mask: Any = None,
+    baseline: Any = "masked",
     rationales: Sequence[Any] | None = None,
     beam_size: int | None = 1,
     path: PathLike | None = None,
@@ -93,8 +95,11 @@ def attention_report(
     epochs of a small model for each row.
 
     Args:
-        model: A functional or built Sequential classifier with one input of ids.
-        ids: Integer array `(texts, time)`, 0 = padding, behind the tokens or in front of them.
+        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
+            padded, with a mask where the model takes one. Steps are those of the first input.
         labels: `None`, or integer array `(texts,)`. Texts that the model was not trained on.
         layer: The attention layer, its name or path, see `attention_scores`. Needed if the model
             has several.
@@ -102,14 +107,19 @@ def attention_report(
             tell theirs; that of another layer is needed where its shape does not.
         embedding: The embedding layer, for `gradient_saliency`. Needed if the model has several.
         others: Models of the same kind from other seeds, with a layer of the same path.
-        tokens: `None`, or one list of strings per text, for the heat maps of the page.
-        rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
-            each token, or one for each place of `ids`.
+        names: One list per row with a name for each step that counts (words, file names, seconds),
+            for the heat maps of the page; their numbers by default.
         beam_size: Of the search of bounds, see `grade_attributions`; 0 leaves the bounds out.
         path: Where to write an HTML page of tables, heat maps and, with the extra `plots`,
             pictures. It loads nothing.
         title: The page's title.
         seed: Seed of what is shuffled, and of the order of equal weights.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
+            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
+            unequal rows have.
+        baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
+            out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
+            steps that count; a vector; or an id, that of an unknown token say.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
         verbose: 0 or 1, whether there is a progress bar over the texts.
@@ -138,46 +148,49 @@ def attention_report(
         - Wiegreffe and Pinter, 2019, Attention is not not Explanation
         - Adebayo et al., 2018, Sanity Checks for Saliency Maps
     """
-    ids = checked_ids(ids, batch_size, OWNER)
-    if ids.ndim != 2:
-        raise ArgumentError("ids", "have shape (texts, time)", f"shape {ids.shape}", OWNER)
+    read = Inputs(model, inputs, OWNER, batch_size, mask)
+    inputs, kept = read.form(read.leaves), read.mask
+    if kept.ndim != 2:
+        must, received = "have one axis of steps", f"shape {read.values.shape}"
+        raise ArgumentError("inputs", must, received, OWNER)
     if isinstance(others, keras.Model):
-        raise ArgumentError("others", "be a list of models", "one model", OWNER)
+        must, received = "be a list of models", "one model"
+        raise ArgumentError("others", must, received, OWNER)
     if path is not None and not Path(path).parent.is_dir():
-        raise ArgumentError("path", "be in a folder that exists", {"path": path}, OWNER)
-    if tokens is not None:
-        tokens = _checked_words(tokens, ids)
+        must, received = "be in a folder that exists", f"{path}"
+        raise ArgumentError("path", must, received, OWNER)
+    names = checked_names(names, kept, OWNER)
     tests = AttentionTests(
         model,
-        ids,
-        ids != 0,
+        inputs,
+        kept,
         _only_path(model, layer),
         OWNER,
         layout=layout,
         labels=labels,
+        steps=read.values,
         from_logits=from_logits,
         batch_size=batch_size,
     )
-    effects = leave_one_out(model, ids, from_logits=from_logits, batch_size=batch_size)
-    slopes = gradient_saliency(
-        model, ids, layer=embedding, from_logits=from_logits, batch_size=batch_size
-    )
+    options: dict[str, Any] = {"mask": kept, "from_logits": from_logits, "batch_size": batch_size}
+    effects = leave_one_out(model, inputs, baseline=baseline, **options)
+    slopes = gradient_saliency(model, inputs, layer=embedding, **options)
     grades = grade_attributions(
         model,
-        ids,
+        inputs,
         {"attention": tests.weights, "leave-one-out": effects, "gradient": slopes},
         rationales,
+        baseline=baseline,
         beam_size=beam_size,
         seed=seed,
         layer=embedding,
-        from_logits=from_logits,
-        batch_size=batch_size,
         verbose=verbose,
+        **options,
     )
     table = tests.table(others, seed)
     if path is not None:
         drawn = {"attention": tests.weights, "leave-one-out": effects}
-        path = write_report(path, title, grades, table, tokens, drawn, ids)
+        path = write_report(path, title, grades, table, names, drawn, kept)
     return AttentionReport(grades, table, tests.weights, path)
 
 
@@ -187,12 +200,3 @@ def _only_path(model: keras.Model, layer: Any) -> str:
         must = f"be the one attention layer to test, one of {sorted(paths)}"
         raise ArgumentError("layer", must, {"layer": layer}, OWNER)
     return next(iter(paths))
-
-
-def _checked_words(tokens: Any, ids: Array) -> list[list[str]]:
-    words = checked_tokens(tokens, OWNER)
-    sizes = (ids != 0).sum(axis=1).tolist()
-    if [len(row) for row in words] != sizes:
-        received = f"{len(words)} texts of other lengths than the {len(ids)} of `ids`"
-        raise ArgumentError("tokens", "have one string for each id that is not 0", received, OWNER)
-    return words

@@ -7,18 +7,20 @@ import numpy as np
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.analysis._graph import layers_by_path, paths_of, rewire
+from keras_attnpool.analysis._graph import calls_through, layers_by_path, paths_of
+from keras_attnpool.analysis._inputs import Inputs, leaves_of, stand_in
 from keras_attnpool.analysis._probabilities import class_probabilities
-from keras_attnpool.analysis._removal import checked_ids
 from keras_attnpool.analysis._token_rows import checked_classes
+from keras_attnpool.ops._devices import need_gradients
 from keras_attnpool.types import Float32s, Float64s
 
 
 def gradient_saliency(
     model: keras.Model,
-    ids: Any,
+    inputs: Any,
     classes: Any = None,
     *,
+    mask: Any = None,
     layer: Any = None,
     from_logits: bool = False,
     batch_size: int = 32,
@@ -37,18 +39,22 @@ def gradient_saliency(
     Where the predicted probability is 1 to float32 precision, the gradient is 0.
 
     Args:
-        model: A functional or built Sequential classifier with one input of ids. Its output is
-            `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(batch, time)`, or any shape that the embedding layer turns into
-            `(*ids.shape, dim)`.
+        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
+            padded, with a mask where the model takes one. Steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
         layer: The layer whose output is gated, by itself, by name or by path
             (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
+            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
+            unequal rows have.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
 
     Returns:
-        float32 array of the shape of `ids`; 0 at steps that the model masks.
+        float32 array of the shape of the inputs; 0 at steps that the model masks.
 
     Raises:
         ValueError: If the model has no graph, more than one input or no class scores, if the layer
@@ -70,16 +76,18 @@ def gradient_saliency(
         - Denil, Demiraj and de Freitas, 2014, Extraction of Salient Sentences from Labelled
           Documents
     """
-    points, owner = (np.ones(1), np.ones(1)), "gradient_saliency"
-    return _gate_gradients(model, ids, classes, layer, from_logits, batch_size, points, owner)
+    read = Inputs(model, inputs, "gradient_saliency", batch_size, mask)
+    return gate_gradients(read, classes, layer, from_logits)
 
 
 def integrated_gradients(
     model: keras.Model,
-    ids: Any,
+    inputs: Any,
     classes: Any = None,
     *,
     steps: int = 20,
+    mask: Any = None,
+    baseline: Any = "zeros",
     layer: Any = None,
     from_logits: bool = False,
     batch_size: int = 32,
@@ -94,19 +102,25 @@ def integrated_gradients(
     It works as `gradient_saliency` does, with one gradient for each step.
 
     Args:
-        model: A functional or built Sequential classifier with one input of ids. Its output is
-            `(batch, classes)`, or `(batch, 1)` for two classes.
-        ids: Integer array `(batch, time)`, or any shape that the embedding layer turns into
-            `(*ids.shape, dim)`.
+        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
+            padded, with a mask where the model takes one. Steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
         steps: Number of points of the Gauss-Legendre quadrature.
+        baseline: What vectors grow from: `"zeros"`, `"mean"` of all steps that count, or a vector.
+            Embeddings of ids grow from zeros.
         layer: The layer whose output is gated, by itself, by name or by path
             (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
+            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
+            unequal rows have.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
 
     Returns:
-        float32 array of the shape of `ids`; 0 at steps that the model masks.
+        float32 array of the shape of the inputs; 0 at steps that the model masks.
 
     Raises:
         ValueError: If `steps` is less than 1, and where `gradient_saliency` raises one.
@@ -131,66 +145,96 @@ def integrated_gradients(
         raise ArgumentError("steps", "be 1 or more", {"steps": steps}, owner)
     places, weights = np.polynomial.legendre.leggauss(steps)
     points = (places + 1) / 2, weights / 2
-    return _gate_gradients(model, ids, classes, layer, from_logits, batch_size, points, owner)
+    read = Inputs(model, inputs, owner, batch_size, mask)
+    if (read.are_ids or layer is not None) and not (
+        isinstance(baseline, str) and baseline == "zeros"
+    ):
+        must, received = (
+            "be 'zeros' where a layer's output grows, as that of an embedding does",
+            f"{baseline!r}",
+        )
+        raise ArgumentError("baseline", must, received, owner)
+    return gate_gradients(read, classes, layer, from_logits, points, stand_in(read, baseline))
 
 
-def _gate_gradients(
-    model: keras.Model,
-    ids: Any,
+def gate_gradients(
+    inputs: Inputs,
     classes: Any,
     layer: Any,
     from_logits: bool,
-    batch_size: int,
-    points: tuple[Float64s, Float64s],
-    owner: str,
+    points: tuple[Float64s, Float64s] = (np.ones(1), np.ones(1)),
+    baseline: Any = 0.0,
 ) -> Float32s:
-    """The weighted sum of the gradients by each token's gate, at factors and with weights."""
-    ids = checked_ids(ids, batch_size, owner)
-    path = _embedding_path(model, layer, owner)
-    size = min(batch_size, len(ids))
-    gate = _Gate((size, *ids.shape[1:]))
-    gated = rewire(model, _gating(path, gate, owner))
-    if len(gated.inputs) != 1:
-        must, received = "have one input", f"model '{model.name}' with {len(gated.inputs)} inputs"
+    """The weighted sum of the gradients by each step's gate, at factors and with weights."""
+    owner, model, count = inputs.owner, inputs.model, inputs.count
+    need_gradients(owner)
+    embedding = None
+    if inputs.are_ids or layer is not None:
+        embedding = _embedding(model, layer, owner)
+    elif not isinstance(model, keras.Model):
+        must, received = "be a keras.Model", f"{type(model)}"
         raise ArgumentError("model", must, received, owner)
-    shape = getattr(gated.output[0], "shape", None)
-    if shape is None or len(shape) != 2:
-        must, received = "be a classifier with one output of shape (batch, classes)", f"{shape}"
-        raise ArgumentError("model", must, received, owner)
+    probabilities = class_probabilities(inputs.predict(), from_logits, owner)
     if classes is None:
-        outputs = model.predict(ids, batch_size=batch_size, verbose=0)
-        classes = class_probabilities(outputs, from_logits, owner).argmax(axis=1)
-    classes = checked_classes(classes, len(ids), max(2, shape[1]), owner)
-    step = _GateStep(gated, gate, from_logits, name=owner)
+        classes = probabilities.argmax(axis=1)
+    classes = checked_classes(classes, count, probabilities.shape[1], owner)
+    size = min(inputs.batch_size, count)
+    gate = _Gate((size, *inputs.mask.shape[1:]), np.asarray(baseline, np.float32))
+
+    name = getattr(embedding, "name", "")
+
+    def gated(call: Any, *args: Any, **kwargs: Any) -> Any:
+        outputs = call(*args, **kwargs)
+        if len(getattr(outputs, "shape", ())) != len(gate.shift.shape) + 1:
+            must, received = (
+                f"turn ids {tuple(gate.shift.shape)} into vectors, one axis more",
+                f"layer '{name}' with output {getattr(outputs, 'shape', type(outputs))}",
+            )
+            raise ArgumentError("layer", must, received, owner)
+        return gate(outputs)
+
+    def run(tensors: Any) -> Any:
+        if embedding is not None:
+            with calls_through([(embedding, gated)]):
+                return model(tensors, training=False)
+        leaves = leaves_of(tensors)
+        return model(
+            inputs.form({**leaves, inputs.steps: gate(leaves[inputs.steps])}), training=False
+        )
+
+    step = _GateStep(run, model, gate, from_logits, name=owner)
     # The loss is a sum over rows, so that the step is the gradient of each row by itself.
     step.compile(keras.optimizers.SGD(1.0), auto_scale_loss=False)
     gradients = []
-    for start in range(0, len(ids), size):
-        rows = np.arange(start, start + size) % len(ids)  # the last batch is filled up
+    for start in range(0, count, size):
+        rows = np.arange(start, start + size) % count  # the last batch is filled up
         total = np.zeros(gate.shift.shape)
         for factor, weight in zip(*points, strict=True):
             gate.factor.assign(factor)
             gate.shift.assign(np.zeros(gate.shift.shape, "float32"))
-            step.train_on_batch(ids[rows], classes[rows])
+            step.train_on_batch(inputs.form(inputs.some(rows)), classes[rows])
             total += weight * ops.convert_to_numpy(gate.shift.value)
         gradients.append(total)
-    return np.concatenate(gradients)[: len(ids)].astype(np.float32)
+    total = np.concatenate(gradients)[:count]
+    return np.where(inputs.mask, total, 0).astype(np.float32)
 
 
 class _Gate(keras.layers.Layer):  # type: ignore[misc]
-    """Multiplies each token's vector by factor + shift; the shift is zero and can be trained."""
+    """Moves each step's vector from a baseline by factor + shift; the shift is zero, trained."""
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
+    def __init__(self, shape: tuple[int, ...], baseline: Float32s) -> None:
         super().__init__(dtype="float32", autocast=False, name="saliency_gate")
         self.supports_masking = True
+        self.baseline = baseline
         # Not the gate itself: next to 1, float32 would keep few digits of a small gradient.
         self.shift = self.add_weight(name="shift", shape=shape, initializer="zeros")
         self.factor = self.add_weight(name="factor", shape=(), initializer="ones", trainable=False)
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        gate = ops.expand_dims(self.factor.value + self.shift.value, -1)
-        return inputs * ops.cast(gate, inputs.dtype)
+        gate = ops.cast(ops.expand_dims(self.factor.value + self.shift.value, -1), inputs.dtype)
+        baseline = ops.cast(self.baseline, inputs.dtype)
+        return baseline + gate * (inputs - baseline)
 
     def compute_output_spec(self, inputs: Any, **kwargs: Any) -> Any:
         return keras.KerasTensor(inputs.shape, inputs.dtype)
@@ -199,22 +243,24 @@ class _Gate(keras.layers.Layer):  # type: ignore[misc]
 class _GateStep(keras.Model):  # type: ignore[misc]
     """The gated model with the gate as its only weight, and the log-probability as output."""
 
-    def __init__(self, gated: keras.Model, gate: _Gate, from_logits: bool, **kwargs: Any) -> None:
+    def __init__(
+        self, run: Any, model: keras.Model, gate: _Gate, from_logits: bool, **kwargs: Any
+    ) -> None:
         super().__init__(dtype="float32", autocast=False, **kwargs)
         self.gate = gate
         self.from_logits = from_logits
         # In a closure Keras does not track the model: no optimizer and no state ever holds its
         # weights, whatever happens during the step.
-        weights = [v for v in gated.trainable_variables if v is not gate.shift]
+        weights = model.trainable_variables
 
-        def run(inputs: Any) -> Any:
+        def frozen_run(inputs: Any) -> Any:
             frozen = [(v, ops.stop_gradient(v.value)) for v in weights]
             # Penalties that the layers add end in this scope, out of the gradient.
             own = [(v, v.value) for v in (gate.shift, gate.factor)]
             with keras.StatelessScope([*frozen, *own]):
-                return gated(inputs, training=False)[0]
+                return run(inputs)
 
-        self.run = run
+        self.run = frozen_run
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
         return self.run(inputs)
@@ -238,21 +284,7 @@ class _GateStep(keras.Model):  # type: ignore[misc]
         return -ops.sum(logs * ops.one_hot(ops.cast(y, "int32"), outputs.shape[-1]))
 
 
-def _gating(path: str, gate: _Gate, owner: str) -> Any:
-    def visit(called: str, layer: Any, args: Any, kwargs: Any) -> tuple[Any, dict[str, list[Any]]]:
-        outputs = layer(*args, **kwargs)
-        if called != path:
-            return outputs, {}
-        shape = getattr(outputs, "shape", ())
-        if len(shape) != len(gate.shift.shape) + 1:
-            must = f"be one that turns ids {tuple(gate.shift.shape)} into vectors, one axis more"
-            raise ArgumentError("layer", must, f"layer '{path}' with output {shape}", owner)
-        return gate(outputs), {}
-
-    return visit
-
-
-def _embedding_path(model: Any, layer: Any, owner: str) -> str:
+def _embedding(model: Any, layer: Any, owner: str) -> Any:
     layers = layers_by_path(model, owner)
     hits = paths_of(layers, layer)
     if layer is None:
@@ -262,4 +294,4 @@ def _embedding_path(model: Any, layer: Any, owner: str) -> str:
         if layer is None:
             must += ", unless that has exactly one keras.layers.Embedding"
         raise ArgumentError("layer", must, f"layer={layer!r}, layers {list(layers)}", owner)
-    return hits[0]
+    return layers[hits[0]]

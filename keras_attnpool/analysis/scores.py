@@ -1,13 +1,21 @@
 """The attention weights of any layer of any functional model."""
 
 import inspect
+from functools import partial
 from typing import Any
 
 import keras
-import numpy as np
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.analysis._graph import layers_by_path, paths_of, rewire
+from keras_attnpool.analysis._graph import (
+    calls_through,
+    graph_of,
+    in_graph,
+    layers_by_path,
+    paths_of,
+    rewire,
+)
+from keras_attnpool.analysis._inputs import Inputs
 
 FLAG = "return_attention_scores"
 
@@ -20,8 +28,10 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
 
     A layer has weights to show if its `call` takes `return_attention_scores`: the attention layers
     of this package, `keras.layers.MultiHeadAttention` and its relatives, KerasHub's encoders.
-    Models nested in the model are searched too, and the model inside a `HierarchicalEncoder`, whose
-    scores come as `(batch, sentences, ...)`; a layer inside another wrapper is not found.
+    Models and layers of your own nested in the model are searched too, and the model inside a
+    `HierarchicalEncoder`, whose scores come as `(batch, sentences, ...)`; a layer inside another
+    wrapper is not found. Of a subclassed model the layers that it holds as attributes are seen, and
+    their calls while it runs.
 
     Args:
         model: A functional or built Sequential model.
@@ -29,13 +39,13 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
             takes all layers that have weights.
 
     Returns:
-        A functional model with the inputs of `model` and the outputs
-        `(outputs of model, {path: [scores]})`, scores in float32, with one entry for each time that
-        the model calls the layer.
+        A model with the inputs of `model` and the outputs `(outputs of model, {path: [scores]})`,
+        scores in float32, with one entry for each time that the model calls the layer. It is
+        functional where `model` is.
 
     Raises:
-        ValueError: If the model has no graph, has no such layer, or the layer has no weights to
-            show.
+        ValueError: If the model has not been built, has no such layer, or the layer has no weights
+            to show.
 
     Example:
 
@@ -51,6 +61,8 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     """
     layers = layers_by_path(model, "attention_model")
     wanted = wanted_layers(model, layers, layer, "attention_scores")
+    if graph_of(model) is None or not wanted <= set(in_graph(model)):
+        return _Observed(model, {path: layers[path] for path in wanted})
 
     calls = dict.fromkeys(wanted, 0)
 
@@ -80,9 +92,10 @@ def attention_scores(
     masks. The model is left as it is; it needs not be compiled.
 
     Args:
-        model: A functional or built Sequential model.
-        inputs: What `model.predict` takes as arrays, integer ids `(batch, time)` for the models of
-            this package.
+        model: A model.
+        inputs: What `model.predict` takes: arrays, a list or dict of arrays, batches (a
+            `PyDataset`, `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal
+            length, which are padded.
         layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model,
             `"sentences/word_pooling"` for the words of HCAN and HAN). `None` takes all layers whose
             `call` has `return_attention_scores`.
@@ -90,20 +103,20 @@ def attention_scores(
         return_predictions: Whether to return the predictions, too.
 
     Returns:
-        The scores as float32 NumPy array in the layer's layout, `(batch, heads, time)` say. A layer
+        The scores as float32 NumPy array in the layer's layout, `(batch, heads, time)` say, in the
+        order of the data, also of `SequenceBatches` that are shuffled. A layer
         that is called several times gives a list of such arrays, call after call; a layer whose
         scores are a tuple or dict gives that structure. With `layer=None` and several such layers,
         a dict from path to scores. With `return_predictions`, the pair `(scores, predictions)`.
 
     Raises:
-        ValueError: If the model has no graph, has no such layer, the layer has no weights to show,
-            or the inputs are empty.
+        ValueError: If the model has no such layer, the layer has no weights to show, or the inputs
+            are empty.
 
     Example:
 
     ```python
-    import numpy as np
-    import keras_attnpool
+        import keras_attnpool
 
     model = keras_attnpool.models.LAMAEncoder(100, 2, num_heads=3)
     ids = np.array([[4, 8, 15, 0]])
@@ -111,15 +124,9 @@ def attention_scores(
     assert scores.shape == (1, 3, 4)
     ```
     """
-    if not batch_size >= 1:
-        given = {"batch_size": batch_size}
-        raise ArgumentError("batch_size", "be 1 or more", given, "attention_scores")
-    shapes = [np.shape(x) for x in keras.tree.flatten(inputs)]
-    if not shapes or any(shape[:1] in ((), (0,)) for shape in shapes):
-        must, received = "have at least one example on the first axis", f"shapes {shapes}"
-        raise ArgumentError("inputs", must, received, "attention_scores")
+    read = Inputs(model, inputs, "attention_scores", batch_size)
     shown = attention_model(model, layer)
-    predictions, by_path = shown.predict(inputs, batch_size=batch_size, verbose=0)
+    predictions, by_path = shown.predict(read.form(read.leaves), batch_size=batch_size, verbose=0)
     scores = {path: calls[0] if len(calls) == 1 else calls for path, calls in by_path.items()}
     chosen = next(iter(scores.values())) if len(scores) == 1 else scores
     return (chosen, predictions) if return_predictions else chosen
@@ -156,6 +163,38 @@ class _WithScores(keras.layers.Layer):  # type: ignore[misc]
 
     def compute_mask(self, *args: Any, **kwargs: Any) -> None:
         return None
+
+
+class _Observed(keras.Model):  # type: ignore[misc]
+    """A model without a graph, and the scores of some of its layers, seen while it runs."""
+
+    def __init__(self, model: keras.Model, layers: dict[str, Any]) -> None:
+        super().__init__(name=model.name, dtype=model.dtype_policy, autocast=False)
+        self.model, self.paths = model, {id(layer): path for path, layer in layers.items()}
+        self.found = list(layers.values())
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        scores: dict[str, list[Any]] = {path: [] for path in self.paths.values()}
+
+        def show(path: str, call: Any, *args: Any, **kwargs: Any) -> Any:
+            given = inspect.signature(call).bind(*args, **kwargs).arguments
+            outputs, each = call(**{**given, FLAG: True})
+            scores[path].append(
+                keras.tree.map_structure(lambda x: keras.ops.cast(x, "float32"), each)
+            )
+            return (outputs, each) if given.get(FLAG) else outputs
+
+        with calls_through([(each, partial(show, self.paths[id(each)])) for each in self.found]):
+            outputs = self.model(inputs, training=False)
+        silent = [path for path, calls in scores.items() if not calls]
+        if silent:
+            must, received = (
+                f"be called when model '{self.model.name}' runs",
+                f"{silent}, which were not",
+            )
+            raise ArgumentError("layer", must, received, "attention_model")
+        return outputs, scores
 
 
 def split_arguments(layer: Any, args: Any, kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:

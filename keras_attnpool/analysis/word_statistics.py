@@ -8,7 +8,7 @@ import numpy as np
 
 from keras_attnpool._checks import ArgumentError, column
 from keras_attnpool.analysis._axes import axes_or_new, plain_grid, plain_legend
-from keras_attnpool.analysis._token_rows import aligned_rows, checked_labels, checked_tokens
+from keras_attnpool.analysis._token_rows import aligned_rows, checked_labels, checked_names
 from keras_attnpool.types import Array, Float64s
 
 SCORES = ("relative", "mean", "sum")
@@ -16,7 +16,7 @@ MIN_FOR_CURVE = 5
 
 
 def top_attended_words(
-    tokens: Sequence[Sequence[str]],
+    names: Sequence[Sequence[Any]],
     weights: Any,
     labels: Any,
     label_names: Sequence[str],
@@ -28,7 +28,7 @@ def top_attended_words(
     """Lists the words with the most attention in the texts of each class.
 
     Args:
-        tokens: The tokens of every text.
+        names: A name for each step of every row: words, file names.
         weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
             tokens must be 0. One number per token: see `reduce_scores`.
         labels: Integer array `(batch,)`, the true or the predicted class of each text.
@@ -64,7 +64,7 @@ def top_attended_words(
     sums: list[dict[str, float]] = [defaultdict(float) for _ in label_names]
     counts: list[dict[str, int]] = [defaultdict(int) for _ in label_names]
     relative = score == "relative"
-    for word, label, weight in _words(tokens, weights, labels, label_names, relative, owner):
+    for word, label, weight in _words(names, weights, labels, label_names, relative, owner):
         sums[label][word] += weight
         counts[label][word] += 1
     result = {}
@@ -79,7 +79,7 @@ def top_attended_words(
 
 
 def weight_distribution(
-    tokens: Sequence[Sequence[str]],
+    names: Sequence[Sequence[Any]],
     weights: Any,
     words: Sequence[str],
     labels: Any,
@@ -90,7 +90,7 @@ def weight_distribution(
     """Collects the attention weights of chosen words, by the class of their text.
 
     Args:
-        tokens: The tokens of every text.
+        names: A name for each step of every row: words, file names.
         weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
             tokens must be 0. One number per token: see `reduce_scores`.
         words: The words to look at.
@@ -117,7 +117,7 @@ def weight_distribution(
     owner = "weight_distribution"
     wanted = column(owner, "words", words)
     by_word: dict[str, list[list[float]]] = {word: [[] for _ in label_names] for word in wanted}
-    for word, label, weight in _words(tokens, weights, labels, label_names, relative, owner):
+    for word, label, weight in _words(names, weights, labels, label_names, relative, owner):
         if word in by_word:
             by_word[word][label].append(weight)
     return {
@@ -203,13 +203,13 @@ def _density(weights: Array, grid: Array, narrowest: float) -> Array:
 
 
 def _words(
-    tokens: Any, weights: Any, labels: Any, names: Sequence[str], relative: bool, owner: str
+    names: Any, weights: Any, labels: Any, classes: Sequence[str], relative: bool, owner: str
 ) -> Iterator[tuple[str, int, float]]:
     """Each word of each text with the text's class and its weight, times the text's length."""
-    texts = checked_tokens(tokens, owner)
+    texts = checked_names(names, None, owner)
     rows = aligned_rows(weights, [len(text) for text in texts], owner)
-    classes = checked_labels(labels, len(texts), names, owner)
-    for text, row, label in zip(texts, rows, classes.tolist(), strict=True):
+    labels = checked_labels(labels, len(texts), classes, owner)
+    for text, row, label in zip(texts, rows, labels.tolist(), strict=True):
         factor = len(text) if relative else 1
         for word, weight in zip(text, row.tolist(), strict=True):
             yield word, label, weight * factor

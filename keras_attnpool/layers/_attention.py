@@ -1,5 +1,6 @@
 """What the layers share that have weights and attention scores."""
 
+import contextlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -27,6 +28,14 @@ NORMALIZERS = {
     "sparsemax": masked_sparsemax,
     "entmax15": masked_entmax15,
 }
+
+
+def heads_first(logits: Tensor) -> Tensor:
+    """`(batch, time, heads)` as `(batch, heads, time)`."""
+    if logits.shape[2] == 1:
+        # The same numbers in the same order; tf2onnx writes their transpose wrongly.
+        return ops.expand_dims(ops.squeeze(logits, 2), 1)
+    return ops.transpose(logits, (0, 2, 1))
 
 
 class AttentionBase(LayerArguments, MaskedInputs):
@@ -212,8 +221,9 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
 
     def _store_arguments(self, given: dict[str, Any], **special: Any) -> None:
         super()._store_arguments(given, **special)
-        whole = self.dropout or self.attention_regularizer or self.normalizer != "softmax"
-        if self.chunk_size is not None and whole:
+        if self.chunk_size is None:
+            return
+        if self.dropout or self.attention_regularizer or self.normalizer != "softmax":
             names = ("chunk_size", "dropout", "normalizer", "attention_regularizer")
             raise ArgumentError(
                 "chunk_size",
@@ -232,15 +242,16 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         variance: bool = False,
     ) -> Any:
         """`chunked_softmax_pooling` by the logits `(batch, time, size)` of the layer's weights."""
-        variables = self.weights
+        # What TensorFlow computes again may read its arguments alone; PyTorch compiles no scope.
+        variables = self.weights if keras.backend.backend() == "tensorflow" else []
 
         def scored(chunk: Tensor, *values: Tensor) -> Tensor:
-            # What is computed again may read its arguments alone.
-            with keras.StatelessScope(zip(variables, values, strict=True)):
+            mapping = zip(variables, values, strict=True)
+            with keras.StatelessScope(mapping) if variables else contextlib.nullcontext():
                 logits = score(chunk)
             return ops.reshape(logits, (*ops.shape(chunk)[:2], *features))
 
-        # A product of `cast` is a tensor, also of a variable of TensorFlow.
+        # Casting makes tensors of variables.
         values = [ops.cast(variable, variable.dtype) for variable in variables]
         return chunked_softmax_pooling(
             scored, values, inputs, mask, self.chunk_size or 0, features, variance

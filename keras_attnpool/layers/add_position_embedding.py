@@ -1,5 +1,6 @@
 """Learned vectors of the positions, added to the steps of a sequence."""
 
+import math
 from typing import Any
 
 import keras
@@ -8,6 +9,8 @@ from keras import ops
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs
+from keras_attnpool.ops._devices import scalar_like, values_at_hand
+from keras_attnpool.ops._steps import before_first, counted
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
@@ -16,13 +19,16 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 class AddPositionEmbedding(LayerArguments, MaskedInputs):
     """Adds a learned vector for its position to each step.
 
-    `output_t = inputs_t + P_t`, with one row of P `(max_length, dim)` for each position.
+    `output_t = inputs_t + P_(t - f)`, with one row of P `(max_length, dim)` for each position, and
+    the first kept step `f` of the example, 0 without a mask.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, goes on; padded
-    steps are 0. A hole stays a position.
+    steps are 0. Positions count from the first kept step, so that padding in front moves nothing; a
+    hole stays a position.
 
     Args:
-        max_length: Number of positions; a longer input is an error.
+        max_length: Number of positions. From its first kept step to its last a text has no more
+            steps; its padding may.
         embeddings_initializer: Initializer of P. `None` is a normal distribution with mean 0 and
             standard deviation 0.1.
         embeddings_regularizer: Regularizer of P.
@@ -45,9 +51,9 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, more than `max_length` steps, or a mask that is not `(batch, time)` of 0 and 1.
-            A length that is known only inside a compiled TensorFlow graph is refused there by its
-            own error.
+            `dim`, more than `max_length` steps from the first kept one to the last, or a mask that
+            is not `(batch, time)` of 0 and 1. A compiled function cannot look into the mask: there
+            the steps beyond come out as NaN, or TensorFlow raises its own error.
 
     Example:
 
@@ -92,26 +98,40 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Adds the positions to `(batch, time, dim)`."""
-        self._check_length(inputs.shape)
+        if mask is None:
+            self._check_length(inputs.shape[1], inputs.shape)
         inputs, mask = self._mask_inputs(inputs, mask)
-        positions = ops.cast(self.embeddings, self.compute_dtype)
-        # A length that only the graph knows: reshaping refuses to make up for missing rows, where
-        # adding would repeat a single one.
         time = ops.shape(inputs)[1]
-        positions = ops.reshape(positions[:time], (1, time, self.embeddings.shape[1]))
-        return zero_masked(inputs + positions, mask)
+        positions = ops.cast(self.embeddings, self.compute_dtype)
+        if mask is None:
+            # A length that only the graph knows: reshaping refuses to make up for missing rows,
+            # where adding would repeat a single one.
+            positions = ops.reshape(positions[:time], (1, time, self.embeddings.shape[1]))
+            return inputs + positions
+        # 0 at padded steps; below `max_length` at all others.
+        place = ops.multiply(mask, counted(0, time) - before_first(mask))
+        known = inputs.shape[1]
+        if isinstance(known, int) and known <= self.max_length:
+            return zero_masked(inputs + ops.take(positions, place, axis=0), mask)
+        places = values_at_hand(place)
+        if places is not None and places.size:
+            self._check_length(int(places.max()) + 1, inputs.shape)
+        beyond = ops.expand_dims(place >= self.max_length, 2)
+        taken = ops.take(positions, ops.minimum(place, self.max_length - 1), axis=0)
+        taken = ops.where(beyond, scalar_like(math.nan, taken), taken)
+        return zero_masked(inputs + taken, mask)
 
     def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
-        self._check_length(inputs.shape)
+        if mask is None:
+            self._check_length(inputs.shape[1], inputs.shape)
         super()._check_mask(inputs, mask)
 
-    def _check_length(self, input_shape: Shape) -> None:
-        time = input_shape[1]
-        if isinstance(time, int) and time > self.max_length:
+    def _check_length(self, length: int | None, input_shape: Shape) -> None:
+        if isinstance(length, int) and length > self.max_length:
             raise ArgumentError(
                 "inputs",
-                f"have no more than max_length={self.max_length} steps; cut or split longer ones, "
-                "or raise `max_length`",
-                f"shape {tuple(input_shape)}",
+                f"have no more than max_length={self.max_length} steps, from the first kept one to "
+                "the last; cut or split longer ones, or raise `max_length`",
+                f"{length} steps in inputs of shape {tuple(input_shape)}",
                 self,
             )

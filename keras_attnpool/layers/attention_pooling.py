@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._attention import AttentionPoolingBase
+from keras_attnpool.layers._attention import AttentionPoolingBase, heads_first
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.types import (
     ActivationLike,
@@ -142,7 +142,7 @@ class AttentionPooling(AttentionPoolingBase):
             vectors, weights = self._pool_in_chunks(self._logits, inputs, mask), None
             self._penalize(self.vector_regularizer, vectors, mask)
         else:
-            logits = ops.transpose(self._logits(inputs), (0, 2, 1))
+            logits = heads_first(self._logits(inputs))
             vectors, weights = self._pool(inputs, logits, mask, training, with_scores)
             weights = ops.squeeze(weights, 1)
         output = self.output_activation(ops.squeeze(vectors, 1))

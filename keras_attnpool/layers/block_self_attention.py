@@ -8,7 +8,7 @@ from keras import ops
 from keras_attnpool.layers._directional import DirectionalAttentionBase
 from keras_attnpool.layers.directional_self_attention import DirectionalSelfAttention
 from keras_attnpool.ops._devices import constant
-from keras_attnpool.ops._steps import counted, looked_up, take_steps
+from keras_attnpool.ops._steps import counted, front_first, looked_up, take_steps
 from keras_attnpool.ops._vector_pooling import normalized, softmax_terms
 from keras_attnpool.ops.masking import highest_along, zero_masked
 from keras_attnpool.types import (
@@ -44,9 +44,10 @@ class BlockSelfAttention(DirectionalAttentionBase):
     alike, so that the softmax cancels it: it is there as in the released code, and its gradient is
     exactly 0.
 
-    Blocks of padded steps alone are 0 as well, and a hole keeps its place in its block. Without
-    `block_length`, `n` is the length of each text by itself, up to its last kept step: how far a
-    batch is padded changes nothing.
+    Blocks of padded steps alone are 0 as well, and a hole keeps its place in its block. Blocks
+    begin at the first kept step, and without `block_length` `n` is the length of each text by
+    itself, from its first kept step to its last: how far a batch is padded, and on which side,
+    changes nothing.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
     layers before or as `mask=`. Padded steps are attended to by none, and are exactly 0 in output
@@ -158,10 +159,15 @@ class BlockSelfAttention(DirectionalAttentionBase):
     def _compute_attention(
         self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
     ) -> Any:
+        blocks, places = self._grid(ops.shape(inputs)[1])
         if mask is None:
             mask = ops.ones(ops.shape(inputs)[:2], dtype="bool")
-        blocks, places = self._grid(ops.shape(inputs)[1])
-        steps, filled, back = self._cut(mask, blocks, places)
+            steps, filled, back = self._cut(mask, blocks, places)
+        else:
+            # Blocks count from the first kept step.
+            order, return_order = front_first(mask)
+            steps, filled, back = self._cut(take_steps(mask, order), blocks, places)
+            steps, back = take_steps(order, steps), take_steps(back, return_order)
         units = self.units
         # From here on a block is a row: (batch * blocks, places, units).
         hidden = ops.reshape(take_steps(self._values(inputs, training), steps), (-1, places, units))

@@ -9,6 +9,7 @@ from keras import ops
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskReader
+from keras_attnpool.ops._devices import affine
 from keras_attnpool.ops.masking import as_bool_mask, check_dense, check_mask_shape, highest_along
 from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
@@ -154,9 +155,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
                 [characters[:, :, start : start + width] for start in range(size)], axis=-1
             )
             kernel = ops.reshape(self.kernels[i], (size * self.char_dim, self.filters))
-            features = ops.matmul(windows, ops.cast(kernel, self.compute_dtype))
-            if self.use_bias:
-                features = features + ops.cast(self.biases[i], self.compute_dtype)
+            features = affine(windows, kernel, self.biases[i] if self.use_bias else None)
             # No value is below 0, so that zeros at padding leave the maximum as it is.
             outputs.append(highest_along(ops.where(kept, ops.relu(features), zero), 2))
         return ops.cast(ops.concatenate(outputs, axis=-1), self.compute_dtype)

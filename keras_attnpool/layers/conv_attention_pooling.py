@@ -146,9 +146,9 @@ class ConvAttentionPooling(AttentionPoolingBase):
             values = self._convolve(inputs, self.value_kernel, self.value_bias, self.activation)
         size = self.filters // self.num_heads
         scale = math.sqrt(size) if self.scale is None else self.scale
-        target = ops.reshape(at_least_float32(self.target), (1, self.num_heads, size, 1)) / scale
-        keys = at_least_float32(split_heads(keys, self.num_heads))
-        logits = ops.squeeze(ops.matmul(keys, target), -1)
+        target = ops.reshape(at_least_float32(self.target), (1, self.num_heads, 1, size)) / scale
+        # No matrix product: for one head TensorFlow would write it beyond its memory.
+        logits = ops.sum(at_least_float32(split_heads(keys, self.num_heads)) * target, axis=-1)
         values = split_heads(values, self.num_heads)
         vectors, weights = self._pool(values, logits, mask, training, with_scores)
         output = ops.reshape(vectors, (-1, self.filters))

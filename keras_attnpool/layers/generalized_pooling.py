@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import MultiHeadPoolingBase
+from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
 from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
 from keras_attnpool.ops.masking import at_least_float32
@@ -181,9 +181,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
                 logits = ops.squeeze(self._logits(inputs, *stacks), -1)
             else:
                 logits = ops.concatenate(list(self._head_logits(inputs, *stacks)), axis=-1)
-            vectors, weights = self._pool(
-                inputs, ops.transpose(logits, (0, 2, 1)), mask, training, with_scores
-            )
+            vectors, weights = self._pool(inputs, heads_first(logits), mask, training, with_scores)
         elif together:
             hidden_kernel, score_kernel, *hidden_bias = stacks
             hidden = self._hidden(inputs, hidden_kernel, *hidden_bias)

@@ -9,6 +9,7 @@ from keras import ops
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import MultiHeadPoolingBase
 from keras_attnpool.ops._devices import affine
+from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.ops.normalization import layer_normalize
 from keras_attnpool.types import (
@@ -57,6 +58,11 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             zeros.
         flatten: `True`: the output is `(batch, num_queries * dim)`; `False`: `(batch, num_queries,
             dim)`.
+        chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
+            a chunk are forgotten and computed again in the backward pass: less memory for long
+            texts, more time; the same result up to rounding. With `return_attention_scores=True`
+            they are computed whole. Needs the softmax, no `dropout` and no `attention_regularizer`:
+            these need all weights at once.
         dropout: Share of the attention weights dropped in training, in [0, 1).
         use_bias: Whether queries, values, output and feedforward network have biases.
         kernel_initializer: Initializer of the queries and the kernels.
@@ -125,6 +131,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         activation: ActivationLike = "gelu",
         normalizer: str = "softmax",
         flatten: bool = True,
+        chunk_size: int | None = None,
         dropout: float = 0.0,
         use_bias: bool = True,
         kernel_initializer: InitializerLike = "glorot_uniform",
@@ -175,11 +182,14 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
     ) -> Any:
         """Pools `(batch, time, dim)` to `(batch, num_queries * dim)`."""
-        inputs, queries = at_least_float32(inputs), at_least_float32(self.queries)
+        queries = at_least_float32(self.queries)
         asked = affine(queries, self.query_kernel, self.query_bias) / math.sqrt(self._size)
         asked = ops.reshape(asked, (-1, self.num_heads, self._size))
-        attend = self._folded_attention if self._folds else self._projected_attention
-        heads, weights = attend(inputs, asked, mask, training)
+        if self._in_chunks(with_scores):
+            heads, weights = self._project(self._chunked_sums(inputs, asked, mask), asked, 1), None
+        else:
+            attend = self._folded_attention if self._folds else self._projected_attention
+            heads, weights = attend(at_least_float32(inputs), asked, mask, training)
         # Rows, not batches of them: on TensorFlow the gradient of a kernel that batches share is
         # made for each example first.
         heads = ops.reshape(heads, (-1, self.num_heads * self._size))
@@ -201,15 +211,29 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         logits = ops.einsum("btf,fjh->bjht", inputs, folded)
         weights, used = self._normalize_heads(logits, mask, training)
         sums = ops.einsum("bjht,btf->bjhf", used, inputs)
+        # What dropout leaves of the weights need not sum to 1.
+        return self._project(sums, asked, ops.sum(used, axis=-1, keepdims=True)), weights
+
+    def _chunked_sums(self, inputs: Tensor, asked: Tensor, mask: Any) -> Tensor:
+        """The sums `(batch, queries * heads, dim)` of the inputs, scored a chunk at a time."""
+        folded = ops.einsum("jhd,fhd->fjh", asked, self._split_heads("key_kernel"))
+        folded = ops.reshape(folded, (folded.shape[0], -1))
+
+        def score(chunk: Tensor, folded: Tensor) -> Tensor:
+            return ops.expand_dims(ops.matmul(at_least_float32(chunk), folded), 3)
+
+        features, size = (folded.shape[1], 1), self.chunk_size or 0
+        return chunked_softmax_pooling(score, [folded], inputs, mask, size, features)
+
+    def _project(self, sums: Tensor, asked: Tensor, total: Any) -> Tensor:
+        """The values of the sums; `total` is that of the weights."""
         # One product a head, of the rows of all examples and queries.
-        rows = ops.transpose(ops.reshape(sums, (-1, self.num_heads, sums.shape[3])), (1, 0, 2))
+        rows = ops.transpose(ops.reshape(sums, (-1, self.num_heads, sums.shape[-1])), (1, 0, 2))
         heads = ops.matmul(rows, ops.transpose(self._split_heads("value_kernel"), (1, 0, 2)))
         heads = ops.reshape(ops.transpose(heads, (1, 0, 2)), (-1, *asked.shape))
         if self.use_bias:
-            # What dropout leaves of the weights need not sum to 1.
-            total = ops.sum(used, axis=-1, keepdims=True)
             heads = heads + total * self._split_heads("value_bias")
-        return heads, weights
+        return heads
 
     def _projected_attention(
         self, inputs: Tensor, asked: Tensor, mask: Any, training: bool | None

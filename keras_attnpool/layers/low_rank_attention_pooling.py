@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError, Validator, is_shape
-from keras_attnpool.layers._attention import MultiHeadPoolingBase
+from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
 from keras_attnpool.ops.masking import at_least_float32, mean_of_zeroed, zero_masked_rows
 from keras_attnpool.ops.normalization import l2_normalize
 from keras_attnpool.types import (
@@ -183,7 +183,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         inputs, mask = self._mask_inputs(inputs, inputs_mask if mask is None else mask)
         context = None if context is None else ops.convert_to_tensor(context)
         self._check_context(inputs.shape, context, mask)
-        logits = ops.transpose(self._scores(inputs, context, mask), (0, 2, 1))
+        logits = heads_first(self._scores(inputs, context, mask))
         vectors, weights = self._pool(inputs, logits, mask, training, return_attention_scores)
         return self._output(self._merge_heads(vectors), weights, return_attention_scores)
 

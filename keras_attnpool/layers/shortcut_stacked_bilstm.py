@@ -125,8 +125,21 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         states = 2 * self.units
         above = {"full": dim + states, "per_direction": dim + self.units, "none": states}
         dims = [dim] + [above[self.shortcut]] * (self.num_layers - 1)
-        self.forward_lstms = [self._lstm(f"forward_{n}", d) for n, d in enumerate(dims, 1)]
-        self.backward_lstms = [self._lstm(f"backward_{n}", d) for n, d in enumerate(dims, 1)]
+        # Flax NNX sees no layers in a list: each is an attribute. Behind the properties in the
+        # alphabet, so that files keep the properties' names.
+        for direction in ("forward", "backward"):
+            for n, d in enumerate(dims, 1):
+                setattr(self, f"{direction}_lstms_{n}", self._lstm(f"{direction}_{n}", d))
+
+    @property
+    def forward_lstms(self) -> list[keras.layers.LSTM]:
+        """The LSTMs of the forward direction, from below."""
+        return [getattr(self, f"forward_lstms_{n}") for n in range(1, self.num_layers + 1)]
+
+    @property
+    def backward_lstms(self) -> list[keras.layers.LSTM]:
+        """The LSTMs of the backward direction, from below."""
+        return [getattr(self, f"backward_lstms_{n}") for n in range(1, self.num_layers + 1)]
 
     def _states(self, words: Tensor, steps: BothDirections, training: bool | None) -> Any:
         read_forward = read_backward = words

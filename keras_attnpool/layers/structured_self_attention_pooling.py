@@ -3,9 +3,8 @@
 from typing import Any
 
 import keras
-from keras import ops
 
-from keras_attnpool.layers._attention import MultiHeadPoolingBase
+from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
 from keras_attnpool.types import (
     ActivationLike,
     InitializerLike,
@@ -135,6 +134,6 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
             vectors = self._pool_in_chunks(self._attention_logits, inputs, mask, features)
             self._penalize(self.vector_regularizer, vectors, mask)
             return self._merge_heads(vectors), None
-        logits = ops.transpose(self._attention_logits(inputs), (0, 2, 1))
+        logits = heads_first(self._attention_logits(inputs))
         vectors, weights = self._pool(inputs, logits, mask, training, with_scores)
         return self._merge_heads(vectors), weights

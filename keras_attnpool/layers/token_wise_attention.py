@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.ops._steps import front_first, take_steps
 from keras_attnpool.ops.masking import (
     at_least_float32,
     highest_along,
@@ -46,13 +47,14 @@ class TokenWiseAttention(AttentionBase):
     2. `output = sum over t of M_t x_t`, or with `pooled=False` the steps `M_t x_t` themselves
 
     The paper's network goes over the steps: `mode="dense"` maps the `time` numbers of a text to as
-    many. So each position has weights of its own, and the length must be known and always the same.
-    `mode="pointwise"` maps each step's number by itself, for texts of any length.
+    many. So each position has weights of its own, and the length must be known and always the same;
+    positions count from the first kept step. `mode="pointwise"` maps each step's number by itself,
+    for texts of any length.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed. Padded steps go
-    into the network as 0 and have weight exactly 0; a row without a kept step gives zeros. How far
-    texts are padded does not matter in pointwise mode; in dense mode all have the same length. The
-    output carries no mask when pooled, the mask of the inputs otherwise.
+    into the network as 0 and have weight exactly 0; a row without a kept step gives zeros. On which
+    side texts are padded does not matter, nor how far in pointwise mode; in dense mode all have the
+    same length. The output carries no mask when pooled, the mask of the inputs otherwise.
 
     Args:
         mode: `"dense"` or `"pointwise"`.
@@ -142,7 +144,12 @@ class TokenWiseAttention(AttentionBase):
     ) -> Any:
         self.check_length(inputs.shape, self)
         values = at_least_float32(inputs)
-        logits = self._scores(highest_along(values, 2), ops.mean(values, axis=2))
+        pooled = highest_along(values, 2), ops.mean(values, axis=2)
+        if self.mode == "dense" and mask is not None:
+            order, back = front_first(mask)
+            logits = take_steps(self._scores(*(take_steps(x, order) for x in pooled)), back)
+        else:
+            logits = self._scores(*pooled)
         # The steps of an empty row are zero whatever weighs them.
         weights = (masked_softmax if with_scores else masked_softmax_or_even)(logits, mask)
         used = self._apply_dropout(weights, training)
@@ -184,4 +191,6 @@ class TokenWiseAttention(AttentionBase):
         both = ops.stack([ops.cast(x, self.compute_dtype) for x in pooled], axis=1)
         if self.mode == "dense":
             return ops.sum(self._attention_logits(both), axis=1)
-        return ops.squeeze(ops.sum(self._attention_logits(ops.expand_dims(both, 3)), axis=1), 2)
+        # Rows: TensorFlow cannot multiply every tensor of four axes with a kernel.
+        scores = self._attention_logits(ops.reshape(both, (-1, 1)))
+        return ops.sum(ops.reshape(scores, ops.shape(both)), axis=1)

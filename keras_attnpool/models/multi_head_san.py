@@ -29,7 +29,8 @@ def MultiHeadSAN(
 
     The attention is `keras.layers.MultiHeadAttention`; a `MultiDimAttentionPooling` makes one
     vector of its output. The positions, without which the model would be blind to word order, are
-    KerasHub's, so that this model needs `keras-hub` to be built and loaded.
+    KerasHub's, so that this model needs `keras-hub` to be built and loaded. They count from the
+    first kept step.
 
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
@@ -74,7 +75,12 @@ def MultiHeadSAN(
             "MultiHeadSAN has KerasHub's SinePositionEncoding: pip install keras_attnpool[nlp]"
         ) from error
     tokens, embedded, mask = embed_and_mask(locals())
-    x = embedded + SinePositionEncoding(name="positions")(embedded)
+    kept, ops = keras.ops.cast(mask, "int32"), keras.ops
+    before = ops.sum(ops.cast(ops.equal(ops.cumsum(kept, axis=1), 0), "int32"), 1, keepdims=True)
+    # Of padded steps in front 0; nobody reads theirs.
+    place = ops.maximum(ops.cumsum(ops.ones_like(kept), axis=1) - 1 - before, 0)
+    place = ops.cast(place, embedded.dtype)
+    x = embedded + SinePositionEncoding(name="positions")(embedded, positions=place)
     if dropout:
         x = keras.layers.Dropout(dropout, name="attention_dropout")(x)
     x = with_mask(keras.layers.MultiHeadAttention(num_heads, key_dim, name="attention"), x, mask)

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 
 from keras_attnpool._checks import ArgumentError, checked, integer
-from keras_attnpool.layers import MaskedAveragePooling1D
+from keras_attnpool.layers import AddPositionEmbedding, MaskedAveragePooling1D
 from keras_attnpool.models._blocks import classifier, embed_and_mask
 from keras_attnpool.types import ActivationLike
 
@@ -29,10 +29,10 @@ def TransformerEncoderClassifier(
 ) -> keras.Model:
     """Builds the TE baseline: embeddings + learned positions, Transformer encoder, mean, MLP.
 
-    The encoder (post-norm, ReLU) and the position embedding are KerasHub's, so that this model
-    needs `keras-hub` to be built and loaded. Its attention masks padded keys and leaves padded
-    queries alone, whose outputs the masked mean does not see; with token ids as input padding never
-    changes the result and an empty text gives the classifier a zero vector.
+    The encoder (post-norm, ReLU) is KerasHub's, so that this model needs `keras-hub` to be built
+    and loaded. Its attention masks padded keys and leaves padded queries alone, whose outputs the
+    masked mean does not see; with token ids as input padding never changes the result and an empty
+    text gives the classifier a zero vector.
 
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
@@ -75,13 +75,12 @@ def TransformerEncoderClassifier(
           Supervised Text Representations, section 4.2 and table 5
     """
     try:
-        from keras_hub.layers import PositionEmbedding, TransformerEncoder
+        from keras_hub.layers import TransformerEncoder
     except ImportError as error:
         raise ImportError(
             "TransformerEncoderClassifier is built on KerasHub's TransformerEncoder: "
             "pip install keras_attnpool[nlp]"
         ) from error
-    # KerasHub reads an explicit padding mask; its position embedding knows no masks.
     tokens, embedded, mask = embed_and_mask(locals())
     if embedded.shape[-1] % num_heads:
         raise ArgumentError(
@@ -89,7 +88,9 @@ def TransformerEncoderClassifier(
             "divide the size of the embeddings",
             {"num_heads": num_heads, "embedding_dim": embedded.shape[-1]},
         )
-    x = embedded + PositionEmbedding(max_length, name="positions")(embedded)
+    x = AddPositionEmbedding(max_length, embeddings_initializer="glorot_uniform", name="positions")(
+        embedded, mask=mask
+    )
     for index in range(num_layers):
         x = TransformerEncoder(
             feedforward_dim, num_heads, dropout=attention_dropout, name=f"encoder_{index}"

@@ -21,7 +21,9 @@ def on_cpu(x: Any = None) -> bool:
         return bool(x.device.type == "cpu")
     if backend == "jax":
         return bool(sys.modules["jax"].default_backend() == "cpu")
-    return not sys.modules["tensorflow"].config.list_logical_devices("GPU")
+    if backend == "tensorflow":
+        return not sys.modules["tensorflow"].config.list_logical_devices("GPU")
+    return True
 
 
 def on_torch_cpu(x: Tensor) -> bool:
@@ -143,14 +145,33 @@ def number_of_kept(mask: Tensor, dtype: str) -> Tensor:
 def affine(x: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
     """`x` times a kernel, plus a bias, if any, all in the dtype of `x`.
 
-    PyTorch has one operation for both, where Keras asks for two.
+    PyTorch has one operation for both, where Keras asks for two. TensorFlow, on a CPU, writes the
+    product of `(n, 1, t, d)` and a matrix beyond its memory: it gets rows `(n * t, d)`.
     """
     kernel = keras.ops.cast(kernel, x.dtype)
     bias = None if bias is None else keras.ops.cast(bias, x.dtype)
     if keras.backend.backend() == "torch":
         return sys.modules["torch"].nn.functional.linear(x, keras.ops.transpose(kernel), bias)
-    product = keras.ops.matmul(x, kernel)
-    return product if bias is None else product + bias
+    rows = keras.ops.reshape(x, (-1, x.shape[-1])) if len(x.shape) > 3 else x
+    product = keras.ops.matmul(rows, kernel)
+    product = product if bias is None else product + bias
+    if rows is x:
+        return product
+    return keras.ops.reshape(product, (*keras.ops.shape(x)[:-1], kernel.shape[-1]))
+
+
+def need_gradients(owner: str) -> None:
+    """Raises where the backend has no gradients.
+
+    Args:
+        owner: The function that needs them, for the message.
+    """
+    backend = keras.backend.backend()
+    if backend in ("numpy", "openvino"):
+        raise NotImplementedError(
+            f"{owner} needs gradients, which the backend {backend!r} does not have: it predicts "
+            "alone. Save the model, and call this with KERAS_BACKEND=jax, torch or tensorflow."
+        )
 
 
 def torch_traces() -> bool:
@@ -201,16 +222,20 @@ def _in_host_memory(x: Any) -> bool:
         return bool(x.device.type == "cpu")
     if backend == "jax":
         return all(device.platform == "cpu" for device in x.devices())
-    return "CPU" in x.device
+    if backend == "tensorflow":
+        return "CPU" in x.device
+    # OpenVINO holds constants in memory, and computes all else when it is asked.
+    return backend == "numpy" or bool(x.output.get_node().get_type_name() == "Constant")
 
 
 def can_recompute() -> bool:
     """Whether the backend can compute again, in the backward pass, what it did not keep.
 
     PyTorch cannot inside `torch.func.grad` and its like, which allow no hooks on what is saved.
+    NumPy and OpenVINO have no backward pass.
     """
     if keras.backend.backend() != "torch":
-        return True
+        return keras.backend.backend() not in ("numpy", "openvino")
     torch = sys.modules["torch"]
     if torch.compiler.is_compiling():
         return True

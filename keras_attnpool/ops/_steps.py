@@ -10,7 +10,7 @@ from keras import ops
 
 from keras_attnpool.ops._devices import LARGEST_CONSTANT, constant, torch_traces
 from keras_attnpool.ops._rows import empty_batch_safe
-from keras_attnpool.ops.masking import zero_masked
+from keras_attnpool.ops.masking import highest_along, zero_masked
 from keras_attnpool.types import Tensor
 
 
@@ -45,6 +45,26 @@ def counted(start: Any, stop: Any) -> Tensor:
     """The integers from `start` to `stop - 1`, `(1, n)`, of PyTorch's type for an index."""
     dtype = "int64" if keras.backend.backend() == "torch" else "int32"
     return ops.expand_dims(ops.arange(start, stop, dtype=dtype), 0)
+
+
+def before_first(mask: Tensor) -> Tensor:
+    """How many steps `(batch, 1)` stand before the first kept one: in an empty row all.
+
+    Of a boolean mask `(batch, time)`.
+    """
+    time = ops.shape(mask)[1]
+    to_end = ops.multiply(mask, constant(("to end", time), mask, lambda: time - counted(0, time)))
+    return time - ops.expand_dims(highest_along(to_end, 1), 1)
+
+
+def front_first(mask: Tensor) -> tuple[Tensor, Tensor]:
+    """The order of steps `(batch, time)` that begins with the first kept one, and the way back.
+
+    What stands before it comes last. Both are for `take_steps`.
+    """
+    time, before = ops.shape(mask)[1], before_first(mask)
+    steps = counted(0, time)
+    return (steps + before) % time, (steps + (time - before)) % time
 
 
 def looked_up(

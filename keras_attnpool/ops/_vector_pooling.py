@@ -205,7 +205,12 @@ def _over_time(
             maximum_iterations=count,
         )
         return result[1:]
-    # A chunk that is cut outside would be kept.
-    again = keras.remat(advance)
+    if backend == "openvino":
+        # Its loop reads no tensor from outside; docs/upstream/openvino-loop.md.
+        for index in range(count):
+            carry = advance(index, *carry)
+        return carry
+    # A chunk that is cut outside of what is computed again would be kept.
+    again = keras.remat(advance) if backend == "jax" else advance
     result = ops.fori_loop(0, count, lambda index, carry: again(index, *carry), carry)
     return result

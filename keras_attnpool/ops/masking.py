@@ -222,7 +222,7 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
 
     Raises:
         ValueError: If the lengths are not integers `(batch,)`, or `max_length` is not an integer
-            of 0 or more.
+            of 0 or more, or a length that can be read is below 0 or above `max_length`.
 
     Example:
 
@@ -242,6 +242,11 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
     lengths = lengths if dtype == "int64" else ops.cast(lengths, "int32")
     if max_length is None:
         max_length = int(ops.max(lengths))
+    values = values_at_hand(lengths, wait=False)
+    if values is not None and ((values < 0) | (values > max_length)).any():
+        must = f"lie in [0, max_length={max_length}]; cut longer rows and their lengths alike"
+        received = f"lengths from {values.min()} to {values.max()}"
+        raise ArgumentError("lengths", must, received, "lengths_to_mask")
     steps = ops.arange(0, max_length, dtype=lengths.dtype)
     return ops.expand_dims(steps, 0) < ops.expand_dims(lengths, 1)
 

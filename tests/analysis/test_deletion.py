@@ -68,25 +68,19 @@ def test_equal_weights_are_no_order():
     assert curve.attended[1] > p(0) + 0.1
 
 
-def test_replacement_keeps_the_places():
+def test_a_removed_step_is_masked_or_replaced():
     seen = []
 
-    class Spy(keras.Model):
+    class Spy:
         def predict(self, x, **kwargs):
             seen.append(x)
             return np.tile([[0.3, 0.7]], (len(x), 1))
 
     ids, weights = np.array([[5, 6, 7, 0]]), [[0.1, 0.7, 0.2, 0]]
-    deletion_curve(Spy(), ids, weights, [0, 0.3], num_random=1)
-    assert seen[1].tolist() == [[5, 7, 0, 0]]
-    seen.clear()
-    deletion_curve(Spy(), ids, weights, [0, 0.3], num_random=1, replacement=9)
-    assert seen[1].tolist() == [[5, 9, 7, 0]]
-    # Padding in front stays in front, and what becomes free joins it; a hole stays a hole.
-    for before, after in (([0, 5, 6, 7], [0, 0, 5, 7]), ([5, 0, 6, 7], [5, 0, 7, 0])):
+    for baseline, left in (("masked", [5, 0, 7, 0]), ("zeros", [5, 0, 7, 0]), (9, [5, 9, 7, 0])):
         seen.clear()
-        deletion_curve(Spy(), [before], [[0.0, 0.1, 0.7, 0.2]], [0, 0.3], num_random=1)
-        assert seen[1].tolist() == [after]
+        deletion_curve(Spy(), ids, weights, [0, 0.3], num_random=1, baseline=baseline)
+        assert seen[1].tolist() == [left]
 
 
 def test_a_share_is_not_rounded_up_by_float_error():
@@ -99,8 +93,8 @@ def test_a_share_is_not_rounded_up_by_float_error():
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"ids": IDS[0]}, "(batch, time)"),
-        ({"ids": IDS * 0}, "text with a token"),
+        ({"inputs": IDS[0]}, "(rows, time)"),
+        ({"inputs": IDS * 0}, "row with a step"),
         ({"weights": [[0.5, 0.5], [0, 0]]}, "4 tokens and 2 weights"),
         ({"fractions": [0.5]}, "increasing"),
         ({"fractions": [0.5, 0.2]}, "increasing"),
@@ -110,6 +104,6 @@ def test_a_share_is_not_rounded_up_by_float_error():
     ],
 )
 def test_errors(change, told):
-    arguments = {"model": counter(), "ids": IDS, "weights": np.ones((2, 4)) / 4}
+    arguments = {"model": counter(), "inputs": IDS, "weights": np.ones((2, 4)) / 4}
     with refused(*change, "deletion_curve", told):
         deletion_curve(**{**arguments, **change})

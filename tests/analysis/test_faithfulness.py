@@ -2,7 +2,6 @@
 
 import itertools
 
-import keras
 import numpy as np
 import pytest
 from analysis.test_deletion import IDS, counter, p
@@ -58,9 +57,9 @@ def test_given_classes_and_logits():
             assert not found[1].any()
 
 
-def test_replacement_stands_in_the_place():
+def test_a_baseline_stands_in_the_place():
     # Word 2 in the place of 1 leaves 4 tokens: a quarter counts.
-    found = analysis.leave_one_out(counter(), IDS, replacement=2)
+    found = analysis.leave_one_out(counter(), IDS, baseline=2)
     np.testing.assert_allclose(found[0, :2], [p(0.5) - p(0.25), 0], atol=1e-6)
 
 
@@ -238,16 +237,20 @@ def test_progress(capsys):
         ("normalized_aopc", {"weights": [[1]]}, "3 tokens and 1 weights"),
         ("grade_attributions", {"attributions": {"ig": [[1]]}}, "as many as the tokens"),
         ("grade_attributions", {"rationales": []}, "1 in all"),
-        ("grade_attributions", {"rationales": [[1, 0, 0, 0]]}, "no longer than `ids`, 3"),
-        ("grade_attributions", {"rationales": [[1, 0, 0]], "ids": np.array([[0, 1, 2]])}, "on pad"),
-        ("leave_one_out", {"replacement": 0.5}, "None or an id"),
-        ("leave_one_out", {"replacement": -1}, "None or an id"),
-        ("leave_one_out", {"ids": np.zeros((1, 3), int)}, "a text with a token"),
+        ("grade_attributions", {"rationales": [[1, 0, 0, 0]]}, "no longer than the inputs, 3"),
+        (
+            "grade_attributions",
+            {"rationales": [[1, 0, 0]], "inputs": np.array([[0, 1, 2]])},
+            "on pad",
+        ),
+        ("leave_one_out", {"baseline": 0.5}, "or an id"),
+        ("leave_one_out", {"baseline": "mean"}, "or an id"),
+        ("leave_one_out", {"inputs": np.zeros((1, 3), int)}, "a row with a step"),
         ("leave_one_out", {"model": OfTokens(lambda left: np.nan)}, "finite"),
     ],
 )
 def test_errors(function, change, told):
-    given = {"model": OfTokens(interacting), "ids": np.array([[1, 2, 3]])}
+    given = {"model": OfTokens(interacting), "inputs": np.array([[1, 2, 3]])}
     if function != "leave_one_out":
         name = "attributions" if function == "grade_attributions" else "weights"
         given[name] = [[1, 2, 3]]
@@ -256,19 +259,6 @@ def test_errors(function, change, told):
     name = "ig" if "attributions" in change else next(iter(change))
     with refused(name, None, told):
         getattr(analysis, function)(**{**given, **change})
-
-
-def test_a_model_without_a_graph_is_graded_without_gradients():
-    class Plain(keras.Model):
-        def call(self, ids):
-            share = keras.ops.mean(keras.ops.cast(ids, "float32"), 1, keepdims=True) / 10
-            return keras.ops.concatenate([share, 1 - share], 1)
-
-    given = Plain(), np.array([[1, 2, 3]]), [[1, 2, 3]]
-    table = analysis.grade_attributions(*given, gradients=False, verbose=0)
-    assert "tau gradient" not in table.columns
-    with refused("model", "gradient_saliency"):
-        analysis.grade_attributions(*given, verbose=0)
 
 
 @NUMPY
@@ -291,24 +281,3 @@ def test_rationales_lie_on_the_tokens_wherever_the_padding_is(ids):
             analysis.grade_attributions(
                 OfTokens(interacting), ids, weights, [gold], beam_size=0, gradients=False
             )
-
-
-class OfPlaces:
-    """A classifier in NumPy that reads where a token stands."""
-
-    def predict(self, texts, **kwargs):
-        found = 0.5 + (texts * np.arange(1, texts.shape[1] + 1)).sum(1) / 1000
-        return np.stack([found, 1 - found], axis=1)
-
-
-@NUMPY
-def test_what_closes_a_gap_is_decided_text_by_text():
-    """A text with padding on neither side goes with most of the others."""
-    behind, in_front, full = [3, 5, 7, 0], [0, 3, 5, 7], [3, 5, 7, 9]
-    alone = [analysis.leave_one_out(OfPlaces(), np.array([x])) for x in (behind, in_front)]
-    both = analysis.leave_one_out(OfPlaces(), np.array([behind, in_front]))
-    np.testing.assert_array_equal(both, np.concatenate(alone))
-    for text, other in ((behind, 5 + 14 + 27), (in_front, 2 * 5 + 3 * 7 + 4 * 9)):
-        effects = analysis.leave_one_out(OfPlaces(), np.array([text, full]))
-        total = 3 + 2 * 5 + 3 * 7 + 4 * 9
-        np.testing.assert_allclose(effects[1, 0], (total - other) / 1000)

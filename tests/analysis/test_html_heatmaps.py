@@ -208,11 +208,10 @@ class TestPage:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"weights": [0.5, 0.5]}, "(2,) for 1 tokens"),
-        ({"weights": [[[1.0]]]}, "one number per token"),
+        ({"weights": [0.5, 0.5]}, "(2,) for 1 steps"),
+        ({"weights": [[[1.0]]]}, "one number per step"),
         ({"weights": [np.nan]}, "NaN"),
-        ({"tokens": "ab"}, "one string"),
-        ({"tokens": [1]}, "list of strings"),
+        ({"names": "ab"}, "one string"),
         ({"vmax": 0}, "positive"),
         ({"row_names": ["a", "b"]}, "1 in all"),
         ({"sentence_lengths": [2]}, "add up"),
@@ -221,7 +220,7 @@ class TestPage:
 )
 def test_errors(change, told):
     with refused(*change, "heatmap_html", told):
-        heatmap_html(**{"tokens": ["a"], "weights": [0.5], **change})
+        heatmap_html(**{"names": ["a"], "weights": [0.5], **change})
 
 
 class TestMatrices:

@@ -86,7 +86,7 @@ class TestHeatmap:
     def test_ten_thousand_tokens(self):
         ax = analysis.plot_heatmap(["w"] * 10_000, np.ones((2, 10_000)))
         assert len(ax.get_xticks()) <= 60
-        with refused("weights", "plot_heatmap", "1 tokens"):
+        with refused("weights", "plot_heatmap", "1 steps"):
             analysis.plot_heatmap(["a"], [0.5, 0.5])
 
 

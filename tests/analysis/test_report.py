@@ -180,7 +180,7 @@ def test_report(tmp_path, capsys):
         IDS,
         labels,
         others=[other],
-        tokens=words,
+        names=words,
         rationales=[row[row != 0] > 4 for row in IDS],
         path=tmp_path / "report.html",
         title="Mine & yours",
@@ -263,14 +263,14 @@ class TestErrors:
         ("change", "told"),
         [
             ({"labels": [0]}, "(12,)"),
-            ({"labels": [1], "ids": IDS[:1]}, "two texts or more"),
+            ({"labels": [1], "inputs": IDS[:1]}, "two texts or more"),
             ({"labels": [2] * 12}, "in [0, 2)"),
-            ({"tokens": [["a"]] * 12}, ""),
+            ({"names": [["a"]] * 12}, ""),
             ({"path": "no/such/folder/page.html"}, "a folder that exists"),
         ],
     )
     def test_shapes(self, change, told):
-        given = {"model": sharp(), "ids": IDS, "beam_size": 0, "verbose": 0}
+        given = {"model": sharp(), "inputs": IDS, "beam_size": 0, "verbose": 0}
         with refused(next(iter(change)), "attention_report", told):
             analysis.attention_report(**{**given, **change})
 
@@ -331,7 +331,7 @@ class Gate(keras.layers.Layer):
         ("layout", {}),
         ("layout", {"layout": "bt"}),
         ("others", {"others": "model"}),
-        ("ids", {"ids": IDS[:, None]}),
+        ("inputs", {"inputs": IDS[:, None]}),
     ],
 )
 def test_what_is_refused_by_its_name(name, given):
@@ -342,7 +342,7 @@ def test_what_is_refused_by_its_name(name, given):
     if "others" in given:
         given = {"others": model}
     with refused(name, "attention_report"):
-        analysis.attention_report(model, **{"ids": IDS, "beam_size": 0, "verbose": 0, **given})
+        analysis.attention_report(model, **{"inputs": IDS, "beam_size": 0, "verbose": 0, **given})
 
 
 def test_two_embeddings():

@@ -164,7 +164,7 @@ class TestErrors:
     def test_ids(self):
         model = classifier()[0]
         for ids in (np.ones((2, 3)), np.ones(3, int), np.ones((0, 3), int)):
-            with refused("ids", "gradient_saliency"):
+            with refused("inputs", "gradient_saliency"):
                 analysis.gradient_saliency(model, ids)
 
     @pytest.mark.parametrize("classes", [[0], [0] * 4 + [3], [0.0] * 5])

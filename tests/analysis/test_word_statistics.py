@@ -58,8 +58,7 @@ class TestTopAttendedWords:
             ({"weights": WEIGHTS + 0.1}, "not 0"),
             ({"weights": WEIGHTS[:, None]}, "see reduce_scores"),
             ({"weights": np.where(WEIGHTS == 1, np.nan, WEIGHTS)}, "NaN"),
-            ({"tokens": ["so good", "b", "c", "d"]}, "split the texts"),
-            ({"tokens": [[1, 2], *TEXTS[1:]]}, "1 in text 0"),
+            ({"names": ["so good", "b", "c", "d"]}, "split texts first"),
             ({"labels": [0, 1]}, "(4,)"),
             ({"labels": [0, 1, 2, 3]}, "in [0, 3)"),
             ({"label_names": ["a", "a"]}, "distinct"),
@@ -70,7 +69,7 @@ class TestTopAttendedWords:
         ],
     )
     def test_errors(self, change, told):
-        arguments = {"tokens": TEXTS, "weights": WEIGHTS, "labels": LABELS, "label_names": NAMES}
+        arguments = {"names": TEXTS, "weights": WEIGHTS, "labels": LABELS, "label_names": NAMES}
         with refused(*change, "top_attended_words", told):
             top_attended_words(**{**arguments, **change})
 

@@ -71,7 +71,9 @@ def test_the_regularizer_reaches_the_loss():
 class TestTooLong:
     """One position would be added to every step, if it came to that."""
 
-    message = r"'the_name' \(AddPositionEmbedding\) must have no more than max_length=.*\(.*5, 6\)"
+    message = (
+        r"'the_name' \(AddPositionEmbedding\) must have no more than max_length=.* 5 steps .*5, 6\)"
+    )
 
     def make(self, max_length):
         return AddPositionEmbedding(max_length, name="the_name")
@@ -95,3 +97,26 @@ class TestTooLong:
             model.predict(x, verbose=0)
         with pytest.raises(ValueError, match=self.message):
             model(x)
+
+    def test_padding_may_be_longer(self, max_length):
+        """The span from the first kept step to the last must fit, with its holes."""
+        x, _ = batch(rows=2)
+        layer = self.make(max_length)
+        layer.build(x.shape)
+        mask = np.zeros((2, 5), bool)
+        mask[:, 5 - max_length :] = True
+        target = x[:, 5 - max_length :] + numpy(layer.embeddings)
+        np.testing.assert_allclose(numpy(layer(x, mask=mask))[:, 5 - max_length :], target)
+        inputs, keep = keras.Input((5, DIM)), keras.Input((5,), dtype="bool")
+        model = keras.Model([inputs, keep], layer(inputs, mask=keep))
+        found = model.predict_on_batch([x, mask])
+        np.testing.assert_allclose(found[:, 5 - max_length :], target, rtol=1e-6)
+        mask[:] = [True, False, False, False, True]
+        with pytest.raises(ValueError, match=self.message):
+            layer(x, mask=mask)
+        # Compiled, nobody sees the mask: a number would be silently wrong.
+        try:
+            beyond = model.predict_on_batch([x, mask])
+        except Exception:
+            return
+        assert np.isfinite(beyond[:, 0]).all() and np.isnan(beyond[:, 4]).all()

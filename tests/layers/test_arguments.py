@@ -1,13 +1,14 @@
 """What the layers share: initial weights that differ, and the common arguments."""
 
 import inspect
+import pickle
 
 import keras
 import numpy as np
 import pytest
 from backend_functions import numpy
 
-from keras_attnpool import layers, regularizers
+from keras_attnpool import ArgumentError, layers, regularizers
 from keras_attnpool.layers import (
     LowRankAttentionPooling,
     MaskedAveragePooling1D,
@@ -171,3 +172,20 @@ def test_a_penalty_on_heads_where_a_weight_has_none_on_its_first_axis(make, name
     with pytest.raises(ValueError, match=f"`{name}_regularizer` of .* no heads on its first axis"):
         make()
     layers.GeneralizedPooling(3, 4, kernel_regularizer=regularizers.HeadDistance())
+
+
+def test_an_error_keeps_its_kind_where_it_is_made_anew():
+    """By pickle with its fields; by TensorFlow's AutoGraph from its text, still a ValueError."""
+    error = ArgumentError("rank", "be an integer >= 1", {"rank": 0}, "LAMA")
+    told = "`rank` of LAMA must be an integer >= 1. Received: rank=0"
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error) == told and (again.owner, again.name) == ("LAMA", "rank")
+    if keras.backend.backend() != "tensorflow":
+        return
+    import tensorflow as tf
+
+    def refuse(x):
+        raise error
+
+    with pytest.raises(ArgumentError, match="`rank` of LAMA"):
+        tf.function(refuse)(tf.ones(1))

@@ -137,20 +137,6 @@ class TestVector(GeneralizedEquations, AttentionContract):
             assert target > 0
             np.testing.assert_allclose(float(numpy(loss)), factor * target, rtol=1e-4)
 
-    @pytest.mark.parametrize(
-        "other",
-        [
-            {"dropout": 0.1},
-            {"attention_regularizer": HeadDistance(1.0)},
-            {"normalizer": "sparsemax"},
-        ],
-    )
-    def test_what_needs_all_weights_has_no_chunks(self, other):
-        with pytest.raises(
-            ValueError, match="dropped or penalised, or no softmax: those of a chunk are forgotten"
-        ):
-            GeneralizedPooling(2, 2, chunk_size=4, **other)
-
 
 class TestScalar(GeneralizedEquations, AttentionContract):
     options = {"per_feature": False}
@@ -179,16 +165,6 @@ class TestChunked(GeneralizedEquations):
         np.testing.assert_allclose(found[1][0], found[0][0], atol=1e-5)
         for a, b in zip(found[1][1].values(), found[0][1].values(), strict=True):
             np.testing.assert_allclose(a, b, atol=1e-5)
-
-    def test_scalar_attention_has_chunks_too(self):
-        x, mask = batch(time=7)
-        plain, chunked = (
-            self.built(chunk_size=None, per_feature=False),
-            self.built(per_feature=False),
-        )
-        np.testing.assert_allclose(
-            numpy(chunked(x, mask=mask)), numpy(plain(x, mask=mask)), atol=1e-6
-        )
 
     def test_padding_empty_chunks_and_empty_rows(self):
         """The whole first chunk of a row is padding, and the whole of another row."""

@@ -65,14 +65,14 @@ class DenseContract(TokenContract):
     """The contract at one length, that of the weights."""
 
     lengths = (TIME, TIME, TIME)
+    text, sides = 3, ((0, 2), (2, 0), (1, 1))
 
     def make(self, **kwargs):
         return FiveSteps(**{**self.options, **kwargs})
 
     # Saved and loaded under its own name below.
     test_a_saved_model_is_the_model = None
-    # Padding of any length and models of any length are for pointwise mode.
-    test_the_length_of_padding_changes_nothing = None
+    # Models of any length are for pointwise mode.
     test_a_model_of_unknown_length_serves_any_length = None
 
 
@@ -98,7 +98,7 @@ class TestDense(DenseContract, AttentionContract):
         assert np.abs(output - quiet).max() > 0
 
 
-class TestDenseSequence(DenseContract):
+class TestDenseSequence(DenseContract, SequenceContract):
     """No biases, two hidden units."""
 
     options = {"pooled": False, "reduction": 2, "use_bias": False}

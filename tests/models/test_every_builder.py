@@ -47,3 +47,36 @@ def test_a_batch_without_rows(name):
     model = case.model()
     none = [x[:0] for x in case.inputs]
     assert predict(model, none if len(none) > 1 else none[0]).shape == (0, *model.output_shape[1:])
+
+
+@pytest.mark.parametrize(
+    "name",
+    everywhere(
+        BUILDERS,
+        *("BiBloSAN", "HCAN", "MultiHeadSAN", "TransformerEncoderClassifier"),
+        reason="each layer's contract holds it; these have positions or blocks",
+    ),
+)
+def test_padding_on_either_side_changes_nothing(name):
+    """Of texts with a hole in the middle; also beyond the Transformer's nine positions."""
+    case = catalogue.CASES[name]
+    model = catalogue.randomized(case.model())
+    found = []
+    for sides in ((0, 0), (0, 6), (6, 0), (2, 4)):
+        texts = [
+            np.pad(np.where(np.arange(x.shape[-1]) == 1, 0, x), ((0, 0), *[sides] * (x.ndim - 1)))
+            for x in case.inputs
+        ]
+        fed = texts if len(texts) > 1 else texts[0]
+        _, slopes = gradients(
+            model,
+            np.ones(1, "float32"),
+            lambda one, fed=fed: keras.ops.sum(model(fed)[:, 0] * one),
+        )
+        found.append([numpy(model(fed)), *map(numpy, slopes.values())])
+    # Rounding, of the largest number that a gradient sums.
+    atol = 1e-5 * max(1, *(np.abs(value).max(initial=0) for value in found[0]))
+    for padded in found[1:]:
+        np.testing.assert_allclose(padded[0], found[0][0], atol=1e-5)
+        for value, target in zip(padded, found[0], strict=True):
+            np.testing.assert_allclose(value, target, atol=atol)

@@ -145,7 +145,7 @@ def test_constants_are_not_kept_without_end(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("shape", [(4, 3), (2, 4, 3), (0, 4, 3)])
+@pytest.mark.parametrize("shape", [(4, 3), (2, 4, 3), (0, 4, 3), (2, 1, 4, 3)])
 def test_a_product_and_its_bias(shape, dtype):
     rng = np.random.default_rng(0)
     x, kernel, bias = (rng.normal(size=size).astype(dtype) for size in (shape, (3, 5), (5,)))

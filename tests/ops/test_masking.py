@@ -303,3 +303,9 @@ def test_additive_masks_are_refused_by_functions_too(function):
 def test_a_mask_of_float_zeros_may_be_an_additive_one():
     with pytest.warns(UserWarning, match="keeps no step.*additive.*mask == 0"):
         ops.as_bool_mask(np.zeros((2, 3), "float32"), np.ones((2, 3, 4)), "reader")
+
+
+@pytest.mark.parametrize("lengths", [[2, 6], [-1, 2]])
+def test_lengths_beyond_the_mask_are_refused(lengths):
+    with pytest.raises(ValueError, match=r"`lengths` of lengths_to_mask must lie in \[0, max_.*=5"):
+        ops.lengths_to_mask(lengths, max_length=5)

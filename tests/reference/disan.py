@@ -76,9 +76,11 @@ def block_length(n):
 
 
 def block(x, mask, w, direction="forward", length=None, scale=5.0, activation=elu):
-    """Bi-BloSAN's unit of one direction, each text by itself, up to its last kept step."""
+    """Bi-BloSAN's unit of one direction, each text by itself, from its first kept step on."""
     outputs = []
     for row, kept in zip(x, mask, strict=True):
+        first = min(np.flatnonzero(kept), default=0)
+        row, kept = row[first:], kept[first:]
         n = max(np.flatnonzero(kept), default=-1) + 1
         r = length or block_length(n)
         h = hidden(row, w, activation)
@@ -108,5 +110,5 @@ def block(x, mask, w, direction="forward", length=None, scale=5.0, activation=el
             fused = activation(z @ w["fusion_kernel"] + w.get("fusion_bias", 0))
             gate = sigmoid(z @ w["gate_kernel"] + w.get("gate_bias", 0))
             output[t] = gate * fused + (1 - gate) * h[t]
-        outputs.append(output)
+        outputs.append(np.vstack([np.zeros((first, h.shape[1])), output]))
     return np.array(outputs)

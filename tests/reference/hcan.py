@@ -117,8 +117,8 @@ def target_attention(x, mask, w, num_heads, value_conv=True, scale=None, activat
 
 
 def add_positions(x, mask, positions):
-    """Section 3.6: `E_t + P_t` for every kept step."""
+    """Section 3.6: `E_t + P_t` for every kept step, counted from the first."""
     output = np.zeros(x.shape)
     for row, t in np.argwhere(mask):
-        output[row, t] = x[row, t] + positions[t]
+        output[row, t] = x[row, t] + positions[t - np.flatnonzero(mask[row])[0]]
     return output

@@ -41,7 +41,11 @@ def token_wise(x, mask, w, mode="dense", pooled=True, prefix=""):
             highest[t] = max(x[row, t])
             mean[t] = sum(x[row, t]) / dim
         if mode == "dense":
+            # Positions count from the first kept step.
+            first = kept[0] if len(kept) else 0
+            highest, mean = (np.append(v[first:], np.zeros(first)) for v in (highest, mean))
             logits = ffn(highest, w, prefix) + ffn(mean, w, prefix)
+            logits = np.append(np.zeros(first), logits)[:time]
         else:
             logits = np.array(
                 [

@@ -9,7 +9,7 @@ from backend_functions import numpy
 from catalogue import CASES, randomized, together
 
 from keras_attnpool import layers
-from keras_attnpool.workbench import text
+from keras_attnpool.batches import SequenceBatches, length_buckets
 
 pytestmark = pytest.mark.every_backend
 
@@ -119,8 +119,8 @@ def test_every_bucket_is_compiled_once():
     rng = np.random.default_rng(0)
     ids = [rng.integers(1, 20, size) for size in rng.integers(1, 41, size=60)]
     labels = rng.integers(0, 2, size=60)
-    bounds = text.length_buckets([len(row) for row in ids], num_buckets=3)
-    batches = text.BucketedBatches(ids, labels, batch_size=8, boundaries=bounds)
+    bounds = length_buckets([len(row) for row in ids], num_buckets=3)
+    batches = SequenceBatches(ids, labels, 8, bounds, shuffle=True)
     shapes = {x.shape for x, _ in (batches[i] for i in range(len(batches)))}
     assert 3 <= len(shapes) <= 2 * len(bounds)
     model, counted = counted_model()

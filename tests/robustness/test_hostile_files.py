@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keras_attnpool import analysis
+from keras_attnpool.batches import SequenceBatches
 from keras_attnpool.workbench import datasets, text
 from keras_attnpool.workbench.cli import report
 from keras_attnpool.workbench.datasets import _parsers, _tables, public_sets
@@ -320,7 +321,7 @@ ODD += [
 
 
 @pytest.mark.parametrize("odd", ODD, ids=lambda odd: type(odd).__name__ + repr(odd)[:20])
-@pytest.mark.parametrize("make", [text.BucketedBatches, text.DocumentBatches])
+@pytest.mark.parametrize("make", [SequenceBatches, text.DocumentBatches])
 def test_batches_of_something_else(make, odd):
     whole = [[[1, 2]]] if make is text.DocumentBatches else [[1, 2]]
     for call in (

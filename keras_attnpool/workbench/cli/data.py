@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from keras_attnpool.workbench import corpora, datasets
-from keras_attnpool.workbench.cli.errors import CommandError, reported, typed
+from keras_attnpool.workbench.cli.errors import CommandError, reported
 from keras_attnpool.workbench.cli.options import FILE_OPTIONS, Options
 from keras_attnpool.workbench.datasets import LabeledTexts
 
@@ -101,17 +101,11 @@ def header_remark(whole: LabeledTexts) -> list[str]:
 
 
 def swap_remark(whole: LabeledTexts) -> list[str]:
-    """Whether labels look like texts: all but each its own, or the longer of the two."""
-    labels = np.unique(whole.labels)
+    """Whether labels look like texts: the longer of the two."""
     mean_label = np.mean([len(whole.label_names[label]) for label in whole.labels])
-    many = len(whole) > 9 and 2 * len(labels) > len(whole)
-    if not many and mean_label <= np.mean([len(text) for text in whole.texts]):
+    if mean_label <= np.mean([len(text) for text in whole.texts]):
         return []
-    what = (
-        f"there are {len(labels)} classes for {len(whole)} texts"
-        if many
-        else "labels are longer than texts"
-    )
+    what = "labels are longer than texts"
     return [f"{what}: are --text-column and --label-column the right way round?"]
 
 
@@ -182,14 +176,15 @@ def load_file(path: str, options: Options, **kwargs: Any) -> LabeledTexts:
             "--no-header must have columns by their positions, counted from 0, as --text-column 1 "
             "--label-column 0"
         )
-    if options.delimiter and suffix != ".csv":
-        raise CommandError(f"--delimiter is for a .csv. Received: {path}")
-    try:
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            texts = LOADERS[suffix](path, **kwargs)
-    except ValueError as error:
-        raise CommandError(typed(error)) from error
+    loader = LOADERS[suffix]
+    if options.delimiter and loader is datasets.load_tsv:
+        # Read as csv writes it, with the columns of a .tsv where none are given.
+        named = any(isinstance(column, str) for column in columns)
+        kwargs = {"header": named, "text_column": 1, "label_column": 0, **kwargs}
+        loader = datasets.load_csv
+    with warnings.catch_warnings(record=True) as told, reported():
+        warnings.simplefilter("always")
+        texts = loader(path, **kwargs)
     for warning in told:
         print(f"note: {warning.message}", file=sys.stderr)
     return texts

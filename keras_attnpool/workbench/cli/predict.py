@@ -1,11 +1,8 @@
 """The command `predict`."""
 
-import codecs
 import csv
 import errno
 import functools
-import gzip
-import io
 import itertools
 import json
 import os
@@ -13,28 +10,25 @@ import re
 import stat
 import sys
 import time
-import zlib
 from collections.abc import Callable, Iterator, Set
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from keras_attnpool.analysis.html_heatmaps import visible
 from keras_attnpool.workbench._files import whole_file
+from keras_attnpool.workbench._text_files import (
+    code_page,
+    control_remark,
+    opened,
+    other_delimiter,
+    tsv_rows,
+)
 from keras_attnpool.workbench.cli.errors import CommandError, reported
 from keras_attnpool.workbench.cli.options import flag
 from keras_attnpool.workbench.cli.trained import Run
 
 BATCH = 64  # texts that are answered at once
-# What a file of texts that is none makes its readers raise.
-ERRORS = (
-    UnicodeError,
-    EOFError,
-    gzip.BadGzipFile,
-    zlib.error,
-    json.JSONDecodeError,
-    RecursionError,
-)
 NUMBER = re.compile(r"[+-]?[\d., ]+(e[+-]?\d+)?%?", re.IGNORECASE)  # also one to call
 # Where a table shows control characters. The quotes of a .csv keep tabs and line breaks.
 BUT_LINES, ALL = r"[^\r\n\t]+|\r(?!\n)", r"(?s).+"
@@ -270,55 +264,55 @@ def table_rows(path: str, given: dict[str, Any]) -> Iterator[Any]:
         raise CommandError(f"--input must end in {', '.join(TABLES)}. Received: {path}")
     wanted = given.get("text_column", "text")
     is_named = isinstance(wanted, str)
-    if ending != ".csv" and "delimiter" in given:
-        raise CommandError(f"--delimiter is for a .csv. Received: {path}")
-    if ending == ".jsonl" and "header" in given:
-        raise CommandError(f"--header is for a .csv or .tsv. Received: {path}")
+    for name in ("header", "delimiter"):
+        if ending == ".jsonl" and name in given:
+            raise CommandError(f"{flag(name)} is for a .csv or .tsv. Received: {path}")
     if is_named and not given.get("header", True):
         raise CommandError("--no-header must have --text-column as a position from 0")
     # As `train` reads them: the first line names the columns of a .csv, unless --no-header says
     # otherwise, and of a .tsv if a column is named.
     header = given.get("header", ending == ".csv") or is_named
-    # The lines of a .tsv end with \n, as in `train`; a csv.reader wants them as they are.
-    stream = _opened(path, given, newline="\n" if ending == ".tsv" else "")
-    return _rows(stream, path, ending, wanted, header, given.get("delimiter", ","))
+    if "delimiter" in given:
+        ending = ".csv"
+    return _rows(path, given, ending, wanted, header)
 
 
 def _rows(
-    stream: Any, path: str, ending: str, wanted: str | int, header: bool, delimiter: str
+    path: str, given: dict[str, Any], ending: str, wanted: str | int, header: bool
 ) -> Iterator[Any]:
-    where, names = path, None
-    with stream:
-        try:
-            if ending == ".jsonl":
-                for number, line in enumerate(stream, 1):
-                    where = f"{path}, line {number}"
-                    if not line.strip():
-                        continue
+    delimiter = given.get("delimiter", "," if ending == ".csv" else "\t")
+    with _opened("--input", path, given) as stream:
+        if ending == ".jsonl":
+            names = None
+            for number, line in enumerate(_watched(path, stream), 1):
+                if not line.strip():
+                    continue
+                try:
                     row = json.loads(line)
-                    if not isinstance(row, dict) or not isinstance(row.get(str(wanted)), str):
-                        raise CommandError(
-                            f"{where} must be an object with a string as {str(wanted)!r} "
-                            "(--text-column)"
-                        )
-                    if names is None:
-                        names = list(row)
-                        yield names
-                    yield row[str(wanted)], row
+                except (ValueError, RecursionError) as error:
+                    raise CommandError(f"{path}, line {number} cannot be read: {error}") from error
+                if not isinstance(row, dict) or not isinstance(row.get(str(wanted)), str):
+                    raise CommandError(
+                        f"{path}, line {number} must be an object with a string as "
+                        f"{str(wanted)!r} (--text-column)"
+                    )
                 if names is None:
-                    yield []
-                return
-            csv.field_size_limit(2**31 - 1)  # as in `train`, a text may be long
-            rows = csv.reader(stream, delimiter=delimiter, strict=True)
+                    names = list(row)
+                    yield names
+                yield row[str(wanted)], row
+            if names is None:
+                yield []
+            return
+        watched = _watched(path, stream)
+        csv.field_size_limit(2**31 - 1)  # as in `train`, a text may be long
+        if ending == ".tsv":
+            cells_of = tsv_rows("".join(watched))
+        else:
+            rows = csv.reader(watched, delimiter=delimiter, strict=True)
             cells_of = ((rows.line_num, cells) for cells in rows)
-            if ending == ".tsv":
-                cells_of = (
-                    (number, line.removesuffix("\n").removesuffix("\r").split("\t"))
-                    for number, line in enumerate(stream, 1)
-                )
+        try:
             start, first = next(cells_of, (1, []))
-            first[:1] = [cell.removeprefix("\ufeff") for cell in first[:1]]
-            place = _place(path, first, wanted)
+            place = _place(path, first, wanted, delimiter)
             yield first if header else [str(position) for position in range(len(first))]
             for number, cells in itertools.chain([] if header else [(start, first)], cells_of):
                 if cells in ([], [""]):
@@ -331,46 +325,39 @@ def _rows(
                 yield cells[place], cells
         except csv.Error as error:
             raise CommandError(f"{path}, line {rows.line_num}: {error}") from error
-        except ERRORS as error:
-            raise CommandError(f"{where} cannot be read: {error}") from error
 
 
-def _place(path: str, names: list[str], wanted: str | int) -> int:
+def _place(path: str, names: list[str], wanted: str | int, delimiter: str) -> int:
     names = [name.strip() for name in names]
     if isinstance(wanted, int) and wanted < len(names):
         return wanted
     if isinstance(wanted, int) or names.count(wanted) != 1:
+        mark = other_delimiter(names, delimiter)
+        hint = f". The columns may stand between {mark!r}: --delimiter {mark!r}" if mark else ""
         raise CommandError(
             f"{path}: --text-column must be one of the columns {', '.join(names)[:300]} or a "
-            f"position from 0. Received: {wanted!r}"
-            f"{_delimiter_remark(names[0]) if len(names) == 1 else ''}"
+            f"position from 0. Received: {wanted!r}{hint}"
         )
     return names.index(wanted)
 
 
-def _delimiter_remark(names: str) -> str:
-    """What to say when the names of all columns were taken for one."""
-    for typed_as, character in ((";", ";"), ("tab", "\t")):
-        if character in names:
-            return f". If the columns stand between {typed_as!r}: --delimiter {typed_as!r}"
-    return ""
-
-
-def lines(stream: TextIO) -> Iterator[str]:
+def lines(stream: TextIO, path: str = "standard input") -> Iterator[str]:
     """The lines of a stream, each of them a text.
 
     Raises:
-        CommandError: If they are not in the encoding of the stream.
+        CommandError: If those of standard input are not in its encoding.
     """
-    name = "standard input" if stream is sys.stdin else stream.name
     if stream.isatty():
         print("Reading texts, one a line, until Ctrl-D.", file=sys.stderr)
     try:
-        for place, line in enumerate(stream):
-            yield line.rstrip("\r\n") if place else line.rstrip("\r\n").removeprefix("\ufeff")
-    except UnicodeError as error:
-        expected = getattr(error, "encoding", stream.encoding)
-        raise CommandError(f"{name} must hold {expected}. Received: {error}") from error
+        for line in _watched(path, stream):
+            yield line.rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        if stream is not sys.stdin:
+            raise
+        page = code_page(error.object)
+        cure = f"; iconv -f {page} -t utf-8 makes it" if page else ""
+        raise CommandError(f"{path} must hold {error.encoding}{cure}. Received: {error}") from error
 
 
 def _lines_of(path: str, given: dict[str, Any]) -> Iterator[str]:
@@ -379,37 +366,27 @@ def _lines_of(path: str, given: dict[str, Any]) -> Iterator[str]:
             f"--file must hold texts, one per line, and nothing else. Received: {path}; "
             "--input with --text-column reads a column of a table"
         )
-    return _read(_opened(path, given))
+    with _opened("--file", path, given, newline=None) as stream:
+        yield from lines(stream, path)
 
 
-def _opened(path: str, given: dict[str, Any], newline: str | None = None) -> TextIO:
-    """The content of a file, gzipped or not. A pipe can be opened once: its start is peeked at."""
-    wanted = str(given.get("encoding", "utf-8"))
-    try:
-        "".encode(wanted)
-    except LookupError as error:
-        raise CommandError(
-            f"--encoding must be an encoding of text that Python knows. Received: {wanted!r}"
-        ) from error
-    with ExitStack() as opened:
-        try:
-            stream: Any = opened.enter_context(open(path, "rb"))
-            if stream.peek(2)[:2] == b"\x1f\x8b" or path.lower().endswith(".gz"):
-                packed, stream = stream, gzip.GzipFile(fileobj=stream)
-                stream.myfileobj = packed  # closed with it
-            start = stream.peek(2)[:2]
-        except ERRORS as error:
-            raise CommandError(f"{path} cannot be read: {error}") from error
-        opened.pop_all()
-    if codecs.lookup(wanted).name == "utf-8":
-        is_utf_16 = start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-        wanted = "utf-16" if is_utf_16 else "utf-8-sig"
-    return io.TextIOWrapper(stream, encoding=wanted, newline=newline)
+@contextmanager
+def _opened(
+    option: str, path: str, given: dict[str, Any], newline: str | None = ""
+) -> Iterator[TextIO]:
+    encoding = given.get("encoding", "utf-8")
+    with reported(), opened(option, path, encoding, newline=newline) as stream:
+        yield stream
 
 
-def _read(stream: TextIO) -> Iterator[str]:
-    with stream:
-        yield from lines(stream)
+def _watched(path: str, stream: TextIO) -> Iterator[str]:
+    """The lines of a stream, without a byte order mark; the first control character is told of."""
+    is_told = False
+    for place, line in enumerate(stream):
+        if not is_told and (remark := control_remark(path, line, stream.encoding)):
+            print(f"note: {remark}", file=sys.stderr)
+            is_told = True
+        yield line if place else line.removeprefix("\ufeff")
 
 
 def field(content: str) -> str:

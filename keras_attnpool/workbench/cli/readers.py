@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool._checks import ArgumentError
+from keras_attnpool.batches import SequenceBatches, kept_lengths, length_buckets
 from keras_attnpool.workbench import text
 from keras_attnpool.workbench.cli import networks
 from keras_attnpool.workbench.cli.errors import CommandError, reported
 from keras_attnpool.workbench.cli.options import Options, flag
 from keras_attnpool.workbench.datasets import LabeledTexts, cache_folder
-from keras_attnpool.workbench.text.bucketing import OrderedBatches
 
 VOCABULARY = "vocabulary.json"
 # Each length that batches are padded to is compiled: few of them, though there is more padding.
@@ -150,9 +150,9 @@ class Words:
             for name, part in parts.items()
         }
         lengths = np.concatenate([np.count_nonzero(rows, axis=1) for rows in ids.values()])
-        boundaries = text.length_buckets(lengths, LENGTHS)
+        boundaries = length_buckets(lengths, LENGTHS)
         return {
-            name: text.BucketedBatches(
+            name: SequenceBatches(
                 ids[name],
                 part.labels,
                 options.batch_size,
@@ -376,19 +376,19 @@ class Features:
         rows = slice(0, 256)
         kept = np.asarray(some["features"][rows], np.float32)[some["padding_mask"][rows]]
         self.scale = float(1 / max(kept.std(), 1e-6))
-        boundaries = None
+        boundaries: tuple[int, ...] = (self.max_length,)
         if not options.model:  # a general model takes any length
-            sizes = [each["padding_mask"].sum(axis=1) for each in features.values()]
-            boundaries = text.length_buckets(np.concatenate(sizes), LENGTHS)
+            sizes = [kept_lengths(each["padding_mask"]) for each in features.values()]
+            boundaries = length_buckets(np.concatenate(sizes), LENGTHS)
         return {
-            name: text.FeatureBatches(
-                features[name],
+            name: _ScaledBatches(
+                self.scale,
+                _kept_rows(features[name]),
                 part.labels,
-                batch_size=options.batch_size,
+                options.batch_size,
+                boundaries,
                 shuffle=name == "train",
                 seed=options.seed,
-                scale=self.scale,
-                boundaries=boundaries,
                 sample_weight=_weights(part, options),
             )
             for name, part in parts.items()
@@ -425,15 +425,21 @@ class Tokens(Features):
 
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
         """What `fit` and `predict` take, for every part of the data."""
+        inputs = {
+            name: self.language_model.encode(_spaced(part.texts), trim=True)
+            for name, part in parts.items()
+        }
+        lengths = [kept_lengths(each["padding_mask"]) for each in inputs.values()]
+        boundaries = length_buckets(np.concatenate(lengths), LENGTHS)
         return {
-            name: _TokenBatches(
-                self.language_model.encode(_spaced(part.texts), trim=True),
-                len(part),
+            name: SequenceBatches(
+                _kept_rows(inputs[name]),
                 part.labels,
                 options.batch_size,
-                name == "train",
-                options.seed,
-                _weights(part, options),
+                boundaries,
+                shuffle=name == "train",
+                seed=options.seed,
+                sample_weight=_weights(part, options),
             )
             for name, part in parts.items()
         }
@@ -444,15 +450,25 @@ class Tokens(Features):
         return {name: np.pad(array, ((0, 0), (0, width))) for name, array in inputs.items()}
 
 
-class _TokenBatches(OrderedBatches):
-    """Batches of a dictionary of arrays."""
+class _ScaledBatches(SequenceBatches):
+    """Batches of states that are multiplied with a number."""
 
-    def __init__(self, inputs: dict[str, npt.NDArray[Any]], *rest: Any) -> None:
-        self._inputs = inputs
-        super().__init__(*rest)
+    def __init__(self, scale: float, *args: Any, **kwargs: Any) -> None:
+        self._scale = np.float32(scale)
+        super().__init__(*args, **kwargs)
 
-    def _inputs_of(self, chosen: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
-        return {name: array[chosen] for name, array in self._inputs.items()}
+    def inputs_of(self, rows: npt.NDArray[np.int64]) -> Any:
+        inputs = super().inputs_of(rows)
+        return inputs | {"features": inputs["features"] * self._scale}
+
+
+def _kept_rows(inputs: dict[str, Any]) -> dict[str, list[Any]]:
+    """The rows of padded inputs, each up to its last kept step; what is on the disk stays there."""
+    lengths = kept_lengths(np.asarray(inputs["padding_mask"], bool)).tolist()
+    return {
+        name: [row[:end] for row, end in zip(array, lengths, strict=True)]
+        for name, array in inputs.items()
+    }
 
 
 def _spaced(texts: Sequence[str]) -> list[str]:

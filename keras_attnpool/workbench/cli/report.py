@@ -412,6 +412,7 @@ def _pictures(
     """Draws the pictures; returns them as data URIs by file name, none without matplotlib."""
     try:
         from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
     except ImportError:
         return {}
     histories = {key: each["history"] for key, each in results.items() if "history" in each}
@@ -429,7 +430,7 @@ def _pictures(
         for label, values in lines.items():
             ax.plot(range(1, len(values) + 1), values, "o-", markersize=3.5, label=label)
         ax.set(xlabel="epoch", ylabel=ylabel)
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.grid(color="0.9")
         for text in ax.legend(frameon=False).get_texts():
             text.set_parse_math(False)  # a $ in a name is a dollar

@@ -314,7 +314,7 @@ def _fit(
 
 def _predicted(model: keras.Model, batches: Any) -> npt.NDArray[np.int64]:
     """The predicted class of every text."""
-    return np.asarray(batches.restore(model.predict(batches, verbose=0)).argmax(axis=1))
+    return np.asarray(batches.predict(model).argmax(axis=1))
 
 
 def _after_interrupt(run: Path, first: Checkpoint) -> str:

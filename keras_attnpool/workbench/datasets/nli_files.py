@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from keras_attnpool.types import PathLike
+from keras_attnpool.workbench._text_files import read_text
 from keras_attnpool.workbench.datasets.labeled_texts import SentencePairs
-from keras_attnpool.workbench.datasets.user_files import _decoded
 
 LABELS = ("entailment", "neutral", "contradiction")
 _FIELDS = ("gold_label", "sentence1", "sentence2")
@@ -53,7 +53,7 @@ def load_nli(path: PathLike, *, encoding: str = "utf-8") -> SentencePairs:
     sentences_a: list[str] = []
     sentences_b: list[str] = []
     labels: list[int] = []
-    for number, line in enumerate(_decoded("load_nli", path, encoding).split("\n"), 1):
+    for number, line in enumerate(read_text("load_nli", path, encoding).split("\n"), 1):
         if not line.strip():
             continue
         try:

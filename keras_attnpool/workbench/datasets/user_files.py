@@ -1,23 +1,28 @@
 """Loaders for a user's own labelled file."""
 
-import codecs
 import csv
-import gzip
 import io
 import reprlib
+import unicodedata
 import warnings
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError
+from keras_attnpool._checks import ArgumentError, column
 from keras_attnpool.types import PathLike
+from keras_attnpool.workbench._text_files import (
+    Row,
+    control_remark,
+    long_fields,
+    other_delimiter,
+    read_text,
+    tsv_rows,
+)
 from keras_attnpool.workbench.datasets.labeled_texts import LabeledTexts
 
-_LARGEST = 2**30  # bytes that are unpacked
-Row = tuple[int, list[str]]  # line number (from 1) and fields
+_FEW = 9  # labels that may well be all different
 
 
 def load_tsv(
@@ -32,8 +37,9 @@ def load_tsv(
 ) -> LabeledTexts:
     """Load a tab-separated file with one labelled text a line.
 
-    Without further arguments a line is `label<TAB>text`, with no header. There is
-    no quoting: a tab always separates, and quotation marks are part of the text.
+    Without further arguments a line is `label<TAB>text`, with no header. A field that stands in
+    quotation marks as a whole is read as csv writes it, and pandas: `"he said ""hi"" twice"` is
+    the text `he said "hi" twice`. Every other quotation mark is a part of its text.
 
     Args:
         path: The file; gzip is recognised by its content.
@@ -44,8 +50,8 @@ def load_tsv(
         label_names: The classes, in order, for instance those of the training file
             (`train.label_names`); any other label is an error. `None` takes the labels
             found, sorted (as numbers if all of them are).
-        encoding: Encoding of the file. A byte order mark is dropped; that of UTF-16 replaces
-            the default.
+        encoding: Encoding of the file. A byte order mark is dropped; that of UTF-16 or UTF-32
+            replaces the default.
         skip_empty: Whether lines without a text or a label are left out, with a warning that
             counts them; otherwise they are an error.
 
@@ -53,12 +59,17 @@ def load_tsv(
         `LabeledTexts` in the order of the lines: labels int32 of shape `(N,)`, no
         rationales. White space around texts and labels is dropped.
 
+    Warns:
+        UserWarning: In one line each, of control characters, and of labels that may be none: over
+            half of them differ, they are numbers that are not whole, or two are equal as numbers
+            or but for case and blanks.
+
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: With file name and line, for: bytes that are not in `encoding`,
-            missing columns, one column for both, lines with more or fewer fields than the
-            first, empty texts or labels, unknown labels, a single class, no rows, a gzip file
-            that is damaged or holds more than 1 GiB.
+        ValueError: With the file's name, and what to do about: bytes that are not in `encoding`,
+            a file that is no text, another delimiter, missing columns, one column for both, lines
+            with more or fewer fields than the first, empty texts or labels, unknown labels, a
+            single class, no rows, a gzip file that is damaged or holds more than 1 GiB.
 
     Example:
         ```python
@@ -71,11 +82,13 @@ def load_tsv(
         test = load_tsv("test.tsv", label_names=train.label_names)
         ```
     """
-    lines = _decoded("load_tsv", Path(path), encoding).split("\n")
-    rows = ((i, line.removesuffix("\r").split("\t")) for i, line in enumerate(lines, 1))
+    content = _content("load_tsv", path, encoding)
     header = header or isinstance(text_column, str) or isinstance(label_column, str)
     columns = text_column, label_column
-    return _labeled_texts("load_tsv", Path(path), rows, header, *columns, label_names, skip_empty)
+    rows = tsv_rows(content)
+    return _labeled_texts(
+        "load_tsv", Path(path), rows, "\t", header, *columns, label_names, skip_empty
+    )
 
 
 def load_csv(
@@ -123,95 +136,72 @@ def load_csv(
     path = Path(path)
     by_name = isinstance(text_column, str) or isinstance(label_column, str)
     if by_name and not header:
-        given = {"text_column": text_column, "label_column": label_column}
-        raise ArgumentError("header", "be True for columns by name", given, "load_csv")
-    rows = _csv_rows(path, _decoded("load_csv", path, encoding), delimiter)
+        name, position = ("text_column", text_column)
+        if not isinstance(position, str):
+            name, position = ("label_column", label_column)
+        must = "be a position from 0 where no header names the columns"
+        raise ArgumentError(name, must, {name: position}, "load_csv")
+    rows = _csv_rows(path, _content("load_csv", path, encoding), delimiter)
     columns = text_column, label_column
-    return _labeled_texts("load_csv", path, rows, header, *columns, label_names, skip_empty)
+    return _labeled_texts(
+        "load_csv", path, rows, delimiter, header, *columns, label_names, skip_empty
+    )
 
 
-_UTF_16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
-
-
-def _decoded(owner: str, path: Path, encoding: str) -> str:
-    content = path.read_bytes()
-    if content[:2] == b"\x1f\x8b":
-        content = _unpacked(path, content)
-    try:
-        if codecs.lookup(encoding).name == "utf-8" and content[:2] in _UTF_16:
-            encoding = "utf-16"  # what spreadsheets call "Unicode text"
-        return content.decode(encoding).removeprefix("\ufeff")
-    except LookupError as error:
-        must = "be an encoding of text that Python knows"
-        raise ArgumentError("encoding", must, {"encoding": encoding}, owner) from error
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        guess = "utf-16-le" if b"\0" in content else "latin-1"
-        raise ArgumentError(
-            "encoding",
-            f"be that of the file, {guess!r} say, unless you save it as UTF-8",
-            f"{path}, line {line}: byte 0x{content[error.start]:02x} is not valid {encoding}",
-            owner,
-        ) from error
-    except (ValueError, TypeError) as error:
-        received = f"encoding={encoding!r}: {error}"
-        raise ArgumentError("encoding", f"be that of {path}", received, owner) from error
-
-
-def _unpacked(path: Path, content: bytes) -> bytes:
-    """Unpacks a gzip file, as far as a file of texts can be large."""
-    try:
-        with gzip.open(io.BytesIO(content)) as file:
-            unpacked = file.read(_LARGEST + 1)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path}: the gzip file is damaged ({error})") from error
-    if len(unpacked) > _LARGEST:
-        raise ValueError(
-            f"{path}: the gzip file holds more than {_LARGEST:,} bytes. If that is meant, unpack "
-            "it and name the unpacked file."
-        )
-    return unpacked
+def _content(function: str, path: PathLike, encoding: str) -> str:
+    content = read_text(function, path, encoding)
+    if remark := control_remark(path, content, encoding):
+        warnings.warn(remark, stacklevel=3)
+    return content
 
 
 def _csv_rows(path: Path, content: str, delimiter: str) -> Iterator[Row]:
-    # Texts may be longer than csv's default limit. The limit is global, so we put it back.
-    limit = csv.field_size_limit(max(len(content), 131072))
     reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True)
     start = 1
     try:
-        for fields in reader:
-            yield start, fields or [""]
-            start = reader.line_num + 1
+        with long_fields():
+            for fields in reader:
+                yield start, fields or [""]
+                start = reader.line_num + 1
     except csv.Error as error:
         raise ValueError(f"{path}, line {start}: {error}") from error
-    finally:
-        csv.field_size_limit(limit)
 
 
 def _labeled_texts(
     function: str,
     path: Path,
     numbered_rows: Iterator[Row],
+    delimiter: str,
     header: bool,
     text_column: str | int,
     label_column: str | int,
     label_names: Sequence[str] | None,
     skip_empty: bool,
 ) -> LabeledTexts:
-    if isinstance(label_names, str) or len(set(label_names or ())) != len(label_names or ()):
-        must = "be distinct strings"
-        raise ArgumentError("label_names", must, {"label_names": label_names}, function)
+    if label_names is not None:
+        label_names = column(function, "label_names", label_names)
+        if len(set(label_names)) != len(label_names):
+            must = "be distinct strings"
+            raise ArgumentError("label_names", must, {"label_names": label_names}, function)
     rows = list(numbered_rows)
     while rows and rows[-1][1] == [""]:  # blank lines at the end
         rows.pop()
     if not rows[header:]:
         raise ValueError(f"{path}: {function} found no rows in it")
     first = rows[0][1]
+    if mark := other_delimiter(first, delimiter):
+        must = f"be what stands between the columns of {path}, which looks like {mark!r}"
+        if function == "load_tsv":
+            must += (
+                f": load_csv(..., delimiter={mark!r}, header={header}, "
+                f"text_column={text_column!r}, label_column={label_column!r}) reads it"
+            )
+        raise ArgumentError("delimiter", must, {"delimiter": delimiter}, function)
     text_place = _place(function, path, "text_column", text_column, first)
     label_place = _place(function, path, "label_column", label_column, first)
     if text_place == label_place:
-        given = {"text_column": text_column, "label_column": label_column}
-        raise ArgumentError("label_column", "be another column than the text's", given, function)
+        must = f"be another column of {path} than `text_column`"
+        raise ArgumentError("label_column", must, {"label_column": label_column}, function)
     texts: list[str] = []
     labels: list[str] = []
     left_out: list[int] = []
@@ -228,9 +218,9 @@ def _labeled_texts(
             if skip_empty:
                 left_out.append(line)
                 continue
-            received = f"{path}, line {line}: the {'label' if text else 'text'} is empty"
-            must = "be True to leave out lines without a text or a label"
-            raise ArgumentError("skip_empty", must, received, function)
+            empty = "label" if text else "text"
+            must = f"be True to leave out line {line} of {path}, where the {empty} is empty"
+            raise ArgumentError("skip_empty", must, {"skip_empty": skip_empty}, function)
         if label_names is not None and label not in label_names:
             raise ValueError(
                 f"{path}, line {line}: the label must be one of "
@@ -250,26 +240,57 @@ def _labeled_texts(
             f"{path} must hold at least two classes. Received: {reprlib.repr(classes)} in "
             f"{len(texts)} row(s)"
         )
+    if label_names is None and (remark := _label_remark(labels, classes)):
+        warnings.warn(f"{path}: {remark}", stacklevel=3)
     index = {label: i for i, label in enumerate(classes)}
     return LabeledTexts(tuple(texts), np.array([index[name] for name in labels]), classes)
 
 
-def _place(owner: str, path: Path, argument: str, column: str | int, first: Sequence[str]) -> int:
+def _place(
+    function: str, path: Path, argument: str, column: str | int, first: Sequence[str]
+) -> int:
     """Returns the position of a column, by its name in the first line or as it is given."""
     names = [name.strip() for name in first]
     if isinstance(column, int | np.integer):
         if 0 <= column < len(first):
             return int(column)
-        must, received = "be a position, counted from 0", f"{column}, and {path}, line 1: {names}"
-        raise ArgumentError(argument, must, received, owner)
-    between = next((mark for mark in ";\t" if mark in first[0]), None)
-    if len(first) == 1 and between and owner == "load_csv":
-        received = f"{path}, with one column, {first[0]!r}"
-        raise ArgumentError("delimiter", f"be {between!r} as in the file", received, owner)
-    if names.count(column) != 1:
-        received = f"{column!r}; {path} has {reprlib.repr(tuple(names))}"
-        raise ArgumentError(argument, "name one of the file's columns", received, owner)
-    return names.index(column)
+        must = (
+            f"be from 0 to {len(first) - 1} in {path}, whose first line has {len(first)} field(s)"
+        )
+    elif names.count(column) == 1:
+        return names.index(column)
+    else:
+        must = f"name one of the columns of {path}, {reprlib.repr(tuple(names))}"
+    raise ArgumentError(argument, must, {argument: column}, function)
+
+
+def _label_remark(labels: Sequence[str], classes: Sequence[str]) -> str:
+    """What is odd about labels that become classes; `""` where nothing is."""
+    numbers = [number for number in map(_number, classes) if number is not None]
+    broken = sum(not number.is_integer() for number in numbers)
+    remarks, seen = [], dict[float | str, str]()
+    if len(labels) > _FEW and 2 * len(classes) > len(labels):
+        remarks.append(f"{len(labels)} labels are {len(classes)} classes")
+    if len(numbers) == len(classes) < 2 * broken:
+        remarks.append("the labels are numbers that are not whole, and each becomes a class")
+    if remarks:
+        return f"{'; '.join(remarks)}. Is the right column taken for the labels?"
+    for name in classes:
+        number = _number(name)
+        key = "".join(unicodedata.normalize("NFKC", name).casefold().split())
+        other = seen.setdefault(key if number is None else number, name)
+        if other != name:
+            return f"the labels {other!r} and {name!r} are two classes; if they mean one, mend them"
+    return ""
+
+
+def _number(label: str) -> float | None:
+    """The number that a label is, if a float tells it from its neighbours."""
+    try:
+        number = float(label)
+    except ValueError:
+        return None
+    return number if abs(number) < 2**53 else None
 
 
 def _sorted_labels(labels: Sequence[str]) -> tuple[str, ...]:

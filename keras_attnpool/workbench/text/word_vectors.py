@@ -1,15 +1,12 @@
 """Word vectors to start an embedding from: trained on the texts at hand, or read from a file."""
 
-import gzip
-import pathlib
-import zlib
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import Float32s, PathLike
+from keras_attnpool.workbench._text_files import ADVICE, opened
 from keras_attnpool.workbench.text._vocabulary import (
     UNKNOWN,
     check_integers,
@@ -20,6 +17,19 @@ from keras_attnpool.workbench.text.word_tokenizer import WordTokenizer
 
 # gensim silently drops what follows in a longer "sentence".
 _LONGEST_FOR_GENSIM = 10_000
+
+
+_CONVERT = ".save_word2vec_format('vectors.txt')"
+_ADVICE = {
+    **ADVICE,
+    "word2vec": "is word2vec's binary format: convert it, gensim.models.KeyedVectors."
+    "load_word2vec_format({path}, binary=True)" + _CONVERT,
+    "fasttext": "is fastText's binary format: convert it, gensim.models.fasttext."
+    "load_facebook_vectors({path})" + _CONVERT,
+    "model": "is a model of gensim: convert it, gensim.utils.SaveLoad.load({path}).wv" + _CONVERT,
+    "pickle": "is a file of gensim's own: convert it, gensim.models.KeyedVectors.load({path})"
+    + _CONVERT,
+}
 
 
 def _random_vectors(size: int, dim: int, seed: int) -> Float32s:
@@ -117,7 +127,7 @@ def load_word_vectors(
     a lower-case vocabulary finds no "Paris". A word that occurs twice keeps its first vector.
 
     Args:
-        path: The file; read through gzip if its name ends in `.gz`.
+        path: The file; gzip is recognised by its content.
         tokenizer_or_vocabulary: A `WordTokenizer`, or words with index = id, the first two
             `"[PAD]"` and `"[UNK]"`.
         seed: Seed of the rows of words that the file lacks.
@@ -150,7 +160,7 @@ def load_word_vectors(
     del wanted[vocabulary[0]]
     vector_of: dict[int, Float32s] = {}
     dim = 0
-    for number, line in _lines(owner, path):
+    for number, line in _lines(path):
         fields = line.split(" ")
         if number == 1 and len(fields) == 2 and all(field.isdecimal() for field in fields):
             continue
@@ -173,26 +183,13 @@ def load_word_vectors(
     return vectors, len(vector_of) / max(len(vocabulary) - 2, 1)
 
 
-def _lines(owner: str, path: PathLike) -> Iterator[tuple[int, str]]:
+def _lines(path: PathLike) -> Iterator[tuple[int, str]]:
     """Yields line numbers from 1 and the lines that are not blank."""
-    path = pathlib.Path(path)
-    opened: Any = gzip.open(path) if path.suffix == ".gz" else path.open("rb")
-    number = 0
-    with opened as file:
-        try:
-            # Read as bytes: only "\n" ends a line, while words may contain U+0085 or U+2028.
-            for number, line in enumerate(file, start=1):
-                # A byte order mark is no part of the first word.
-                encoding = "utf-8-sig" if number == 1 else "utf-8"
-                text = line.decode(encoding).rstrip(" \r\n")
-                if text:
-                    yield number, text
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{owner}, line {number} must be UTF-8. Received: {error}") from error
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(
-                f"{owner}: damaged gzip file after line {number}. Received: {error}"
-            ) from error
+    # Only "\n" ends a line, while words may contain U+0085 or U+2028.
+    with opened("", path, newline="\n", advice=_ADVICE) as stream:
+        for number, line in enumerate(stream, start=1):
+            if text := line.rstrip(" \r\n"):
+                yield number, text
 
 
 def _vector(owner: str, fields: list[str]) -> Float32s:

@@ -34,13 +34,9 @@ def test_no_header(rows):
 
 
 def test_swapped():
-    (remark,) = data.swap_remark(labelled([(text, label) for label, text in ROWS]))
-    assert "40 classes for 40 texts" in remark and "--label-column" in remark
     long = [("a label of many words", "yes"), ("another such label", "no")] * 9
     assert "longer" in data.swap_remark(labelled(long))[0]
     assert data.swap_remark(labelled(ROWS)) == []
-    # So few that each may well have its own class.
-    assert data.swap_remark(labelled([("a", "one text"), ("b", "another")])) == []
 
 
 def parts(train, validation, test, names=("a", "b", "c")):
@@ -109,7 +105,7 @@ def test_lines_before_training(told, tmp_path):
     titled = write(tmp_path / "titled.tsv", [("label", "text"), *ROWS])
     assert told(titled).count("warning: the first line of FILE") == 1
     swapped = told(mine, "--text-column", "0", "--label-column", "1")
-    assert swapped.count("warning:") == 1 and "40 classes for 40 texts" in swapped
+    assert swapped.count("warning:") == 1 and "40 labels are 40 classes" in swapped
     assert "warning: --test is FILE itself" in told(mine, "--test", mine)
     copy = write(tmp_path / "copy.tsv", ROWS)
     assert "warning: 36 of 40 test texts are training texts" in told(mine, "--test", copy)
@@ -126,12 +122,14 @@ def test_one_column_for_both(told, tmp_path, name, columns):
     (tmp_path / name).write_text(content, encoding="utf-8")
     message = told(tmp_path / name, *columns)
     assert message.startswith("error: ") and message.count("\n") == 1
-    assert "`--label-column` of load_" in message and "--text-column=" in message
+    assert "`--label-column` of load_" in message
 
 
 def test_a_wrong_column_is_told_as_an_option(told, tmp_path):
     (tmp_path / "x.csv").write_text("label,text\na,b\nc,d\n", encoding="utf-8")
-    assert "`--text-column` of load_csv must" in told(tmp_path / "x.csv", "--text-column", "body")
+    assert "`--text-column` of load_csv must name one" in told(
+        tmp_path / "x.csv", "--text-column", "body"
+    )
     assert "--encoding='no-such'" in told(tmp_path / "x.csv", "--encoding", "no-such")
 
 
@@ -140,9 +138,8 @@ def test_a_file_of_another_delimiter(told, tmp_path):
     for typed, character in ((";", ";"), ("tab", "\t")):
         rows = [("label", "text"), *[("yes", '"a; b"'), ("no", "c")] * 10]
         path.write_text("".join(f"{character.join(row)}\n" for row in rows), encoding="utf-8")
-        assert f"`--delimiter` of load_csv must be {character!r}" in told(path)
+        assert f"which looks like {character!r}" in told(path)
         assert "error" not in told(path, "--delimiter", typed)
-    assert "--delimiter is for a .csv" in told(write(tmp_path / "x.tsv", ROWS), "--delimiter", ";")
 
 
 @pytest.mark.parametrize(

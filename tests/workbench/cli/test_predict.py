@@ -146,7 +146,7 @@ def test_files_that_are_no_texts(trained, tmp_path, capsys):
     (tmp_path / "table.jsonl").write_text('{"text": "good"}\n')
     (tmp_path / "texts.txt.gz").write_bytes(gzip.compress(b"good\n"))
     for name, message in [
-        ("latin.txt", "must hold utf-8"),
+        ("latin.txt", "'cp1252', which reads 'café'"),
         ("table.csv", "--input with --text-column reads a column"),
         ("table.jsonl", "--input with --text-column reads a column"),
         ("texts.txt.gz", "texts, one per line"),

@@ -4,9 +4,9 @@ import gzip
 
 import numpy as np
 import pytest
-from refusals import refused
 
-from keras_attnpool.workbench.datasets import load_csv, load_tsv, user_files
+from keras_attnpool.workbench import _text_files
+from keras_attnpool.workbench.datasets import load_csv, load_tsv
 
 pytestmark = pytest.mark.one_backend("reads files")
 
@@ -75,13 +75,19 @@ def test_given_label_names_fix_the_classes(write):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a\tx\nb\tcaf\xe9\n", "latin-1.*line 2: byte 0xe9 is not valid utf-8"),
+        (
+            b"a\tx\nb\tcaf\xe9\n",
+            r"line 2: byte 0xe9 is not valid utf-8.*'cp1252', which reads 'b\\tcafé'",
+        ),
         ("a\tx\nb\n", r"line 2: 1 field\(s\), but the first line has 2"),
         ("a\tx\nb\ty\tz\n", r"line 2: 3 field\(s\)"),
         ("a\tx\n\nb\ty\n", r"line 2: 1 field\(s\)"),
-        ("only text\nmore\n", "`text_column` of load_tsv must be a position.*data.txt, line 1"),
-        ("a\tx\nb\t  \n", r"line 2: the text is empty"),
-        ("a\tx\n\ty\n", r"line 2: the label is empty"),
+        (
+            "only text\nmore\n",
+            r"`text_column` of load_tsv must be from 0 to 0 .*Received: text_column=1",
+        ),
+        ("a\tx\nb\t  \n", r"True to leave out line 2 .*the text is empty"),
+        ("a\tx\n\ty\n", r"True to leave out line 2 .*the label is empty"),
         ("a\tx\na\ty\n", r"at least two classes. Received: \('a',\) in 2 row"),
         ("", "no rows"),
         ("\n\n", "no rows"),
@@ -96,14 +102,18 @@ def test_tsv_faults_name_file_and_line(write, content, message):
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("label,body\na,x\nb,y\n", {}, r"`text_column` .*'text'; .*\('label', 'body'\)"),
-        ("label,text,text\na,x,y\nb,x,y\n", {}, "`text_column` .*one of"),
+        (
+            "label,body\na,x\nb,y\n",
+            {},
+            r"`text_column` of load_csv must name one .*\('label', 'body'\)",
+        ),
+        ("label,text,text\na,x,y\nb,x,y\n", {}, r"must name one .*\('label', 'text', 'text'\)"),
         ("label,text\n", {}, "no rows"),
         ('label,text\na,"x\n\ny"\nb\n', {}, r"line 5: 1 field\(s\)"),
         ('label,text\na,x\nb,"never closed\n', {}, r"line 3: unexpected end of data"),
-        ("label,text\na,x\nb, \n", {}, r"line 3: the text is empty"),
+        ("label,text\na,x\nb, \n", {}, r"leave out line 3 .*the text is empty"),
         (b"label,text\na,\xff\n", {}, r"line 2: byte 0xff"),
-        ("a,x\nb,y\n", {"header": False}, "`header` of load_csv"),
+        ("a,x\nb,y\n", {"header": False}, r"`text_column` of load_csv must be a position .*'text'"),
     ],
 )
 def test_csv_faults_name_file_and_line(write, content, options, message):
@@ -150,29 +160,19 @@ def test_blank_lines_in_the_middle_can_be_left_out(tmp_path, load):
         load(path, header=True, text_column="text", label_column="label")
 
 
-def test_the_hint_names_an_encoding_that_fits(tmp_path):
-    path = tmp_path / "x.tsv"
-    path.write_bytes("a\tschön\nb\tübel\n".encode("utf-16-le"))
-    with pytest.raises(ValueError, match="`encoding` of load_tsv .*'utf-16-le'"):
-        load_tsv(path)
-    path.write_bytes("a\tschön\nb\tübel\n".encode("latin-1"))
-    with pytest.raises(ValueError, match="`encoding` of load_tsv .*'latin-1'"):
-        load_tsv(path)
-
-
 @pytest.mark.parametrize("load", [load_tsv, load_csv])
 def test_one_column_for_texts_and_labels(tmp_path, load):
     path = tmp_path / "x"
     path.write_text("label,text\na,b\nc,d\n" if load is load_csv else "a\tb\nc\td\n")
-    with refused("label_column", load.__name__):
+    with pytest.raises(ValueError, match="`label_column` .* another column"):
         load(path, text_column=0, label_column=0)
     if load is load_csv:
-        with refused("label_column", "load_csv", "text_column='label', label_column=0"):
+        with pytest.raises(ValueError, match="label_column=0"):
             load(path, text_column="label", label_column=0)
 
 
 def test_a_gzip_file_that_unpacks_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(user_files, "_LARGEST", 1000)
+    monkeypatch.setattr(_text_files, "_LARGEST", 1000)
     path = tmp_path / "x.tsv.gz"
     path.write_bytes(gzip.compress(b"a\tb\n" * 251))
     with pytest.raises(ValueError, match=r"x\.tsv\.gz: the gzip file holds more than 1,000 bytes"):
@@ -181,10 +181,10 @@ def test_a_gzip_file_that_unpacks_without_end(tmp_path, monkeypatch):
     assert len(load_tsv(path)) == 250
 
 
-@pytest.mark.parametrize("names", ["abc", ["a", "a", "b"]])
+@pytest.mark.parametrize("names", ["abc", ["a", "a", "b"], {"a", "b"}, {"a": 0, "b": 1}])
 def test_label_names_are_distinct_strings(tmp_path, names):
     (tmp_path / "x.tsv").write_text("a\tone\nb\ttwo\n")
-    with refused("label_names", "load_tsv"):
+    with pytest.raises(ValueError, match="`label_names` of load_tsv must"):
         load_tsv(tmp_path / "x.tsv", label_names=names)
 
 

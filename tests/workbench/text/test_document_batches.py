@@ -76,7 +76,6 @@ def test_every_document_is_served_whole_and_once(shapes, packed, size, buckets, 
     )
     for _ in range(2):
         assert served(batches) == {n: trimmed(row) for n, row in enumerate(documents)}
-        np.testing.assert_array_equal(batches.order, np.concatenate([n for _, n in batches]))
         places = used = 0
         for inputs, numbers in batches:
             assert len(numbers) <= size
@@ -226,10 +225,10 @@ def test_order_changes_with_the_epoch_and_follows_the_seed(packed):
 
     def orders(seed, shuffle=True):
         options = {"batch_size": 8, "packed": packed, "shuffle": shuffle, "seed": seed}
-        batches = text.DocumentBatches(documents, **options)
+        batches = text.DocumentBatches(documents, range(40), **options)
         found = []
         for _ in range(3):
-            found.append(batches.order.tolist())
+            found.append([n for _, labels in batches for n in labels.tolist()])
             batches.on_epoch_end()
         return found
 
@@ -283,7 +282,7 @@ def test_packed_batches_in_fit_evaluate_and_predict():
     history = model.fit(train, validation_data=fixed, verbose=0)
     assert np.isfinite(history.history["val_loss"]).all()
 
-    found = unlabelled.restore(model.predict(unlabelled, verbose=0))
+    found = unlabelled.predict(model)
     table, kernel, bias = model.get_weights()
     for document, prediction in zip(documents, found, strict=True):
         rows = [np.tanh(table[row].sum(axis=0)) for row in document]
@@ -291,13 +290,6 @@ def test_packed_batches_in_fit_evaluate_and_predict():
     # Every document counts alike, however many sentences its batch holds.
     loss = np.mean((found[:, 0] - labels) ** 2)
     assert model.evaluate(fixed, verbose=0) == pytest.approx(loss, rel=1e-4)
-
-
-def test_restore_refuses():
-    with refused("shuffle", "DocumentBatches"):
-        text.DocumentBatches([[[1]]]).restore([1])
-    with refused("predictions", "DocumentBatches.restore", "2 rows"):
-        text.DocumentBatches([[[1]], []], shuffle=False).restore([1])
 
 
 @pytest.mark.parametrize(
@@ -308,7 +300,7 @@ def test_restore_refuses():
         ({"documents": [[[1]], [2]]}, "shape () at index 0 of document 1"),
         ({"documents": np.ones((2, 3), int)}, "shape () at index 0"),
         ({"documents": np.ones((2, 3, 4, 5), int)}, "shape (4, 5) at index 0 of document 0"),
-        ({"labels": [1]}, "2 rows"),
+        ({"labels": [1]}, "2 entries"),
         ({"batch_size": 0}, "positive"),
         ({"num_buckets": 0}, "positive"),
         ({"num_buckets": True}, "num_buckets=True"),

@@ -147,7 +147,7 @@ def test_words_may_contain_unicode_line_ends(tmp_path):
         (b"good 1 2\n\nfilm 1 x\n", "line 3 must hold numbers.*x"),
         (b"good 1 nan\n", "line 1 must hold finite"),
         (b"good 1 1e99\n", "line 1 must hold finite"),
-        (b"a 1 2\n\xff 1 2\n", "line 2 must be UTF-8"),
+        (b"a 1 2\n\xff 1 2\n", r"\(line 2: byte 0xff.*save it as UTF-8; it may be cp1252"),
     ],
 )
 def test_bad_files_are_refused_with_the_line(tmp_path, content, message):
@@ -162,9 +162,9 @@ def test_damaged_gzip_is_refused(tmp_path):
     whole = gzip.compress(GLOVE.encode())
     no_such_block = whole[:10] + b"\xff" + whole[11:]
     wrong_checksum = whole[:-5] + bytes([whole[-5] ^ 0xFF]) + whole[-4:]
-    for content in (whole[:-9], GLOVE.encode(), no_such_block, wrong_checksum):
+    for content in (whole[:-9], no_such_block, wrong_checksum):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="damaged gzip file"):
+        with pytest.raises(ValueError, match="the gzip file is damaged"):
             text.load_word_vectors(path, VOCABULARY)
 
 

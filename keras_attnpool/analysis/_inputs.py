@@ -1,0 +1,313 @@
+"""What a model takes, in whatever form, as arrays of rows and a mask of their steps."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_attnpool._checks import ArgumentError
+from keras_attnpool.analysis._token_rows import aligned_rows, checked_mask
+from keras_attnpool.batches import Batches, pad_rows
+from keras_attnpool.types import Array, Bools, Float64s
+
+
+class Inputs:
+    """The inputs of a model for some rows: arrays, and which of their steps count.
+
+    Steps are those of the first input that is no mask: words of `(rows, time)`, instances, frames
+    or patches of `(rows, time, dim)`. A step counts where a mask says so: the one that is given, an
+    input of the model that is a mask, the lengths of unequal rows; else where an id is not 0, or
+    where a `Masking` layer of the model keeps it; else everywhere.
+
+    Args:
+        model: A model, or anything that has its `predict`.
+        given: What `model.predict` takes; a list of arrays of unequal length, or a dict of such,
+            for the rows of an input.
+        owner: The public function, for messages.
+        batch_size: Number of rows in one step.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`.
+
+    Attributes:
+        leaves: The arrays by name or place.
+        steps: The name or place of the array whose steps are meant.
+        mask: Boolean array `(rows, time)`, or `(rows, sentences, words)`.
+        kept_by: The name or place of the input that is the mask, or `None`.
+        mask_value: What a `Masking` layer of the model masks, or `None`.
+    """
+
+    def __init__(
+        self, model: Any, given: Any, owner: str, batch_size: int, mask: Any = None
+    ) -> None:
+        if not batch_size >= 1:
+            must, received = "be 1 or more", f"batch_size={batch_size}"
+            raise ArgumentError("batch_size", must, received, owner)
+        self.model, self.owner, self.batch_size = model, owner, batch_size
+        symbols = getattr(model, "inputs", None) or []
+        self._ranks = [len(symbol.shape) for symbol in symbols]
+        self._reads_ids = not symbols or any("int" in symbol.dtype for symbol in symbols)
+        self.structure, lengths = _read(given, self._ranks, owner)
+        self._form = type(self.structure)
+        self.leaves: dict[Any, Array] = leaves_of(self.structure)
+        sizes = {len(each) if each.ndim else 0 for each in self.leaves.values()}
+        if len(sizes) != 1 or 0 in sizes:
+            must, received = (
+                "have at least one row, equally many of each",
+                f"shapes {[each.shape for each in self.leaves.values()]}",
+            )
+            raise ArgumentError("inputs", must, received, owner)
+        self.count = sizes.pop()
+        self.kept_by = next((key for key in self.leaves if self._is_mask(key)), None)
+        self.steps = next((key for key in self.leaves if key != self.kept_by), self.kept_by)
+        if lengths is not None and self.kept_by is None and len(self._ranks) > len(self.leaves):
+            self._add_mask(symbols, lengths)
+        masking = [x for x in _layers(model) if isinstance(x, keras.layers.Masking)]
+        self.mask_value = masking[0].mask_value if masking else None
+        self.mask: Bools = self._mask(mask, lengths)
+        if getattr(model, "built", True) is False:
+            model(self.form(self.some(np.arange(1))))
+
+    @property
+    def values(self) -> Array:
+        """The ids or vectors of the steps."""
+        return self.leaves[self.steps]
+
+    @property
+    def are_ids(self) -> bool:
+        """Whether steps are ids and no vectors."""
+        integers = np.issubdtype(self.values.dtype, np.integer)
+        ranks = (2, 3) if self._reads_ids else (2,)
+        return bool(integers) and self.values.ndim in ranks
+
+    def some(self, rows: Array) -> dict[Any, Array]:
+        """The arrays of some rows."""
+        return {key: each[rows] for key, each in self.leaves.items()}
+
+    def form(self, leaves: dict[Any, Any]) -> Any:
+        """Arrays or tensors in the structure that the model takes."""
+        if issubclass(self._form, np.ndarray):
+            return leaves[0]
+        return dict(leaves) if issubclass(self._form, Mapping) else list(leaves.values())
+
+    def predict(self, leaves: dict[Any, Array] | None = None) -> Any:
+        """The model's outputs, of all rows by default."""
+        given = self.form(self.leaves if leaves is None else leaves)
+        return self.model.predict(given, batch_size=self.batch_size, verbose=0)
+
+    def spread(self, weights: Any, name: str) -> Float64s:
+        """One number a step, `(rows, steps)`; sentences of a row stand behind each other.
+
+        Args:
+            weights: A row for each row, with a number for each place, or for each step that counts.
+            name: The argument, for messages.
+        """
+        mask = self.mask.reshape(self.count, -1)
+        rows: list[Any] = [
+            np.ravel(row) if np.ndim(row) == self.mask.ndim - 1 else row for row in weights
+        ]
+        if len(rows) == len(mask):
+            for place, (row, kept) in enumerate(zip(rows, mask, strict=True)):
+                if len(row) == kept.sum() < len(kept):
+                    rows[place] = np.zeros(len(kept))
+                    rows[place][kept] = row
+        return np.stack(aligned_rows(rows, [mask.shape[1]] * len(mask), self.owner, name))
+
+    def _is_mask(self, key: Any) -> bool:
+        """Whether an input tells which steps count: booleans, or what is called so."""
+        values = self.leaves[key]
+        named = isinstance(key, str) and "mask" in key
+        return len(self.leaves) > 1 and values.ndim == 2 and (values.dtype == bool or named)
+
+    def _add_mask(self, symbols: Any, lengths: Array) -> None:
+        """Gives unequal rows the mask that the model takes as its other input."""
+        if self._form in (np.ndarray, list, tuple) and len(symbols) == 2:
+            self._form, self.kept_by = list, 1
+        else:
+            missing = [x.name for x in symbols if x.name not in self.leaves]
+            if len(missing) != 1:
+                return
+            self.kept_by = missing[0]
+        self.leaves[self.kept_by] = np.arange(self.values.shape[1]) < lengths[:, None]
+
+    def _mask(self, mask: Any, lengths: Array | None) -> Bools:
+        values = self.values
+        if values.ndim < 3 and not self.are_ids:
+            must, received = (
+                "be integer ids (rows, time) or vectors (rows, time, dim)",
+                f"shape {values.shape}, dtype {values.dtype}",
+            )
+            raise ArgumentError("inputs", must, received, self.owner)
+        shape = values.shape if self.are_ids else values.shape[:2]
+        if mask is not None:
+            return checked_mask(mask, shape, self.owner)
+        if self.kept_by is not None and self.leaves[self.kept_by].shape == shape:
+            return self.leaves[self.kept_by].astype(bool)
+        if self.are_ids:
+            return np.asarray(values != 0)
+        if lengths is not None:
+            return np.asarray(np.arange(shape[1]) < lengths[:, None])
+        if self.mask_value is not None:
+            return np.asarray((values != self.mask_value).any(axis=-1))
+        return np.ones(shape, bool)
+
+
+def stand_in(inputs: Inputs, baseline: Any) -> Any:
+    """What stands for a step: `"zeros"`, `"mean"` of all steps that count, an id, or a vector."""
+    ids, values = inputs.are_ids, inputs.values
+    if isinstance(baseline, str):
+        if baseline == "zeros":
+            return np.zeros((), values.dtype)
+        if baseline == "mean" and not ids:
+            return values[inputs.mask].mean(axis=0)
+    else:
+        given = np.asarray(baseline)
+        if ids and given.shape == () and given.dtype.kind in "iu" and given >= 0:
+            return given
+        if not ids and given.dtype.kind in "iuf" and given.shape in ((), values.shape[2:]):
+            return given
+    kinds = "or an id" if ids else f"'mean' or a vector {values.shape[2:]}"
+    must, received = f"be 'masked', 'zeros', {kinds}", f"{baseline!r}"
+    raise ArgumentError("baseline", must, received, inputs.owner)
+
+
+def removed_by(inputs: Inputs, baseline: Any) -> Callable[[dict[Any, Array], Bools], None]:
+    """What is done to the steps that are removed: they are masked, or something stands for them."""
+    stands: Any = None
+    if not isinstance(baseline, str) or baseline != "masked":
+        stands = stand_in(inputs, baseline)
+    elif inputs.kept_by is None:
+        stands = 0 if inputs.are_ids else inputs.mask_value
+        if stands is None:
+            must, received = (
+                "be 'zeros', 'mean' or a vector for a model that takes no mask: it has "
+                "neither an input for it nor a Masking layer",
+                "'masked'",
+            )
+            raise ArgumentError("baseline", must, received, inputs.owner)
+
+    def remove(leaves: dict[Any, Array], gone: Bools) -> None:
+        if stands is None:
+            kept = leaves[inputs.kept_by]
+            leaves[inputs.kept_by] = np.where(gone, 0, kept).astype(kept.dtype)
+        else:
+            each = leaves[inputs.steps]
+            at = gone if inputs.are_ids else gone[..., None]
+            leaves[inputs.steps] = np.where(at, stands, each).astype(each.dtype)
+
+    return remove
+
+
+def _layers(model: Any) -> list[Any]:
+    return model._flatten_layers() if isinstance(model, keras.Model) else []
+
+
+def leaves_of(structure: Any) -> dict[Any, Array]:
+    if isinstance(structure, Mapping):
+        return dict(structure)
+    return dict(enumerate(structure if isinstance(structure, list | tuple) else [structure]))
+
+
+def _read(given: Any, ranks: list[int], owner: str) -> tuple[Any, Array | None]:
+    """Inputs as arrays in their structure, and the lengths of unequal rows."""
+    if isinstance(given, Batches | keras.utils.PyDataset) or _is_loader(given):
+        return _joined(given, owner)
+    if isinstance(given, Mapping):
+        lengths = None
+        read: dict[Any, Array] = {}
+        for name, each in given.items():
+            read[name], its = _rows(each, owner)
+            lengths = its if lengths is None else lengths
+        return read, lengths
+    is_list = isinstance(given, list | tuple)
+    if is_list and len(given) and len(ranks) != 1 and _are_inputs(given, ranks):
+        return [np.asarray(each) for each in given], None
+    if is_list and len(given) == 1 and ranks and np.ndim(given[0]) == ranks[0]:
+        return np.asarray(given[0]), None
+    return _rows(given, owner)
+
+
+def _are_inputs(given: Any, ranks: list[int]) -> bool:
+    """Whether a list holds an array for each input of a model, and not rows."""
+    try:
+        shapes = [np.shape(each) for each in given]
+    except ValueError:
+        return False
+    if ranks:
+        return [len(shape) for shape in shapes] == ranks
+    # Of a model without a graph: several arrays of as many rows, not all of one kind.
+    kinds = {(len(shape), np.asarray(x).dtype) for shape, x in zip(shapes, given, strict=True)}
+    return len({shape[:1] for shape in shapes}) == 1 and len(kinds) > 1
+
+
+def _rows(given: Any, owner: str) -> tuple[Array, Array | None]:
+    """An array, or unequal rows padded to one, with their lengths."""
+    if not isinstance(given, list | tuple):
+        return _array(given, owner), None
+    try:
+        return _array(np.asarray(given), owner), None
+    except ValueError:
+        padded, mask = pad_rows(given)
+        return padded, mask.sum(axis=1)
+
+
+def _array(given: Any, owner: str) -> Array:
+    array: Array = np.asarray(given)
+    if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
+        must, received = (
+            "be what `model.predict` takes, numbers",
+            f"{type(given).__name__} of dtype {array.dtype}",
+        )
+        raise ArgumentError("inputs", must, received, owner)
+    return array
+
+
+def _is_loader(given: Any) -> bool:
+    """Whether it gives batches: a `tf.data.Dataset`, a `DataLoader`, a generator."""
+    is_data = isinstance(given, list | tuple | Mapping | str | np.ndarray)
+    return not is_data and hasattr(given, "__iter__") and not hasattr(given, "shape")
+
+
+def _joined(given: Any, owner: str) -> tuple[Any, Array | None]:
+    """All batches as one, padded to the longest, in the order of the data."""
+    order: Any = None
+    if isinstance(given, Batches):
+        given, order = given.in_data_order()
+    batches: Any = given
+    if isinstance(given, keras.utils.PyDataset):
+        batches = (given[index] for index in range(len(given)))
+    parts: list[dict[Any, Array]] = []
+    form: Any = None
+    for batch in batches:
+        form, _, _ = keras.utils.unpack_x_y_sample_weight(batch)
+        leaves = {key: _array(_local(each), owner) for key, each in leaves_of(form).items()}
+        parts.append(leaves)
+    if not parts:
+        must, received = "have at least one row", "no batch"
+        raise ArgumentError("inputs", must, received, owner)
+    joined: dict[Any, Array] = {}
+    lengths = None
+    for key in parts[0]:
+        arrays = [part[key] for part in parts]
+        widths = {each.shape[1] for each in arrays if each.ndim > 1}
+        if len(widths) > 1:
+            lengths = np.concatenate([np.full(len(each), each.shape[1]) for each in arrays])
+            arrays = [
+                np.pad(
+                    each, [(0, 0), (0, max(widths) - each.shape[1]), *[(0, 0)] * (each.ndim - 2)]
+                )
+                for each in arrays
+            ]
+        joined[key] = np.concatenate(arrays)
+        if order is not None:
+            joined[key] = joined[key][order]
+    if lengths is not None and order is not None:
+        lengths = lengths[order]
+    if isinstance(form, Mapping):
+        return joined, lengths
+    values = list(joined.values())
+    return (values if isinstance(form, list | tuple) else values[0]), lengths
+
+
+def _local(tensor: Any) -> Any:
+    """A tensor of any framework as NumPy reads it."""
+    return tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else tensor

@@ -1,0 +1,313 @@
+"""Which kind of file a file of texts is: one place decides, for every reader of one.
+
+A file is opened as text, or refused with a cure that works: another encoding, another delimiter,
+the call that converts it.
+"""
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from keras_attnpool._checks import ArgumentError
+from keras_attnpool.types import PathLike
+
+_LARGEST = 2**30  # bytes that are unpacked
+_SEEN = 2**16  # bytes by which a code page is told
+Row = tuple[int, list[str]]  # line number (from 1) and fields
+
+# What a file is by its first bytes, unless it is text.
+_KINDS = (
+    (
+        "workbook",
+        rb"\xd0\xcf\x11\xe0|(?s:PK\x03\x04.*?(\[Content_Types\]|docProps/|xl/|opendocument))",
+    ),
+    ("zip", rb"PK\x03\x04"),
+    ("packed", rb"BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|7z\xbc\xaf"),
+    ("parquet", rb"PAR1"),
+    ("model", rb"\x80[\x02-\x05](?s:.*)gensim\.models\.(word2vec|fasttext|doc2vec)\b"),
+    ("pickle", rb"\x80[\x02-\x05]"),
+    ("fasttext", rb"\xba\x16\x4f\x2f"),
+)
+ADVICE = {
+    "workbook": "is a workbook: save it as CSV, or convert it, "
+    "pandas.read_excel({path}).to_csv('texts.csv', index=False)",
+    "zip": "is a zip archive: unpack it, zipfile.ZipFile({path}).extractall(), and name the file "
+    "inside",
+    "packed": "is compressed, and not by gzip: unpack it and name the file inside",
+    "parquet": "is a Parquet file: convert it, "
+    "pandas.read_parquet({path}).to_csv('texts.csv', index=False)",
+    "pickle": "is a pickle: save it as CSV, pandas.read_pickle({path}).to_csv('texts.csv')",
+}
+
+# Code pages, each with the bytes that its languages write where they write them; of equals the
+# first. Latin letters stand alone or by twos among ASCII, other scripts fill their words.
+_QUOTES = rb"|[\x80\x84\x85\x91-\x97\x99]"
+_KOREAN = rb"\xc0[\xba\xbb\xc7\xcc]|\xb4[\xc2\xd9]|\xbf\xa1|\xb0\xed|\xc7\xcf|\xc1\xf6"
+_CHINESE = rb"(?!" + _KOREAN + rb")[\xa1-\xa3\xb0-\xd7][\xa1-\xfe]"
+_CODE_PAGES = (
+    (
+        "cp1252",
+        rb"(?<![\xa0-\xff])(?:[\xc0-\xcf\xd1-\xd6\xd8-\xdc\xdf-\xef\xf1-\xf6\xf8-\xfc\xff\x8c\x9c]"
+        rb"{1,2}(?![\xa0-\xff])|(?<![a-zA-Z])[\xa0-\xbf](?![a-zA-Z\xa0-\xff])"
+        rb"|(?<![a-zA-Z])[\xa0\xa1\xab\xbf](?=[a-zA-Z])|(?<=[a-zA-Z])[\xa0\xa9\xae\xb0\xb2\xbb]"
+        rb"(?![a-zA-Z]))" + _QUOTES,
+    ),
+    (
+        "cp1250",
+        rb"(?<![\xa0-\xff])[\x8a\x8c-\x8f\x9a\x9c-\x9f\xa3\xa5\xaa\xaf\xb3\xb9\xba\xbc\xbe\xbf"
+        rb"\xc1-\xc4\xc6-\xcf\xd1-\xd6\xd8-\xdf\xe0-\xe6\xe8-\xef\xf1-\xf6\xf8-\xfe]{1,3}"
+        rb"(?![\xa0-\xff])" + _QUOTES,
+    ),
+    (
+        "cp1254",
+        rb"(?<![\xa0-\xff])[\xc2\xc7\xce\xd0\xd6\xdb-\xde\xe2\xe7\xee\xf0\xf6\xfb-\xfe]{1,3}"
+        rb"(?![\xa0-\xff])" + _QUOTES,
+    ),
+    (
+        "cp1251",
+        rb"(?<![A-Za-z\xc0-\xff])(?:[\xc0-\xdf\xa8\xaa\xaf\xb2]?[\xe0-\xff\xb3\xb4\xb8\xba\xbf]+"
+        rb"|[\xc0-\xdf\xa8\xaa\xaf\xb2]+)(?![A-Za-z\xc0-\xff])|[\xa0\xab\xb9\xbb]" + _QUOTES,
+    ),
+    (
+        "koi8-r",
+        rb"(?<![A-Za-z\xc0-\xff])[\xe0-\xff\xb3]?[\xc0-\xdf\xa3]+(?![A-Za-z\xc0-\xff])",
+    ),
+    (
+        "cp1253",
+        rb"(?<![A-Za-z\xa2-\xff])[\xa2\xb8-\xba\xbc\xbe-\xdb]?[\xc0\xdc-\xdf\xe1-\xfe]+"
+        rb"(?![A-Za-z\xa2-\xff])" + _QUOTES,
+    ),
+    ("gb18030", _CHINESE),
+    ("cp949", rb"[\xa1\xa3\xb0-\xc8][\xa1-\xfe]"),
+    ("shift_jis", rb"[\x81-\x83\x88-\x98][\x40-\x7e\x80-\xfc]"),
+    ("cp932", rb"[\x81-\x83\x87-\x98][\x40-\x7e\x80-\xfc]"),
+    ("euc_jp", rb"[\xa1-\xa5\xb0-\xcf][\xa1-\xfe]"),
+    ("big5", rb"[\xa1\xa4-\xc6][\x40-\x7e\xa1-\xfe]"),
+)
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+class _Lines(io.TextIOWrapper):
+    """A text stream that counts the lines it has given."""
+
+    given = 0
+
+    def __next__(self) -> str:  # type: ignore[override]
+        line = super().__next__()
+        self.given += 1
+        return line
+
+
+@contextmanager
+def opened(
+    owner: str,
+    path: PathLike,
+    encoding: Any = "utf-8",
+    *,
+    newline: str | None = "",
+    advice: Mapping[str, str] = ADVICE,
+) -> Iterator[TextIO]:
+    """Opens a file of text, gzipped or not, once: it may be a pipe.
+
+    Args:
+        owner: Who asks, and takes an argument `encoding`; `""` takes none.
+        path: The file.
+        encoding: Its encoding. The mark of UTF-16 or UTF-32 replaces the default.
+        newline: As in `open`.
+        advice: What to do with a file that is no text, by its kind.
+
+    Raises:
+        ValueError: If the file is none of text, or not in that encoding.
+    """
+    try:
+        if not isinstance(encoding, str):
+            raise LookupError
+        "".encode(encoding)
+    except (LookupError, ValueError) as error:
+        must = f"be an encoding of text that Python knows, that of {path}"
+        raise ArgumentError("encoding", must, {"encoding": encoding}, owner) from error
+    try:
+        with open(path, "rb") as file:
+            is_packed = file.peek(2)[:2] == b"\x1f\x8b"
+            stream: Any = gzip.GzipFile(fileobj=file) if is_packed else file
+            start = stream.peek(_SEEN)
+            if (kind := _kind(start)) in advice:
+                raise ValueError(f"{path}: {advice[kind].format(path=repr(str(path)))}")
+            if codecs.lookup(encoding).name == "utf-8":
+                encoding = _marked(start)
+                if encoding == "utf-8-sig" and (guess := _utf_16(start)):
+                    raise _other_encoding(owner, path, "utf-8", guess, start, "")
+            with _Lines(stream, encoding, newline=newline) as text:
+                yield text
+    except UnicodeDecodeError as error:
+        # What was not yet given as a line is in the bytes of the error.
+        number = text.given + 1 + error.object.count(b"\n", 0, error.start)
+        raise _undecodable(owner, path, encoding, error, number) from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{path}: the gzip file is damaged ({error})") from error
+    except UnicodeError as error:
+        raise ValueError(f"{path}: cannot be read with encoding={encoding!r} ({error})") from error
+
+
+def read_text(owner: str, path: PathLike, encoding: Any = "utf-8") -> str:
+    """The whole content of a file of text, without a byte order mark.
+
+    Raises:
+        ValueError: As `opened`, and for a gzip file that unpacks to more than 1 GiB.
+    """
+    with opened(owner, path, encoding) as stream:
+        buffer: Any = stream.buffer
+        limit = _LARGEST + 1 if isinstance(buffer, gzip.GzipFile) else -1
+        content = buffer.read(limit)
+        if len(content) == limit:
+            raise ValueError(
+                f"{path}: the gzip file holds more than {_LARGEST:,} bytes. If that is meant, "
+                "unpack it and name the unpacked file."
+            )
+        return str(content.decode(stream.encoding)).removeprefix("\ufeff")
+
+
+def control_remark(path: PathLike, content: str, encoding: str) -> str:
+    """What to say of control characters in a text, or of a line of it; `""` where there is none."""
+    found = _CONTROL.search(content)
+    if not found:
+        return ""
+    page = None
+    if "\x80" <= found[0] <= "\x9f":
+        page = code_page(content.encode(encoding, "replace"))
+    meant = f"; its encoding may be {page}" if page and page != encoding else ""
+    return (
+        f"{path}: control characters, first U+{ord(found[0]):04X} in "
+        f"{content[max(0, found.start() - 20) : found.end() + 20]!r}{meant}"
+    )
+
+
+@contextmanager
+def long_fields() -> Iterator[None]:
+    """Lets csv read texts that are longer than its limit, which is global: it is put back."""
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+def tsv_rows(content: str) -> Iterator[Row]:
+    """The rows of a tab-separated file. A field in quotes is read as csv writes it.
+
+    Any other quotation mark is a part of its text: also the one that opens a field of a whole row
+    and is not closed before the next.
+    """
+    lines = [line.removesuffix("\r") for line in content.split("\n")]
+    tabs, start = lines[0].count("\t"), 0
+    while start < len(lines):
+        end = start + 1
+        fields = lines[start].split("\t")
+        if '"' in lines[start]:
+            is_open, is_row = lines[start].count('"') % 2, len(fields) == tabs + 1
+            while is_open and end < len(lines):
+                if is_row and lines[end].count("\t") == tabs:
+                    break
+                is_open ^= lines[end].count('"') % 2
+                end += 1
+            part = io.StringIO("\n".join(lines[start:end]), newline="")
+            try:
+                with long_fields():
+                    rows = list(csv.reader(part, delimiter="\t", strict=True))
+            except csv.Error:
+                rows = []
+            if len(rows) == 1 and len(rows[0]) == tabs + 1:
+                fields = rows[0]
+            else:
+                end = start + 1
+        yield start + 1, fields
+        start = end
+
+
+def other_delimiter(first: Sequence[str], used: str) -> str:
+    """What seems to stand between the columns, where the first line was taken for a single one."""
+    if len(first) != 1:
+        return ""
+    marks = [mark for mark in ";\t,|" if mark != used and mark in first[0]]
+    return max(marks, key=first[0].count, default="")
+
+
+def _kind(start: bytes) -> str:
+    """What a file is by its first bytes; `""` where it is text."""
+    kinds = (name for name, pattern in _KINDS if re.match(pattern, start))
+    found = next(kinds, "")
+    if not found and re.match(rb"\d+ \d+\n[^ ]+ ", start):
+        try:
+            text = codecs.getincrementaldecoder("utf-8")().decode(start)
+        except UnicodeDecodeError:
+            return "word2vec"
+        return "word2vec" if _CONTROL.search(text) else ""
+    return found
+
+
+def _marked(start: bytes) -> str:
+    """The encoding that the byte order mark of a file tells; UTF-8 without one."""
+    if start[:4] in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
+        return "utf-32"
+    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "utf-16"
+    return "utf-8-sig"
+
+
+def _utf_16(content: bytes) -> str:
+    """Which UTF-16 without a mark it is: every second byte of ASCII is 0."""
+    even, odd = content[::2].count(0), content[1::2].count(0)
+    encoding = "utf-16-le" if odd > even else "utf-16-be"
+    if max(even, odd) < 3 or max(even, odd) < 3 * min(even, odd):
+        return ""
+    return encoding if "\n" in content.decode(encoding, "replace") else ""
+
+
+def code_page(content: bytes) -> str | None:
+    """The encoding in which these bytes, no UTF-8, make the likeliest text."""
+    if guess := _utf_16(content):
+        return guess
+    seen = content[:_SEEN]
+    scores = {}
+    for page, pattern in _CODE_PAGES:
+        covered = b"".join(match[0] for match in re.finditer(pattern, seen))
+        try:
+            codecs.getincrementaldecoder(page)().decode(content)
+        except UnicodeDecodeError:
+            continue
+        scores[page] = sum(byte > 127 for byte in covered)
+    best = max(scores, key=scores.__getitem__, default=None)
+    return best if best and 2 * scores[best] > sum(byte > 127 for byte in seen) else None
+
+
+def _undecodable(
+    owner: str, path: PathLike, encoding: str, error: UnicodeDecodeError, number: int
+) -> ValueError:
+    """The error for bytes that are not in an encoding, with one that fits."""
+    content, encoding = error.object, encoding.removesuffix("-sig")
+    begin = content.rfind(b"\n", 0, error.start) + 1
+    line = content[begin:].partition(b"\n")[0]
+    as_utf_8 = content[max(0, begin - _SEEN) : begin + _SEEN].decode("utf-8", "replace")
+    bad, others = as_utf_8.count("\ufffd"), sum(letter > "\x7f" for letter in as_utf_8)
+    where = f" (line {number}: byte 0x{content[error.start]:02x} is not valid {encoding})"
+    if encoding == "utf-8" and others > 2 * bad:
+        return _other_encoding(owner, path, encoding, None, line, where + ", whose rest is UTF-8")
+    return _other_encoding(owner, path, encoding, code_page(content[begin:]), line, where)
+
+
+def _other_encoding(
+    owner: str, path: PathLike, encoding: str, guess: str | None, line: bytes, where: str
+) -> ValueError:
+    read = line.decode(guess, "replace").strip()[:60] if guess else ""
+    if not owner:
+        cure = f"; it may be {guess}, which reads {read!r}" if guess else ""
+        return ValueError(f"{path}{where}: save it as UTF-8{cure}")
+    cure = f", perhaps {guess!r}, which reads {read!r}" if guess else "; save the file as UTF-8"
+    must = f"be that of {path}{where}{cure}"
+    return ArgumentError("encoding", must, {"encoding": encoding}, owner)
