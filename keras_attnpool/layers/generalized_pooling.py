@@ -172,7 +172,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
                 stacks,
                 inputs,
                 mask,
-                self.chunk_size,
+                self.chunk_size or 0,
                 (self.num_heads, self.score_kernel.shape[-1]),
             )
             self._penalize(self.vector_regularizer, vectors, mask)

@@ -231,14 +231,15 @@ def _in_host_memory(x: Any) -> bool:
 def can_recompute() -> bool:
     """Whether the backend can compute again, in the backward pass, what it did not keep.
 
-    PyTorch cannot inside `torch.func.grad` and its like, which allow no hooks on what is saved.
-    NumPy and OpenVINO have no backward pass.
+    PyTorch cannot inside `torch.func.grad` and its like, which allow no hooks on what is saved; and
+    its compiler takes no layer of Keras inside what is computed again. NumPy and OpenVINO have no
+    backward pass.
     """
     if keras.backend.backend() != "torch":
         return keras.backend.backend() not in ("numpy", "openvino")
     torch = sys.modules["torch"]
     if torch.compiler.is_compiling():
-        return True
+        return False
     try:
         with torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):
             return True
