@@ -16,12 +16,11 @@ BACKENDS := tensorflow torch jax
 # These predict alone.
 SERVERS  := numpy openvino
 
-# What `make demo` runs.
-DEMO_TRAIN   ?= --train-size 4000 --epochs 6 --learning-rate 0.004 --units 32 --no-report --out runs/demo --overwrite
-DEMO_PREDICT ?= runs/demo \
-	"The room was superb and the breakfast was very good." \
-	"The food was not good."
-DEMO_EXPLAIN ?= runs/demo "The room was superb, but the food was not good at all."
+# What `make demo` runs. tests/test_demo.py trains it, and asks for a right answer to every sentence.
+DEMO_RUN     := runs/demo
+DEMO_TRAIN   ?= --train-size 16000 --epochs 4 --batch-size 128 --learning-rate 0.008 \
+	--units 16 --embedding-dim 16 --no-report
+DEMO_EXPLAIN ?= --input docs/assets/sentences.tsv --no-header --text-column 1 --words 3
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
@@ -96,10 +95,13 @@ $(SLOW_ENV) $(BROWSER_ENV): $(VENV)/stamp-%: $(TEST_ENV)
 	$(call install,$*)
 
 # --- see it work -----------------------------------------------------------------------------
-demo: $(DEMO_ENV)  ## train a small classifier, then predict and explain (BACKEND=jax, torch or tensorflow)
-	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool train $(DEMO_TRAIN)
-	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool predict $(DEMO_PREDICT)
-	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool explain $(DEMO_EXPLAIN)
+demo: $(DEMO_ENV)  ## train a small classifier, explain its answers (BACKEND=jax, torch or tensorflow)
+	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool train $(DEMO_TRAIN) --out $(DEMO_RUN) --overwrite
+	@KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool explain $(DEMO_RUN) $(DEMO_EXPLAIN)
+	@echo
+	@echo "Next, a file of your own, with columns label and text, and the tutorial:"
+	@echo "  KERAS_BACKEND=$(BACKEND) $(PY) -m keras_attnpool train my_texts.csv --out runs/mine"
+	@echo "  $(PY) -m pip install -q -e '.[notebooks]' && KERAS_BACKEND=$(BACKEND) $(PY) -m jupyter lab notebooks/00_quickstart.ipynb"
 
 # --- tests -----------------------------------------------------------------------------------
 # The long ones come first, so that the short ones fill up what is left at the end. What has no
@@ -134,12 +136,19 @@ lint: $(TEST_ENV)  ## style and format, and the syntax of the workflows
 types: $(TEST_ENV)  ## mypy --strict
 	$(PY) -m mypy
 
+# $(call check_wheel,environment,backend): nothing else is there; then README's example, and what it needs.
+define check_wheel
+	cd build && KERAS_BACKEND=$(2) $(1)/bin/python -I ../tests/wheel_check.py dist/*.whl
+	@build/$(1)/bin/python -m pip install -qq -c constraints.txt scikit-learn
+	cd build && KERAS_BACKEND=$(2) $(1)/bin/python -I ../tests/wheel_check.py ../README.md
+endef
+
 wheel: $(TEST_ENV)  ## build the package, install it into a clean environment with jax alone, use it there
 	@rm -rf build/dist build/venv && mkdir -p build
 	@$(PY) -m build --outdir build/dist . >build/log 2>&1 || { cat build/log; exit 1; }
 	@$(PYTHON) -m venv build/venv
 	@build/venv/bin/python -m pip install -qq --no-compile -c constraints.txt "$$(ls build/dist/*.whl)[jax]"
-	cd build && KERAS_BACKEND=jax venv/bin/python -I ../tests/wheel_check.py dist/*.whl
+	$(call check_wheel,venv,jax)
 
 same-bytes: $(TEST_ENV)  ## build the package twice: the same tree gives the same bytes
 	@rm -rf build/once build/again && mkdir -p build
@@ -153,7 +162,7 @@ $(BACKENDS:%=test-extra-%): test-extra-%:
 	@rm -rf build/extra-$* && $(PYTHON) -m venv build/extra-$*
 	$(if $(findstring torch,$*),@build/extra-$*/bin/python -m pip install -qq -c constraints.txt torch)
 	@build/extra-$*/bin/python -m pip install -qq -c constraints.txt "$$(ls build/dist/*.whl)[$*]"
-	cd build && KERAS_BACKEND=$* extra-$*/bin/python -I ../tests/wheel_check.py dist/*.whl
+	$(call check_wheel,extra-$*,$*)
 
 test-serve: wheel $(SERVERS:%=test-serve-%)  ## a model trained on JAX predicts where no framework is; no part of make test
 
@@ -263,6 +272,7 @@ new-layer: $(TEST_ENV)  ## write the skeleton of a layer, and tell what it still
 
 layers: $(TEST_ENV)  ## bring the exports of keras_attnpool.layers, README's table of layers and common docstrings up to date
 	@$(PY) tools/layer_lists.py
+	@KERAS_BACKEND=torch $(PY) tools/first_screen.py
 	@$(PY) tools/docstrings.py
 
 constraints:  ## resolve constraints.txt anew; PyTorch stays at the pin that stands there

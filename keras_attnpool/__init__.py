@@ -8,7 +8,7 @@ __version__ = "0.1.0"
 
 # `__init__.pyi` lists the same names for editors and type checkers.
 __all__ = ["ArgumentError", "analysis", "batches", "layers", "models", "ops", "regularizers"]
-__all__ += ["workbench"]
+__all__ += ["testing", "workbench"]
 # The workbench's own names, given here too where they are asked for.
 _OF_WORKBENCH = ("corpora", "datasets", "load_run", "text")
 

@@ -6,6 +6,7 @@ from keras_attnpool import layers as layers
 from keras_attnpool import models as models
 from keras_attnpool import ops as ops
 from keras_attnpool import regularizers as regularizers
+from keras_attnpool import testing as testing
 from keras_attnpool import workbench as workbench
 from keras_attnpool._checks import ArgumentError as ArgumentError
 from keras_attnpool.workbench import corpora as corpora
@@ -14,5 +15,5 @@ from keras_attnpool.workbench import load_run as load_run
 from keras_attnpool.workbench import text as text
 
 __all__ = ["ArgumentError", "analysis", "batches", "layers", "models", "ops", "regularizers"]
-__all__ += ["workbench"]
+__all__ += ["testing", "workbench"]
 __version__: str

@@ -236,6 +236,7 @@ VALIDATORS: dict[str, Validator] = {
     **dict.fromkeys(("use_bias", "unit_forget_bias", "bidirectional", "per_feature"), FLAG),
     **dict.fromkeys(("flatten", "pooled", "keepdims", "gated"), FLAG),
     **dict.fromkeys(("residual", "normalize_first", "position_weighted"), FLAG),
+    **dict.fromkeys(("global_context", "key_projection", "output_projection"), FLAG),
     **dict.fromkeys(("dropout", "attention_dropout", "embedding_dropout"), SHARE),
     **dict.fromkeys(("classifier_dropout",), SHARE),
     **dict.fromkeys(("kernel_sizes", "char_kernel_sizes"), SIZES),

@@ -40,6 +40,9 @@ LAYERS: dict[str, Callable[[], Any]] = {
     "learned_query_block": lambda: layers.LearnedQueryPooling(
         4, 3, residual=True, feedforward_dim=5, normalize_first=False, normalizer="entmax15"
     ),
+    "efficient_probe": lambda: layers.LearnedQueryPooling(
+        2, 3, key_projection=False, output_projection=False, use_bias=False
+    ),
     "generalized": lambda: layers.GeneralizedPooling(2, 4),
     "generalized_scalar": lambda: layers.GeneralizedPooling(2, 4, per_feature=False, chunk_size=2),
     "attention": lambda: layers.AttentionPooling(4, output_activation="tanh"),
@@ -56,6 +59,9 @@ LAYERS: dict[str, Callable[[], Any]] = {
     "statistics": lambda: layers.StatisticsPooling1D(),
     "attentive_statistics": lambda: layers.AttentiveStatisticsPooling(
         4, per_feature=True, normalizer="sparsemax"
+    ),
+    "attentive_statistics_context": lambda: layers.AttentiveStatisticsPooling(
+        4, global_context=True, gated=True
     ),
     "average": lambda: layers.MaskedAveragePooling1D(),
     "average_by_position": lambda: layers.MaskedAveragePooling1D(position_weighted=True),

@@ -25,6 +25,7 @@ from backend_functions import (
 )
 
 from keras_attnpool.regularizers import HeadDistance
+from keras_attnpool.testing import check_pooling_layer
 
 DIM = 6
 ON_JAX = keras.backend.backend() == "jax"
@@ -491,9 +492,16 @@ class MaskedContract(EquationContract):
 
 
 class PoolingContract(MaskedContract):
-    """What every pooling layer promises."""
+    """What every pooling layer promises; what others can hold theirs to comes first."""
 
-    @noticed_by("Keras hands masks on alike; test_mask_table.py has its layers")
+    not_promised: tuple[str, ...] = ()
+    """What the public check has to skip: promises of a layer that takes any length, say."""
+
+    @noticed_by("what follows says the same of each backend, to the last bit")
+    def test_it_keeps_the_promises_of_the_public_check(self):
+        check_pooling_layer(self.make, largest=self.extreme, skip=self.not_promised)
+
+    @noticed_by("Keras hands masks on alike; test_docs_mask_table.py has its layers")
     def test_the_mask_comes_from_the_embedding_and_ends_here(self):
         ids = np.array([[1, 2, 3, 0], [4, 0, 0, 0], [0, 0, 0, 0]])
         embedding = keras.layers.Embedding(9, DIM, mask_zero=True)
@@ -528,7 +536,7 @@ class SequenceContract(MaskedContract):
             np.testing.assert_array_equal(output[~attending], 0)
             assert (np.abs(output[attending]).max(axis=-1) > 0).all()
 
-    @noticed_by("Keras hands masks on alike; test_mask_table.py has its layers")
+    @noticed_by("Keras hands masks on alike; test_docs_mask_table.py has its layers")
     def test_the_mask_comes_from_the_embedding_and_goes_on(self):
         ids = np.array([[1, 2, 3, 0], [4, 0, 5, 0], [0, 0, 0, 0]])
         embedding = keras.layers.Embedding(9, DIM, mask_zero=True)
@@ -547,7 +555,7 @@ class SequenceContract(MaskedContract):
     def test_no_mask_gives_no_mask(self):
         assert getattr(self.built()(batch()[0]), "_keras_mask", None) is None
 
-    @noticed_by("Keras hands masks on alike; test_mask_table.py has its layers")
+    @noticed_by("Keras hands masks on alike; test_docs_mask_table.py has its layers")
     def test_the_mask_reaches_the_layer_behind(self):
         """In a functional model of unknown length, with the mask as an input of its own."""
         x, mask = batch()
@@ -639,6 +647,23 @@ class RecurrentContract(SequenceContract, SeededContract):
         assert total == 2 * (kernel + 10 * 2 * recurrent)
 
 
+class AttendingContract(EquationContract):
+    """What a layer promises on top whose steps attend to each other."""
+
+    def calls(self) -> list[dict[str, Any]]:
+        return [{}, {"return_attention_scores": True}]
+
+    def test_asking_for_scores_changes_nothing_and_dropout_is_seeded(self):
+        x, mask = batch()
+        layer, again = (self.built(dropout=0.5, seed=3) for _ in range(2))
+        dropped, *_ = self.outputs(layer, x, mask, training=True, return_attention_scores=True)
+        np.testing.assert_array_equal(self.outputs(again, x, mask, training=True)[0], dropped)
+        quiet, *_ = self.outputs(layer, x, mask, return_attention_scores=True)
+        np.testing.assert_array_equal(self.outputs(again, x, mask)[0], quiet)
+        assert np.abs(dropped - quiet).max() > 1e-2
+        np.testing.assert_array_equal(dropped[~mask], 0)
+
+
 class AttentionContract(SeededContract, PoolingContract):
     """What a pooling layer with attention weights promises on top."""
 
@@ -727,3 +752,14 @@ class AttentionContract(SeededContract, PoolingContract):
         np.testing.assert_allclose(numpy(layer.losses[-1]), target, rtol=1e-5)
         layer(x, mask=np.zeros_like(mask))
         assert float(numpy(layer.losses[-1])) == 0
+
+
+class HeadsContract(AttentionContract):
+    """What an attention pooling promises on top whose vectors can stand one per head."""
+
+    def test_heads_come_head_after_head(self):
+        x, mask = batch()
+        flat, matrix = self.built(), self.built(flatten=False)
+        output = numpy(matrix(x, mask=mask))
+        assert output.shape == matrix.compute_output_shape(x.shape) == (len(x), 3, DIM)
+        np.testing.assert_array_equal(numpy(flat(x, mask=mask)), output.reshape(len(x), -1))

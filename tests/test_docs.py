@@ -5,7 +5,6 @@ import inspect
 import json
 import re
 import sys
-from pathlib import Path
 from xml.etree import ElementTree
 
 import keras
@@ -19,7 +18,12 @@ from keras_attnpool import layers, models, regularizers
 pytestmark = pytest.mark.one_backend("pages, pictures and results files")
 
 CONFIG = yaml.safe_load((REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8"))
-PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+# `upstream` holds reports on faults of others, which are no pages of the site.
+PAGES = sorted(
+    path.relative_to(DOCS).as_posix()
+    for path in DOCS.rglob("*.md")
+    if path.parent.name != "upstream"
+)
 KATEX = ["katex.min.css", "katex.min.js", "auto-render.min.js"]
 NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
 
@@ -40,6 +44,7 @@ figures, explanations, links = hook("figures"), hook("explanations"), hook("link
 notebooks, descriptions = hook("notebooks"), hook("descriptions")
 new_layer = hook("new_layer", REPOSITORY / "tools")
 lists = new_layer.lists
+first_screen = hook("first_screen", REPOSITORY / "tools")
 LAYERS = {layer.name: layer for layer in lists.layers()}
 
 
@@ -169,7 +174,7 @@ def test_a_page_is_described_by_its_first_sentences():
 
 
 def test_the_lists_of_layers_are_complete_and_fresh():
-    assert sorted([*LAYERS, "get"]) == sorted(public(layers))
+    assert sorted([*LAYERS, "get", "is_attention_layer"]) == sorted(public(layers))
     assert sorted(re.findall(r"^\| \[`(\w+)`\]", source("layers/index.md"), re.M)) == sorted(LAYERS)
     assert lists.stale() == {}, "run `make layers`"
 
@@ -189,7 +194,7 @@ def test_every_model_and_regularizer_has_a_section(page, room, without):
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("api/")])
 def test_the_reference_is_complete(page):
-    package = importlib.import_module(f"keras_attnpool.{Path(page).stem}")
+    package = importlib.import_module(source(page).split("\n")[0].removeprefix("# "))
     names = []
     for path in OBJECT.findall(source(page)):
         module, _, name = path.rpartition(".")
@@ -207,12 +212,36 @@ def test_a_page_is_sound(page):
     assert broken_links(page, text) == []
     assert not FOREIGN_PATH.search(text)
     assert "assets/pictures/" not in pictures.draw(text)
-    filled = figures.fill(results.fill(text, RESULTS), RESULTS)
+    filled = figures.fill(results.fill(first_screen.fill(text), RESULTS), RESULTS)
     filled = pictures.draw(speed.fill(explanations.fill(filled, RESULTS), RESULTS))
     filled = book.fill(support.fill(filled, DOCS / "support"), REPOSITORY)
     filled = behaviour.fill(leaks.fill(filled, RESULTS / "leaks"), RESULTS / "behaviour")
     filled = arena.fill(filled, RESULTS / "arena" / "results.csv")
     assert "<!--" not in filled and "{{ " not in filled
+
+
+def test_the_first_screen_of_readme_is_written_from_the_results():
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert first_screen.readme(readme) == readme, "run `make layers`"
+    first = readme.split("\n## ")[0]
+    assert "```diff" in first and "(docs/assets/sentences.svg)" in first and "make demo" in first
+    assert "np.random" not in readme
+    picture = ElementTree.parse(first_screen.PICTURE).getroot()
+    fresh = ElementTree.fromstring(first_screen.picture())
+    words, again = ([each.text for each in one.iter() if each.text] for one in (picture, fresh))
+    assert [w for w in words if w.isalpha()] == [w for w in again if w.isalpha()]
+
+
+def test_each_promise_of_readme_names_its_tests():
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    part = readme.split("## What you can rely on")[1].split("\n## ")[0]
+    promises = part.split("\n- ")[1:]
+    written = "".join(p.read_text(encoding="utf-8") for p in (REPOSITORY / "tests").rglob("*.py"))
+    assert len(promises) > 8
+    for promise in promises:
+        names = re.findall(r"\btest_\w+", promise.partition("<!-- tests:")[2])
+        assert names, promise
+        assert [name for name in names if f"def {name}(" not in written] == [], promise
 
 
 def test_a_broken_link_and_a_machine_are_seen():

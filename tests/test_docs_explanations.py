@@ -113,3 +113,11 @@ def test_the_page_is_of_what_was_measured():
         assert re.search(rf"^\| {re.escape(name)} \| \S+ \| {own:.2f} \(", table, re.M)
         # The mean of the grades that are kept for the intervals is that of the summary.
         assert own == pytest.approx(row["summary"]["test_naopc"]["mean"], abs=2e-3)
+
+
+def test_the_layer_of_the_chart_is_among_those_that_may_be_read():
+    path = RESULTS / "explanations_reviews.json"
+    results = json.loads(path.read_text(encoding="utf-8"))
+    names = explanations.readable(results)
+    assert "AttentionPooling" in names and "LowRankAttentionPooling" not in names
+    assert all(f"`{name}`" in explanations.advice(results) for name in names)

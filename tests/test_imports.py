@@ -32,7 +32,8 @@ ROOMS = {
     "layers": {"types", "_checks", "ops", "regularizers"},
     "models": {"types", "_checks", "ops", "regularizers", "layers"},
     "batches": {"types", "_checks"},
-    "analysis": {"types", "_checks", "layers", "batches"},
+    "analysis": {"types", "_checks", "ops", "layers", "batches"},
+    "testing": {"types", "_checks"},
     "__init__": {"_checks", "layers", "regularizers", "models", "ops"},
     # The workbench: its rooms may use each other's and the library's.
     "workbench._files": set(),

@@ -288,7 +288,7 @@ def test_a_latent_query_of_timm(guide, words):
 
 @ports("gated attention of bags: attention_V, attention_U, attention_weights (AMLab, torch)")
 def test_gated_attention_of_bags(guide, words):
-    hidden, gate, score = (drawn(torch.nn.Linear(DIM, n)) for n in (4, 4, 1))
+    hidden, gate, score = (drawn(torch.nn.Linear(*n)) for n in ((DIM, 4), (DIM, 4), (4, 1)))
 
     def pooled(x):
         weights = torch.softmax(score(torch.tanh(hidden(x)) * torch.sigmoid(gate(x))), dim=1)

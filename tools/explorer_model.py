@@ -1,13 +1,13 @@
 """Trains the models of the site's explorer of attention, and writes them as JavaScript.
 
-    KERAS_BACKEND=torch python tools/explorer_model.py    # some minutes on two cores
+    KERAS_BACKEND=jax python tools/explorer_model.py    # some minutes on two cores
 
 There are two, by what a word's vector knows: in "words" it is the word's embedding, in "context"
 the state of a bidirectional GRU there. Every pooling of `POOLINGS` makes its vector of these, a
 classifier of its own reads the stars of generated reviews from that, and all of a model are trained
 at once. The file, `docs/assets/explorer/model.js`, holds the words, the weights as whole numbers of
-eight bits with a scale for each array, and what share of unseen reviews each pooling gets right
-with just these.
+eight bits with a scale for each array, what share of unseen reviews each pooling gets right
+with just these, and the sentences of `docs/assets/sentences.tsv`.
 """
 
 import base64
@@ -22,10 +22,12 @@ from keras_attnpool.workbench.corpora import reviews
 from keras_attnpool.workbench.text import WordTokenizer
 
 FILE = Path(__file__).resolve().parents[1] / "docs" / "assets" / "explorer" / "model.js"
+SENTENCES = FILE.parent.parent / "sentences.tsv"
 START = "globalThis.explorerModel = "
 HEADS, RANKS = (1, 2, 4), (1, 2, 4)
 READERS = ("words", "context")
 EMBEDDING, UNITS, HIDDEN, REDUCTION, CLASSES = 16, 12, 16, 4, 5
+STEP = 16
 # Names of the JavaScript, which looks for weights by them.
 POOLINGS = {
     "mean": layers.MaskedAveragePooling1D,
@@ -117,6 +119,12 @@ def load(path=FILE):
     return content, models
 
 
+def sentences():
+    """The sentences that this project's examples use: `(stars, text)`."""
+    lines = SENTENCES.read_text(encoding="utf-8").splitlines()
+    return [(int(label[0]), text) for label, text in (line.split("\t") for line in lines)]
+
+
 def texts(size, seed):
     """Reviews of one sentence or more, as readers type them."""
     half = [
@@ -126,7 +134,7 @@ def texts(size, seed):
     return half[0].texts + half[1].texts, np.concatenate([part.labels for part in half])
 
 
-def train(reader, ids, labels, vocabulary_size, epochs=10, batch_size=64, unknown=0.03):
+def train(reader, ids, labels, vocabulary_size, epochs=8, batch_size=64, unknown=0.03):
     """Trains a model; words are unknown now and then, so that those that are say little."""
     keras.utils.set_random_seed(1)
     generator = np.random.default_rng(1)
@@ -136,11 +144,11 @@ def train(reader, ids, labels, vocabulary_size, epochs=10, batch_size=64, unknow
     steps = len(ids) // batch_size
     for epoch in range(epochs):
         model.optimizer.learning_rate = 4e-3 * (1 - epoch / epochs) + 2e-4
-        # Texts of like length together: a batch is as long as its longest.
+        # Texts of like length together, padded to one of few lengths: each is compiled once.
         order = np.argsort(lengths + generator.uniform(0, 6, len(ids)))[: steps * batch_size]
         losses = []
         for rows in generator.permutation(order.reshape(steps, batch_size)):
-            batch = ids[rows, : lengths[rows].max()]
+            batch = ids[rows, : -(-lengths[rows].max() // STEP) * STEP]
             batch = np.where((batch > 0) & (generator.random(batch.shape) < unknown), 1, batch)
             loss = model.train_on_batch(batch, dict.fromkeys(POOLINGS, labels[rows]))
             losses.append(loss[0] if isinstance(loss, list) else loss)
@@ -150,7 +158,7 @@ def train(reader, ids, labels, vocabulary_size, epochs=10, batch_size=64, unknow
 
 def main():
     """Trains, packs, measures what was packed, writes."""
-    train_texts, labels = texts(10000, 100)
+    train_texts, labels = texts(20000, 100)
     tokenizer = WordTokenizer.train(train_texts)
     ids = tokenizer.encode(train_texts)
     models = {reader: train(reader, ids, labels, tokenizer.vocabulary_size) for reader in READERS}
@@ -158,7 +166,8 @@ def main():
     for reader, parts in models.items():
         variables |= named_weights(reader, parts)
     table, numbers = packed(variables)
-    content = {"words": tokenizer.vocabulary, "right": {}, "weights": table, "numbers": numbers}
+    content = {"words": tokenizer.vocabulary, "sentences": sentences(), "right": {}}
+    content |= {"weights": table, "numbers": numbers}
     for name, array in unpacked(content).items():
         variables[name].assign(array)
     test_texts, labels = texts(4000, 200)

@@ -105,13 +105,12 @@ def layers(root: Path = REPOSITORY) -> list[Layer]:
 
 def exports(found: list[Layer]) -> str:
     """The imports of `keras_attnpool/layers/__init__.py`, in the project's format."""
-    named = ("get", "is_attention_layer")
-    lines = [f"from keras_attnpool.layers.names import {name} as {name}" for name in named]
-    for layer in sorted(found, key=lambda layer: layer.module):
-        start = f"from keras_attnpool.layers.{layer.module} import"
-        line = f"{start} {layer.name} as {layer.name}"
-        wrapped = f"{start} (\n    {layer.name} as {layer.name},\n)"
-        lines.append(line if len(line) <= 100 else wrapped)
+    functions = [("names", "get"), ("names", "is_attention_layer")]
+    lines = []
+    for module, name in sorted([*functions, *((layer.module, layer.name) for layer in found)]):
+        start = f"from keras_attnpool.layers.{module} import"
+        line = f"{start} {name} as {name}"
+        lines.append(line if len(line) <= 100 else f"{start} (\n    {name} as {name},\n)")
     return "\n".join(lines) + "\n"
 
 

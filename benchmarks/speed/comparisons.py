@@ -147,6 +147,17 @@ def learned_queries() -> dict[str, Any]:
     return {name: variant.make(768, 12) for name, variant in variants.QUERIES.items()}
 
 
+def probes(heads: int = 32) -> dict[str, Any]:
+    ours = layers.LearnedQueryPooling(
+        num_heads=heads, key_projection=False, output_projection=False, use_bias=False
+    )
+    return {
+        "the efficient probe": ours,
+        "its published order": straightforward.PublishedProbe(ours),
+        variants.QUERY: layers.LearnedQueryPooling(num_heads=heads),
+    }
+
+
 def half_vectors() -> dict[str, Any]:
     return {
         "float32": layers.GeneralizedPooling(5, 300),
@@ -443,6 +454,14 @@ COMPARISONS = (
                 ("196", "768", "12", "64"),
             ),
         )
+    ),
+    Comparison(
+        "Efficient probe, 32 x 196 patches, dim 768, 32 queries, with gradients",
+        on_words(probes, 32, 196, 768),
+        (
+            Target("its published order", "the efficient probe", everywhere(5)),
+            Target(variants.QUERY, "the efficient probe", {}),
+        ),
     ),
     Comparison(
         "MPSAN, one mask's attention, 8 x 64 words, dim 300",

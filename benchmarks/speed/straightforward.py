@@ -160,6 +160,22 @@ class EveryPairDirected(EveryPair):
         return self.layer.gate(hidden, attention)
 
 
+class PublishedProbe(Form):
+    """Efficient probing as published: a copy of the queries an example, a value a patch."""
+
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        """Pools `(batch, time, dim)`."""
+        inputs = ops.cast(inputs, self.compute_dtype)
+        batch, time, dim = inputs.shape
+        queries = ops.tile(self.weight("queries"), (batch, 1, 1)) * dim**-0.5
+        heads = queries.shape[1]
+        weights = softmax_over_time(ops.matmul(inputs, ops.transpose(queries, (0, 2, 1))), mask)
+        weights = ops.expand_dims(ops.transpose(weights, (0, 2, 1)), 2)
+        values = ops.matmul(inputs, self.weight("value_kernel"))
+        values = ops.transpose(ops.reshape(values, (batch, time, heads, -1)), (0, 2, 1, 3))
+        return ops.reshape(ops.matmul(ops.cast(weights, values.dtype), values), (batch, -1))
+
+
 class SeparateAttentions(Form):
     """SAM, eq. 2-6: the weighted sequence is written out, then weighed word by word."""
 

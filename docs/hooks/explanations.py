@@ -166,6 +166,46 @@ def changes(results):
     return "\n\n".join(told)
 
 
+def readable(results):
+    """The mechanisms behind the encoder whose weights are not shown to be behind the best."""
+    names = [name for name in ranked(results) if not name.endswith(BARE)]
+    best = graded(results, names[0])
+    return [
+        name
+        for name in names
+        if name == names[0] or graded_interval(best, graded(results, name))[0] <= 0
+    ]
+
+
+def advice(results):
+    """When attention may be read as the reason, when not, and what to read instead."""
+    rows = results["rows"]
+    both = [name for name in rows if name + BARE in rows]
+    sides = [np.concatenate([graded(results, name + kind) for name in both]) for kind in ("", BARE)]
+    names = readable(results)
+    means = [np.mean([rows[n]["summary"][f"test_{key}"]["mean"] for n in names])
+             for key in ("naopc_of_leave_one_out", "naopc_of_uniform")]  # fmt: skip
+    own = np.mean([np.nanmean(graded(results, name)) for name in names])
+    plain, bare = (
+        100 * rows[f"AttentionPooling{kind}"]["summary"]["test_accuracy"]["mean"]
+        for kind in ("", BARE)
+    )
+    listed = ", ".join(f"`{name}`" for name in names)
+    return "\n".join(
+        [
+            "- **Read the effect of leaving out each word.** On the models of the next line it has "
+            f"a Normalized AOPC of {means[0]:.2f} on average; their attention has {own:.2f}, an "
+            f"order at random {means[1]:.2f}.",
+            f"- **The best attention to read behind an encoder** is that of {listed}: none is "
+            "shown to be behind the first.",
+            f"- **An encoder in front** changes the grade by {change(*sides)} over {len(both)} "
+            "mechanisms: better for some, worse for others. To leave it out for the sake of the "
+            f"weights costs accuracy: `AttentionPooling` has {plain:.1f} % with it, {bare:.1f} % "
+            "without.",
+        ]
+    )
+
+
 def chart(results):
     """A line for each row: its weights, an order at random, leave-one-out on the same model."""
     rows, spoken = {}, []
@@ -188,6 +228,7 @@ def chart(results):
 
 VIEWS = {
     "table": grades,
+    "advice": advice,
     "chart": chart,
     "verdict": verdict,
     "changes": changes,

@@ -83,7 +83,7 @@ def grade_attributions(
             `(texts, time)`, of any sign, one number per place of the inputs. Attention comes from
             `reduce_scores`; arrays of other libraries will do.
         rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
-            each token, or one for each place of the inputs.
+            each token, or one for each place of `ids`.
         shares: Increasing shares in [0, 1].
         beam_size: Number of sets that the search of bounds goes on with; `None` for all, 0 for no
             bounds.

@@ -82,7 +82,10 @@ def _checked_layout(values: Array, layout: str | None) -> str:
     if layout is None:
         layout = LAYOUTS.get(values.ndim)
         if layout is None:
-            must = "be given for other than two or three axes, 'bhtd' or 'bhqt' say"
+            must = (
+                "be given for other than two or three axes: 'bhqt' for self-attention, 'bqht' for "
+                "LearnedQueryPooling, 'bhtd' for weights per feature"
+            )
             raise ArgumentError("layout", must, f"scores of shape {values.shape}", "reduce_scores")
     right_letters = set(layout) <= set("bhlqtd") and {"b", "t"} <= set(layout)
     if not right_letters or len(set(layout)) != len(layout) or layout[0] != "b":

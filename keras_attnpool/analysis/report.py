@@ -109,17 +109,19 @@ def attention_report(
         others: Models of the same kind from other seeds, with a layer of the same path.
         names: One list per row with a name for each step that counts (words, file names, seconds),
             for the heat maps of the page; their numbers by default.
-        beam_size: Of the search of bounds, see `grade_attributions`; 0 leaves the bounds out.
-        path: Where to write an HTML page of tables, heat maps and, with the extra `plots`,
-            pictures. It loads nothing.
-        title: The page's title.
-        seed: Seed of what is shuffled, and of the order of equal weights.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
             that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
             unequal rows have.
         baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
             out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
             steps that count; a vector; or an id, that of an unknown token say.
+        rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
+            each token, or one for each place of `ids`.
+        beam_size: Of the search of bounds, see `grade_attributions`; 0 leaves the bounds out.
+        path: Where to write an HTML page of tables, heat maps and, with the extra `plots`,
+            pictures. It loads nothing.
+        title: The page's title.
+        seed: Seed of what is shuffled, and of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
         verbose: 0 or 1, whether there is a progress bar over the texts.

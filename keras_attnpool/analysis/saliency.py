@@ -11,7 +11,7 @@ from keras_attnpool.analysis._graph import calls_through, layers_by_path, paths_
 from keras_attnpool.analysis._inputs import Inputs, leaves_of, stand_in
 from keras_attnpool.analysis._probabilities import class_probabilities
 from keras_attnpool.analysis._token_rows import checked_classes
-from keras_attnpool.ops._devices import need_gradients
+from keras_attnpool.ops import need_gradients
 from keras_attnpool.types import Float32s, Float64s
 
 
@@ -45,11 +45,11 @@ def gradient_saliency(
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
-        layer: The layer whose output is gated, by itself, by name or by path
-            (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
             that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
             unequal rows have.
+        layer: The layer whose output is gated, by itself, by name or by path
+            (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
 
@@ -109,13 +109,13 @@ def integrated_gradients(
             padded, with a mask where the model takes one. Steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
         steps: Number of points of the Gauss-Legendre quadrature.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
+            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
+            unequal rows have.
         baseline: What vectors grow from: `"zeros"`, `"mean"` of all steps that count, or a vector.
             Embeddings of ids grow from zeros.
         layer: The layer whose output is gated, by itself, by name or by path
             (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
-            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
-            unequal rows have.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
 

@@ -92,7 +92,7 @@ def attention_scores(
     masks. The model is left as it is; it needs not be compiled.
 
     Args:
-        model: A model.
+        model: A functional or built Sequential model.
         inputs: What `model.predict` takes: arrays, a list or dict of arrays, batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal
             length, which are padded.
@@ -116,7 +116,8 @@ def attention_scores(
     Example:
 
     ```python
-        import keras_attnpool
+    import numpy as np
+    import keras_attnpool
 
     model = keras_attnpool.models.LAMAEncoder(100, 2, num_heads=3)
     ids = np.array([[4, 8, 15, 0]])

@@ -1,7 +1,7 @@
 """What the layers share that have weights and attention scores."""
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import keras
@@ -36,6 +36,21 @@ def heads_first(logits: Tensor) -> Tensor:
         # The same numbers in the same order; tf2onnx writes their transpose wrongly.
         return ops.expand_dims(ops.squeeze(logits, 2), 1)
     return ops.transpose(logits, (0, 2, 1))
+
+
+def dense_beside(dense: keras.layers.Dense, x: Tensor, context: Tensor | None) -> Tensor:
+    """A dense layer of `[x_t; context]`, in float32 at least; the context's part once per row."""
+    if context is None:
+        return at_least_float32(dense(x))
+    if dense.quantization_mode is not None:
+        # Its kernel is for inputs of the full width alone.
+        tiled = ops.broadcast_to(ops.expand_dims(context, 1), (*ops.shape(x)[:2], context.shape[1]))
+        both = ops.concatenate([x, ops.cast(tiled, x.dtype)], axis=2)
+        return at_least_float32(dense(both))
+    kernel, dim = dense.kernel, x.shape[2]
+    row = affine(context, kernel[dim:], dense.bias)
+    steps = at_least_float32(affine(x, kernel[:dim]))
+    return dense.activation(steps + ops.expand_dims(row, 1))
 
 
 class AttentionBase(LayerArguments, MaskedInputs):
@@ -123,10 +138,13 @@ class AttentionBase(LayerArguments, MaskedInputs):
         if self.gated:
             self.gate = self._hidden_dense(hidden, "sigmoid", input_shape, name="gate")
 
-    def _hidden_states(self, x: Tensor) -> Tensor:
-        """The hidden layer `(..., hidden)`, gated if so configured, in float32 at least."""
-        hidden = at_least_float32(self.hidden(x))
-        return hidden * at_least_float32(self.gate(x)) if self.gated else hidden
+    def _hidden_states(self, x: Tensor, context: Tensor | None = None) -> Tensor:
+        """The hidden layer `(..., hidden)`, gated if so configured, in float32 at least.
+
+        With a context `(batch, size)` it reads each step of `(batch, time, dim)` beside it.
+        """
+        hidden = dense_beside(self.hidden, x, context)
+        return hidden * dense_beside(self.gate, x, context) if self.gated else hidden
 
     def _build_scores(self, input_shape: Shape, hidden: int, size: int, activation: Any) -> None:
         """Creates a hidden layer, and kernel and bias of `size` scores behind it."""
@@ -134,9 +152,9 @@ class AttentionBase(LayerArguments, MaskedInputs):
         self.score_kernel = self._add_kernel("score_kernel", (hidden, size))
         self.score_bias = self._add_bias("score_bias", (size,))
 
-    def _attention_logits(self, x: Tensor) -> Tensor:
-        """The scores `(..., size)` of `(..., dim)`, in float32 at least."""
-        return affine(self._hidden_states(x), self.score_kernel, self.score_bias)
+    def _attention_logits(self, x: Tensor, context: Tensor | None = None) -> Tensor:
+        """The scores `(..., size)` of `(..., dim)`, in float32 at least; see `_hidden_states`."""
+        return affine(self._hidden_states(x, context), self.score_kernel, self.score_bias)
 
     def _product(self, x: Tensor, kernel: Any, bias: Any = None) -> Tensor:
         """`x` times a kernel, plus a bias; a product in float16 can leave its range."""
@@ -235,24 +253,28 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
 
     def _pool_in_chunks(
         self,
-        score: Callable[[Tensor], Tensor],
+        score: Callable[..., Tensor],
         inputs: Tensor,
         mask: Tensor | None,
         features: tuple[int, int] = (1, 1),
+        beside: Sequence[Tensor] = (),
         variance: bool = False,
     ) -> Any:
-        """`chunked_softmax_pooling` by the logits `(batch, time, size)` of the layer's weights."""
+        """`chunked_softmax_pooling` by the logits `(batch, time, size)` of the layer's weights.
+
+        `score` gets a chunk, and the tensors `beside` it.
+        """
         # What TensorFlow computes again may read its arguments alone; PyTorch compiles no scope.
         variables = self.weights if keras.backend.backend() == "tensorflow" else []
 
         def scored(chunk: Tensor, *values: Tensor) -> Tensor:
-            mapping = zip(variables, values, strict=True)
+            mapping = zip(variables, values[len(beside) :], strict=True)
             with keras.StatelessScope(mapping) if variables else contextlib.nullcontext():
-                logits = score(chunk)
+                logits = score(chunk, *values[: len(beside)])
             return ops.reshape(logits, (*ops.shape(chunk)[:2], *features))
 
         # Casting makes tensors of variables.
-        values = [ops.cast(variable, variable.dtype) for variable in variables]
+        values = [*beside, *(ops.cast(variable, variable.dtype) for variable in variables)]
         return chunked_softmax_pooling(
             scored, values, inputs, mask, self.chunk_size or 0, features, variance
         )

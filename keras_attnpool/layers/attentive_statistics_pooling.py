@@ -7,7 +7,11 @@ from keras import ops
 
 from keras_attnpool.layers._attention import NORMALIZERS, AttentionPoolingBase
 from keras_attnpool.ops._devices import scalar_like
-from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
+from keras_attnpool.ops.masking import (
+    at_least_float32,
+    statistics_of_zeroed,
+    zero_masked_rows,
+)
 from keras_attnpool.types import (
     ActivationLike,
     InitializerLike,
@@ -24,13 +28,16 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
     With inputs `h_t` of one example:
 
     1. `e_t = V activation(W h_t + b) + k`, one score, or with `per_feature=True` one for each of
-       the `dim` features
+       the `dim` features; with `global_context=True` `W [h_t; m; s]` for `W h_t`, where `m` and `s`
+       are mean and standard deviation of the kept steps: `m = sum_t h_t / n`, `s = sqrt(max(sum_t
+       (h_t - m)^2 / n, epsilon))`
     2. `alpha = softmax over time of e`
     3. `mu = sum_t alpha_t * h_t`, `sigma = sqrt(max(sum_t alpha_t * (h_t - mu)^2, epsilon))`
     4. `output = [mu; sigma]`
 
     Okabe et al. print `sum_t alpha_t * h_t^2 - mu^2` for the variance: the same number, from which
-    rounding takes more. `k` moves all steps alike, so that the softmax cancels it.
+    rounding takes more. `k` moves all steps alike, so that the softmax cancels it. Of the context,
+    which is the same for all steps, `W [0; m; s] + b` is computed once per row.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
     layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
@@ -39,11 +46,14 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
     Args:
         hidden_dim: Size of the hidden layer in front of the scores.
         per_feature: Whether each feature has weights of its own; else one serves all.
+        global_context: Whether the hidden layer reads each step beside mean and standard deviation
+            of the whole sequence (ECAPA-TDNN).
         activation: Activation of the hidden layer.
         gated: Whether the hidden layer is multiplied by a gate of its own.
         normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
             zeros.
-        epsilon: The least variance, a number > 0; below it sigma has no gradient.
+        epsilon: The least variance, a number > 0, of sigma and of the context; below it they have
+            no gradient.
         chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
             a chunk are forgotten and computed again in the backward pass: less memory for long
             texts, more time; the same result up to rounding. With `return_attention_scores=True`
@@ -92,14 +102,15 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
     ```
 
     Weights, by name: `score_kernel` `(hidden_dim, 1)`, `(hidden_dim, dim)` with `per_feature=True`,
-    V transposed; `hidden/kernel` `(dim, hidden_dim)`, W transposed; with biases `score_bias`
-    `(1,)` or `(dim,)`, k, and `hidden/bias` `(hidden_dim,)`; with `gated=True` `gate/kernel` and
-    `gate/bias` as those of `hidden`.
+    V transposed; `hidden/kernel` `(dim, hidden_dim)`, W transposed, `(3 * dim, hidden_dim)`
+    with `global_context=True`; with biases `score_bias` `(1,)` or `(dim,)`, k, and `hidden/bias`
+    `(hidden_dim,)`; with `gated=True` `gate/kernel` and `gate/bias` as those of `hidden`.
 
     Reference:
         - Okabe, Koshinaka and Shinoda, 2018, Attentive Statistics Pooling for Deep Speaker
           Embedding, eq. 3-6
-        - Desplanques, Thienpondt and Demuynck, 2020, ECAPA-TDNN: weights for each feature
+        - Desplanques, Thienpondt and Demuynck, 2020, ECAPA-TDNN, eq. 1-3: weights for each
+          feature, and the global context
     """
 
     def __init__(
@@ -107,6 +118,7 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         hidden_dim: int,
         *,
         per_feature: bool = False,
+        global_context: bool = False,
         activation: ActivationLike = "tanh",
         gated: bool = False,
         normalizer: str = "softmax",
@@ -129,17 +141,15 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         """Creates the hidden layer and the scores' kernel."""
         dim = self._feature_dim(input_shape)
         size = dim if self.per_feature else 1
-        self._build_scores(input_shape, self.hidden_dim, size, self.activation)
+        read = (*input_shape[:2], 3 * dim if self.global_context else dim)
+        self._build_scores(read, self.hidden_dim, size, self.activation)
 
     def _compute_attention(
         self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
     ) -> Any:
         """Pools `(batch, time, dim)` to `(batch, 2 * dim)`."""
         if self._in_chunks(with_scores):
-            features = (1, self.score_kernel.shape[1])
-            pooled = self._pool_in_chunks(self._attention_logits, inputs, mask, features, True)
-            mean, variance = (ops.squeeze(each, 1) for each in pooled)
-            weights = None
+            (mean, variance), weights = self._chunked_moments(inputs, mask), None
         else:
             mean, variance, weights = self._moments(inputs, mask, training)
         sigma = ops.sqrt(ops.maximum(variance, scalar_like(self.epsilon, variance)))
@@ -152,12 +162,33 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Mean and variance `(batch, dim)` under attention, and the weights."""
         values, kept = at_least_float32(inputs), None if mask is None else ops.expand_dims(mask, 2)
-        weights = NORMALIZERS[self.normalizer](self._attention_logits(inputs), kept, axis=1)
+        context = None
+        if self.global_context:
+            context = statistics_of_zeroed(values, mask, self.epsilon)
+        logits = self._attention_logits(inputs, context)
+        weights = NORMALIZERS[self.normalizer](logits, kept, axis=1)
         self._penalize(self.attention_regularizer, ops.expand_dims(weights, 1), mask)
         used = self._apply_dropout(weights, training)
         mean = ops.sum(used * values, axis=1)
         variance = ops.sum(used * ops.square(values - ops.expand_dims(mean, 1)), axis=1)
         return mean, variance, weights if self.per_feature else ops.squeeze(weights, 2)
+
+    def _chunked_moments(self, inputs: Tensor, mask: Any) -> list[Tensor]:
+        """Mean and variance `(batch, dim)` under attention, a chunk of time after the other."""
+        context = []
+        if self.global_context:
+            # Those of all kept steps have weights that are alike.
+            alike = self._pool_in_chunks(
+                lambda chunk: 0 * chunk[..., :1], inputs, mask, variance=True
+            )
+            mean, variance = (ops.squeeze(each, 1) for each in alike)
+            sigma = ops.sqrt(ops.maximum(variance, scalar_like(self.epsilon, variance)))
+            context.append(ops.concatenate([mean, sigma], axis=-1))
+        features = (1, self.score_kernel.shape[1])
+        pooled = self._pool_in_chunks(
+            self._attention_logits, inputs, mask, features, context, variance=True
+        )
+        return [ops.squeeze(each, 1) for each in pooled]
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Returns `(batch, 2 * dim)`."""

@@ -1,4 +1,4 @@
-"""Learned queries attend to the sequence with several heads: MAP heads and PMA, folded."""
+"""Learned queries attend to the sequence with several heads: MAP heads, PMA, probes; folded."""
 
 import math
 from typing import Any
@@ -41,6 +41,11 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     for one or a few queries, and in the other order for many; the result is the same. A key bias
     would move all scores of a head alike, and the softmax cancels it: there is none.
 
+    With `key_projection=False` each head has a query of its own that is as wide as the inputs, and
+    step 2 is `a_jh = softmax over time of s_jh . x_t / sqrt(dim)`. With `output_projection=False`
+    step 4 is `y_j = [o_j1; ...; o_jH]`. Both, `num_heads=M` and `use_bias=False` make the efficient
+    probe of `M` queries, which has `dim^2 + M dim` weights.
+
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
     layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
     without a kept step gives zeros. The output carries no mask.
@@ -49,7 +54,11 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         num_queries: Number of learned queries; PMA's seeds, SigLIP's probe.
         num_heads: Number of attention heads.
         key_dim: Size of each head. `None` is `dim // num_heads`, which must leave no rest.
-        residual: Whether each query is added to what it finds (PMA).
+        key_projection: Whether queries and inputs are projected before they meet; `False` leaves
+            out both projections, and each head learns its own query.
+        output_projection: Whether the joined heads are projected to `dim` features; `False` leaves
+            the `num_heads * key_dim` as they are.
+        residual: Whether each query is added to what it finds (PMA); needs `key_projection`.
         feedforward_dim: Size of the hidden layer of step 5, or `None` to leave the step out.
         normalize_first: Whether the layer norm stands in front of the feedforward network (SigLIP)
             or behind each of the two parts (PMA; needs `feedforward_dim`).
@@ -57,7 +66,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
             zeros.
         flatten: `True`: the output is `(batch, num_queries * dim)`; `False`: `(batch, num_queries,
-            dim)`.
+            dim)`; with `output_projection=False` `num_heads * key_dim` for `dim`.
         chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
             a chunk are forgotten and computed again in the backward pass: less memory for long
             texts, more time; the same result up to rounding. With `return_attention_scores=True`
@@ -85,8 +94,9 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         `(batch, time, dim)`; batch and time may be unknown.
 
     Output shape:
-        `(batch, num_queries * dim)`, or `(batch, num_queries, dim)` with `flatten=False`; the
-        scores are `(batch, num_queries, num_heads, time)`.
+        `(batch, num_queries * dim)`, or `(batch, num_queries, dim)` with `flatten=False`; with
+        `output_projection=False` `num_heads * key_dim` for `dim`. The scores are `(batch,
+        num_queries, num_heads, time)`.
 
     Returns:
         The output, and on request the attention weights before dropout, in the compute dtype.
@@ -106,17 +116,21 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     assert output.shape == (3, 32) and scores.shape == (3, 2, 4, 5)
     ```
 
-    Weights, by name: `queries` `(num_queries, dim)`; `query_kernel`, `key_kernel` and
-    `value_kernel` `(dim, heads * key_dim)`, head after head; `output_kernel` `(heads * key_dim,
-    dim)`; with biases `query_bias` and `value_bias` `(heads * key_dim,)`, `output_bias` `(dim,)`;
-    with `feedforward_dim` `hidden/kernel` `(dim, feedforward_dim)`, `hidden/bias`
-    `(feedforward_dim,)`, `feedforward_kernel` `(feedforward_dim, dim)`, `feedforward_bias`
-    `(dim,)`, `gamma` and `beta` `(dim,)`; with `normalize_first=False` also `output_gamma` and
-    `output_beta` `(dim,)`.
+    Weights, by name: `queries` `(num_queries, dim)`, `(num_queries, num_heads, dim)` with
+    `key_projection=False`, which leaves out `query_kernel`, `query_bias` and `key_kernel`;
+    `output_projection=False` leaves out `output_kernel` and `output_bias`; `query_kernel`,
+    `key_kernel` and `value_kernel` `(dim, heads * key_dim)`, head after head; `output_kernel`
+    `(heads * key_dim, dim)`; with biases `query_bias` and `value_bias` `(heads * key_dim,)`,
+    `output_bias` `(dim,)`; with `feedforward_dim` `hidden/kernel` `(dim, feedforward_dim)`,
+    `hidden/bias` `(feedforward_dim,)`, `feedforward_kernel` `(feedforward_dim, dim)`,
+    `feedforward_bias` `(dim,)`, `gamma` and `beta` `(dim,)`; with `normalize_first=False` also
+    `output_gamma` and `output_beta` `(dim,)`.
 
     Reference:
         - Lee et al., 2019, Set Transformer: pooling by multihead attention, eq. 6-7 and 11
         - Zhai et al., 2022, Scaling Vision Transformers: the MAP head, which SigLIP has
+        - Psomas et al., 2025, Attention, Please! Revisiting Attentive Probing Through the Lens of
+          Efficiency: the efficient probe
     """
 
     def __init__(
@@ -125,6 +139,8 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         num_heads: int = 1,
         key_dim: int | None = None,
         *,
+        key_projection: bool = True,
+        output_projection: bool = True,
         residual: bool = False,
         feedforward_dim: int | None = None,
         normalize_first: bool = True,
@@ -148,6 +164,10 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             received = {"normalize_first": False, "feedforward_dim": None}
             must = "be True without `feedforward_dim`"
             raise ArgumentError("normalize_first", must, received, "LearnedQueryPooling")
+        if self.residual and not self.key_projection:
+            received = {"residual": True, "key_projection": False}
+            must = "be False without `key_projection`: each head has a query of its own"
+            raise ArgumentError("residual", must, received, "LearnedQueryPooling")
 
     def build(self, input_shape: Shape) -> None:
         """Creates queries, projections, and the feedforward network, if any."""
@@ -157,16 +177,35 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             raise ArgumentError("inputs", must, f"shape {tuple(input_shape)}", self)
         self._size = size = self.key_dim or dim // self.num_heads
         width = self.num_heads * size
+        behind = {"residual": self.residual, "feedforward_dim": self.feedforward_dim}
+        for name, value in behind.items():
+            if value and not self.output_projection and width != dim:
+                must = "be left out without `output_projection`, unless the heads have as many "
+                must += f"features as the inputs: num_heads * key_dim = {width}, not {dim}"
+                raise ArgumentError(name, must, {name: value, "key_dim": self.key_dim}, self)
         # Multiplications for each step and head, folded and not.
         self._folds = 2 * self.num_queries * dim < 2 * size * (dim + self.num_queries)
-        self.queries = self._add_kernel("queries", (self.num_queries, dim))
-        self.query_kernel = self._add_kernel("query_kernel", (dim, width))
-        self.key_kernel = self._add_kernel("key_kernel", (dim, width))
+        if self.key_projection:
+            self.queries = self._add_kernel("queries", (self.num_queries, dim))
+            self.query_kernel = self._add_kernel("query_kernel", (dim, width))
+            self.key_kernel = self._add_kernel("key_kernel", (dim, width))
+        else:
+            # Drawn as rows: else the queries would count as places of a convolution.
+            draw = self._clone_initializer(self.kernel_initializer)
+            rows = (self.num_queries * self.num_heads, dim)
+            self.queries = self._add_kernel(
+                "queries",
+                (self.num_queries, self.num_heads, dim),
+                lambda shape, dtype=None: ops.reshape(draw(rows, dtype=dtype), shape),
+            )
         self.value_kernel = self._add_kernel("value_kernel", (dim, width))
-        self.output_kernel = self._add_kernel("output_kernel", (width, dim))
-        self.query_bias = self._add_bias("query_bias", (width,))
+        if self.output_projection:
+            self.output_kernel = self._add_kernel("output_kernel", (width, dim))
+        if self.key_projection:
+            self.query_bias = self._add_bias("query_bias", (width,))
         self.value_bias = self._add_bias("value_bias", (width,))
-        self.output_bias = self._add_bias("output_bias", (dim,))
+        if self.output_projection:
+            self.output_bias = self._add_bias("output_bias", (dim,))
         if self.feedforward_dim is None:
             return
         self.norms = [self._add_norm("", dim)]
@@ -183,18 +222,19 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     ) -> Any:
         """Pools `(batch, time, dim)` to `(batch, num_queries * dim)`."""
         queries = at_least_float32(self.queries)
-        asked = affine(queries, self.query_kernel, self.query_bias) / math.sqrt(self._size)
-        asked = ops.reshape(asked, (-1, self.num_heads, self._size))
         if self._in_chunks(with_scores):
-            heads, weights = self._project(self._chunked_sums(inputs, asked, mask), asked, 1), None
+            vectors, weights = self._chunked_head_vectors(inputs, queries, mask), None
         else:
-            attend = self._folded_attention if self._folds else self._projected_attention
-            heads, weights = attend(at_least_float32(inputs), asked, mask, training)
+            inputs = at_least_float32(inputs)
+            logits = self._head_logits(inputs, queries)
+            weights, used = self._normalize_heads(logits, mask, training)
+            vectors = self._head_vectors(inputs, used)
         # Rows, not batches of them: on TensorFlow the gradient of a kernel that batches share is
         # made for each example first.
-        heads = ops.reshape(heads, (-1, self.num_heads * self._size))
-        vectors = affine(heads, self.output_kernel, self.output_bias)
-        vectors = ops.reshape(vectors, (-1, *queries.shape))
+        vectors = ops.reshape(vectors, (-1, self.num_heads * self._size))
+        if self.output_projection:
+            vectors = affine(vectors, self.output_kernel, self.output_bias)
+        vectors = ops.reshape(vectors, (-1, self.num_queries, vectors.shape[1]))
         if self.residual:
             vectors = vectors + queries
         if self.feedforward_dim is not None:
@@ -203,49 +243,55 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         self._penalize(self.vector_regularizer, vectors, mask)
         return self._merge_heads(vectors), weights
 
-    def _folded_attention(
-        self, inputs: Tensor, asked: Tensor, mask: Any, training: bool | None
-    ) -> tuple[Tensor, Tensor]:
-        """Scores and sums the inputs, and projects the sums: `(batch, queries, heads, size)`."""
-        folded = ops.einsum("jhd,fhd->fjh", asked, self._split_heads("key_kernel"))
-        logits = ops.einsum("btf,fjh->bjht", inputs, folded)
-        weights, used = self._normalize_heads(logits, mask, training)
-        sums = ops.einsum("bjht,btf->bjhf", used, inputs)
-        # What dropout leaves of the weights need not sum to 1.
-        return self._project(sums, asked, ops.sum(used, axis=-1, keepdims=True)), weights
+    def _folded_queries(self, queries: Tensor) -> Tensor:
+        """The kernel `(dim, queries, heads)` that makes scores of the inputs."""
+        if not self.key_projection:
+            return ops.transpose(queries / math.sqrt(queries.shape[2]), (2, 0, 1))
+        return ops.einsum("jhd,fhd->fjh", self._asked(queries), self._split_heads("key_kernel"))
 
-    def _chunked_sums(self, inputs: Tensor, asked: Tensor, mask: Any) -> Tensor:
-        """The sums `(batch, queries * heads, dim)` of the inputs, scored a chunk at a time."""
-        folded = ops.einsum("jhd,fhd->fjh", asked, self._split_heads("key_kernel"))
-        folded = ops.reshape(folded, (folded.shape[0], -1))
+    def _asked(self, queries: Tensor) -> Tensor:
+        """The projected queries `(queries, heads, size)`."""
+        asked = affine(queries, self.query_kernel, self.query_bias) / math.sqrt(self._size)
+        return ops.reshape(asked, (-1, self.num_heads, self._size))
 
-        def score(chunk: Tensor, folded: Tensor) -> Tensor:
-            return ops.expand_dims(ops.matmul(at_least_float32(chunk), folded), 3)
-
-        features, size = (folded.shape[1], 1), self.chunk_size or 0
-        return chunked_softmax_pooling(score, [folded], inputs, mask, size, features)
-
-    def _project(self, sums: Tensor, asked: Tensor, total: Any) -> Tensor:
-        """The values of the sums; `total` is that of the weights."""
-        # One product a head, of the rows of all examples and queries.
-        rows = ops.transpose(ops.reshape(sums, (-1, self.num_heads, sums.shape[-1])), (1, 0, 2))
-        heads = ops.matmul(rows, ops.transpose(self._split_heads("value_kernel"), (1, 0, 2)))
-        heads = ops.reshape(ops.transpose(heads, (1, 0, 2)), (-1, *asked.shape))
-        if self.use_bias:
-            heads = heads + total * self._split_heads("value_bias")
-        return heads
-
-    def _projected_attention(
-        self, inputs: Tensor, asked: Tensor, mask: Any, training: bool | None
-    ) -> tuple[Tensor, Tensor]:
-        """Projects each step to a key and a value: `(batch, queries, heads, size)`."""
+    def _head_logits(self, inputs: Tensor, queries: Tensor) -> Tensor:
+        """The scores `(batch, queries, heads, time)`."""
+        if self._folds or not self.key_projection:
+            return ops.einsum("btf,fjh->bjht", inputs, self._folded_queries(queries))
         keys = ops.einsum("btf,fhd->bthd", inputs, self._split_heads("key_kernel"))
+        return ops.einsum("jhd,bthd->bjht", self._asked(queries), keys)
+
+    def _head_vectors(self, inputs: Tensor, used: Tensor) -> Tensor:
+        """The heads' sums of values, `(batch, queries, heads, size)`."""
+        if self._folds:
+            sums = ops.einsum("bjht,btf->bjhf", used, inputs)
+            # What dropout leaves of the weights need not sum to 1.
+            return self._project(sums, ops.sum(used, axis=-1, keepdims=True))
         values = ops.einsum("btf,fhd->bthd", inputs, self._split_heads("value_kernel"))
         if self.use_bias:
             values = values + self._split_heads("value_bias")
-        logits = ops.einsum("jhd,bthd->bjht", asked, keys)
-        weights, used = self._normalize_heads(logits, mask, training)
-        return ops.einsum("bjht,bthd->bjhd", used, values), weights
+        return ops.einsum("bjht,bthd->bjhd", used, values)
+
+    def _chunked_head_vectors(self, inputs: Tensor, queries: Tensor, mask: Any) -> Tensor:
+        """`_head_vectors`, a chunk of time after the other; folded, for any number of queries."""
+        kernel = ops.reshape(self._folded_queries(queries), (queries.shape[-1], -1))
+
+        def score(chunk: Tensor, kernel: Tensor) -> Tensor:
+            return ops.expand_dims(ops.matmul(at_least_float32(chunk), kernel), 3)
+
+        features, size = (kernel.shape[1], 1), self.chunk_size or 0
+        return self._project(
+            chunked_softmax_pooling(score, [kernel], inputs, mask, size, features), 1
+        )
+
+    def _project(self, sums: Tensor, total: Any) -> Tensor:
+        """The heads' sums of values from those of the inputs; `total` is that of the weights."""
+        # One product a head, of the rows of all examples and queries.
+        rows = ops.transpose(ops.reshape(sums, (-1, self.num_heads, sums.shape[-1])), (1, 0, 2))
+        heads = ops.matmul(rows, ops.transpose(self._split_heads("value_kernel"), (1, 0, 2)))
+        shape = (-1, self.num_queries, self.num_heads, self._size)
+        heads = ops.reshape(ops.transpose(heads, (1, 0, 2)), shape)
+        return heads + total * self._split_heads("value_bias") if self.use_bias else heads
 
     def _normalize_heads(
         self, logits: Tensor, mask: Any, training: bool | None
@@ -282,6 +328,16 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     @property
     def _num_vectors(self) -> int:
         return int(self.num_queries)
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Returns `(batch, queries * dim)`, or `(batch, queries, dim)` with `flatten=False`.
+
+        With `output_projection=False` `num_heads * key_dim` for `dim`.
+        """
+        batch, time, dim = input_shape
+        if not self.output_projection and self.key_dim is not None:
+            dim = self.num_heads * self.key_dim
+        return super().compute_output_shape((batch, time, dim))
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
         return (input_shape[0], self.num_queries, self.num_heads, input_shape[1])

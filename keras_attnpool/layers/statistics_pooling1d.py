@@ -3,16 +3,9 @@
 from typing import Any
 
 import keras
-from keras import ops
 
 from keras_attnpool.layers._masked import GlobalPoolingBase
-from keras_attnpool.ops._devices import scalar_like
-from keras_attnpool.ops.masking import (
-    at_least_float32,
-    mean_of_zeroed,
-    zero_masked,
-    zero_masked_rows,
-)
+from keras_attnpool.ops.masking import statistics_of_zeroed, zero_masked_rows
 from keras_attnpool.types import Shape, Tensor
 
 
@@ -76,11 +69,7 @@ class StatisticsPooling1D(GlobalPoolingBase):
         self._store_arguments(locals())
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
-        mean = mean_of_zeroed(inputs, mask)
-        away = zero_masked(at_least_float32(inputs) - ops.expand_dims(mean, 1), mask)
-        variance = mean_of_zeroed(ops.square(away), mask)
-        sigma = ops.sqrt(ops.maximum(variance, scalar_like(self.epsilon, variance)))
-        return zero_masked_rows(ops.concatenate([mean, sigma], axis=-1), mask)
+        return zero_masked_rows(statistics_of_zeroed(inputs, mask, self.epsilon), mask)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Returns `(batch, 2 * dim)`, or `(batch, 1, 2 * dim)` with `keepdims`."""

@@ -1,5 +1,6 @@
 """Pure functions on `keras.ops`: what the layers share and a user's own layer may use."""
 
+from keras_attnpool.ops._devices import need_gradients as need_gradients
 from keras_attnpool.ops._rows import empty_batch_safe as empty_batch_safe
 from keras_attnpool.ops.graded import expected_score as expected_score
 from keras_attnpool.ops.graded import score_distribution as score_distribution

@@ -161,10 +161,18 @@ def affine(x: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def need_gradients(owner: str) -> None:
-    """Raises where the backend has no gradients.
+    """Refuses a backend that has no gradients: NumPy and OpenVINO predict alone.
 
     Args:
-        owner: The function that needs them, for the message.
+        owner: The function that needs gradients, for the message.
+
+    Raises:
+        NotImplementedError: If the backend has none.
+
+    Example:
+
+    >>> from keras_attnpool import ops
+    >>> ops.need_gradients("my_function")  # JAX, PyTorch and TensorFlow have them
     """
     backend = keras.backend.backend()
     if backend in ("numpy", "openvino"):

@@ -242,8 +242,8 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
     lengths = lengths if dtype == "int64" else ops.cast(lengths, "int32")
     if max_length is None:
         max_length = int(ops.max(lengths))
-    values = values_at_hand(lengths, wait=False)
-    if values is not None and ((values < 0) | (values > max_length)).any():
+    values, most = (values_at_hand(each, wait=False) for each in (lengths, max_length))
+    if values is not None and most is not None and ((values < 0) | (values > most)).any():
         must = f"lie in [0, max_length={max_length}]; cut longer rows and their lengths alike"
         received = f"lengths from {values.min()} to {values.max()}"
         raise ArgumentError("lengths", must, received, "lengths_to_mask")
@@ -377,6 +377,15 @@ def mean_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
         return total / ops.cast(ops.maximum(ops.shape(x)[1], 1), total.dtype)
     count = number_of_kept(mask, keras.backend.standardize_dtype(total.dtype))
     return total / _append_axes(ops.maximum(count, scalar_like(1, count)), total)
+
+
+def statistics_of_zeroed(x: Tensor, mask: Tensor | None, epsilon: float) -> Tensor:
+    """Mean and standard deviation, side by side, of steps that are zero where they are padded."""
+    mean = mean_of_zeroed(x, mask)
+    away = zero_masked(at_least_float32(x) - ops.expand_dims(mean, 1), mask)
+    variance = mean_of_zeroed(ops.square(away), mask)
+    sigma = ops.sqrt(ops.maximum(variance, scalar_like(epsilon, variance)))
+    return ops.concatenate([mean, sigma], axis=-1)
 
 
 def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:

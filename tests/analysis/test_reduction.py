@@ -66,7 +66,7 @@ def test_mask_without_queries():
 @pytest.mark.parametrize(
     ("name", "kwargs", "told"),
     [
-        ("layout", {"scores": np.ones((1, 2, 3, 4))}, "bhqt"),
+        ("layout", {"scores": np.ones((1, 2, 3, 4))}, "'bqht' for LearnedQueryPooling"),
         ("scores", {"layout": "bhqt"}, "4 axes"),
         ("layout", {"layout": "bhx"}, "distinct letters"),
         ("layout", {"layout": "hbt"}, "'b' first"),

@@ -65,6 +65,12 @@ def test_a_pair_table_that_would_not_fit_is_left_out():
     assert grid.reason_to_leave_out(everything["LowRankAttentionPooling"], setting) is None
 
 
+def test_the_published_probe_is_ours():
+    x, mask = grid.inputs_of(4, 9, 12)
+    ours, published, _ = comparisons.probes(heads=3).values()
+    np.testing.assert_allclose(numpy(ours(x, mask=mask)), numpy(published(x, mask=mask)), atol=1e-6)
+
+
 @pytest.mark.parametrize("size", ["quick", "usual", "full"])
 def test_settings_are_different_from_each_other(size):
     found = list(grid.settings(size))

@@ -168,8 +168,8 @@ def test_typed_by_keyboard_it_shows_these_numbers(home, trained):
     field = home.driver.find_element(By.CSS_SELECTOR, ".explorer textarea")
     field.clear()
     field.send_keys(text)
-    chosen = home.driver.find_element(By.CSS_SELECTOR, ".explorer input[value=attention]")
-    chosen.send_keys(Keys.ARROW_RIGHT)  # LAMA, four heads
+    chosen = home.driver.find_element(By.CSS_SELECTOR, ".explorer input[value='words/lama']")
+    chosen.send_keys(Keys.SPACE)  # four heads
     ids = tokenizer.encode([text])
     mask = ids > 0
     vector, scores = poolings["lama-4-1"](encoder(ids), mask=mask, return_attention_scores=True)
@@ -189,6 +189,45 @@ def test_typed_by_keyboard_it_shows_these_numbers(home, trained):
     masked, _ = home.run(SHOWN)
     assert masked[3] == 0 and sum(masked) == pytest.approx(1, abs=1e-4)
     assert home.run("return document.activeElement.getAttribute('aria-pressed')") == "true"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_opens_on_right_answers_and_fails_as_the_lesson(browser, served, trained, width):
+    from selenium.webdriver.common.by import By
+
+    browser.open(f"{served}/index.html", width, "light")
+    content, _ = hook("explorer_model", REPOSITORY / "tools").load()
+
+    def find(selector):
+        return browser.driver.find_element(By.CSS_SELECTOR, f".explorer {selector}")
+
+    def likeliest():
+        _, shares = browser.run(SHOWN)
+        return 1 + int(np.argmax(shares))
+
+    assert browser.run(SHOWN)[1][0] > 0.8
+    assert browser.run(
+        "return document.querySelector('.explorer-verdict').getBoundingClientRect().bottom"
+    ) < (900 if width == 1280 else 1100)
+    numbers = browser.run(
+        "return [...document.querySelectorAll('.explorer-models input')]"
+        ".map((each) => [each.value, Number(each.nextSibling.dataset.right)])"
+    )
+    names = {"lama": "lama-4-1", "generalized": "generalized-4"}
+    assert len(numbers) == 12
+    for value, right in numbers:
+        reader, pooling = value.split("/")
+        assert right == content["right"][reader][names.get(pooling, pooling)]
+    for (stars, _), button in zip(
+        content["sentences"],
+        browser.driver.find_elements(By.CSS_SELECTOR, ".explorer-examples button"),
+        strict=True,
+    ):
+        browser.run("arguments[0].click()", button)
+        assert likeliest() == stars and find(".explorer-verdict").text.endswith("Right.")
+    browser.run("arguments[0].click()", find(".explorer-examples button"))
+    find(".explorer-step").click()
+    assert likeliest() == 5 and "Wrong: 1 star" in find(".explorer-verdict").text
 
 
 def test_the_masks_are_those_of_the_layer(browser, served):

@@ -15,7 +15,12 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 SITE = REPOSITORY / "site"
 WIDE, NARROW = 1280, 390
 SOURCES = [
-    *(path.relative_to(REPOSITORY / "docs") for path in (REPOSITORY / "docs").rglob("*.md")),
+    # Reports on faults of others are no pages.
+    *(
+        path.relative_to(REPOSITORY / "docs")
+        for path in (REPOSITORY / "docs").rglob("*.md")
+        if path.parent.name != "upstream"
+    ),
     *(path.relative_to(REPOSITORY) for path in (REPOSITORY / "notebooks").glob("*.ipynb")),
 ]
 PAGES = sorted(path.with_suffix(".html").as_posix() for path in SOURCES)

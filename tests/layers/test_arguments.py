@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import pytest
 from backend_functions import numpy
+from refusals import refused
 
 from keras_attnpool import ArgumentError, layers, regularizers
 from keras_attnpool.layers import (
@@ -97,14 +98,39 @@ def test_a_number_that_float32_cannot_hold_is_refused(value):
             make(**{name: value})
 
 
-def test_kernels_are_regularized_and_biases_are_not():
-    layer = StructuredSelfAttentionPooling(
-        2, 3, use_bias=True, bias_initializer="ones", kernel_regularizer=keras.regularizers.L2(1.0)
-    )
-    layer.build((None, None, 4))
-    weights = {w.path.split("/", 1)[1]: w for w in layer.weights}
-    target = sum(np.sum(numpy(weights[k]) ** 2) for k in ("hidden/kernel", "score_kernel"))
-    np.testing.assert_allclose(sum(float(numpy(v)) for v in layer.losses), target, rtol=1e-5)
+# Of steps of six features: each with its kernels of ones, and what their penalty must be.
+PENALISED = {
+    "AttentionPooling": (lambda **k: layers.AttentionPooling(**k), 6),
+    "StructuredSelfAttentionPooling": (
+        lambda **k: StructuredSelfAttentionPooling(2, 3, use_bias=True, **k),
+        6 * 3 + 3 * 2,
+    ),
+    "FeatureWiseAttention": (lambda **k: layers.FeatureWiseAttention(2, **k), 2 * 6 * 3),
+    "TokenWiseAttention": (lambda **k: TokenWiseAttention(reduction=2, **k), 2 * 4 * 2),
+    "ConvAttentionPooling": (lambda **k: layers.ConvAttentionPooling(2, 4, **k), 2 * 3 * 6 * 4 + 4),
+    "ConvMultiHeadAttention": (
+        lambda **k: layers.ConvMultiHeadAttention(2, 4, parallel=False, **k),
+        3 * 3 * 6 * 4,
+    ),
+}
+
+
+@pytest.mark.one_backend("Keras takes the penalties of weights")
+@pytest.mark.parametrize("name", PENALISED)
+def test_kernels_are_regularized_and_biases_are_not(name):
+    make, penalty = PENALISED[name]
+    layer = make(kernel_regularizer=keras.regularizers.L1(1.0))
+    layer.build((None, 4, 6))
+    for weight in layer.weights:
+        weight.assign(np.ones(weight.shape))
+    assert sum(float(numpy(value)) for value in layer.losses) == penalty
+
+
+@pytest.mark.one_backend("refused before anything is computed")
+@pytest.mark.parametrize("make", [layers.ConvAttentionPooling, layers.ConvMultiHeadAttention])
+def test_filters_that_the_heads_do_not_divide_are_refused(make):
+    with refused("filters", make.__name__, "multiple", "filters=6, num_heads=4"):
+        make(4, 6)
 
 
 def test_there_are_few_arguments():

@@ -70,12 +70,6 @@ class TestWithoutHiddenLayer(AttentionContract):
         _, scores = self.built(2)(x, return_attention_scores=True)
         np.testing.assert_allclose(numpy(scores).sum(), 1, atol=1e-4)
 
-    def test_weights_can_be_regularized(self):
-        layer = self.make(kernel_regularizer="l2")
-        layer.build((None, None, DIM))
-        target = 0.01 * np.sum(numpy(layer.context) ** 2)
-        np.testing.assert_allclose(float(numpy(layer.losses[0])), target, rtol=1e-5)
-
 
 class TestGated(EquationContract):
     """Ilse et al., eq. 9."""

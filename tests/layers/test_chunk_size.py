@@ -15,9 +15,15 @@ CASES = {
     "AttentionPooling, gated": {"hidden_dim": 4, "gated": True},
     "AttentiveStatisticsPooling": {"hidden_dim": 4, "gated": True},
     "AttentiveStatisticsPooling, per feature": {"hidden_dim": 4, "per_feature": True},
+    "AttentiveStatisticsPooling, context": {"hidden_dim": 4, "global_context": True},
     "GeneralizedPooling, scalar": {"num_heads": 2, "hidden_dim": 4, "per_feature": False},
     "LearnedQueryPooling": {"num_queries": 2, "num_heads": 3, "residual": True},
     "LearnedQueryPooling, many": {"num_queries": 9},
+    "LearnedQueryPooling, probe": {
+        "num_heads": 3,
+        "key_projection": False,
+        "output_projection": False,
+    },
     "StructuredSelfAttentionPooling": {"num_heads": 3, "hidden_dim": 4, "use_bias": True},
 }
 

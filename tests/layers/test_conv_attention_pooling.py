@@ -2,7 +2,6 @@
 
 import math
 
-import keras
 import numpy as np
 import pytest
 from backend_functions import numpy
@@ -103,42 +102,11 @@ def test_a_target_of_zeros_is_mean_pooling():
     np.testing.assert_allclose(numpy(layer(x, mask=mask)), target.sum(axis=1), atol=1e-6)
 
 
-def test_kernels_and_target_start_with_numbers_of_their_own():
+def test_the_target_does_not_start_at_zero():
+    """Zeros would weigh every step alike."""
     layer = ConvAttentionPooling(2, 4, seed=5)
     layer.build((None, None, DIM))
-    values = {v.path.split("/", 1)[1]: numpy(v) for v in layer.weights}
-    assert {name: value.shape for name, value in values.items()} == {
-        "key_kernel": (3, DIM, 4),
-        "key_bias": (4,),
-        "value_kernel": (3, DIM, 4),
-        "value_bias": (4,),
-        "target": (4,),
-    }
-    assert np.abs(values["key_kernel"] - values["value_kernel"]).max() > 1e-3
-    # Zeros would weigh every step alike.
-    assert np.abs(values["target"]).min() > 0
-
-
-def test_penalties_reach_the_kernels():
-    layer = ConvAttentionPooling(
-        2,
-        4,
-        kernel_initializer="ones",
-        target_initializer="ones",
-        bias_initializer="ones",
-        kernel_regularizer=keras.regularizers.L1(1.0),
-    )
-    layer.build((None, None, 2))
-    # 2 kernels of 3 x 2 x 4 and the target.
-    assert float(numpy(sum(layer.losses))) == 2 * 24 + 4
-
-
-def test_it_ends_a_model():
-    inputs = keras.Input((None, DIM))
-    model = keras.Model(inputs, keras.layers.Dense(2)(ConvAttentionPooling(2, 4)(inputs)))
-    model.compile("sgd", "mse")
-    x, _ = batch()
-    assert np.isfinite(model.train_on_batch(x, np.zeros((len(x), 2))))
+    assert np.abs(numpy(layer.target)).min() > 0
 
 
 def test_inputs_as_values_must_be_as_wide_as_the_filters():
@@ -146,10 +114,3 @@ def test_inputs_as_values_must_be_as_wide_as_the_filters():
     layer = ConvAttentionPooling(2, 4, value_conv=False, name="the_name")
     with pytest.raises(ValueError, match=message):
         layer(batch()[0])
-
-
-@pytest.mark.one_backend("refused before anything is computed")
-def test_filters_that_the_heads_do_not_divide_are_an_error():
-    message = "`filters` of ConvAttentionPooling.*multiple.*filters=6, num_heads=4"
-    with pytest.raises(ValueError, match=message):
-        ConvAttentionPooling(4, 6)

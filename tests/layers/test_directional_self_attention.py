@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 from backend_functions import numpy
-from layer_contract import DIM, EquationContract, SeededContract, SequenceContract, batch
+from layer_contract import (
+    DIM,
+    AttendingContract,
+    EquationContract,
+    SeededContract,
+    SequenceContract,
+    batch,
+)
 from reference import disan as reference
 
 from keras_attnpool.layers import DirectionalSelfAttention
@@ -17,7 +24,7 @@ SEES = {
 }
 
 
-class TestForward(SeededContract, SequenceContract):
+class TestForward(AttendingContract, SeededContract, SequenceContract):
     single_on_jax = True
     # Products of larger numbers leave the range of a float16 output.
     extreme = 3e3
@@ -26,9 +33,6 @@ class TestForward(SeededContract, SequenceContract):
 
     def make(self, **kwargs):
         return DirectionalSelfAttention(4, **kwargs)
-
-    def calls(self):
-        return [{}, {"return_attention_scores": True}]
 
     def reference(self, weights, x, mask):
         return reference.directional(x, mask, weights)
@@ -69,16 +73,6 @@ class TestForward(SeededContract, SequenceContract):
         np.testing.assert_allclose(numpy(layer(x[:, :1])), first, atol=1e-6)
         assert np.abs(first).max() > 0
 
-    def test_asking_for_scores_changes_nothing_and_dropout_is_seeded(self):
-        x, mask = batch()
-        layer, again = (self.built(dropout=0.5, seed=3) for _ in range(2))
-        dropped, _ = self.outputs(layer, x, mask, training=True, return_attention_scores=True)
-        np.testing.assert_array_equal(self.outputs(again, x, mask, training=True)[0], dropped)
-        quiet, _ = self.outputs(layer, x, mask, return_attention_scores=True)
-        np.testing.assert_array_equal(self.outputs(again, x, mask)[0], quiet)
-        assert np.abs(dropped - quiet).max() > 1e-2
-        np.testing.assert_array_equal(dropped[~mask], 0)
-
     def test_dropout_spares_the_values(self):
         """Without weights of the scores and the gate only what is summed and mixed is left."""
         x = np.ones((1, 2, 2), "float32")
@@ -109,7 +103,7 @@ class TestBackward(EquationContract):
     def reference(self, weights, x, mask):
         return reference.directional(x, mask, weights, self.direction, 2.0, np.tanh)
 
-    calls = TestForward.calls
+    calls = AttendingContract.calls
 
     def test_values_agree_with_the_float64_reference(self):
         x, mask = batch(dim=3)

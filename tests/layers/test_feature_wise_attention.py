@@ -32,13 +32,6 @@ class TestFeatureWiseAttention(FeatureContract, SeededContract, SequenceContract
     # Twice a sum over six features and three units, of inputs up to 3e4.
     extreme = 3e3
 
-    def test_an_empty_row_has_a_gate_of_zeros(self):
-        x, mask = batch()
-        assert not mask[-1].any()
-        _, gate = self.outputs(self.built(), x, mask, return_attention_scores=True)
-        np.testing.assert_array_equal(gate[-1], 0)
-        assert (gate[:-1] > 0).all()
-
     @pytest.mark.parametrize("in_order", [False, True])
     def test_the_gradient_of_a_long_text_in_half_precision(self, in_order):
         """That of the gate is a sum over 2000 steps of 40, more than float16 holds."""
@@ -122,17 +115,6 @@ def test_parameter_counts(dim, reduction, use_bias, count):
     assert layer.count_params() == count
 
 
-def test_weights_have_the_names_of_the_documentation():
-    layer = FeatureWiseAttention(reduction=2)
-    layer.build((None, None, DIM))
-    assert {v.path.split("/", 1)[1]: tuple(v.shape) for v in layer.weights} == {
-        "hidden/kernel": (DIM, 3),
-        "hidden/bias": (3,),
-        "score_kernel": (3, DIM),
-        "score_bias": (DIM,),
-    }
-
-
 def test_dropout_is_on_the_gate_and_scores_are_taken_before_it():
     x, mask = batch(dim=64)
     layer = FeatureWiseAttention(dropout=0.5, seed=3)
@@ -146,14 +128,3 @@ def test_dropout_is_on_the_gate_and_scores_are_taken_before_it():
     assert (np.isclose(kept, 0) | np.isclose(kept, 2, rtol=1e-4)).all()
     first = ratio[0]
     np.testing.assert_allclose(first, np.broadcast_to(first[:1], first.shape), rtol=1e-4)
-
-
-def test_penalties_reach_the_kernels():
-    layer = FeatureWiseAttention(
-        reduction=2,
-        kernel_initializer="ones",
-        bias_initializer="ones",
-        kernel_regularizer=keras.regularizers.L1(1.0),
-    )
-    layer.build((None, None, 4))
-    assert float(numpy(sum(layer.losses))) == 2 * 8

@@ -47,12 +47,6 @@ class TestFusionGate(SeededContract, SequenceContract):
     def reference(self, weights, x, mask):
         return reference.fusion_gate(x, attention_of(x), mask, weights)
 
-    def test_the_gate_is_zero_at_padded_steps_and_a_share_elsewhere(self):
-        x, mask = batch()
-        _, gate = self.outputs(self.built(), x, mask, return_attention_scores=True)
-        np.testing.assert_array_equal(gate[~mask], 0)
-        assert (gate[mask] > 0).all() and (gate[mask] < 1).all()
-
 
 class TestWithoutBias(EquationContract):
     def make(self, **kwargs):
@@ -150,15 +144,6 @@ def test_the_mask_of_the_inputs_wins_over_that_of_the_attention():
     assert np.abs(explicit[0, 0]).max() > 0 and (explicit[0, 1:] == 0).all()
 
 
-def test_garbage_at_padding_of_the_attention_changes_nothing():
-    x, mask = batch()
-    layer = FusionGate(seed=0)
-    dirty = np.where(mask[..., None], 3 * x, np.float32("nan"))
-    np.testing.assert_array_equal(
-        numpy(layer(x, dirty, mask=mask)), numpy(layer(x, 3 * x, mask=mask))
-    )
-
-
 @pytest.mark.parametrize("shape", [(4, 5, 3), (4, 4, DIM), (3, 5, DIM), (4, DIM), (4, 5, 1)])
 def test_tensors_that_do_not_fit_are_errors_with_their_shapes(shape):
     x, _ = batch()
@@ -173,16 +158,3 @@ def test_tensors_that_do_not_fit_are_errors_with_their_shapes(shape):
         FusionGate(name="the_name")(
             keras.Input(batch_shape=x.shape), keras.Input(batch_shape=shape)
         )
-
-
-def test_a_model_of_two_inputs_saves_and_loads(tmp_path):
-    inputs = [keras.Input((None, DIM)) for _ in range(2)]
-    output, gate = FusionGate()(*inputs, return_attention_scores=True)
-    assert output.shape == gate.shape == (None, None, DIM)
-    model = keras.Model(inputs, output)
-    x, _ = batch()
-    model.save(tmp_path / "model.keras")
-    loaded = keras.models.load_model(tmp_path / "model.keras")
-    np.testing.assert_array_equal(
-        loaded.predict([x, -x], verbose=0), model.predict([x, -x], verbose=0)
-    )

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 from backend_functions import compiled, float64, gradients, numpy
-from layer_contract import DIM, AttentionContract, EquationContract, batch, probed
+from layer_contract import DIM, AttentionContract, EquationContract, HeadsContract, batch
 from reference import generalized_pooling as reference
 from reference import lama
 
@@ -41,7 +41,7 @@ class GeneralizedEquations(EquationContract):
         )
 
 
-class TestVector(GeneralizedEquations, AttentionContract):
+class TestVector(GeneralizedEquations, HeadsContract):
     time_axis = 2
 
     @pytest.mark.one_backend("counts parameters")
@@ -66,14 +66,6 @@ class TestVector(GeneralizedEquations, AttentionContract):
                     assert np.abs(head - later).max() > 0.1
         first = keras.initializers.GlorotUniform(seed=4)((30, 50))
         np.testing.assert_array_equal(numpy(layer.hidden_kernel)[0], numpy(first))
-
-    def test_heads_come_head_after_head(self):
-        x, mask = batch()
-        flat, matrix = self.built(), self.built(flatten=False)
-        output = numpy(matrix(x, mask=mask))
-        assert output.shape == (4, 3, DIM)
-        assert matrix.compute_output_shape((4, 5, DIM)) == output.shape
-        np.testing.assert_array_equal(numpy(flat(x, mask=mask)), output.reshape(4, -1))
 
     @pytest.mark.torch_first("the reference has the same equations")
     def test_by_hand(self):
@@ -150,21 +142,6 @@ class TestChunked(GeneralizedEquations):
     """Two chunks, the second padded; a chunk longer than the text for one step."""
 
     options = {"chunk_size": 3}
-
-    def test_it_is_the_plain_layer(self):
-        x, mask = batch(time=7)
-        plain, chunked = self.built(chunk_size=None), self.built()
-        probe = np.random.default_rng(2).normal(size=(4, 3 * DIM))
-        found = [
-            gradients(layer, x, lambda t, layer=layer: probed(layer(t, mask=mask), probe))
-            for layer in (plain, chunked)
-        ]
-        np.testing.assert_allclose(
-            numpy(chunked(x, mask=mask)), numpy(plain(x, mask=mask)), atol=1e-6
-        )
-        np.testing.assert_allclose(found[1][0], found[0][0], atol=1e-5)
-        for a, b in zip(found[1][1].values(), found[0][1].values(), strict=True):
-            np.testing.assert_allclose(a, b, atol=1e-5)
 
     def test_padding_empty_chunks_and_empty_rows(self):
         """The whole first chunk of a row is padding, and the whole of another row."""

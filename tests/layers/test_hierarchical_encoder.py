@@ -482,12 +482,6 @@ def test_symbolic_shapes():
     assert tuple(steps(np.zeros((2, 3, 4, 2), "float32")).shape) == (2, 3, 4, 5)
 
 
-@pytest.mark.parametrize("encoder", [None, "gru", lambda x: x, keras.layers.GRU])
-def test_an_encoder_that_is_no_layer_is_an_error(encoder):
-    with pytest.raises(ValueError, match="`encoder` of HierarchicalEncoder must be a keras layer"):
-        layers.HierarchicalEncoder(encoder)
-
-
 @pytest.mark.parametrize(
     ("inputs", "mask", "message"),
     [

@@ -6,6 +6,7 @@ from backend_functions import gradients, largest_tensor, numpy
 from layer_contract import DIM, AttentionContract, EquationContract, batch, probed
 from reference import learned_query as reference
 
+from keras_attnpool import ArgumentError
 from keras_attnpool.layers import LearnedQueryPooling
 
 pytestmark = pytest.mark.every_backend
@@ -111,6 +112,75 @@ def test_folded_nothing_of_the_size_of_keys_is_held():
     assert pooled[True] <= x.size <= pooled[False]
 
 
+class TestEfficientProbe(AttentionContract):
+    """Psomas et al.: each head's query meets the inputs themselves, and the heads are joined."""
+
+    single_on_jax = True
+    extreme = 1e3
+    dims = (3, 3, 6)
+    options: dict = {"num_queries": 2, "num_heads": 3, "use_bias": False}
+
+    def make(self, **kwargs):
+        options = {**self.options, "key_projection": False, "output_projection": False}
+        return LearnedQueryPooling(**{**options, **kwargs})
+
+    def reference(self, weights, x, mask):
+        return reference.attention(weights, x, mask, heads=3)
+
+    heads_of = TestLearnedQueryPooling.heads_of
+
+    def test_the_published_order_of_operations(self):
+        """To 1e-6, and each row alone. The weights are D^2 + M D."""
+        x, mask = batch(rows=8, time=9)
+        layer = self.built(num_queries=1)
+        assert layer.count_params() == DIM**2 + 3 * DIM
+        output = numpy(layer(x, mask=mask))
+        np.testing.assert_allclose(
+            output, self.expected(layer, x, mask)[0][:, 0], rtol=0, atol=1e-6
+        )
+        for row, kept, found in zip(x[:-1], mask, output, strict=False):
+            np.testing.assert_allclose(numpy(layer(row[kept][None]))[0], found, rtol=0, atol=1e-6)
+
+    def test_it_is_as_wide_as_its_heads(self):
+        x, mask = batch()
+        for flatten, shape in ((True, (4, 18)), (False, (4, 2, 9))):
+            layer = self.built(key_dim=3, flatten=flatten)
+            assert numpy(layer(x, mask=mask)).shape == shape == layer.compute_output_shape(x.shape)
+
+    @pytest.mark.one_backend("draws of Keras")
+    def test_its_queries_are_drawn_as_rows(self):
+        """Many queries start as large as few; places of a convolution would start smaller."""
+        layer = self.make(num_queries=50, kernel_initializer="glorot_normal")
+        layer.build((None, None, 60))
+        np.testing.assert_allclose(numpy(layer.queries).std(), (2 / (150 + 60)) ** 0.5, rtol=0.1)
+
+
+class TestKeysLeftOut(EquationContract):
+    """Plain, with all that stands behind the heads."""
+
+    def make(self, **kwargs):
+        return LearnedQueryPooling(
+            5, 2, key_dim=1, key_projection=False, feedforward_dim=4, **kwargs
+        )
+
+    def reference(self, weights, x, mask):
+        vectors, scores = reference.attention(weights, x, mask, heads=2)
+        return reference.siglip(weights, vectors) * mask.any(1)[:, None, None], scores
+
+    def test_it_is_plain(self):
+        assert not self.built()._folds
+
+
+class TestOutputLeftOut(EquationContract):
+    dims = (2, 2, 4)
+
+    def make(self, **kwargs):
+        return LearnedQueryPooling(2, 2, output_projection=False, residual=True, **kwargs)
+
+    def reference(self, weights, x, mask):
+        return reference.attention(weights, x, mask, heads=2, residual=True)
+
+
 class TestPlain(EquationContract):
     """More queries than a head has features."""
 
@@ -149,3 +219,14 @@ class TestSetTransformersPooling(EquationContract):
 def test_a_norm_without_a_feedforward_network_is_refused():
     with pytest.raises(ValueError, match="`normalize_first` of LearnedQueryPooling must be True w"):
         LearnedQueryPooling(normalize_first=False)
+
+
+@pytest.mark.one_backend("refused before anything is computed")
+@pytest.mark.parametrize("behind", [{"residual": True}, {"feedforward_dim": 4}])
+def test_what_stands_behind_heads_of_another_width_is_refused(behind):
+    layer = LearnedQueryPooling(1, 2, 5, output_projection=False, **behind)
+    with pytest.raises(ArgumentError, match="must be left out .* = 10, not 6"):
+        layer.build((None, None, DIM))
+    if "residual" in behind:
+        with pytest.raises(ArgumentError, match="must be False without `key_projection`"):
+            LearnedQueryPooling(key_projection=False, **behind)

@@ -12,7 +12,7 @@ from keras_attnpool import layers
 
 pytestmark = [
     pytest.mark.every_backend,
-    pytest.mark.torch_first("Keras hands masks on alike; test_mask_table.py runs everywhere"),
+    pytest.mark.torch_first("Keras hands masks on alike; test_docs_mask_table.py runs everywhere"),
 ]
 
 HANDS_ON = kl.GRU(2).supports_masking  # Keras 3.16 ends the mask behind recurrent layers

@@ -96,13 +96,6 @@ class TestPositionFusion(SeededContract, SequenceContract):
         output, _ = layer(attentions, tokens, return_attention_scores=True)
         np.testing.assert_array_equal(numpy(output._keras_mask), ids != 0)
 
-    def test_garbage_at_padding_of_every_source_changes_nothing(self):
-        x, mask = batch()
-        layer = PositionFusion(seed=0)
-        clean = numpy(layer([x, 3 * x], x, mask=mask))
-        dirty = np.where(mask[..., None], x, np.float32("nan"))
-        np.testing.assert_array_equal(numpy(layer([dirty, 3 * dirty], dirty, mask=mask)), clean)
-
     def test_tensors_that_do_not_fit_are_errors_with_their_shapes(self):
         x, _ = batch()
         for attentions in ([], [x[..., :4]], [x[:, :3]], [x[0]], x):
@@ -112,13 +105,3 @@ class TestPositionFusion(SeededContract, SequenceContract):
         built([x, x], x)
         with pytest.raises(ValueError, match="as built: 2 attentions of dim 6"):
             built([x], x)
-
-    def test_a_model_of_several_inputs_saves_and_loads(self, tmp_path):
-        inputs = [keras.Input((None, DIM)) for _ in range(3)]
-        model = keras.Model(inputs, PositionFusion()(inputs[:2], inputs[2]))
-        x, _ = batch()
-        model.save(tmp_path / "model.keras")
-        loaded = keras.models.load_model(tmp_path / "model.keras")
-        np.testing.assert_array_equal(
-            loaded.predict([x, 2 * x, -x], verbose=0), model.predict([x, 2 * x, -x], verbose=0)
-        )

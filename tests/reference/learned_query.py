@@ -23,29 +23,38 @@ def attention(w, x, mask, heads, residual=False, normalize=softmax):
     """Vaswani et al.'s multi-head attention of the queries; an empty row gives zeros.
 
     Keys and values are computed for each step, head by head, with column slices of the kernels.
+    Without a kernel of keys each head has a query of its own, which meets the inputs (Psomas et
+    al.); without a kernel of the output the heads are joined alone.
 
     Returns:
         Vectors `(batch, queries, dim)`, weights `(batch, queries, heads, time)`.
     """
     queries = w["queries"]
-    asked = queries @ w["query_kernel"] + w.get("query_bias", 0)
-    size = asked.shape[1] // heads
+    keyed = "key_kernel" in w
+    asked = queries @ w["query_kernel"] + w.get("query_bias", 0) if keyed else queries
+    width = w["value_kernel"].shape[1]
+    size = width // heads
+    last = w.get("output_kernel", np.eye(width))
     outputs, scores = [], []
     for row, kept in zip(x, mask, strict=True):
         a = np.zeros((len(queries), heads, len(row)))
-        y = np.zeros((len(queries), w["output_kernel"].shape[1]))
+        y = np.zeros((len(queries), last.shape[1]))
         if kept.any():
-            keys, values = row[kept] @ w["key_kernel"], row[kept] @ w["value_kernel"]
-            values = values + w.get("value_bias", 0)
+            values = row[kept] @ w["value_kernel"] + w.get("value_bias", 0)
             for j in range(len(queries)):
                 found = []
                 for h in range(heads):
                     part = slice(h * size, (h + 1) * size)
-                    z = keys[:, part] @ asked[j, part] / math.sqrt(size)
+                    if keyed:
+                        keys = row[kept] @ w["key_kernel"][:, part]
+                        z = keys @ asked[j, part] / math.sqrt(size)
+                    else:
+                        z = row[kept] @ asked[j, h] / math.sqrt(row.shape[1])
                     a[j, h, kept] = normalize(z)
                     found.append(a[j, h, kept] @ values[:, part])
-                y[j] = np.concatenate(found) @ w["output_kernel"] + w.get("output_bias", 0)
-                y[j] += queries[j] * residual
+                y[j] = np.concatenate(found) @ last + w.get("output_bias", 0)
+                if residual:
+                    y[j] += queries[j]
         outputs.append(y)
         scores.append(a)
     return np.array(outputs), np.array(scores)

@@ -246,7 +246,12 @@ def test_a_model_holds_nothing_that_waits_for_its_first_batch(name):
 
 @pytest.mark.torch_first("Keras replaces the Dense parts alike")
 @pytest.mark.parametrize(
-    "name", ["LAMAEncoder", *(pytest.param(name, marks=pytest.mark.slow) for name in QUANTIZED)]
+    "name",
+    [
+        "LAMAEncoder",
+        "attentive_statistics_context",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in QUANTIZED),
+    ],
 )
 def test_int8_keeps_predictions_and_files(name, tmp_path):
     """`quantize` takes the `Dense` parts and tables; what is ours alone stays in float32."""
@@ -270,7 +275,9 @@ def test_int8_keeps_predictions_and_files(name, tmp_path):
 
 
 @pytest.mark.torch_first("Keras replaces the Dense parts alike")
-@pytest.mark.parametrize("name", ["structured", "generalized", "low_rank", "window"])
+@pytest.mark.parametrize(
+    "name", ["structured", "generalized", "low_rank", "window", "attentive_statistics_context"]
+)
 def test_low_rank_adapters_of_the_dense_parts_train_alone(name, tmp_path):
     layer = LAYERS[name]()
     pooled = layers.MaskedAveragePooling1D()

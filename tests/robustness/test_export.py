@@ -15,7 +15,7 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
-from catalogue import CASES
+from catalogue import CASES, MASK, randomized
 from robustness import exported
 from robustness.exported import BACKEND, FORMATS, OPEN
 
@@ -106,6 +106,32 @@ def test_export(format, name, tmp_path):
             break
         problems.append(problem)
     write(format, name, opened if problem is None else problems[-1])
+
+
+MASKED = [name for name, case in CASES.items() if case.is_layer and case.inputs[-1] is MASK]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [n for n in MASKED if ("onnx", n) in CLAIMS])
+def test_onnx_of_a_layer_without_its_scores_runs_at_other_shapes(name, tmp_path):
+    """More rows and steps, and a single row: tf2onnx once wrote a transpose that fits one shape."""
+    runtime = pytest.importorskip("onnxruntime", reason="comes with the extra `export`")
+    if support_file()["formats"]["onnx"][name] != OPEN[0]:
+        return  # it is exported for one length
+    case = exported.on_one_input(CASES[name])
+    model = randomized(case.model())
+    (steps,) = case.inputs
+    model(exported.fed([steps]))
+    model.export(tmp_path / "model.onnx", format="onnx", verbose=False)
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    (given,) = session.get_inputs()
+    for other in (np.concatenate([steps, steps[:, :2]], axis=1)[[0, 1, 0]], steps[:1]):
+        other = np.ascontiguousarray(other, "float32")
+        found = session.run(None, {given.name: other})[0]
+        expected = keras.ops.convert_to_numpy(model(exported.fed([other])))
+        np.testing.assert_allclose(found, expected, atol=TOLERANCE)
 
 
 @pytest.mark.slow  # a release has tried all there is; until then a new layer's row says "not tried"

@@ -17,6 +17,7 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
+from command_line import refused
 
 from keras_attnpool import models
 from keras_attnpool.workbench import corpora, text
@@ -40,6 +41,7 @@ def whole(tmp_path_factory):
     model.save(run / "model.keras")
     config = {"format": runs.FORMAT, "options": OPTIONS, "label_names": ["bad", "good"]}
     config["data"] = {"digest": "0" * 64, "sizes": {}}
+    config["reader"] = {"kind": "words", "max_length": 9}
     runs.write_json(run / "config.json", config)
     runs.write_json(run / "metrics.json", {})
     history = {name: [0.5] for name in ("loss", "val_loss", "val_accuracy", "seconds")}
@@ -51,15 +53,6 @@ def whole(tmp_path_factory):
 def run(whole, tmp_path):
     shutil.copytree(whole, tmp_path / "run")
     return tmp_path / "run"
-
-
-def refused(capsys, *arguments):
-    """The one line with which a command refuses."""
-    status = main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    assert (status, out) == (2, ""), (status, out, err)
-    assert err.startswith("error: ") and err.count("\n") == 1 and len(err) < 2000, err[:3000]
-    return err
 
 
 def commands(run):
@@ -104,6 +97,7 @@ def changed(run, path, value):
 @pytest.mark.parametrize(
     "path",
     [["format"], ["options"], ["label_names"], ["options", "max_length"], ["data"]]
+    + [["reader"], ["reader", "kind"], ["reader", "max_length"]]
     + [["data", "digest"], ["options", "no_option"]],
     ids=".".join,
 )
@@ -113,10 +107,13 @@ def test_odd_values_in_config(run, capsys, monkeypatch, path, value):
     changed(run, path, value)
     predict, explain, resume = commands(run)
     # What is missing has its default; a digest of other data is told after they are read.
-    if path != ["label_names"] and not (path == ["options"] and value == {}):
+    if path[0] not in ("label_names", "reader") and not (path == ["options"] and value == {}):
         if path[-1] != "digest" or not isinstance(value, str):
             assert "config.json" in refused(capsys, *resume)
-    if path[0] != "data" and path[-1] != "no_option":
+    # A run that is used is read as its reader says; the options are for a run that goes on.
+    if path[0] in ("format", "label_names", "reader") or (
+        path == ["options"] and not isinstance(value, dict)
+    ):
         for command in (predict, explain):
             assert str(run) in refused(capsys, *command)
 

@@ -18,6 +18,7 @@
   let made = 0;
   const unique = (stem) => `explorer-${stem}-${++made}`;
   const percent = (share) => `${Math.round(100 * share)} %`;
+  const named = (stars) => (stars === 1 ? "1 star" : `${stars} stars`);
   const twoDigits = (share) => share.toFixed(2);
 
   // One choice of several, as radio buttons in a row.
@@ -64,12 +65,6 @@
 
   // --- the poolings ------------------------------------------------------------------------------
 
-  const EXAMPLES = [
-    "The breakfast was not at all good.",
-    "The room was lovely, but the service was awful.",
-    "My sister hated the pool. We loved it!",
-    "The waiter was friendly and the soup was slightly bland.",
-  ];
   const TEMPERATURE = { min: -1, max: 1, step: 0.05, value: 0 };
   const POOLINGS = {
     mean: {
@@ -102,7 +97,10 @@
     const content = globalThis.explorerModel;
     const arrays = unpack(content);
     const idOf = new Map(content.words.map((word, id) => [word, id]));
-    const state = { reader: "words", pooling: "attention", temperature: 1, heads: 4, rank: 1, threshold: 0, padding: 0, text: EXAMPLES[0], left: new Set() };
+    // The sentences of assets/sentences.tsv, with the stars that are right.
+    const stars = new Map(content.sentences.map(([right, text]) => [text, right]));
+    const [first] = stars.keys();
+    const state = { reader: "context", pooling: "generalized", temperature: 1, heads: 4, rank: 1, threshold: 0, padding: 0, text: first, left: new Set() };
     const base = place.dataset.layers;
 
     const field = make("textarea", {
@@ -115,13 +113,28 @@
       if (field.value !== text) field.value = text;
       show();
     }
-    const examples = make("div", { class: "explorer-examples", role: "group", "aria-label": "Examples" },
-      ...EXAMPLES.map((text) => make("button", { type: "button", click: () => write(text) }, text)));
+    const examples = make("div", { class: "explorer-examples", role: "group", "aria-label": "Examples", tabindex: 0 },
+      ...[...stars.keys()].map((text) => make("button", { type: "button", click: () => write(text) }, text)));
 
     const set = (name) => (value) => { state[name] = value; show(); };
-    const pooling = choice("Pooling", Object.entries(POOLINGS).map(([n, p]) => [n, p.title]), state.pooling, set("pooling"));
-    const readers = [["words", "the word itself"], ["context", "the words around it, by a GRU"]];
-    const reader = choice("A word's vector knows", readers, state.reader, set("reader"));
+    const READERS = { context: "the words around it, by a GRU", words: "the word itself" };
+    // How many new reviews each pooling gets right, behind each reader: every number chooses its model.
+    const group = unique("model");
+    const rightOf = (pooling, reader) => content.right[reader][sized(pooling)];
+    const models = make("table", { class: "explorer-models" },
+      make("caption", {}, "How many of 4,000 new reviews get the right stars. Choose one."),
+      make("thead", {}, make("tr", {}, make("td"),
+        ...Object.values(READERS).map((label) => make("th", { scope: "col" }, `A word's vector knows ${label}`)))),
+      make("tbody", {}, ...Object.entries(POOLINGS).map(([pooling, { title }]) =>
+        make("tr", {}, make("th", { scope: "row" }, title), ...Object.entries(READERS).map(([reader, label]) =>
+          make("td", {}, make("label", {},
+            make("input", { type: "radio", name: group, value: `${reader}/${pooling}`, "aria-label": `${title}, a word's vector knows ${label}`,
+              change: () => { Object.assign(state, { reader, pooling }); show(); } }),
+            make("span"))))))));
+    const step = make("button", {
+      type: "button", class: "explorer-step",
+      click: () => { state.reader = state.reader === "words" ? "context" : "words"; show(); },
+    });
     const sizes = [1, 2, 4].map((size) => [size, String(size)]);
     const controls = {
       temperature: slider("Temperature", TEMPERATURE, (v) => twoDigits(10 ** v), (v) => set("temperature")(10 ** v)),
@@ -134,9 +147,10 @@
     const about = make("p", { class: "explorer-about" });
     const words = make("div", { class: "explorer-words", role: "group", "aria-label": "Words and their weights; press a word to mask it" });
     const details = make("div", { class: "explorer-details" });
-    const stars = make("div", { class: "explorer-stars" });
+    const bars = make("div", { class: "explorer-stars" });
     const verdict = make("p", { class: "explorer-verdict", role: "status" });
-    const model = make("p", { class: "explorer-note" });
+    const lesson = make("p", { class: "explorer-note" });
+    const sized = (pooling) => ({ lama: `lama-${state.heads}-${state.rank}`, generalized: `generalized-${state.heads}` })[pooling] ?? pooling;
 
     function show() {
       const tokens = tokenize(state.text);
@@ -144,9 +158,10 @@
       const mask = ids.map((id, t) => id > 0 && !state.left.has(t));
       const chosen = POOLINGS[state.pooling];
       for (const [name, control] of Object.entries(controls)) control.hidden = !chosen.controls.includes(name);
+      showModels();
       about.replaceChildren(chosen.text, " ", make("a", { href: `${base}${chosen.page}.html` }, `${chosen.title}: the layer`));
       if (!ids.length) {
-        for (const part of [words, details, stars]) part.replaceChildren();
+        for (const part of [words, details, bars]) part.replaceChildren();
         verdict.textContent = "Type a review, or take one of the examples.";
         return;
       }
@@ -156,7 +171,20 @@
       showWords(shown, ids, mask, found, kept);
       showDetails(shown, found, kept);
       showStars(found, kept);
-      model.textContent = `With this pooling ${percent(content.right[state.reader][found.name])} of 4,000 other reviews get the right stars.`;
+    }
+
+    function showModels() {
+      for (const input of models.querySelectorAll("input")) {
+        const [reader, pooling] = input.value.split("/");
+        input.checked = reader === state.reader && pooling === state.pooling;
+        input.nextSibling.textContent = percent(rightOf(pooling, reader));
+        input.nextSibling.dataset.right = rightOf(pooling, reader);
+      }
+      const alone = state.reader === "words";
+      step.textContent = alone ? "Let each word know the words around it" : "Let each word stand alone";
+      lesson.textContent = alone
+        ? "Now each word brings the same vector wherever it stands. “not” and “good” are weighed, but neither can change the other: no pooling turns them round."
+        : "A GRU has read the review, so that the vector at “good” knows of the “not” before it.";
     }
 
     function showWords(shown, ids, mask, found, kept) {
@@ -203,19 +231,22 @@
     }
 
     function showStars({ probabilities }, kept) {
-      const expected = probabilities.reduce((total, share, i) => total + share * (i + 1), 0);
-      stars.replaceChildren(...probabilities.map((share, i) =>
+      bars.replaceChildren(...probabilities.map((share, i) =>
         make("div", { "data-share": share.toFixed(6) }, make("span", {}, `${i + 1} ★`), make("i", { style: `--bar: ${share.toFixed(4)}` }), make("small", {}, percent(share)))));
+      const likeliest = probabilities.indexOf(Math.max(...probabilities)) + 1;
+      const right = state.left.size ? undefined : stars.get(state.text);
+      const judged = right === undefined ? "" : right === likeliest ? " Right." : ` Wrong: ${named(right)} would be right.`;
       verdict.textContent = kept
-        ? `The model expects ${expected.toFixed(1)} stars.`
+        ? `The model says ${named(likeliest)}.${judged}`
         : "All words are masked: the vector is zero, and what you see is the classifier's bias.";
     }
 
     place.replaceChildren(
       make("div", { class: "explorer-row" }, make("label", { for: field.id }, "A review, in your words"), field, examples),
-      pooling, reader, about, words,
-      make("div", { class: "explorer-controls" }, ...Object.values(controls), padding),
-      make("div", { class: "explorer-columns" }, details, make("div", {}, stars, verdict, model)),
+      make("div", { class: "explorer-columns" }, make("div", { class: "explorer-weights" }, words, lesson), make("div", {}, bars, verdict, step)),
+      make("div", { class: "explorer-columns" }, make("div", { class: "explorer-scroll" }, models),
+        make("div", {}, about, make("div", { class: "explorer-controls" }, ...Object.values(controls), padding))),
+      details,
     );
     field.value = state.text;
     show();

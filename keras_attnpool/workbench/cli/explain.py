@@ -12,10 +12,10 @@ from keras_attnpool.workbench._files import whole_file
 from keras_attnpool.workbench.cli import explanations, runs
 from keras_attnpool.workbench.cli.errors import CommandError, reported
 from keras_attnpool.workbench.cli.explanations import Explanation
+from keras_attnpool.workbench.cli.options import PRINTED_WORDS
 from keras_attnpool.workbench.cli.predict import field, given_table
 from keras_attnpool.workbench.cli.trained import Run
 
-PRINTED_WORDS = 8
 PRINTED_CHARACTERS = 100
 UNKNOWN = "[UNK]"
 
@@ -24,7 +24,8 @@ def explain(given: dict[str, Any]) -> int:
     """Prints the class of every text with the words that count, and writes their heat maps.
 
     Args:
-        given: `run`, and what was given of `texts`, `file`, `input` with how it is read, and `out`.
+        given: `run`, and what was given of `texts`, `file`, `input` with how it is read, `words`
+            and `out`.
 
     Returns:
         The exit status, 0.
@@ -47,7 +48,7 @@ def explain(given: dict[str, Any]) -> int:
         # To explain a text takes a prediction for each of its words: none waits for the others.
         for each in run.explainer.explain(texts):
             print(field(each.label), f"{each.probability:.4f}", _shortened(each.text), sep="\t")
-            _print_words(each)
+            _print_words(each, given.get("words", PRINTED_WORDS))
             sys.stdout.flush()
             label = f"{each.label} ({each.probability:.4f}) {' '.join(_notes(run, each))}"
             pieces += explanations.heatmaps(each, label)
@@ -67,12 +68,12 @@ def explain(given: dict[str, Any]) -> int:
     return 0
 
 
-def _print_words(explained: Explanation) -> None:
+def _print_words(explained: Explanation, number: int) -> None:
     """Prints the words of largest effect."""
     attention = explained.attention
     if explained.words:
         print("   effect", *["attention"] * (attention is not None), "word", sep="  ")
-    for place in np.argsort(-np.abs(explained.effects), kind="stable")[:PRINTED_WORDS]:
+    for place in np.argsort(-np.abs(explained.effects), kind="stable")[:number]:
         numbers = [f"{explained.effects[place]:+9.3f}"]
         numbers += [] if attention is None else [f"{attention[place]:9.2f}"]
         print(*numbers, visible(explained.words[place]), sep="  ")

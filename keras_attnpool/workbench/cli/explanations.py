@@ -360,7 +360,9 @@ def _over_steps(
             if each.shape[axis] != mask.size or (None in sizes and sizes[axis] is not None):
                 continue
             over_time = np.moveaxis(each, axis, -1)
-            if not np.isclose(np.median(over_time[..., mask].sum(axis=-1)), 1, atol=0.01):
+            sums = over_time[..., mask].sum(axis=-1)
+            # A padded query attends to nothing.
+            if not np.isclose(np.median(sums[sums > 0]) if sums.any() else 0, 1, atol=0.01):
                 continue
             if axis < each.ndim - 1:  # each feature has its own weights
                 over_time = over_time.mean(axis=-2)

@@ -21,6 +21,8 @@ MODELS = (
 ENCODER, POOLING = "gru", "generalized_scalar"
 # What --compare trains: two whose attention finds what decides, and two without any.
 COMPARED = (POOLING, "attention", "max", "mean")
+# The words of a text that `explain` prints.
+PRINTED_WORDS = 8
 DATASETS = ("r8", "trec", "sst5", "sst2", "subj", "sick", "imdb", "humor", "controversy")
 CONTEXTS = ("embeddings", "mean", "learned")
 PENALTIES = ("none", "attention", "embedding")

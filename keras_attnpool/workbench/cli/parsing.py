@@ -21,6 +21,7 @@ from keras_attnpool.workbench.cli.options import (
     MODELS,
     PENALTIES,
     POOLING,
+    PRINTED_WORDS,
     REVIEW_EPOCHS,
     STEPS,
 )
@@ -356,6 +357,8 @@ def _add_explain(commands: Any) -> None:
         epilog=EXPLAIN_EXAMPLES,
     )
     _add_texts(command, "explain")
+    text = f"how many words of each text are printed (default: {PRINTED_WORDS})"
+    command.add_argument("--words", help=text, **_number(1))
     text = "where the heat maps go, an .html file (default: explained.html in RUN)"
     command.add_argument("--out", metavar="FILE", help=text)
 

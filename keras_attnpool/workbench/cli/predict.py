@@ -141,13 +141,11 @@ def _table(ending: str, stream: TextIO, names: list[str], classes: list[str], ma
     """A table with the input's columns, then the answer, one column a class."""
     own = ["label", "probability", *(f"p({field(name)})" for name in classes)]
     own, numbers = _own_names(own, names), itertools.count(1)
-    writer = csv.writer(stream, delimiter=mark, lineterminator="\n")
+    is_csv = ending == ".csv"
+    writer = csv.writer(stream, delimiter=mark if is_csv else "\t", lineterminator="\n")
 
     def put(cells: list[str]) -> None:
-        if ending == ".csv":
-            writer.writerow([_cell(cell, BUT_LINES) for cell in cells])
-        else:
-            print(*(_cell(cell, ALL) for cell in cells), sep="\t", file=stream)
+        writer.writerow([_cell(cell, BUT_LINES if is_csv else ALL) for cell in cells])
 
     def write(content: str, row: Any, probabilities: dict[str, float]) -> None:
         if isinstance(row, dict):

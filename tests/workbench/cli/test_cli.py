@@ -13,6 +13,7 @@ import sys
 import keras
 import numpy as np
 import pytest
+from command_line import refused, run_main
 
 import keras_attnpool
 from keras_attnpool.workbench import corpora, datasets
@@ -26,12 +27,6 @@ pytestmark = pytest.mark.one_backend("test_smoke.py trains and predicts under ev
 QUICK = ["--model", "average", "--epochs", "1", "--hidden-units", "0", "--embedding-dim", "4"]
 QUICK += ["--no-report"]
 REVIEWS = ["--train-size", "40", "--test-size", "10"]
-
-
-def run_main(capsys, *arguments):
-    """Exit status, standard output, standard error."""
-    status = main([str(argument) for argument in arguments])
-    return status, *capsys.readouterr()
 
 
 def read(path):
@@ -172,8 +167,8 @@ def test_public_set(monkeypatch):
 def test_pairs_are_refused(monkeypatch, tmp_path, capsys):
     pairs = datasets.SentencePairs(("a",), ("b",), np.array([0]), ("x", "y"), np.array([1.0]))
     monkeypatch.setattr(datasets, "load", lambda name, split: pairs)
-    status, _, err = run_main(capsys, "train", "--dataset", "sick", "--out", tmp_path / "run")
-    assert status == 2 and "--dataset sick holds pairs" in err
+    err = refused(capsys, "train", "--dataset", "sick", "--out", tmp_path / "run")
+    assert "--dataset sick holds pairs" in err
 
 
 @pytest.fixture
@@ -285,16 +280,16 @@ def test_resume_equals_an_uninterrupted_run(cut, tmp_path, capsys):
 
 
 def test_resume_refuses(cut, tmp_path, capsys):
-    status, _, err = run_main(capsys, "train", "--resume", "--epochs", "9", "--out", cut)
-    assert status == 2 and "where --epochs is 4. Received: 9" in err
+    err = refused(capsys, "train", "--resume", "--epochs", "9", "--out", cut)
+    assert "where --epochs is 4. Received: 9" in err
     other = write_rows(tmp_path / "mine.tsv", labelled_rows()[::-1])
     run = tmp_path / "run"
     shutil.copytree(cut, run)
     config = read(run / "config.json")
     config["options"]["file"] = str(other)
     (run / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    status, _, err = run_main(capsys, "train", "--resume", "--out", run)
-    assert status == 2 and "not those that this run was started with" in err
+    err = refused(capsys, "train", "--resume", "--out", run)
+    assert "not those that this run was started with" in err
 
 
 @pytest.mark.parametrize("options", [{"pooling": "maxx"}, {"encoder": "gru+gruu"}])
@@ -303,8 +298,7 @@ def test_resume_refuses_names_that_nothing_has(cut, tmp_path, capsys, options):
     config = read(run / "config.json")
     config["options"] |= {"model": None, **options}
     (run / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    status, _, err = run_main(capsys, "train", "--resume", "--out", run)
-    assert status == 2 and "must" in err and err.count("\n") == 1
+    assert "must" in refused(capsys, "train", "--resume", "--out", run)
 
 
 def test_resume_in_the_baseline(cut_in_baseline, trained):
@@ -339,8 +333,7 @@ def test_overwrite_keeps_other_files(trained, tmp_path, capsys):
     shutil.copytree(trained, run)
     (run / "notes.txt").write_text("mine")
     (run / "explained.html").write_text("of the old model")
-    status, _, err = run_main(capsys, "train", *QUICK, *REVIEWS, "--out", run)
-    assert status == 2 and "--overwrite" in err
+    assert "--overwrite" in refused(capsys, "train", *QUICK, *REVIEWS, "--out", run)
     assert main(["train", *QUICK, *REVIEWS, "--seed", "8", "--overwrite", "--out", str(run)]) == 0
     assert read(run / "config.json")["options"]["seed"] == 8
     assert (run / "notes.txt").read_text() == "mine"
@@ -432,16 +425,8 @@ def test_train_refuses(arguments, message, tmp_path, capsys, monkeypatch):
 
 def test_library_message_reaches_the_user(tmp_path, capsys):
     path = write_rows(tmp_path / "mine.tsv", [("a", "text"), ("a", "other")])
-    status, _, err = run_main(capsys, "train", path, "--out", tmp_path / "run")
-    assert status == 2 and "mine.tsv must hold at least two classes" in err
-    assert len(err.splitlines()) == 1
-
-
-def test_unknown_label_in_held_out_file(tmp_path, capsys):
-    path = write_rows(tmp_path / "mine.tsv", labelled_rows())
-    held_out = write_rows(tmp_path / "test.tsv", [("eggs", "word0")])
-    status, _, err = run_main(capsys, "train", path, "--test", held_out, "--out", tmp_path / "run")
-    assert status == 2 and "test.tsv, line 1" in err and "'eggs'" in err
+    err = refused(capsys, "train", path, "--out", tmp_path / "run")
+    assert "mine.tsv must hold at least two classes" in err
 
 
 @pytest.mark.parametrize(
@@ -449,18 +434,7 @@ def test_unknown_label_in_held_out_file(tmp_path, capsys):
     [
         (None, "there is no such run folder"),
         ({}, "there is no config.json in it"),
-        ({"config.json": "{"}, "config.json is damaged"),
-        ({"config.json": "[]"}, "was not written by `train`"),
         ({"config.json": '{"format": "keras_attnpool.run"}'}, "has no model.keras yet"),
-        (
-            {
-                "config.json": '{"format": "keras_attnpool.run", "options": {"max_length": 9}, '
-                '"reader": {"kind": "words", "max_length": 9}}',
-                "model.keras": "x",
-                "vocabulary.json": "{}",
-            },
-            "WordTokenizer.load",
-        ),
     ],
 )
 def test_predict_refuses(content, message, tmp_path, capsys):
@@ -469,15 +443,14 @@ def test_predict_refuses(content, message, tmp_path, capsys):
         run.mkdir()
         for name, text in content.items():
             (run / name).write_text(text)
-    status, out, err = run_main(capsys, "predict", run, "a text")
-    assert (status, out) == (2, "") and message in err
-    assert len(err.splitlines()) == 1
+    err = refused(capsys, "predict", run, "a text")
+    assert message in err
 
 
 def test_folder_that_is_no_run_is_left_alone(tmp_path, capsys):
     (tmp_path / "thesis.txt").write_text("years of work")
-    status, _, err = run_main(capsys, "train", *QUICK, "--overwrite", "--out", tmp_path)
-    assert status == 2 and "is not a run folder" in err
+    err = refused(capsys, "train", *QUICK, "--overwrite", "--out", tmp_path)
+    assert "is not a run folder" in err
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 

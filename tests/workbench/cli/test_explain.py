@@ -7,6 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
+from command_line import refused, run_main, texts_of
 
 from keras_attnpool import analysis, models
 from keras_attnpool.workbench import load_run, text
@@ -22,11 +23,6 @@ HOSTILE = [
     "\x1b[31m \u2028 \x00",
     "word " * 10_000,
 ]
-
-
-def run_main(capsys, *arguments):
-    status = main([str(argument) for argument in arguments])
-    return status, *capsys.readouterr()
 
 
 def cells(page):
@@ -220,7 +216,7 @@ def test_lines(trained, tmp_path, capsys, monkeypatch):
     out_file = tmp_path / "page.html"
     status, out, _ = run_main(capsys, "explain", trained, "--out", out_file)
     assert status == 0
-    assert [line.split("\t")[2] for line in out.splitlines() if "\t" in line] == [
+    assert texts_of(out) == [
         "Good food.",
         "",
         "Bad food.",
@@ -259,14 +255,12 @@ def test_hostile_texts(trained, tmp_path, capsys, monkeypatch):
 )
 def test_out_is_checked(name, message, trained, tmp_path, capsys):
     (tmp_path / "d.html").mkdir()
-    status, out, err = run_main(capsys, "explain", trained, "a", "--out", tmp_path / name)
-    assert (status, out) == (2, "") and message in err
+    assert message in refused(capsys, "explain", trained, "a", "--out", tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == ["d.html"]
 
 
 def test_no_such_run(tmp_path, capsys):
-    status, out, err = run_main(capsys, "explain", tmp_path / "run", "a text")
-    assert (status, out) == (2, "") and "there is no such run folder" in err
+    assert "there is no such run folder" in refused(capsys, "explain", tmp_path / "run", "a text")
 
 
 def test_default_place_and_cut(trained, tmp_path, capsys):

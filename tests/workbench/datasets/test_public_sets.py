@@ -4,13 +4,11 @@ import dataclasses
 import gzip
 import hashlib
 import http.server
-import io
-import tarfile
 import threading
-import zipfile
 
 import numpy as np
 import pytest
+from archives import tar_gz, zipped
 from refusals import refused
 
 from keras_attnpool.workbench import datasets
@@ -50,24 +48,6 @@ def offer(tmp_path, monkeypatch):
 
 def counts(**by_label):
     return Table((by_label,))
-
-
-def tar_gz(files):
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return buffer.getvalue()
-
-
-def zipped(files):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return buffer.getvalue()
 
 
 def leftovers(cache):
@@ -354,40 +334,34 @@ def test_download_over_http_shows_progress_and_is_kept(cache, offer, serve, caps
 BY_HAND = r"Get rotten_imdb.tar.gz from https://www.cs.cornell.edu.*put it as it is into .*SUBJ"
 
 
-def test_cut_download(cache, offer, serve):
-    offer_subj(offer, serve(SUBJ_ARCHIVE[:50], announced=len(SUBJ_ARCHIVE)))
-    with pytest.raises(ConnectionError, match=rf"cut after 50 of \d+ bytes.*{BY_HAND}"):
-        datasets.load("subj", verbose=0)
-    assert list(cache.rglob("*")) == []
+NOWHERE = "http://127.0.0.1:9/file"
+ONE_TOO_MANY = tar_gz({"quote.tok.gt9.5000": b"me\nus\n", "plot.tok.gt9.5000": b"him\n"})
+DAMAGED = rf"damaged or not the expected file.*{BY_HAND}"
 
 
-def test_cut_file_that_the_server_believes_whole(cache, offer, serve):
-    offer_subj(offer, serve(SUBJ_ARCHIVE[: len(SUBJ_ARCHIVE) // 2]))
-    with pytest.raises(ValueError, match=rf"damaged or not the expected file.*{BY_HAND}"):
-        datasets.load("subj", verbose=0)
-    assert list(cache.rglob("*")) == []
-
-
-def test_an_error_page_instead_of_the_archive(cache, offer, serve):
-    offer_subj(offer, serve(b"<html>moved</html>"))
-    with pytest.raises(ValueError, match="damaged or not the expected file"):
+@pytest.mark.parametrize(
+    ("content", "announced", "error", "told"),
+    [
+        (SUBJ_ARCHIVE[:50], 500, ConnectionError, rf"cut after 50 of 500 bytes.*{BY_HAND}"),
+        (SUBJ_ARCHIVE[: len(SUBJ_ARCHIVE) // 2], None, ValueError, DAMAGED),
+        (b"<html>moved</html>", None, ValueError, DAMAGED),
+        (ONE_TOO_MANY, None, ValueError, r"objective 1, subjective 2\); expected 2 rows"),
+    ],
+    ids=["cut", "cut, and believed whole", "a page", "wrong counts"],
+)
+def test_what_is_not_the_archive_is_told_and_not_kept(
+    cache, offer, serve, content, announced, error, told
+):
+    offer_subj(offer, serve(content, announced))
+    with pytest.raises(error, match=told):
         datasets.load("subj", verbose=0)
     assert list(cache.rglob("*")) == []
 
 
 @pytest.mark.parametrize("kind", ["refused", "missing"])
 def test_no_network_says_what_to_fetch_by_hand(cache, offer, serve, kind):
-    url = serve(b"").replace("/file", "/gone") if kind == "missing" else "http://127.0.0.1:9/file"
-    offer_subj(offer, url)
+    offer_subj(offer, serve(b"").replace("/file", "/gone") if kind == "missing" else NOWHERE)
     with pytest.raises(ConnectionError, match=BY_HAND):
-        datasets.load("subj", verbose=0)
-    assert list(cache.rglob("*")) == []
-
-
-def test_wrong_counts(cache, offer):
-    archive = tar_gz({"quote.tok.gt9.5000": b"me\nus\n", "plot.tok.gt9.5000": b"him\n"})
-    offer("subj", {"rotten_imdb.tar.gz": archive}, SUBJ_TABLES)
-    with pytest.raises(ValueError, match=r"objective 1, subjective 2\); expected 2 rows"):
         datasets.load("subj", verbose=0)
     assert list(cache.rglob("*")) == []
 
@@ -414,14 +388,14 @@ def test_hash_of_the_download(cache, offer, monkeypatch):
 def test_a_second_address_is_tried(cache, offer, monkeypatch, serve):
     offer_subj(offer, serve(SUBJ_ARCHIVE))
     source = public_sets.SETS["subj"]
-    urls = ("http://127.0.0.1:9/file", *source.downloads[0].urls)
+    urls = (NOWHERE, *source.downloads[0].urls)
     changed = dataclasses.replace(source, downloads=(Download("rotten_imdb.tar.gz", urls),))
     monkeypatch.setitem(public_sets.SETS, "subj", changed)
     assert len(datasets.load("subj", "all", verbose=0)) == 2
 
 
 def test_a_file_put_there_by_hand_is_used_and_kept(cache, offer):
-    offer_subj(offer, "http://127.0.0.1:9/file")
+    offer_subj(offer, NOWHERE)
     (cache / "SUBJ").mkdir(parents=True)
     (cache / "SUBJ/rotten_imdb.tar.gz").write_bytes(SUBJ_ARCHIVE)
     assert len(datasets.load("subj", "all", verbose=0)) == 2

@@ -515,8 +515,8 @@ MINILM = {
 def test_minilm_agrees_with_transformers():
     model = text.LanguageModel.from_preset("minilm", sequence_length=32)
     assert (model.dim, model.sequence_length, model.backbone.count_params()) == (384, 32, 22713216)
-    inputs = model.encode(MINILM)
-    result = model.features(MINILM, dtype="float32")
+    inputs = model.encode(list(MINILM))
+    result = model.features(list(MINILM), dtype="float32")
     for row, (ids, mean, norm, first) in enumerate(MINILM.values()):
         kept = inputs["padding_mask"][row]
         assert inputs["token_ids"][row][kept].tolist() == ids

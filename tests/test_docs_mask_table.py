@@ -11,10 +11,11 @@ from keras import layers as kl
 from keras import ops
 
 from keras_attnpool import layers
+from keras_attnpool.analysis import batch_independence
 
 pytestmark = pytest.mark.every_backend
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "masking.md"
+GUIDE = Path(__file__).parents[1] / "docs" / "guides" / "masking.md"
 VERSION = tuple(int(part) for part in keras.__version__.split(".")[:2])
 
 
@@ -112,3 +113,42 @@ def test_the_guide_has_no_row_that_is_not_measured():
     words = set(told()) - foreign - {"return_sequences=True", "x, x", "HierarchicalEncoder"}
     words -= {"keras.ops", "return_sequences"}
     assert words == set(BETWEEN)
+
+
+class ClassToken(kl.Layer):
+    """A vector in front of the patches."""
+
+    def call(self, x):
+        return ops.concatenate([ops.ones_like(x[:, :1]), x], axis=1)
+
+
+ROW = re.compile(r"^\| (`[^|]+) \| ([^|`]+) \| `([^`]+)` \| (yes|\*\*no\*\*) \|$", re.M)
+BEHIND = ROW.findall(GUIDE.read_text(encoding="utf-8"))
+
+
+def test_every_row_of_the_table_of_masks_behind_is_read():
+    section = GUIDE.read_text(encoding="utf-8").split("{ #behind }")[1].split("\n## ")[0]
+    assert len(BEHIND) == len(re.findall(r"^\| `", section, re.M)) > 20
+
+
+@pytest.mark.torch_first("Keras computes the same steps on each backend")
+@pytest.mark.parametrize("row", BEHIND, ids=[row[0] for row in BEHIND])
+def test_the_guide_says_the_mask_behind_a_layer(row):
+    """Each cell is code: it runs, and the rows alone are compared with rows in batches."""
+    code, steps, behind, verdict = row
+    x, mask = keras.Input((None, 4)), keras.Input((None,), dtype="bool")
+    between = x * ops.cast(mask[..., None], "float32")
+    for layer in re.findall(r"`([^`]+)`", code):
+        between = eval(layer, {**vars(kl), "ClassToken": ClassToken})(between)
+    given = eval(behind, {"keras": keras, "mask": mask})
+    counts = keras.Model([x, mask], [between, given])
+    random = np.random.default_rng(0)
+    rows = [[random.normal(-1, 1, (n, 4)).astype("float32"), np.ones(n, bool)] for n in (10, 7, 5)]
+    for values, kept in rows:
+        states, mask_behind = counts.predict([values[None], kept[None]], verbose=0)
+        expected = eval(steps.replace("2 T", "2 * T"), {"T": len(kept)})
+        assert states.shape[1] == mask_behind.shape[1] == expected
+    # Two statistics: a mean over other steps could be the same by chance.
+    pooled = layers.StatisticsPooling1D()(between, mask=given)
+    found = batch_independence(keras.Model([x, mask], pooled), rows)
+    assert found.holds == (verdict == "yes"), str(found)

@@ -1,0 +1,254 @@
+"""The promises of this package's pooling layers, as a check of anybody's layer.
+
+A test of a layer of your own is one line; it needs Keras and NumPy alone, under any backend that
+trains.
+"""
+
+import inspect
+import tempfile
+from collections.abc import Callable, Collection
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_attnpool._checks import ArgumentError
+from keras_attnpool.types import Array, Bools
+
+# Sizes that tell the axes apart.
+ROWS, TIME, DIM = 4, 7, 6
+SINGLE, HALF = 1e-5, 3e-2
+
+
+def check_pooling_layer(
+    make_layer: Callable[[], Any], *, skip: Collection[str] = (), largest: float = 3e4
+) -> None:
+    """Checks that a layer pools `(batch, time, dim)` and a mask as the layers of this package do.
+
+    The promises, by their names:
+
+    - `"mask"`: the call takes `mask=`, booleans `(batch, time)` with True = keep, holes allowed.
+    - `"padding content"`: numbers in padded steps change nothing.
+    - `"padding length"`: more padding behind the row changes nothing.
+    - `"padding in front"`: padding in front of the row gives what padding behind it gives.
+    - `"nan"`: NaN and infinity in padded steps change nothing.
+    - `"empty row"`: a row without a kept step gives zeros.
+    - `"gradient"`: it is finite, and 0 for padded steps and empty rows, also with NaN in padding.
+    - `"half precision"`: with the policy `mixed_float16` the output stays near that of float32, and
+      finite for numbers as large as `largest`.
+    - `"saving"`: a saved model loads and gives the same.
+    - `"scores"`: with `return_attention_scores=True`, where the call takes it, weights are >= 0,
+      sum to 1 over the kept steps, are 0 on padding, and asking for them changes nothing.
+
+    Args:
+        make_layer: Called without arguments, makes the layer; also more than once.
+        skip: Names of promises that the layer does not make.
+        largest: A number with which the output must be finite in half precision. 65,504 is the end
+            of its range; what multiplies inputs by each other needs less.
+
+    Raises:
+        AssertionError: If promises are broken. The message has a line for each of them.
+        ArgumentError: If `skip` holds another name than those after the first.
+
+    Example:
+
+    ```python
+    import keras
+    from keras_attnpool.layers import AttentionPooling
+    from keras_attnpool.testing import check_pooling_layer
+
+    check_pooling_layer(lambda: AttentionPooling(hidden_dim=4))
+
+
+    class Mean(keras.layers.Layer):
+        def call(self, inputs, mask=None):
+            return keras.ops.mean(inputs, axis=1)  # takes a mask and ignores it
+
+
+    try:
+        check_pooling_layer(Mean)
+    except AssertionError as error:
+        assert "- padding content: the output changes by" in str(error)
+    ```
+    """
+    unknown = set(skip) - set(PROMISES)
+    if unknown:
+        must, received = f"hold names of {sorted(PROMISES)}", f"skip={sorted(unknown)}"
+        raise ArgumentError("skip", must, received, "check_pooling_layer")
+    layer = make_layer()
+    owner = f"{type(layer).__name__}: "
+    if "mask" not in inspect.signature(layer.call).parameters:
+        raise AssertionError(f"{owner}the promise 'mask' is broken: its call takes no `mask`.")
+    x, mask = _batch()
+    layer(x, mask=mask)
+    broken = []
+    for name, check in (PROMISES | {"half precision": partial(_half, largest=largest)}).items():
+        if name not in skip:
+            try:
+                told = check(make_layer, layer)
+            except Exception as error:  # whatever somebody's layer raises breaks the promise
+                told = f"{type(error).__name__}: {str(error).strip()[:300]}"
+            broken += [f"- {name}: {told}"] if told else []
+    if broken:
+        raise AssertionError(
+            "\n".join([f"{owner}{len(broken)} of {len(PROMISES)} promises are broken", *broken])
+        )
+
+
+def _batch() -> tuple[Array, Bools]:
+    """A full row, one that is padded, one with holes, and an empty one."""
+    x = np.random.default_rng(0).normal(size=(ROWS, TIME, DIM)).astype("float32")
+    mask = np.arange(TIME) < np.array([[TIME], [3], [TIME], [0]])
+    mask[2, [0, 3]] = False
+    return x, mask
+
+
+def _output(layer: Any, x: Array, mask: Bools, **kwargs: Any) -> list[Array]:
+    outputs = keras.tree.flatten(layer(x, mask=mask, **kwargs))
+    return [keras.ops.convert_to_numpy(keras.ops.cast(each, "float32")) for each in outputs]
+
+
+def _apart(found: Array, target: Array, tolerance: float = SINGLE) -> str | None:
+    """By how much an output has changed, in words; `None` if it has not."""
+    if found.shape != target.shape:
+        return f"the output has shape {found.shape} in place of {target.shape}"
+    if not np.isfinite(found).all():
+        return "the output is not finite"
+    change = float(np.abs(found - target).max() / max(1, np.abs(target).max()))
+    return f"the output changes by {change:.2g}" if change > tolerance else None
+
+
+def _content(make: Any, layer: Any) -> str | None:
+    x, mask = _batch()
+    other = np.where(mask[..., None], x, 100 + x)
+    return _apart(_output(layer, other, mask)[0], _output(layer, x, mask)[0])
+
+
+def _length(make: Any, layer: Any) -> str | None:
+    x, mask = _batch()
+    longer = np.pad(x, ((0, 0), (0, 3), (0, 0)), constant_values=5)
+    found = _output(layer, longer, np.pad(mask, ((0, 0), (0, 3))))[0]
+    return _apart(found, _output(layer, x, mask)[0])
+
+
+def _front(make: Any, layer: Any) -> str | None:
+    x, mask = _batch()
+    both = np.pad(x, ((0, 0), (3, 0), (0, 0))), np.pad(mask, ((0, 0), (3, 0)))
+    return _apart(_output(layer, *both)[0], _output(layer, x, mask)[0])
+
+
+def _nan(make: Any, layer: Any) -> str | None:
+    x, mask = _batch()
+    for garbage in (np.nan, np.inf, -np.inf):
+        dirty = np.where(mask[..., None], x, np.float32(garbage))
+        told = _apart(_output(layer, dirty, mask)[0], _output(layer, x, mask)[0])
+        if told:
+            return f"{told} with {garbage} in padding"
+    return None
+
+
+def _empty(make: Any, layer: Any) -> str | None:
+    output = _output(layer, *_batch())[0][-1]
+    return None if (output == 0).all() else f"a row without a kept step gives {output.ravel()[:3]}"
+
+
+class _Loss(keras.Model):  # type: ignore[misc]
+    """A random sum of the outputs, with a weight of zeros that is added to the inputs."""
+
+    def __init__(self, layer: Any, x: Array, mask: Bools) -> None:
+        super().__init__(name="loss")
+        self.layer, self.x, self.mask = layer, x, mask
+        self.shift = self.add_weight(shape=x.shape, initializer="zeros", name="shift")
+        shape = _output(layer, x, mask)[0].shape
+        self.probe = np.random.default_rng(1).normal(size=shape).astype("float32")
+
+    def call(self, inputs: Any) -> Any:
+        x = keras.ops.convert_to_tensor(self.x) + self.shift
+        output = keras.tree.flatten(self.layer(x, mask=keras.ops.convert_to_tensor(self.mask)))[0]
+        probe = keras.ops.convert_to_tensor(self.probe)
+        return keras.ops.reshape(keras.ops.sum(output * probe), (1, 1)) + 0 * inputs
+
+
+def _gradient(make: Any, layer: Any) -> str | None:
+    """In Keras alone: a step of SGD with a rate of 1 moves a weight by its gradient."""
+    x, mask = _batch()
+    before = layer.get_weights()
+    for garbage in (0.0, np.nan):
+        model = _Loss(layer, np.where(mask[..., None], x, np.float32(garbage)), mask)
+        model(np.zeros((1, 1), "float32"))
+        model.compile(keras.optimizers.SGD(1.0), loss=lambda _, y: keras.ops.sum(y))
+        model.train_on_batch(np.zeros((1, 1), "float32"), np.zeros((1, 1), "float32"))
+        found = keras.ops.convert_to_numpy(model.shift.value)
+        after = layer.get_weights()
+        layer.set_weights(before)
+        if not all(np.isfinite(each).all() for each in (found, *after)):
+            return f"it is not finite with {garbage} in padding"
+        if found[~mask].any():
+            return f"a padded step has a gradient of {np.abs(found[~mask]).max():.2g}"
+        if not found[mask].any():
+            return "no kept step has a gradient"
+    return None
+
+
+def _half(make: Any, layer: Any, largest: float = 3e4) -> str | None:
+    x, mask = _batch()
+    policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("mixed_float16")
+    try:
+        half = make()
+        half(x, mask=mask)
+        half.set_weights(layer.get_weights())
+        told = _apart(_output(half, x, mask)[0], _output(layer, x, mask)[0], HALF)
+        extreme = np.where(mask[..., None], np.sign(x) * largest, 1e30).astype("float32")
+        if not told and not np.isfinite(_output(half, extreme, mask)[0]).all():
+            told = f"the output is not finite for inputs of {largest:g}"
+        return told
+    finally:
+        keras.config.set_dtype_policy(policy)
+
+
+def _saving(make: Any, layer: Any) -> str | None:
+    x, _ = _batch()
+    inputs = keras.Input((None, DIM))
+    model = keras.Model(inputs, layer(inputs))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.keras"
+        model.save(path)
+        own = {type(layer).__name__: type(layer)}
+        loaded = keras.saving.load_model(path, custom_objects=own, compile=False)
+    found, target = (keras.tree.flatten(each.predict(x, verbose=0)) for each in (loaded, model))
+    return _apart(found[0], target[0])
+
+
+def _scores(make: Any, layer: Any) -> str | None:
+    if "return_attention_scores" not in inspect.signature(layer.call).parameters:
+        return None
+    x, mask = _batch()
+    output, *weights = _output(layer, x, mask, return_attention_scores=True)
+    told = _apart(output, _output(layer, x, mask)[0])
+    for each in weights:
+        axes = [axis for axis, size in enumerate(each.shape) if size == TIME]
+        if not axes:
+            return f"scores of shape {each.shape} have no axis of {TIME} steps"
+        each = np.moveaxis(each, axes[-1], -1)
+        keep = np.broadcast_to(mask.reshape(ROWS, *[1] * (each.ndim - 2), TIME), each.shape)
+        if each.min() < 0 or each[~keep].any():
+            told = told or "weights are below 0, or not 0 on padding"
+        if np.abs(each.sum(-1) - keep.any(-1)).max() > SINGLE:
+            told = told or "weights do not sum to 1 over the kept steps"
+    return told
+
+
+PROMISES: dict[str, Callable[[Any, Any], str | None]] = {
+    "padding content": _content,
+    "padding length": _length,
+    "padding in front": _front,
+    "nan": _nan,
+    "empty row": _empty,
+    "gradient": _gradient,
+    "half precision": _half,
+    "saving": _saving,
+    "scores": _scores,
+}

@@ -1,0 +1,226 @@
+"""Writes what README and the home page show first: measured figures, and a picture.
+
+    KERAS_BACKEND=torch python tools/first_screen.py    # as `make layers` calls it
+
+brings README's table of figures and `docs/assets/sentences.svg` up to date. The figures come from
+`benchmarks/results`, the picture from the explorer's model. As a hook of MkDocs this file fills the
+line `<!-- first screen -->` of a page.
+"""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tools"), str(REPOSITORY / "docs" / "hooks")]
+os.environ.setdefault("KERAS_BACKEND", "jax")
+
+from results import points
+from tables import table
+
+from benchmarks.arena import verdict
+
+RESULTS = REPOSITORY / "benchmarks" / "results"
+ARENA, SPEED = RESULTS / "arena" / "results.csv", RESULTS / "speed"
+PICTURE = REPOSITORY / "docs" / "assets" / "sentences.svg"
+MARKER = "<!-- first screen -->"
+BLOCK = re.compile(rf"(?<={MARKER}\n).*?(?=<!-- end of first screen -->)", re.S)
+POOLING = "AttentionPooling"
+# Tasks of the comparison, with what they ask: gains and losses alike.
+SHOWN = {
+    ("bags_any", "dense"): "bags of handwritten digits: is one of the wanted kind there?",
+    ("trec", "minilm"): "questions (TREC), on a small language model",
+    ("sst2", "minilm"): "opinions (SST-2), likewise",
+    ("imdb", "minilm"): "long reviews (IMDB), likewise",
+    ("subj", "minilm"): "subjective or not (SUBJ), likewise",
+}
+LINEAR_ON = ("imdb", "minilm")
+LINEAR = "TF-IDF, linear"
+QUERY, PEER = "LearnedQueryPooling", "MultiHeadAttention, a probe"
+BACKENDS = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
+SENTENCES = (0, 7, 9)  # of the list
+
+
+def lead(block, better, worse):
+    """A difference of accuracies in points, with its interval."""
+    ends = verdict.interval(block, better, worse)
+    middle = verdict.mean(block[better]) - verdict.mean(block[worse])
+    return "{} ({} to {})".format(*map(points, (middle, *ends)))
+
+
+def speeds():
+    """How many times as fast a learned query is as with Keras's layer, by backend."""
+    told = []
+    for backend, name in BACKENDS.items():
+        text = (SPEED / f"targets_{backend}_cpu.json").read_text(encoding="utf-8")
+        (row,) = (
+            row
+            for case in json.loads(text)["cases"]
+            if case["title"].startswith("Learned query") and "gradients" in case["title"]
+            for row in case["rows"]
+            if (row["fast"], row["slow"]) == (QUERY, PEER)
+        )
+        told.append("{} {:.1f} ({:.1f} to {:.1f})".format(name, *row["ratio"]))
+    return ", ".join(told)
+
+
+def moved():
+    """How many layers give another result when padding is added, ours and others."""
+    counts = []
+    for group in ("ours", "peers"):
+        files = [RESULTS / "behaviour" / f"{backend}.json" for backend in BACKENDS]
+        found = [json.loads(file.read_text(encoding="utf-8"))[group] for file in files]
+        probes = [layer for each in found for layer in each.values()]
+        ran = [each for each in probes if ":" not in each["padding"]]
+        bad = sum(each["padding"] != "no" or each["nan"] != "no" for each in ran)
+        counts.append(f"{bad} of {len(ran)}")
+    return counts
+
+
+def figures(links):
+    """The table; `links` has where the figures of the arena, of speed and of behaviour stand."""
+    blocks = verdict.blocks(verdict.read(ARENA))
+    rows = [
+        [what, lead(blocks[key], POOLING, verdict.BASE), links["arena"]]
+        for key, what in SHOWN.items()
+    ]
+    rows.append(
+        [
+            "long reviews (IMDB): a linear classifier on TF-IDF, without attention",
+            lead(blocks[LINEAR_ON], LINEAR, verdict.BASE),
+            links["arena"],
+        ]
+    )
+    gains = table(["accuracy against the mean", "points (95 %)", "from"], rows, left=(0, 2))
+    ours, peers = moved()
+    rest = table(
+        ["beside other layers", "", "from"],
+        [
+            [
+                f"`{QUERY}`: times as fast in training as `MultiHeadAttention` is",
+                speeds(),
+                links["speed"],
+            ],
+            [
+                "layers whose result padding changes (its length, or NaN in it), on three backends",
+                f"ours {ours}, of Keras and others {peers}",
+                links["behaviour"],
+            ],
+        ],
+        left=(0, 1, 2),
+    )
+    return f"`{POOLING}` in the place of the mean; losses are in it:\n\n{gains}\n\n{rest}\n"
+
+
+IN_README = {
+    "arena": "[results](benchmarks/results/arena/results.csv)",
+    "speed": "[speed](benchmarks/results/speed/targets_jax_cpu.json)",
+    "behaviour": "[behaviour](benchmarks/results/behaviour/torch.json)",
+}
+ON_THE_SITE = {
+    "arena": "[comparison](comparison.md)",
+    "speed": "[speed](speed.md)",
+    "behaviour": "[padding](behaviour.md)",
+}
+
+
+def explained():
+    """Of each shown sentence its stars, words, weights of attention and effects of the words."""
+    import explorer_model
+    import keras
+    import numpy as np
+
+    from keras_attnpool.workbench.text import WordTokenizer
+
+    content, models = explorer_model.load()
+    tokenizer = WordTokenizer(content["words"])
+    model, encoder, poolings, _ = models["context"]
+    name = "generalized-4"
+    for place in SENTENCES:
+        stars, text = explorer_model.sentences()[place]
+        (ids,) = tokenizer.encode([text])
+        without = [np.delete(ids, each) for each in range(len(ids))]
+        shares = model.predict(ids[None], verbose=0)[name][0]
+        assert shares.argmax() + 1 == stars, text
+        left = model.predict(np.stack(without), verbose=0)[name][:, shares.argmax()]
+        _, scores = poolings[name](encoder(ids[None]), return_attention_scores=True)
+        weights = keras.ops.convert_to_numpy(scores)[0].mean((0, 2))
+        yield stars, shares.max(), tokenizer.tokenize(text), weights, shares.max() - left
+
+
+WIDTH, LINE = 760, 84
+
+
+def picture():
+    """The sentences: a bar for where attention looks, below each word what it does."""
+    parts = []
+
+    def say(x, y, text, anchor="middle", size=13, fill="#1f2328", weight=400):
+        parts.append(
+            f'<text x="{x:.0f}" y="{y:.0f}" font-size="{size}" text-anchor="{anchor}" '
+            f'fill="{fill}" font-weight="{weight}">{text}</text>'
+        )
+
+    top = 26
+    say(16, top, "Bars: where attention looks. Numbers: what the answer loses without the word.",
+        "start", 12, "#59636e")  # fmt: skip
+    for stars, share, words, weights, effects in explained():
+        top += LINE
+        widths = [max(34, 8 * len(word) + 8) for word in words]
+        x = 16.0
+        for word, width, weight, effect in zip(words, widths, weights, effects, strict=True):
+            middle, bar = x + width / 2, min(100 * float(weight), 42)
+            parts.append(
+                f'<rect x="{x + 3:.1f}" y="{top - 20 - bar:.1f}" width="{width - 6}" '
+                f'height="{bar + 1:.1f}" fill="#00796b"/>'
+            )
+            say(middle, top - 4, word)
+            shown = round(float(effect), 2)
+            color = "#59636e" if abs(shown) < 0.1 else "#0550ae" if shown > 0 else "#a40e26"
+            text = f"{shown:+.2f}".replace("-", "\u2212") if shown else "0"
+            say(
+                middle, top + 12, text, size=10, fill=color, weight=400 if abs(shown) < 0.1 else 700
+            )
+            x += width
+        say(WIDTH - 16, top - 4, f"{'★' * stars}{'☆' * (5 - stars)}", "end", 14, "#7d4e00")
+        say(WIDTH - 16, top + 12, f"{100 * share:.0f} % sure", "end", 10, "#59636e")
+    height = top + 28
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
+        f'height="{height}" font-family="system-ui, sans-serif" role="img">\n'
+        # A ground of its own: it is read on a white and on a black page.
+        f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#ffffff" stroke="#d1d9e0"/>\n'
+        + "\n".join(parts)
+        + "\n</svg>\n"
+    )
+
+
+def fill(markdown):
+    """A page with its figures."""
+    return markdown.replace(MARKER, figures(ON_THE_SITE)) if MARKER in markdown else markdown
+
+
+def readme(text):
+    """README with its figures."""
+    after, times = BLOCK.subn(lambda match: "\n" + figures(IN_README) + "\n", text)
+    if times != 1:
+        raise ValueError(f"README.md must have one place for the figures; found {times}")
+    return after
+
+
+def main():
+    """Brings both up to date."""
+    path = REPOSITORY / "README.md"
+    path.write_text(readme(path.read_text(encoding="utf-8")), encoding="utf-8")
+    PICTURE.write_text(picture(), encoding="utf-8")
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Writes the figures where a page asks for them."""
+    return fill(markdown)
+
+
+if __name__ == "__main__":
+    main()
