@@ -10,7 +10,7 @@ from keras import ops
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs, MaskedPooling1D
-from keras_attnpool.ops._devices import affine
+from keras_attnpool.ops._devices import affine, torch_traces
 from keras_attnpool.ops._rows import empty_batch_safe
 from keras_attnpool.ops._vector_pooling import (
     attention_weights,
@@ -264,8 +264,8 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
 
         `score` gets a chunk, and the tensors `beside` it.
         """
-        # What TensorFlow computes again may read its arguments alone; PyTorch compiles no scope.
-        variables = self.weights if keras.backend.backend() == "tensorflow" else []
+        # What is computed again may read its arguments alone; PyTorch compiles no scope.
+        variables = [] if torch_traces() else self.weights
 
         def scored(chunk: Tensor, *values: Tensor) -> Tensor:
             mapping = zip(variables, values[len(beside) :], strict=True)

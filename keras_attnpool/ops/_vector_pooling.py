@@ -1,5 +1,6 @@
 """Softmax over time for each feature by itself, whole or in chunks of time."""
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.ops._devices import can_recompute, scalar_like, threshold
+from keras_attnpool.ops._devices import can_recompute, scalar_like, threshold, torch_traces
 from keras_attnpool.ops.masking import (
     _append_axes,
     _lowest,
@@ -104,20 +105,24 @@ def chunked_softmax_pooling(
 
     # What is recomputed may hold on to no tensor but its arguments, and TensorFlow takes no
     # boolean among them.
+    def scored(chunk: Tensor, kept: Tensor | None, *rest: Tensor) -> tuple[Tensor, Tensor]:
+        """The values and logits of a chunk, the least number at padded steps."""
+        if kept is None:
+            return at_least_float32(chunk), at_least_float32(score(chunk, *rest))
+        kept = kept > 0
+        chunk = ops.where(_append_axes(kept, chunk), chunk, scalar_like(0, chunk))
+        logits = at_least_float32(score(chunk, *rest))
+        logits = ops.where(_append_axes(kept, logits), logits, _lowest(logits))
+        return at_least_float32(chunk), logits
+
     def step(*tensors: Any) -> tuple[Tensor, ...]:
         highest, total, vector, *squares = tensors[:count]
-        chunk, kept, *rest = tensors[count:]
-        if kept is not None:
-            kept = kept > 0
-            chunk = ops.where(_append_axes(kept, chunk), chunk, scalar_like(0, chunk))
-        logits = at_least_float32(score(chunk, *rest))
-        if kept is not None:
-            logits = ops.where(_append_axes(kept, logits), logits, _lowest(logits))
+        values, logits = scored(*tensors[count:])
         raised = _highest(logits)
         # Not `maximum`, which is float32 on PyTorch, where the lowest float64 is infinite.
         raised = ops.where(highest > raised, highest, raised)
         exps = ops.exp(logits - ops.expand_dims(_shift(raised), 1))
-        values, rescale = at_least_float32(chunk), ops.exp(highest - raised)
+        rescale = ops.exp(highest - raised)
         before, added = total * rescale, ops.sum(exps, axis=1)
         moved, sums = vector * rescale, _weighted_sum(exps, values)
         result = [raised, before + added, moved + sums]
@@ -130,13 +135,87 @@ def chunked_softmax_pooling(
             result.append(squares[0] * rescale + within + between)
         return tuple(result)
 
-    zeros = ops.zeros((batch, *features), dtype=dtype)
-    vector = ops.zeros((batch, features[0], dim), dtype=dtype)
-    start = (zeros + _lowest(zeros), zeros, vector, vector)[:count]
+    def whole(inputs: Tensor, kept: Tensor | None, *weights: Tensor) -> tuple[Tensor, ...]:
+        """The shift of the logits, and the sums, a chunk after the other."""
+        zeros = ops.zeros((batch, *features), dtype=dtype)
+        vector = ops.zeros((batch, features[0], dim), dtype=dtype)
+        start = (zeros + _lowest(zeros), zeros, vector, vector)[:count]
+        carry = _over_time(step, start, inputs, kept, chunk_size, weights)
+        total = threshold(carry[1], 0, 1)
+        return _shift(carry[0]) + ops.log(total), *(each / total for each in carry[2:])
+
+    def share(gradients: Sequence[Tensor], results: Sequence[Tensor], *chunk: Any) -> Tensor:
+        """A number whose gradient is the chunk's share: the results and their shift are fixed."""
+        values, logits = scored(*chunk)
+        exps = ops.exp(logits - ops.expand_dims(results[0], 1))
+        total, of_mean = ops.sum(exps, axis=1), results[1]
+        number = ops.sum(gradients[1] * (_weighted_sum(exps, values) - of_mean * total))
+        if variance:
+            away = _weighted_sum(exps, ops.square(values - of_mean)) - results[2] * total
+            number = number + ops.sum(gradients[2] * away)
+        return number
+
     kept = None if mask is None else ops.cast(mask, dtype)
-    _, total, *sums = _over_time(step, start, inputs, kept, chunk_size, weights)
-    sums = [each / threshold(total, 0, 1) for each in sums]
+    if keras.backend.backend() == "torch" and _recomputes(inputs, weights):
+        apply = _torch_recomputing().apply
+        _, *sums = apply(whole, share, chunk_size, inputs, kept, *weights)
+    else:
+        _, *sums = whole(inputs, kept, *weights)
     return sums if variance else sums[0]
+
+
+def _recomputes(inputs: Tensor, weights: Sequence[Tensor]) -> bool:
+    """Whether PyTorch will ask for gradients, and can compute again."""
+    wanted = sys.modules["torch"].is_grad_enabled() and not torch_traces()
+    return wanted and can_recompute() and any(x.requires_grad for x in (inputs, *weights))
+
+
+@functools.cache
+def _torch_recomputing() -> Any:
+    """Sums over chunks of time, which are computed again for the gradient.
+
+    `torch.utils.checkpoint` would keep a little of each chunk, between which the memory of whole
+    chunks gets lost.
+    """
+    torch = sys.modules["torch"]
+
+    class Recomputing(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(  # type: ignore[no-untyped-def]
+            ctx, whole, share, chunk_size, inputs, kept, *weights
+        ):
+            results = whole(inputs, kept, *weights)
+            ctx.share, ctx.chunk_size, ctx.count = share, chunk_size, len(results)
+            ctx.save_for_backward(*results, inputs, kept, *weights)
+            return results
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+        def backward(ctx, *gradients):  # type: ignore[no-untyped-def]
+            # Detached: those of the forward pass lead back here.
+            results = [x.detach() for x in ctx.saved_tensors[: ctx.count]]
+            inputs, kept, *weights = ctx.saved_tensors[ctx.count :]
+            needed = (ctx.needs_input_grad[3], *ctx.needs_input_grad[5:])
+            # The gradients of the inputs, written chunk by chunk, and of the weights, added up.
+            total = [
+                torch.zeros_like(x) if n else None
+                for x, n in zip((inputs, *weights), needed, strict=True)
+            ]
+            for start in range(0, inputs.shape[1], ctx.chunk_size):
+                steps = slice(start, start + ctx.chunk_size)
+                of_chunk = None if kept is None else kept[:, steps]
+                given = [x.detach() for x in (inputs[:, steps], *weights)]
+                for x, n in zip(given, needed, strict=True):
+                    x.requires_grad_(n)
+                with torch.enable_grad():
+                    number = ctx.share(gradients, results, given[0], of_chunk, *given[1:])
+                number.backward()
+                for index, x in enumerate(given):
+                    if x.grad is not None:
+                        (total[0][:, steps] if index == 0 else total[index]).add_(x.grad)
+            return None, None, None, total[0], None, *total[1:]
+
+    return Recomputing
 
 
 def _weighted_sum(exps: Tensor, values: Tensor) -> Tensor:
@@ -173,15 +252,15 @@ def _over_time(
     do on PyTorch alone.
     """
     backend = keras.backend.backend()
-    recomputed = keras.remat(step) if backend != "jax" and can_recompute() else step
     if backend == "torch":
         # The gradient of all pieces is written once; that of a slice is as long as the inputs.
         split = sys.modules["torch"].split
         chunks = split(inputs, chunk_size, 1)
         masks = [None] * len(chunks) if kept is None else split(kept, chunk_size, 1)
         for chunk, of_chunk in zip(chunks, masks, strict=True):
-            carry = recomputed(*carry, chunk, of_chunk, *weights)
+            carry = step(*carry, chunk, of_chunk, *weights)
         return carry
+    recomputed = keras.remat(step) if backend == "tensorflow" else step
     batch, time, dim = ops.shape(inputs)
     size = min(chunk_size, time) if isinstance(time, int) else ops.minimum(chunk_size, time)
     dtype, steps = carry[0].dtype, ops.arange(size)

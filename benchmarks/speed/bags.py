@@ -1,0 +1,204 @@
+"""Peak memory and time of one long bag: whole, in chunks, and written by hand in the framework.
+
+Each case has a process of its own. The bag's features are given: a training step has gradients of
+the weights alone. `python -m benchmarks.speed --bags` writes the file of the backend.
+"""
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+
+from benchmarks.devices import clock
+from benchmarks.speed import measure
+from benchmarks.speed.memory import forget_the_peak, peak
+from keras_attnpool import layers
+
+# The bags that are held against code by hand, and those that show the growth.
+LONG, LONG_DIM = (30_000, 100_000), 1024
+GROWING, GROWING_DIM = (1_000, 10_000, 100_000, 1_000_000), 128
+CHUNK = 1000
+HIDDEN, HEADS = 128, 4
+LAYERS: dict[str, Any] = {
+    "AttentionPooling": {"hidden_dim": HIDDEN},
+    "AttentionPooling, gated": {"hidden_dim": HIDDEN, "gated": True},
+    "StructuredSelfAttentionPooling": {"num_heads": HEADS, "hidden_dim": HIDDEN},
+    "LearnedQueryPooling": {"num_heads": HEADS},
+    "AttentiveStatisticsPooling": {"hidden_dim": HIDDEN},
+}
+
+
+class Words:
+    """What the equations are written in, on each framework."""
+
+    def __init__(self) -> None:
+        backend = keras.backend.backend()
+        if backend == "jax":
+            import jax
+            from jax import numpy as base
+
+            self.sigmoid, softmax = jax.nn.sigmoid, jax.nn.softmax
+        elif backend == "torch":
+            import torch as base  # type: ignore[no-redef]
+
+            self.sigmoid, softmax = base.sigmoid, base.softmax
+        else:
+            import tensorflow as base  # type: ignore[no-redef]
+
+            self.sigmoid, softmax = base.sigmoid, base.nn.softmax
+        self.tanh, self.matmul = base.tanh, base.matmul
+        self.over_time: Callable[[Any], Any] = lambda scores: softmax(scores, -1)
+        self.transposed: Callable[[Any], Any] = lambda x: (
+            base.transpose(x, 1, 2) if backend == "torch" else base.transpose(x, (0, 2, 1))
+        )
+        self.beside: Callable[..., Any] = lambda *parts: (
+            base.cat(parts, -1) if backend == "torch" else base.concat(parts, -1)
+        )
+
+
+class ByHand(keras.layers.Layer):  # type: ignore[misc]
+    """The equation of a layer, for a batch without a mask, as one writes it in the framework."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.case, self.words = name, Words()
+
+    def build(self, input_shape: Any) -> None:
+        dim = input_shape[-1]
+        shapes = {"hidden": (dim, HIDDEN), "bias": (HIDDEN,), "score": (HIDDEN, 1)}
+        if self.case.endswith("gated"):
+            shapes |= {"gate": (dim, HIDDEN), "gate_bias": (HIDDEN,)}
+        if self.case == "StructuredSelfAttentionPooling":
+            shapes["score"] = (HIDDEN, HEADS)
+        if self.case == "LearnedQueryPooling":
+            shapes = {"query": (1, dim), "output": (dim, dim), "bias": (dim,)}
+            shapes |= {name: (dim, dim) for name in ("keys", "values")}
+        for name, shape in shapes.items():
+            setattr(self, name, self.add_weight(name=name, shape=shape))
+
+    def call(self, x: Any, mask: Any = None) -> Any:
+        words = self.words
+        if self.case == "LearnedQueryPooling":
+            return self._query(x)
+        hidden = words.tanh(words.matmul(x, self.weight("hidden")) + self.weight("bias"))
+        if self.case.endswith("gated"):
+            gate = words.matmul(x, self.weight("gate")) + self.weight("gate_bias")
+            hidden = hidden * words.sigmoid(gate)
+        weights = words.over_time(words.transposed(words.matmul(hidden, self.weight("score"))))
+        mean = words.matmul(weights, x)
+        if self.case != "AttentiveStatisticsPooling":
+            return mean
+        variance = words.matmul(weights, (x - mean) ** 2)
+        return words.beside(mean, (variance + 1e-12) ** 0.5)
+
+    def _query(self, x: Any) -> Any:
+        """Keys and values of all instances, as `MultiHeadAttention` has them."""
+        words, size = self.words, x.shape[2] // HEADS
+        keys, values = (words.matmul(x, self.weight(name)) for name in ("keys", "values"))
+        query, heads = self.weight("query")[None], []
+        for head in range(HEADS):
+            part = slice(head * size, (head + 1) * size)
+            scores = words.matmul(query[:, :, part], words.transposed(keys[:, :, part]))
+            weights = words.over_time(scores / math.sqrt(size))
+            heads.append(words.matmul(weights, values[:, :, part]))
+        return words.matmul(words.beside(*heads), self.weight("output")) + self.weight("bias")
+
+    def weight(self, name: str) -> Any:
+        """A weight as a tensor of the framework."""
+        return keras.ops.convert_to_tensor(getattr(self, name))
+
+
+def forms(name: str) -> dict[str, Callable[[], Any]]:
+    """How the case of this name is computed."""
+    kind = getattr(layers, name.split(",")[0])
+    return {
+        "layer": lambda: kind(**LAYERS[name]),
+        "chunks": lambda: kind(**LAYERS[name], chunk_size=CHUNK),
+        "by hand": lambda: ByHand(name),
+    }
+
+
+def stepper(layer: Any, bag: Any, gradient: bool) -> measure.Run:
+    """A prediction, or the gradients of the weights."""
+    backend = keras.backend.backend()
+    if not gradient:
+        return measure.runner(layer, bag, None, measure.MODES[backend][0], False)
+    if backend == "torch":
+        import torch
+
+        weights = [v.value for v in layer.trainable_variables]
+        return lambda: torch.autograd.grad(measure.loss_of(layer(bag)), weights, allow_unused=True)
+    if backend == "jax":
+        import jax
+
+        weights = [v.value for v in layer.trainable_variables]
+        others = [v.value for v in layer.non_trainable_variables]
+
+        def loss(weights: Any, bag: Any) -> Any:
+            return measure.loss_of(layer.stateless_call(weights, others, bag)[0])
+
+        compiled = jax.jit(jax.grad(loss))
+        return lambda: compiled(weights, bag)
+    import tensorflow as tf
+
+    @tf.function
+    def train(bag: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = measure.loss_of(layer(bag))
+        return tape.gradient(loss, [v.value for v in layer.trainable_variables])
+
+    return lambda: train(bag)
+
+
+def measured(name: str, form: str, time: int, dim: int, gradient: bool) -> dict[str, Any]:
+    """Bytes and seconds of a run, in this process."""
+    layer = forms(name)[form]()
+    layer.build((None, None, dim))
+    rng = np.random.default_rng(0)
+    bag = keras.ops.convert_to_tensor(rng.standard_normal((1, time, dim), dtype="float32"))
+    measure.finish(stepper(layer, bag[:, : 2 * CHUNK + 1], gradient)())
+    run = stepper(layer, bag, gradient)
+    held = forget_the_peak()
+    measure.finish(run())
+    taken, seconds = peak() - held, []
+    for _ in range(3):
+        start = clock()
+        measure.finish(run())
+        seconds.append(clock() - start)
+    return {"bytes": taken, "seconds": min(seconds)}
+
+
+def cases() -> list[dict[str, Any]]:
+    """All that the table holds, without the figures."""
+    long = [
+        {"form": form, "variant": name, "time": time, "dim": LONG_DIM}
+        for name in LAYERS
+        for time in LONG
+        for form in forms(name)
+    ]
+    growing = [
+        {"form": form, "variant": name, "time": time, "dim": GROWING_DIM}
+        for name in LAYERS
+        for time in GROWING
+        for form in ("layer", "chunks")
+    ]
+    return [case | {"gradient": gradient} for case in long + growing for gradient in (False, True)]
+
+
+def apart(case: dict[str, Any]) -> dict[str, Any]:
+    """A case, measured in a fresh process."""
+    words = [str(case[key]) for key in ("variant", "form", "time", "dim", "gradient")]
+    return case | measure.reported("benchmarks.speed.bags", words)
+
+
+def main() -> None:
+    name, form, time, dim, gradient = sys.argv[1:]
+    print(json.dumps(measured(name, form, int(time), int(dim), gradient == "True")))
+
+
+if __name__ == "__main__":
+    main()
