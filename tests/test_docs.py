@@ -225,7 +225,12 @@ def test_the_first_screen_of_readme_is_written_from_the_results():
     assert first_screen.readme(readme) == readme, "run `make layers`"
     first = readme.split("\n## ")[0]
     assert "```diff" in first and "(docs/assets/sentences.svg)" in first and "make demo" in first
-    assert "np.random" not in readme
+    assert first.count("\n") <= 50 and "np.random" not in readme
+    # Ten layers stand open, the others below a line to press.
+    names = re.findall(r"^\| `(\w+)` \|", readme, re.M)
+    opened, folded = readme.split("<details>")
+    assert sorted(names) == sorted(LAYERS) and opened.count("Pooling` | Pools") <= 10
+    assert f"<summary>{len(re.findall('^[|] `', folded, re.M))} more layers" in readme
     picture = ElementTree.parse(first_screen.PICTURE).getroot()
     fresh = ElementTree.fromstring(first_screen.picture())
     words, again = ([each.text for each in one.iter() if each.text] for one in (picture, fresh))

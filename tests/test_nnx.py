@@ -16,9 +16,6 @@ pytestmark = [
     pytest.mark.slow,
 ]
 RATE = 0.05
-# Their weights or parts stand in lists, in which `nnx.jit` does not see them: some stay untrained.
-# Each becomes an attribute, as the LSTMs of ShortcutStackedBiLSTM are; then it goes from here.
-IN_LISTS = ["characters", "conv", "conv_one", "learned_query_block", "sentences", "sequential"]
 
 
 @pytest.mark.timeout(900)
@@ -61,5 +58,4 @@ def test_every_layer_trains_inside_an_nnx_module(tmp_path):
         timeout=800,
     )
     assert found.returncode == 0, found.stderr[-3000:]
-    assert f"not by the gradients: {' '.join(IN_LISTS)}\n" in found.stdout
-    assert found.stdout.strip().endswith(f"{len(cases)} models trained")
+    assert found.stdout.strip() == f"{len(cases)} models trained"

@@ -20,7 +20,7 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 from results import points
 from tables import table
 
-from benchmarks.arena import verdict
+from benchmarks.arena import verdict, words
 
 RESULTS = REPOSITORY / "benchmarks" / "results"
 ARENA, SPEED = RESULTS / "arena" / "results.csv", RESULTS / "speed"
@@ -111,18 +111,23 @@ def figures(links):
         ],
         left=(0, 1, 2),
     )
-    return f"`{POOLING}` in the place of the mean; losses are in it:\n\n{gains}\n\n{rest}\n"
+    return (
+        f"`{POOLING}` in the place of the mean; losses are in it:\n\n{gains}\n\n{rest}\n\n"
+        f"{words.summary()} So measure yours, as `train` does. {links['verdict']}\n"
+    )
 
 
 IN_README = {
     "arena": "[results](benchmarks/results/arena/results.csv)",
     "speed": "[speed](benchmarks/results/speed/targets_jax_cpu.json)",
     "behaviour": "[behaviour](benchmarks/results/behaviour/torch.json)",
+    "verdict": "[The comparison](docs/comparison.md) · [Which layer?](docs/which-layer.md)",
 }
 ON_THE_SITE = {
     "arena": "[comparison](comparison.md)",
     "speed": "[speed](speed.md)",
     "behaviour": "[padding](behaviour.md)",
+    "verdict": "[The comparison](comparison.md) · [Which layer?](which-layer.md)",
 }
 
 
@@ -166,11 +171,11 @@ def picture():
     top = 26
     say(16, top, "Bars: where attention looks. Numbers: what the answer loses without the word.",
         "start", 12, "#59636e")  # fmt: skip
-    for stars, share, words, weights, effects in explained():
+    for stars, share, tokens, weights, effects in explained():
         top += LINE
-        widths = [max(34, 8 * len(word) + 8) for word in words]
+        widths = [max(34, 8 * len(word) + 8) for word in tokens]
         x = 16.0
-        for word, width, weight, effect in zip(words, widths, weights, effects, strict=True):
+        for word, width, weight, effect in zip(tokens, widths, weights, effects, strict=True):
             middle, bar = x + width / 2, min(100 * float(weight), 42)
             parts.append(
                 f'<rect x="{x + 3:.1f}" y="{top - 20 - bar:.1f}" width="{width - 6}" '

@@ -6,7 +6,7 @@ stand on top of its page, its shapes in the page's part "Shapes".
 
     python tools/layer_lists.py    # as `make layers` calls it
 
-rewrites the exports of `keras_attnpool.layers` and README's table. As a hook of MkDocs this file
+rewrites the exports of `keras_attnpool.layers` and README's tables. As a hook of MkDocs this file
 fills the navigation of the site, and in its pages the lines `<!-- layers: api -->`,
 `<!-- layers: pooling -->`, or of another group, and `<!-- layers: cheat sheet of pooling -->`.
 """
@@ -33,6 +33,15 @@ CHEAT_SHEET = {
     "sequence": ("score", "softmax over", "weights", "costs"),
 }
 CHEAT_SHEET["attention"] = CHEAT_SHEET["pooling"]
+# README's tables, by what a user wants; the first two stand open.
+WANTS = {
+    "one": "Pool to one vector, by attention",
+    "several": "Pool to several vectors, by attention",
+    "plain": "Pool without attention",
+    "weigh": "Weigh a sequence",
+    "encode": "Encode a sequence",
+}
+OPEN = (WANTS["one"], WANTS["several"])
 MARKER = re.compile(
     rf"^<!-- layers: (?:(?P<which>api|{'|'.join(GROUPS)})|cheat sheet of (?P<sheet>[\w, ]+)) -->$",
     re.M,
@@ -120,11 +129,31 @@ def table(*rows: list[str]) -> str:
     return "\n".join([title, "|---" * len(rows[0]) + "|", *lines])
 
 
+def want(layer: Layer) -> str:
+    """What a user wants who takes a layer: a title of README's tables."""
+    if layer.group == "attention":
+        return WANTS["several" if "num_" in layer.output else "one"]
+    if layer.group == "sequence" and layer.output == "`(batch, time, dim)`":
+        return WANTS["weigh"]
+    return WANTS["plain" if layer.group == "pooling" else "encode"]
+
+
 def readme_table(found: list[Layer]) -> str:
-    """All layers in one table."""
+    """All layers, by what a user wants: those that pool by attention first, the others folded."""
     titles = ["layer (`keras_attnpool.layers`)", "what it does", "output", "paper"]
-    rows = ([f"`{layer.name}`", layer.does, layer.output, layer.paper] for layer in found)
-    return table(titles, *rows) + "\n"
+    tables = {}
+    for title in WANTS.values():
+        rows = [[f"`{e.name}`", e.does, e.output, e.paper] for e in found if want(e) == title]
+        tables[title] = f"**{title}**\n\n{table(titles, *rows)}"
+    first, rest = (
+        [text for title, text in tables.items() if (title in OPEN) == wanted]
+        for wanted in (True, False)
+    )
+    folded = sum(want(layer) not in OPEN for layer in found)
+    summary = (
+        f"<details><summary>{folded} more layers: pool without attention, weigh, encode</summary>"
+    )
+    return "\n" + "\n\n".join([*first, summary, *rest, "</details>\n"])
 
 
 def group_table(found: list[Layer]) -> str:

@@ -110,10 +110,10 @@ def main(given: list[str] | None = None) -> None:
             "same row behind the same encoder to go by; the others go by what is near."
         )
         return
-    gc.freeze()  # Every trial clears Keras's session, which would walk through all modules.
     bar = tqdm(wanted, unit="run", dynamic_ncols=True)
     for run in bar:
         bar.set_description(f"{run.key}, seed {run.seed}")
+        gc.freeze()  # Every trial clears Keras's session, which would walk through all modules.
         with table.claimed(f"{run.key}", run.seed) as mine:
             lines = table.lines()
             there = {tuple(line[name] for name in runs.KEY) for line in lines}

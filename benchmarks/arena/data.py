@@ -29,15 +29,16 @@ class StateBatches(Batches):
     Args:
         sides: The states by the end of their inputs' names: `""`, or `"_a"` and `"_b"` of pairs.
         scale: What states are multiplied with.
+        size: Rows in a batch.
         seed: Seed of the order of training; `None` keeps that of the rows.
     """
 
-    def __init__(self, sides: dict[str, States], scale: float, seed: int | None) -> None:
-        self._sides, self._scale = sides, np.float32(scale)
+    def __init__(self, sides: dict[str, States], scale: float, size: int, seed: int | None) -> None:
+        self._sides, self._scale, self._batch = sides, np.float32(scale), size
         self._lengths = np.max([_lengths(side.mask) for side in sides.values()], axis=0)
         self._draws = np.random.default_rng(seed or 0)
         labels = next(iter(sides.values())).labels
-        super().__init__(len(labels), labels, grid.BATCH, seed is not None, seed or 0)
+        super().__init__(len(labels), labels, size, seed is not None, seed or 0)
 
     def inputs_of(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         inputs, end = {}, self._lengths[rows].max()
@@ -51,8 +52,8 @@ class StateBatches(Batches):
             return super().arranged(None)
         noise = self._draws.uniform(0, 0.3 * self._lengths.max(), len(self._lengths))
         order = np.argsort(self._lengths + noise)
-        starts = range(0, len(order), grid.BATCH)
-        batches = [order[start : start + grid.BATCH] for start in starts]
+        starts = range(0, len(order), self._batch)
+        batches = [order[start : start + self._batch] for start in starts]
         return [batches[place] for place in self._draws.permutation(len(batches))]
 
 
@@ -98,7 +99,8 @@ class Frozen:
 
     def batches(self, part: int, seed: int | None = None) -> StateBatches:
         """Batches of a part; shuffled when there is a seed."""
-        return StateBatches(self._states[part], self._scale, seed)
+        size = grid.BATCH if seed is None else self.task.recipe["batch_size"]
+        return StateBatches(self._states[part], self._scale, size, seed)
 
     def sides(self, part: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """States and mask of a part, or of both sentences of its pairs."""
@@ -114,7 +116,8 @@ def pool(name: str, folder: str, quick: bool) -> tuple[Any, Any]:
     """
     train, test = grid.TASKS[name].read(folder)
     if test is None:  # a small set, which each seed splits anew
-        return train, None
+        most = min(grid.SMALL["rows"], len(train))
+        return train.subset(stratified(train.labels, most, 0)), None
     if hasattr(train, "sentences_a"):
         known = set(zip(test.sentences_a, test.sentences_b, strict=True))
         texts: Any = list(zip(train.sentences_a, train.sentences_b, strict=True))
@@ -175,7 +178,7 @@ def data_of(name: str, encoder: str, seed: int, folder: str, quick: bool) -> Wor
     sources = (whole.subset(~chosen), whole.subset(chosen), test)
     described = tasks.Task(
         parts=lambda folder: sources,
-        recipe=tasks.adam(0.0, grid.CLIP, grid.BATCH),
+        recipe=tasks.adam(0.0, grid.CLIP, task.batch),
         max_length=task.length,
         boundaries=tuple(sorted({task.length // 3, 2 * task.length // 3, task.length})),
         max_epochs=grid.MAX_EPOCHS,
@@ -183,7 +186,7 @@ def data_of(name: str, encoder: str, seed: int, folder: str, quick: bool) -> Wor
         train_embeddings=task.trains_vectors,
         word2vec=grid.VECTORS * task.trains_vectors,
         min_frequency=1 + task.trains_vectors,
-        patience=grid.PATIENCE,
+        patience=task.patience,
     )
     if isinstance(whole, States):
         return Frozen(described, sources, [{"": part} for part in sources])

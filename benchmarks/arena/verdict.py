@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from benchmarks.arena import words
+from benchmarks.arena.words import joined
 from benchmarks.reproduce.significance import paired_interval
 
 RULE_PATH = Path(__file__).with_name("rule.toml")
@@ -428,15 +430,9 @@ def effects_in(
 # --- sentences ---------------------------------------------------------------------------------
 
 
-def points(value: float) -> str:
-    """A difference in points, with its sign."""
-    return f"{100 * value:+.1f}".replace("-", "\N{MINUS SIGN}")
-
-
-def joined(names: list[str]) -> str:
-    """Names as a sentence has them."""
-    quoted = [f"`{name}`" for name in names]
-    return " and ".join([*([", ".join(quoted[:-1])] if quoted[1:] else []), *quoted[-1:]])
+def points(share: float) -> str:
+    """A difference of shares in points, with its sign."""
+    return words.points(100 * share)
 
 
 def with_effects(effects: dict[str, Effect], rows: list[str]) -> str:

@@ -16,15 +16,16 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.arena.digits import States
+from benchmarks.arena.verdict import RULE
 
-MOST_STEPS = 150  # longer series have the means of windows, so that none is longer
+SMALL = RULE["protocol"]["small"]
 BAGS = (
-    *("musk1", "musk2", "elephant", "protein", "corel_dogs", "birds_brown_creeper"),
-    *("ucsb_breast_cancer", "web_recommendation_1"),
+    *("musk1", "elephant", "musk2", "web_recommendation_1", "ucsb_breast_cancer"),
+    *("birds_brown_creeper", "protein", "corel_dogs"),
 )
 SERIES = (
-    *("JapaneseVowels", "PickupGestureWiimoteZ", "BasicMotions", "ACSF1", "ArrowHead"),
-    *("GunPoint", "ItalyPowerDemand", "OSULeaf"),
+    *("BasicMotions", "PickupGestureWiimoteZ", "JapaneseVowels", "GunPoint", "ArrowHead"),
+    *("ACSF1", "ItalyPowerDemand", "OSULeaf"),
 )
 
 
@@ -63,7 +64,12 @@ def bags(name: str) -> States:
         for label, bag, *features in csv.reader(file):
             instances.setdefault(bag, []).append(features)
             labels[bag] = label
+    most, random = SMALL["instances"], np.random.default_rng(0)
     rows = [np.array(each, "float32") for each in instances.values()]
+    rows = [
+        row if len(row) <= most else row[np.sort(random.permutation(len(row))[:most])]
+        for row in rows
+    ]
     return padded(rows, [str(float(label)) for label in labels.values()])
 
 
@@ -84,7 +90,7 @@ def series(name: str) -> States:
                 steps = [[float(value) for value in each.split(",")] for each in channels]
                 rows.append(np.array(steps).T)
                 labels.append(label)
-    window = -(-max(map(len, rows)) // MOST_STEPS)
+    window = -(-max(map(len, rows)) // SMALL["steps"])
     return padded([shortened(row, window) for row in rows], labels)
 
 

@@ -1,6 +1,6 @@
 """Writes the comparison into its page, from `benchmarks/results/arena/results.csv`.
 
-A line `<!-- arena: verdict -->` becomes a view of the runs. What was not run is said to be missing.
+A line `<!-- arena: rule -->` becomes a view of the runs. What was not run is said to be missing.
 """
 
 import json
@@ -15,10 +15,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from charts import chart, leads
+from links import lists
 from results import percent, points
 from tables import table
 
-from benchmarks.arena import grid, runs, verdict
+from benchmarks.arena import grid, runs, verdict, words
 from benchmarks.arena.verdict import BASE, FLOOR, ahead, blocks, cost, interval, mean
 
 MARKER = re.compile(r"^<!-- arena: (?P<view>\w+) -->$", re.M)
@@ -119,6 +120,11 @@ def sentences(lines):
     return "\n".join(f"{number}. {each}" for number, each in enumerate(told, start=1))
 
 
+def summary(lines):
+    """The verdict in short, from verdict.json."""
+    return words.summary()
+
+
 def rule(lines):
     """The rule's version, its digest, and how it changed."""
     body = [(str(c["version"]), f"{c['runs']:,}", c["what"]) for c in verdict.RULE["changes"]]
@@ -163,33 +169,123 @@ def kinds(lines):
     return table(("row", *columns), [line for line in body if line[0] != BASE])
 
 
+def by_kind(lines):
+    """The blocks that count of each kind of task, in the order of the kinds."""
+    found = {}
+    for (task, encoder), block in counted(lines).items():
+        found.setdefault(grid.kind_of(task), {})[task, encoder] = block
+    return {kind: found[kind] for kind in grid.KINDS if kind in found}
+
+
+def choice(those, names):
+    """The row with the best mean rank, those not shown to be behind it, the cheapest of these."""
+    first = next(iter(verdict.ranks_in(those, names)))
+    level = [row for row in names if not any(ahead(block, first, row) for block in those)]
+    return first, level, min(level, key=lambda row: cost(those, row))
+
+
+def gain(those, row):
+    """By how much a row is ahead of the mean, over some blocks."""
+    return sum(mean(block[row]) - mean(block[BASE]) for block in those) / len(those)
+
+
 def situations(lines):
     """By kind of task the best row, and the cheapest that is not shown to be behind it."""
     head = ("situation", "tasks", "best mean rank, mean accuracy", "behind another row on")
     head += ("not shown to be behind it", "cheapest of these")
-    body = []
+    names, there, body = rows(lines), by_kind(lines), []
     for kind in grid.KINDS:
-        found = {key: b for key, b in counted(lines).items() if grid.TASKS[key[0]].kind == kind}
-        if not found:
+        if kind not in there:
             body.append((kind, "none yet", *["–"] * 4))
             continue
-        these = list(found.values())
-        first = next(iter(verdict.ranks_in(these, rows(lines))))
+        these = list(there[kind].values())
+        first, level, cheap = choice(these, names)
         beaten = [
             f"{task} ({encoder})"
-            for (task, encoder), b in found.items()
-            if any(ahead(b, row, first) for row in rows(lines))
+            for (task, encoder), block in there[kind].items()
+            if any(ahead(block, row, first) for row in names)
         ]
-        level = [row for row in rows(lines) if not any(ahead(b, first, row) for b in these)]
-        cheap = min(level, key=lambda row: cost(these, row))
-        names = ", ".join(dict.fromkeys(task for task, _ in found))
+        tasks = ", ".join(dict.fromkeys(task for task, _ in there[kind]))
         others = f"{len(level) - 1} row{'s' * (len(level) != 2)}"
-        accuracy = percent(sum(mean(b[first]) for b in these) / len(these))
+        accuracy = percent(sum(mean(block[first]) for block in these) / len(these))
         body.append(
-            (kind, names, f"`{first}`, {accuracy}", ", ".join(beaten) or "none", others)
+            (kind, tasks, f"`{first}`, {accuracy}", ", ".join(beaten) or "none", others)
             + (f"`{cheap}`",)
         )
     return table(head, body, left=range(6))
+
+
+SIMPLEST = "AttentionPooling"
+# What the chart asks for a kind, and how a sentence names it.
+ASKED = {
+    grid.FEW: ("Do few steps decide, as in a question, or where a *not* turns the sentence?",
+               "where few words decide"),
+    grid.SHORT: ("Are they sentences: opinions, topics?", "on sentences"),
+    grid.LONG: ("Are they documents?", "on documents"),
+    grid.PAIRS: ("Are two texts compared?", "on pairs of texts"),
+    grid.BAGS: ("Are they bags, of which one or two instances decide?", "on bags"),
+    grid.SERIES: ("Are they series?", "on series"),
+    grid.PATCHES: ("Are they patches of a picture?", "on patches"),
+}  # fmt: skip
+
+
+def plain(lines):
+    """The verdict in three plain sentences."""
+    found = judged(lines)
+    if found is None:
+        return "*No verdict before two sets have all rows.*"
+    names, told = found.rows, [words.summary()]
+    gains = {kind: gain(b.values(), SIMPLEST) for kind, b in by_kind(lines).items()}
+    order = sorted(gains, key=lambda kind: -gains[kind])
+    listed = ", ".join(f"{points(gains[kind])} {ASKED[kind][1]}" for kind in order)
+    told.append(f"The data decide. `{SIMPLEST}` against the mean, in points: {listed}.")
+    those = counted(lines).values()
+    attention = [row for row in found.level_with if _group(row) == "attention"]
+    if attention:
+        cheap = min(attention, key=lambda row: cost(those, row))
+        times = f"{cost(those, cheap):.2f}"
+        told.append(
+            f"The cheapest attention of these is `{cheap}`: an epoch takes {times} times that of "
+            "the mean. "
+        )
+    both = [(block, set(grid.LINEAR) & set(block)) for block in those]
+    lost = [
+        not any(ahead(block, row, max(floors, key=lambda row: mean(block[row]))) for row in names)
+        for block, floors in both
+        if floors
+    ]
+    told[-1] += (
+        f"In {sum(lost)} of {len(lost)} comparisons no pooling at all is shown to be ahead of a "
+        "linear classifier, so measure yours beside one."
+    )
+    return "\n".join(f"- {each}" for each in told)
+
+
+def _group(row):
+    """The group of a row's layer, if it is one of the package."""
+    return next((e.group for e in lists.layers() if e.name == row.partition(",")[0]), None)
+
+
+def _linked(row):
+    """A row with a link to its layer, if that is one of the package."""
+    pages = {layer.name: layer.page for layer in lists.layers()}
+    page = pages.get(row.partition(",")[0])
+    return f"[`{row}`]({page})" if page else f"`{row}`"
+
+
+def chart_of_kinds(lines):
+    """A box for each kind of data: what came first there, and the cheapest that is level."""
+    names, boxes = rows(lines), []
+    for kind, there in by_kind(lines).items():
+        these, tasks = list(there.values()), ", ".join(dict.fromkeys(task for task, _ in there))
+        first, _, cheap = choice(these, names)
+        told = f"{_linked(first)} came first, {points(gain(these, first))} points against the mean"
+        if cheap == first:
+            told += f"; no cheaper pooling keeps up with it ({tasks})."
+        else:
+            told += f". {_linked(cheap)} is the cheapest that is not shown to be behind ({tasks})."
+        boxes.append(f"<li markdown>**{ASKED[kind][0]}**\n\n{told}</li>")
+    return "\n".join(boxes)
 
 
 def legend(lines):
@@ -214,27 +310,14 @@ def which(lines):
         return "*No table before two tasks have all rows.*"
     path = RESULTS / "explanations_reviews.json"
     graded = json.loads(path.read_text(encoding="utf-8"))["rows"]
-    whole = counted(lines)
-    by_kind = {
-        kind: those
-        for kind in grid.KINDS
-        if (those := [block for (task, _), block in whole.items() if grid.kind_of(task) == kind])
-    }
-    times = times_of(lines)
-    head = ("pooling", "mean rank", *by_kind, *(f"time, {encoder}" for encoder in times))
-    head += ("finds what decides (AUC)",)
+    there, whole = by_kind(lines), list(counted(lines).values())
+    head = ("pooling", "mean rank", *there, "time", "finds what decides (AUC)")
     body = []
     for row, rank in found.ranks.items():
-        leads = [
-            "–"
-            if row == BASE
-            else points(sum(mean(b[row]) - mean(b[BASE]) for b in some) / len(some))
-            for some in by_kind.values()
-        ]
+        gains = ["–" if row == BASE else points(gain(b.values(), row)) for b in there.values()]
         auc = graded.get(row, {}).get("summary", {}).get("test_auc")
         auc = "–" if auc is None else f"{auc['mean']:.2f}"
-        costs = (f"{cost(those, row):.2f}" for those in times.values())
-        body.append((row, f"{rank:.1f}", *leads, *costs, auc))
+        body.append((row, f"{rank:.1f}", *gains, f"{cost(whole, row):.2f}", auc))
     return table(head, body)
 
 
@@ -282,8 +365,17 @@ def costs(lines):
         "epoch.",
         "; ".join(f"{row} {at:.1f} % at {x:.2f}" for row, (x, at) in places.items()),
         log_x=True,
+        ticks=_around([x for x, _ in places.values()]),
         height=17 * len(places),
     )
+
+
+def _around(values):
+    """Ticks of an axis from below the least to above the largest of these values."""
+    ticks = [0.1, 0.2, 0.5, 0.8, 1, 1.5, 2, 3, 5, 10, 20, 50, 100]
+    low = max(tick for tick in ticks if tick < min(values))
+    high = min(tick for tick in ticks if tick > max(values))
+    return [tick for tick in ticks if low <= tick <= high]
 
 
 def overview(lines):
@@ -406,8 +498,8 @@ def protocol(lines):
 
 VIEWS = {
     view.__name__: view
-    for view in (state, sentences, rule, choices, kinds, situations, legend, which, diagram)
-    + (costs, overview, tables, protocol)
+    for view in (state, sentences, summary, plain, rule, choices, kinds, situations)
+    + (chart_of_kinds, legend, which, diagram, costs, overview, tables, protocol)
 }
 
 
@@ -419,7 +511,23 @@ def fill(markdown, path):
     return MARKER.sub(lambda match: VIEWS[match["view"]](lines), markdown)
 
 
+def in_comparison(layer):
+    """A section with what the comparison says of a layer's rows; nothing, if it has none."""
+    said = [
+        f"- {words.of(row)}"
+        for row, each in words.told()["rows"].items()
+        if row.split(", ")[0] == layer and "against_mean" in each
+    ]
+    if not said:
+        return ""
+    head = "## In the comparison\n\nAccuracy over the sets of [the comparison](../comparison.md), "
+    return head + "with a 95 % interval:\n\n" + "\n".join(said) + "\n\n"
+
+
 def on_page_markdown(markdown, page, config, files):
-    """Fills every page."""
+    """Fills every page; a layer's has a section before its reference."""
     root = Path(config.config_file_path).parent
+    if page.file.src_uri.startswith("layers/"):
+        layer = re.search(r"^# (\w+)", markdown, re.M)[1]
+        markdown = markdown.replace("## Reference\n", in_comparison(layer) + "## Reference\n")
     return fill(markdown, root / "benchmarks" / "results" / "arena" / "results.csv")

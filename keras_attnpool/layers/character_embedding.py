@@ -122,12 +122,12 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         """Creates the characters' vectors and a kernel for each size."""
         shape = (self.num_characters, self.char_dim)
         self.embeddings = self._add("embeddings", "embeddings", shape)
-        self.kernels = [
-            self._add_kernel(f"kernel_{size}", (size, self.char_dim, self.filters))
-            for size in self.kernel_sizes
-        ]
-        if self.use_bias:
-            self.biases = [self._add_bias(f"bias_{k}", (self.filters,)) for k in self.kernel_sizes]
+        # Flax NNX sees no weights in a list: each is an attribute.
+        for size in self.kernel_sizes:
+            kernel = self._add_kernel(f"kernel_{size}", (size, self.char_dim, self.filters))
+            setattr(self, f"kernel_{size}", kernel)
+        for size in self.kernel_sizes:
+            setattr(self, f"bias_{size}", self._add_bias(f"bias_{size}", (self.filters,)))
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Embeds `(batch, time, word_length)`: `(batch, time, filters * kernels)`."""
@@ -149,13 +149,14 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         characters = ops.pad(characters, ((0, 0), (0, 0), (0, room), (0, 0)))
         width = ops.shape(ids)[2]
         outputs = []
-        for i, size in enumerate(self.kernel_sizes):
+        for size in self.kernel_sizes:
             # A convolution as one matrix product: the characters of a window side by side.
             windows = ops.concatenate(
                 [characters[:, :, start : start + width] for start in range(size)], axis=-1
             )
-            kernel = ops.reshape(self.kernels[i], (size * self.char_dim, self.filters))
-            features = affine(windows, kernel, self.biases[i] if self.use_bias else None)
+            kernel = getattr(self, f"kernel_{size}")
+            kernel = ops.reshape(kernel, (size * self.char_dim, self.filters))
+            features = affine(windows, kernel, getattr(self, f"bias_{size}"))
             # No value is below 0, so that zeros at padding leave the maximum as it is.
             outputs.append(highest_along(ops.where(kept, ops.relu(features), zero), 2))
         return ops.cast(ops.concatenate(outputs, axis=-1), self.compute_dtype)

@@ -135,9 +135,11 @@ class ConvMultiHeadAttention(AttentionBase):
     def build(self, input_shape: Shape) -> None:
         """Creates three kernels, three more for the second attention, and the layer norm."""
         dim = self._feature_dim(input_shape)
-        self.projections = [self._add_projections("", dim)]
-        if self.parallel:
-            self.projections.append(self._add_projections("parallel_", dim))
+        # Flax NNX sees no weights in a list: each is an attribute.
+        for name in self._projections:
+            kernel = self._add_kernel(f"{name}_kernel", (self.kernel_size, dim, self.filters))
+            setattr(self, f"{name}_kernel", kernel)
+            setattr(self, f"{name}_bias", self._add_bias(f"{name}_bias", (self.filters,)))
         if self.layer_norm:
             self.gamma = self.add_weight(name="gamma", shape=(self.filters,), initializer="ones")
             self.beta = self.add_weight(name="beta", shape=(self.filters,), initializer="zeros")
@@ -154,7 +156,7 @@ class ConvMultiHeadAttention(AttentionBase):
         else:
             # The outputs of padded queries become 0 in the end, whatever they attend to.
             pairs = ops.expand_dims(mask, (1, 2))
-        count = len(self.projections)
+        count = 1 + self.parallel
         if heads_together(inputs, 3 * count, self.filters):
             parts = self._project_together(inputs)
             output, scores = self._multi_head(parts, pairs, training, with_scores)
@@ -180,15 +182,15 @@ class ConvMultiHeadAttention(AttentionBase):
         shape = (input_shape[0], self.num_heads, input_shape[1], input_shape[1])
         return (shape, shape) if self.parallel else shape
 
-    def _add_projections(self, prefix: str, dim: int) -> list[tuple[Any, Any]]:
-        """Kernel and bias (or `None`) of query, key and value."""
-        return [
-            (
-                self._add_kernel(f"{prefix}{part}_kernel", (self.kernel_size, dim, self.filters)),
-                self._add_bias(f"{prefix}{part}_bias", (self.filters,)),
-            )
-            for part in PARTS
-        ]
+    @property
+    def _projections(self) -> list[str]:
+        """The names of query, key and value of each attention."""
+        prefixes = ("", "parallel_")[: 1 + self.parallel]
+        return [prefix + part for prefix in prefixes for part in PARTS]
+
+    def _projection(self, name: str) -> tuple[Any, Any]:
+        """Kernel and bias (or `None`) of that name."""
+        return getattr(self, f"{name}_kernel"), getattr(self, f"{name}_bias")
 
     def _activations(self, attention: int) -> list[Any]:
         """The activations of query, key and value of one attention."""
@@ -198,17 +200,17 @@ class ConvMultiHeadAttention(AttentionBase):
     def _project(self, inputs: Tensor, attention: int) -> list[Tensor]:
         """Step 1 of one attention: query, key and value `(batch, time, filters)`."""
         return [
-            self._convolve(inputs, *weights, activation)
-            for weights, activation in zip(
-                self.projections[attention], self._activations(attention), strict=True
+            self._convolve(inputs, *self._projection(name), activation)
+            for name, activation in zip(
+                self._projections[3 * attention :][:3], self._activations(attention), strict=True
             )
         ]
 
     def _project_together(self, inputs: Tensor) -> list[Tensor]:
         """Step 1 by one convolution: queries, keys and values of all attentions side by side."""
-        count = len(self.projections)
+        count = 1 + self.parallel
         # All queries, all keys, all values.
-        weights = [each[part] for part in range(3) for each in self.projections]
+        weights = [self._projection(n) for part in range(3) for n in self._projections[part::3]]
         kernel = ops.concatenate([kernel for kernel, _ in weights], axis=2)
         bias = ops.concatenate([bias for _, bias in weights]) if self.use_bias else None
         x = self._convolve(inputs, kernel, bias, keras.activations.linear)

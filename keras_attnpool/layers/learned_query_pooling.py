@@ -208,9 +208,9 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             self.output_bias = self._add_bias("output_bias", (dim,))
         if self.feedforward_dim is None:
             return
-        self.norms = [self._add_norm("", dim)]
+        self.gamma, self.beta = self._add_norm("", dim)
         if not self.normalize_first:
-            self.norms.append(self._add_norm("output_", dim))
+            self.output_gamma, self.output_beta = self._add_norm("output_", dim)
         self.hidden = self._hidden_dense(self.feedforward_dim, self.activation, (None, None, dim))
         self.feedforward_kernel = self._add_kernel(
             "feedforward_kernel", (self.feedforward_dim, dim)
@@ -304,14 +304,14 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
 
     def _feed_forward(self, vectors: Tensor) -> Tensor:
         """Step 5, for `(batch, queries, dim)`."""
-        normed = layer_normalize(vectors, *self.norms[0])
+        normed = layer_normalize(vectors, self.gamma, self.beta)
         rows = ops.cast(ops.reshape(normed, (-1, normed.shape[2])), self.compute_dtype)
         hidden = at_least_float32(self.hidden(rows))
         fed = affine(hidden, self.feedforward_kernel, self.feedforward_bias)
         fed = ops.reshape(fed, (-1, *normed.shape[1:]))
         if self.normalize_first:
             return vectors + fed
-        return layer_normalize(normed + fed, *self.norms[1])
+        return layer_normalize(normed + fed, self.output_gamma, self.output_beta)
 
     def _split_heads(self, name: str) -> Tensor:
         """The weight of this name, in float32 at least, with an axis for the heads."""

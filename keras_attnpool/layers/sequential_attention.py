@@ -114,10 +114,15 @@ class SequentialAttention(AttentionBase):
         biases = [self._clone_initializer(self.bias_initializer) for _ in self.order]
         # The states of the parts' dropout are made here and named after both.
         with keras.name_scope(self.name):
-            self.parts = [
-                self._part(*each)
-                for each in zip(range(len(self.order)), kernels, biases, strict=True)
-            ]
+            # Flax NNX sees no layers in a list: each is an attribute. Behind the property in the
+            # alphabet, so that files keep the property's name.
+            for index, each in enumerate(zip(kernels, biases, strict=True)):
+                setattr(self, f"parts_{index}", self._part(index, *each))
+
+    @property
+    def parts(self) -> list[FeatureWiseAttention | TokenWiseAttention]:
+        """The layers, in their order."""
+        return [getattr(self, f"parts_{index}") for index in range(len(self.order))]
 
     def build(self, input_shape: Shape) -> None:
         """Builds the parts; both see the shape of the inputs."""

