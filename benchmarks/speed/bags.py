@@ -4,10 +4,9 @@ Each case has a process of its own. The bag's features are given: a training ste
 the weights alone. `python -m benchmarks.speed --bags` writes the file of the backend.
 """
 
-import json
 import math
-import sys
-from collections.abc import Callable
+import multiprocessing
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
@@ -23,6 +22,7 @@ LONG, LONG_DIM = (30_000, 100_000), 1024
 GROWING, GROWING_DIM = (1_000, 10_000, 100_000, 1_000_000), 128
 CHUNK = 1000
 HIDDEN, HEADS = 128, 4
+KINDS = ("training", "prediction", "training, inputs too")
 LAYERS: dict[str, Any] = {
     "AttentionPooling": {"hidden_dim": HIDDEN},
     "AttentionPooling, gated": {"hidden_dim": HIDDEN, "gated": True},
@@ -122,83 +122,82 @@ def forms(name: str) -> dict[str, Callable[[], Any]]:
     }
 
 
-def stepper(layer: Any, bag: Any, gradient: bool) -> measure.Run:
-    """A prediction, or the gradients of the weights."""
+def stepper(layer: Any, bag: Any, kind: str) -> measure.Run:
+    """A prediction, or the gradients of the weights, and of the inputs where they are wanted."""
     backend = keras.backend.backend()
-    if not gradient:
+    if kind == "prediction":
         return measure.runner(layer, bag, None, measure.MODES[backend][0], False)
+    of_bag = kind == "training, inputs too"
+    weights = [v.value for v in layer.trainable_variables]
     if backend == "torch":
         import torch
 
-        weights = [v.value for v in layer.trainable_variables]
-        return lambda: torch.autograd.grad(measure.loss_of(layer(bag)), weights, allow_unused=True)
+        given = bag.detach().requires_grad_(of_bag)
+        wanted = [*weights, given] if of_bag else weights
+        return lambda: torch.autograd.grad(measure.loss_of(layer(given)), wanted, allow_unused=True)
     if backend == "jax":
         import jax
 
-        weights = [v.value for v in layer.trainable_variables]
         others = [v.value for v in layer.non_trainable_variables]
 
         def loss(weights: Any, bag: Any) -> Any:
             return measure.loss_of(layer.stateless_call(weights, others, bag)[0])
 
-        compiled = jax.jit(jax.grad(loss))
+        compiled = jax.jit(jax.grad(loss, (0, 1) if of_bag else 0))
         return lambda: compiled(weights, bag)
     import tensorflow as tf
 
     @tf.function
     def train(bag: Any) -> Any:
         with tf.GradientTape() as tape:
+            tape.watch(bag)
             loss = measure.loss_of(layer(bag))
-        return tape.gradient(loss, [v.value for v in layer.trainable_variables])
+        return tape.gradient(loss, [*weights, bag] if of_bag else weights)
 
     return lambda: train(bag)
 
 
-def measured(name: str, form: str, time: int, dim: int, gradient: bool) -> dict[str, Any]:
+def measured(case: dict[str, Any]) -> dict[str, Any]:
     """Bytes and seconds of a run, in this process."""
-    layer = forms(name)[form]()
-    layer.build((None, None, dim))
+    layer = forms(case["variant"])[case["form"]]()
+    layer.build((None, None, case["dim"]))
     rng = np.random.default_rng(0)
-    bag = keras.ops.convert_to_tensor(rng.standard_normal((1, time, dim), dtype="float32"))
-    measure.finish(stepper(layer, bag[:, : 2 * CHUNK + 1], gradient)())
-    run = stepper(layer, bag, gradient)
+    # Made in place: a copy that is freed during the run would hide what the run takes.
+    numbers = np.empty((1, case["time"], case["dim"]), "float32")
+    rng.standard_normal(dtype="float32", out=numbers)
+    bag = keras.ops.convert_to_tensor(numbers)
+    measure.finish(bag)
+    measure.finish(stepper(layer, bag[:, : 2 * CHUNK + 1], case["kind"])())
+    run = stepper(layer, bag, case["kind"])
     held = forget_the_peak()
     measure.finish(run())
-    taken, seconds = peak() - held, []
-    for _ in range(3):
-        start = clock()
-        measure.finish(run())
-        seconds.append(clock() - start)
-    return {"bytes": taken, "seconds": min(seconds)}
+    taken = peak() - held
+    start = clock()
+    measure.finish(run())
+    return {"bytes": taken, "seconds": clock() - start}
 
 
 def cases() -> list[dict[str, Any]]:
-    """All that the table holds, without the figures."""
-    long = [
-        {"form": form, "variant": name, "time": time, "dim": LONG_DIM}
-        for name in LAYERS
-        for time in LONG
-        for form in forms(name)
-    ]
+    """All that the table holds, without the figures; the most telling first."""
+    found: list[dict[str, Any]] = []
+    for kind in KINDS:
+        for name in LAYERS:
+            for time in LONG:
+                for form in forms(name):
+                    found.append({"form": form, "variant": name, "time": time, "dim": LONG_DIM})
+                    found[-1]["kind"] = kind
     growing = [
-        {"form": form, "variant": name, "time": time, "dim": GROWING_DIM}
+        {"form": "chunks", "variant": name, "time": time, "dim": GROWING_DIM, "kind": KINDS[0]}
         for name in LAYERS
         for time in GROWING
-        for form in ("layer", "chunks")
     ]
-    return [case | {"gradient": gradient} for case in long + growing for gradient in (False, True)]
+    return growing + found
 
 
-def apart(case: dict[str, Any]) -> dict[str, Any]:
-    """A case, measured in a fresh process."""
-    words = [str(case[key]) for key in ("variant", "form", "time", "dim", "gradient")]
-    return case | measure.reported("benchmarks.speed.bags", words)
-
-
-def main() -> None:
-    name, form, time, dim, gradient = sys.argv[1:]
-    print(json.dumps(measured(name, form, int(time), int(dim), gradient == "True")))
-
-
-if __name__ == "__main__":
-    main()
+def in_processes(chosen: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The cases with their figures. Each has a process that has imported, and done nothing else."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["benchmarks.speed.bags"])
+    with context.Pool(1, maxtasksperchild=1) as pool:
+        for case, figures in zip(chosen, pool.imap(measured, chosen, chunksize=1), strict=True):
+            yield case | figures

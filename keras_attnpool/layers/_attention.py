@@ -265,7 +265,8 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         `score` gets a chunk, and the tensors `beside` it.
         """
         # What is computed again may read its arguments alone; PyTorch compiles no scope.
-        variables = [] if torch_traces() else self.weights
+        floats = [v for v in self.weights if keras.backend.is_float_dtype(v.dtype)]
+        variables = [] if torch_traces() else floats
 
         def scored(chunk: Tensor, *values: Tensor) -> Tensor:
             mapping = zip(variables, values[len(beside) :], strict=True)

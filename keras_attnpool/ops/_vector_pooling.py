@@ -80,7 +80,7 @@ def chunked_softmax_pooling(
     Running maximum, sum and weighted sum are carried from chunk to chunk. What a chunk is scored
     with is forgotten, and computed again in the backward pass, so that nothing of the length of the
     inputs is held beside them and their gradient. Inside `torch.func.grad` and its like, which
-    cannot compute again, it is kept; TensorFlow keeps the chunks where it compiles.
+    cannot compute again, it is kept.
 
     Args:
         score: `score(chunk, *weights)`: the logits `(batch, chunk_size, *features)` of a chunk
@@ -136,38 +136,123 @@ def chunked_softmax_pooling(
         return tuple(result)
 
     def whole(inputs: Tensor, kept: Tensor | None, *weights: Tensor) -> tuple[Tensor, ...]:
-        """The shift of the logits, and the sums, a chunk after the other."""
+        """The sums, a chunk after the other, and what makes weights of logits."""
         zeros = ops.zeros((batch, *features), dtype=dtype)
         vector = ops.zeros((batch, features[0], dim), dtype=dtype)
         start = (zeros + _lowest(zeros), zeros, vector, vector)[:count]
         carry = _over_time(step, start, inputs, kept, chunk_size, weights)
         total = threshold(carry[1], 0, 1)
-        return _shift(carry[0]) + ops.log(total), *(each / total for each in carry[2:])
+        return *(each / total for each in carry[2:]), _shift(carry[0]), total
 
     def share(gradients: Sequence[Tensor], results: Sequence[Tensor], *chunk: Any) -> Tensor:
-        """A number whose gradient is the chunk's share: the results and their shift are fixed."""
+        """A number whose gradient is the share of a chunk in those of the results."""
+        *sums, shift, total = results
         values, logits = scored(*chunk)
-        exps = ops.exp(logits - ops.expand_dims(results[0], 1))
-        total, of_mean = ops.sum(exps, axis=1), results[1]
-        number = ops.sum(gradients[1] * (_weighted_sum(exps, values) - of_mean * total))
+        exps = ops.exp(logits - ops.expand_dims(shift, 1)) / ops.expand_dims(total, 1)
+        added = ops.sum(exps, axis=1)
+        number = ops.sum(gradients[0] * (_weighted_sum(exps, values) - sums[0] * added))
         if variance:
-            away = _weighted_sum(exps, ops.square(values - of_mean)) - results[2] * total
-            number = number + ops.sum(gradients[2] * away)
+            away = _weighted_sum(exps, ops.square(values - sums[0])) - sums[1] * added
+            number = number + ops.sum(gradients[1] * away)
         return number
 
     kept = None if mask is None else ops.cast(mask, dtype)
-    if keras.backend.backend() == "torch" and _recomputes(inputs, weights):
-        apply = _torch_recomputing().apply
-        _, *sums = apply(whole, share, chunk_size, inputs, kept, *weights)
+    if can_recompute() and not torch_traces():
+        pooled = {"jax": _on_jax, "tensorflow": _on_tensorflow, "torch": _on_torch}
+        results = pooled[keras.backend.backend()](whole, share, chunk_size, inputs, kept, weights)
     else:
-        _, *sums = whole(inputs, kept, *weights)
-    return sums if variance else sums[0]
+        results = whole(inputs, kept, *weights)
+    return results[:2] if variance else results[0]
 
 
-def _recomputes(inputs: Tensor, weights: Sequence[Tensor]) -> bool:
-    """Whether PyTorch will ask for gradients, and can compute again."""
-    wanted = sys.modules["torch"].is_grad_enabled() and not torch_traces()
-    return wanted and can_recompute() and any(x.requires_grad for x in (inputs, *weights))
+def _on_torch(whole: Any, share: Any, chunk_size: int, *tensors: Any) -> Any:
+    """`whole`, whose gradients are those of the `share` of each chunk."""
+    inputs, kept, weights = tensors
+    wanted = any(x.requires_grad for x in (inputs, *weights))
+    if not (wanted and sys.modules["torch"].is_grad_enabled()):
+        return whole(inputs, kept, *weights)
+    return _torch_recomputing().apply(whole, share, chunk_size, inputs, kept, *weights)
+
+
+def _on_jax(whole: Any, share: Any, chunk_size: int, *tensors: Any) -> Any:
+    """See `_on_torch`. A loop that JAX differentiates makes zeros of all inputs for each slice."""
+    jax = sys.modules["jax"]
+    inputs, kept, weights = tensors
+    pooled = jax.custom_vjp(whole)
+
+    def forward(*given: Any) -> Any:
+        results = whole(*given)
+        return results, (results, given)
+
+    def backward(saved: Any, gradients: Any) -> Any:
+        results, (inputs, kept, *weights) = saved
+        count, cut = _chunks(inputs, kept, chunk_size, results[0].dtype)
+
+        def advance(index: Tensor, on_inputs: Tensor, *on_weights: Tensor) -> tuple[Tensor, ...]:
+            start, chunk, counts = cut(index)
+
+            def number(chunk: Tensor, *weights: Tensor) -> Tensor:
+                return share(gradients, results, chunk, counts, *weights)
+
+            every = tuple(range(1 + len(weights)))
+            on_chunk, *more = jax.grad(number, every)(chunk, *weights)
+            # The last chunk overlaps the one before.
+            on_chunk = on_chunk + ops.slice(on_inputs, (0, start, 0), chunk.shape)
+            on_inputs = ops.slice_update(on_inputs, (0, start, 0), on_chunk)
+            return on_inputs, *(a + b for a, b in zip(on_weights, more, strict=True))
+
+        zeros = tuple(ops.zeros_like(x) for x in (inputs, *weights))
+        on_inputs, *on_weights = _loop(count, advance, zeros)
+        return on_inputs, None, *on_weights
+
+    pooled.defvjp(forward, backward)
+    return pooled(inputs, kept, *weights)
+
+
+def _on_tensorflow(whole: Any, share: Any, chunk_size: int, *tensors: Any) -> Any:
+    """See `_on_torch`. A loop that TensorFlow differentiates keeps the chunks.
+
+    Inputs and weights have loops of their own, for a graph leaves out a loop that nobody reads.
+    """
+    tf = sys.modules["tensorflow"]
+    kept = tensors[1]
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator]
+    def pooled(inputs: Tensor, *weights: Tensor) -> Any:
+        results = whole(inputs, kept, *weights)
+
+        def backward(*gradients: Tensor) -> Any:
+            count, cut = _chunks(inputs, kept, chunk_size, results[0].dtype)
+
+            def shares(index: Tensor, of_weights: bool) -> Any:
+                _, chunk, counts = cut(index)
+                wanted = list(weights) if of_weights else [chunk]
+                with tf.GradientTape(watch_accessed_variables=False) as tape:
+                    tape.watch(wanted)
+                    number = share(gradients, results, chunk, counts, *weights)
+                return tape.gradient(number, wanted, unconnected_gradients="zero")
+
+            def advance(index: Tensor, *carry: Tensor) -> tuple[Tensor, ...]:
+                return tuple(a + b for a, b in zip(carry, shares(index, True), strict=True))
+
+            on_weights = _loop(count, advance, tuple(ops.zeros_like(x) for x in weights))
+            pieces = tf.map_fn(
+                lambda index: shares(index, False)[0],
+                tf.range(count),
+                fn_output_signature=inputs.dtype,
+                parallel_iterations=1,
+            )
+            batch, time, dim = ops.shape(inputs)
+            pieces = ops.reshape(ops.transpose(pieces, (1, 0, 2, 3)), (batch, -1, dim))
+            # The last chunk overlaps the one before.
+            size = ops.shape(pieces)[1] // count
+            before = (count - 1) * size
+            last = pieces[:, count * size - (time - before) :]
+            return ops.concatenate([pieces[:, :before], last], axis=1), *on_weights
+
+        return results, backward
+
+    return pooled(tensors[0], *tensors[2])
 
 
 @functools.cache
@@ -185,19 +270,29 @@ def _torch_recomputing() -> Any:
             ctx, whole, share, chunk_size, inputs, kept, *weights
         ):
             results = whole(inputs, kept, *weights)
-            ctx.share, ctx.chunk_size, ctx.count = share, chunk_size, len(results)
+            ctx.functions, ctx.chunk_size, ctx.count = (whole, share), chunk_size, len(results)
             ctx.save_for_backward(*results, inputs, kept, *weights)
             return results
 
         @staticmethod
-        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
         def backward(ctx, *gradients):  # type: ignore[no-untyped-def]
+            (whole, share), (inputs, kept, *weights) = ctx.functions, ctx.saved_tensors[ctx.count :]
+            needed = (ctx.needs_input_grad[3], *ctx.needs_input_grad[5:])
+            if torch.is_grad_enabled():
+                # Gradients of these gradients are wanted, for which all chunks are kept.
+                sums = whole(inputs, kept, *weights)[:-2]
+                wanted = [x for x, n in zip((inputs, *weights), needed, strict=True) if n]
+                found = iter(
+                    torch.autograd.grad(
+                        sums, wanted, gradients[:-2], create_graph=True, materialize_grads=True
+                    )
+                )
+                on_inputs, *on_weights = (next(found) if n else None for n in needed)
+                return None, None, None, on_inputs, None, *on_weights
             # Detached: those of the forward pass lead back here.
             results = [x.detach() for x in ctx.saved_tensors[: ctx.count]]
-            inputs, kept, *weights = ctx.saved_tensors[ctx.count :]
-            needed = (ctx.needs_input_grad[3], *ctx.needs_input_grad[5:])
             # The gradients of the inputs, written chunk by chunk, and of the weights, added up.
-            total = [
+            total: list[Any] = [
                 torch.zeros_like(x) if n else None
                 for x, n in zip((inputs, *weights), needed, strict=True)
             ]
@@ -208,7 +303,7 @@ def _torch_recomputing() -> Any:
                 for x, n in zip(given, needed, strict=True):
                     x.requires_grad_(n)
                 with torch.enable_grad():
-                    number = ctx.share(gradients, results, given[0], of_chunk, *given[1:])
+                    number = share(gradients, results, given[0], of_chunk, *given[1:])
                 number.backward()
                 for index, x in enumerate(given):
                     if x.grad is not None:
@@ -247,12 +342,10 @@ def _over_time(
 ) -> tuple[Tensor, ...]:
     """`carry = step(*carry, chunk, kept, *weights)`, a chunk of time after the other.
 
-    Differentiable; what a chunk needs for its gradient is computed again. Compilers run the chunks
-    of an unrolled loop side by side, which takes the memory of all of them: so a Python loop will
-    do on PyTorch alone.
+    Compilers run the chunks of an unrolled loop side by side, which takes the memory of all of
+    them: so a Python loop will do on PyTorch alone.
     """
-    backend = keras.backend.backend()
-    if backend == "torch":
+    if keras.backend.backend() == "torch":
         # The gradient of all pieces is written once; that of a slice is as long as the inputs.
         split = sys.modules["torch"].split
         chunks = split(inputs, chunk_size, 1)
@@ -260,36 +353,40 @@ def _over_time(
         for chunk, of_chunk in zip(chunks, masks, strict=True):
             carry = step(*carry, chunk, of_chunk, *weights)
         return carry
-    recomputed = keras.remat(step) if backend == "tensorflow" else step
+    count, cut = _chunks(inputs, kept, chunk_size, carry[0].dtype)
+    return tuple(_loop(count, lambda index, *carry: step(*carry, *cut(index)[1:], *weights), carry))
+
+
+def _chunks(inputs: Tensor, kept: Tensor | None, chunk_size: int, dtype: Any) -> tuple[Any, Any]:
+    """How many chunks there are, and what gives start, steps, and counted steps of each."""
     batch, time, dim = ops.shape(inputs)
     size = min(chunk_size, time) if isinstance(time, int) else ops.minimum(chunk_size, time)
-    dtype, steps = carry[0].dtype, ops.arange(size)
+    steps = ops.arange(size)
 
-    def advance(index: Tensor, *carry: Tensor) -> tuple[Tensor, ...]:
+    def cut(index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         # The last chunk is as long as the others, and has been counted in part.
         start = ops.minimum(index * size, time - size)
         chunk = ops.slice(inputs, (0, start, 0), (batch, size, dim))
         counts = ops.cast(steps + start >= index * size, dtype)[None]
         if kept is not None:
             counts = counts * ops.slice(kept, (0, start), (batch, size))
-        return recomputed(*carry, chunk, counts, *weights)
+        return start, chunk, counts
 
-    count = (time + size - 1) // size
-    if backend == "tensorflow":
-        # The only loop of Keras whose length XLA can bound, which the backward pass needs.
-        result: tuple[Tensor, ...] = ops.while_loop(
-            lambda index, *_: index < count,
-            lambda index, *carry: (index + 1, *advance(index, *carry)),
-            (0, *carry),
-            maximum_iterations=count,
-        )
-        return result[1:]
+    return (time + size - 1) // size, cut
+
+
+def _loop(count: Any, advance: Any, carry: tuple[Tensor, ...]) -> Any:
+    """`carry = advance(index, *carry)` for each index."""
+    backend = keras.backend.backend()
     if backend == "openvino":
         # Its loop reads no tensor from outside; docs/upstream/openvino-loop.md.
         for index in range(count):
             carry = advance(index, *carry)
         return carry
-    # A chunk that is cut outside of what is computed again would be kept.
-    again = keras.remat(advance) if backend == "jax" else advance
-    result = ops.fori_loop(0, count, lambda index, carry: again(index, *carry), carry)
-    return result
+    if backend == "tensorflow":
+        return ops.while_loop(
+            lambda index, *_: index < count,
+            lambda index, *carry: (index + 1, *advance(index, *carry)),
+            (0, *carry),
+        )[1:]
+    return ops.fori_loop(0, count, lambda index, carry: tuple(advance(index, *carry)), carry)
