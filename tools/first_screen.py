@@ -4,7 +4,7 @@
 
 brings README's table of figures and `docs/assets/sentences.svg` up to date. The figures come from
 `benchmarks/results`, the picture from the explorer's model. As a hook of MkDocs this file fills the
-line `<!-- first screen -->` of a page.
+lines `<!-- first screen -->` and `<!-- example of README -->` of a page.
 """
 
 import json
@@ -26,6 +26,7 @@ RESULTS = REPOSITORY / "benchmarks" / "results"
 ARENA, SPEED = RESULTS / "arena" / "results.csv", RESULTS / "speed"
 PICTURE = REPOSITORY / "docs" / "assets" / "sentences.svg"
 MARKER = "<!-- first screen -->"
+EXAMPLE = "<!-- example of README -->"
 BLOCK = re.compile(rf"(?<={MARKER}\n).*?(?=<!-- end of first screen -->)", re.S)
 POOLING = "AttentionPooling"
 # Tasks of the comparison, with what they ask: gains and losses alike.
@@ -203,7 +204,12 @@ def picture():
 
 
 def fill(markdown):
-    """A page with its figures."""
+    """A page with its figures, and with README's example."""
+    if EXAMPLE in markdown:
+        readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+        _, _, rest = readme.partition("\n## In your own model\n")
+        example = rest.partition("\n## ")[0].replace("](docs/", "](")
+        markdown = markdown.replace(EXAMPLE, example.strip())
     return markdown.replace(MARKER, figures(ON_THE_SITE)) if MARKER in markdown else markdown
 
 

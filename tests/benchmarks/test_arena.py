@@ -501,6 +501,10 @@ def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
     assert "is shown to be level with the mean" in words.of("MaskedMaxPooling1D")
 
 
-def test_the_default_of_the_command_line_is_one_that_the_verdict_allows():
-    made_by = {"generalized_scalar": "GeneralizedPooling, scalar", "attention": "AttentionPooling"}
-    assert words.may_be_default(made_by[options.POOLING])
+def test_the_defaults_of_the_command_line_are_such_as_the_verdict_allows():
+    made_by = {
+        "generalized_scalar": "GeneralizedPooling, scalar",
+        "multi_dim": "MultiDimAttentionPooling",
+    }
+    for pooling in options.BEST_BEHIND.values():
+        assert words.may_be_default(made_by[pooling])

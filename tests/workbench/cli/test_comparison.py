@@ -1,5 +1,7 @@
 """The figures of a run and what its last line makes of them."""
 
+import importlib.util
+import json
 import re
 import sys
 from pathlib import Path
@@ -7,11 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.arena import grid, verdict
 from keras_attnpool import models
 from keras_attnpool.layers import BidirectionalGRU, MaskedAveragePooling1D
 from keras_attnpool.workbench import datasets, text
 from keras_attnpool.workbench.cli import comparison, data, export, networks, options, readers
 from keras_attnpool.workbench.datasets import LabeledTexts
+
+RESULTS = Path(__file__).parents[3] / "benchmarks" / "results"
 
 pytestmark = [
     pytest.mark.every_backend,
@@ -69,52 +74,92 @@ def compared(**wrong):
 
 
 def test_sentence():
-    assert (
-        compared(own=5, largest=60, linear=40, mean=30) == "own is better than every simpler row."
+    ahead = "own is better than every simpler row."
+    assert compared(own=5, largest=60, linear=40, mean=30) == ahead
+    # Not told apart is level, and the cheapest row comes first.
+    level = compared(own=5, largest=60, linear=8, mean=5)
+    assert level.startswith(
+        "linear is level with own, as far as 100 test texts can tell (-3.0 points, 95 % interval"
     )
-    assert compared(own=5, largest=60, linear=5, mean=5).startswith(
-        "linear is as good as own, as far as 100 test texts can tell (+0.0 points, 95 % interval"
-    )
+    assert level.endswith("), and simpler; so is mean.")
     assert compared(own=40, largest=60, linear=5, mean=20).startswith(
         "linear is better than own (+35.0 points"
     )
     # Rows that were not made are not told of.
-    assert compared(own=5, largest=60) == "own is better than every simpler row."
+    assert compared(own=5, largest=60) == ahead
 
 
-def test_linear_classifier():
+LINEAR = [comparison.WORDS, comparison.CHARACTERS, comparison.BOTH]
+
+
+def predicted(*parts, **options):
+    return {
+        name: row.predicted for name, row in comparison.linear(data.Data(*parts), **options).items()
+    }
+
+
+def test_linear_classifiers():
     texts = tuple(f"{word} film {i % 7}" for i in range(40) for word in ("good", "bad"))
     part = LabeledTexts(texts, np.arange(80) % 2, ("good", "bad"))
-    predicted = comparison.linear(data.Data(part, part, part))
-    assert (predicted == part.labels).all()
+    found = predicted(part, part, part)
+    assert list(found) == LINEAR and all((each == part.labels).all() for each in found.values())
+    assert list(predicted(part, part, part, kinds=LINEAR[:1])) == LINEAR[:1]
     empty = LabeledTexts(("", ""), np.array([0, 1]), ("a", "b"))
-    assert comparison.linear(data.Data(empty, empty, empty)).tolist() == [0, 0]
     one = part.subset(np.arange(0, 80, 2))
-    assert not comparison.linear(data.Data(one, part, part)).any()
+    for parts in ([empty] * 3, [one, one, part]):
+        found = predicted(*parts)
+        assert list(found) == LINEAR and not any(each.any() for each in found.values())
 
 
-def test_the_linear_classifier_is_silent(recwarn):
+def test_linear_classifiers_learn_from_the_validation_part_too():
+    """Its texts choose the strength first: what only they hold is known in the end."""
+    train = LabeledTexts(("good film", "bad film") * 9, np.arange(18) % 2, ("good", "bad"))
+    rest = LabeledTexts(("superb", "awful") * 3, np.arange(6) % 2, ("good", "bad"))
+    for each in predicted(train, rest, rest).values():
+        assert (each == rest.labels).all()
+
+
+def test_characters_know_words_that_were_never_seen():
+    made = [
+        f"{stem}{end}" for end in ("a", "o", "e", "i") for stem in ("lovelyfilm", "dreadfulplot")
+    ]
+    train = LabeledTexts(tuple(made), np.arange(8) % 2, ("good", "bad"))
+    test = LabeledTexts(("lovelyfilmzz", "dreadfulplotzz") * 2, np.arange(4) % 2, ("good", "bad"))
+    found = predicted(train, train, test)
+    assert (found[comparison.CHARACTERS] == test.labels).all()
+    assert not (found[comparison.WORDS] == test.labels).all()
+
+
+def test_logistic_regression_on_means():
+    part = LabeledTexts(("a",) * 60, np.arange(60) % 3, tuple("xyz"))
+    means = np.random.default_rng(0).normal(size=(60, 4)).astype("float32")
+    means[np.arange(60), part.labels] += 9
+    found = comparison.logistic(data.Data(part, part, part), [means] * 3)
+    assert (found[comparison.MEAN].predicted == part.labels).all()
+
+
+def test_linear_classifiers_are_silent(recwarn):
     """As many classes as texts, and a support vector machine that does not converge."""
     names = tuple(f"word{i}" for i in range(30))
     one_each = LabeledTexts(names, np.arange(30), names)
-    assert len(comparison.linear(data.Data(one_each, one_each, one_each))) == 30
+    assert all(len(each) == 30 for each in predicted(one_each, one_each, one_each).values())
     assert not list(recwarn)
 
 
-def test_linear_classifier_with_class_weights():
+def test_linear_classifiers_with_class_weights():
     """A word counts for the rare class where a third of the texts that have it are rare."""
     texts = ("film",) * 35 + ("film seldom",) * 15
     part = LabeledTexts(texts, np.array([0] * 45 + [1] * 5), ("often", "rare"))
-    parts = data.Data(part, part, part)
-    assert not comparison.linear(parts)[:35].any()
-    assert comparison.linear(parts, class_weights=True).tolist() == [0] * 35 + [1] * 15
+    found, weighted = (predicted(part, part, part, balanced=each) for each in (False, True))
+    for name in LINEAR:
+        assert not found[name][:35].any()
+        assert weighted[name].tolist() == [0] * 35 + [1] * 15
 
 
 def test_without_scikit_learn(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.svm", None)
     part = LabeledTexts(("good", "bad"), np.array([0, 1]), ("a", "b"))
-    assert comparison.linear(data.Data(part, part, part)) is None
-    assert "pip install" in comparison.NO_LINEAR
+    assert predicted(part, part, part) == {}
 
 
 SMALL = {"embedding_dim": 3, "hidden_units": 4, "dropout": 0}
@@ -187,7 +232,57 @@ def test_names_are_those_of_the_builders():
     assert set(networks.MODELS) == set(options.MODELS)
     assert ("none", *networks.PENALTIES) == options.PENALTIES
     assert options.DATASETS == datasets.available()
-    assert options.ENCODER in networks.ENCODERS and set(options.COMPARED) <= set(networks.POOLINGS)
+    assert options.ENCODER in networks.ENCODERS
+    assert {*options.COMPARED, *options.BEST_BEHIND.values()} <= set(networks.POOLINGS)
     assert set(networks.RATES) <= set(options.MODELS) and set(export.FORMATS) == set(
         options.FORMATS
     )
+
+
+def test_the_pooling_behind_an_encoder_is_the_best_of_the_comparison():
+    """By mean rank over the real sets of single texts, each row tuned alike."""
+    lines = verdict.read(RESULTS / "arena" / "results.csv")
+    rows = [row for row in grid.MECHANISMS if any(line["row"] == row for line in lines)]
+    for encoder, pooling in options.BEST_BEHIND.items():
+        real = [
+            block
+            for (task, behind), block in verdict.counted(lines, rows).items()
+            if behind == encoder and task in options.DATASETS and grid.kind_of(task) != grid.PAIRS
+        ]
+        assert len(real) >= 7
+        first = next(iter(verdict.ranks_in(real, rows)))
+        found, given = grid.arguments(first, 0, encoder)
+        layer, usual = networks.POOLINGS[pooling]
+        assert found is layer and given.get("per_feature") == usual.get("per_feature")
+
+
+def test_what_minilm_is_worth_is_what_the_runs_say():
+    runs = json.loads((RESULTS / "command_line" / "own_files.json").read_text("utf-8"))["runs"]
+    gains = []
+    for name in [each.removesuffix("-minilm") for each in runs if each.endswith("-minilm")]:
+        if f"{name}-default" in runs:
+            pair = [
+                next(iter(runs[f"{name}-{each}"]["results"].values()))
+                for each in ("minilm", "default")
+            ]
+            gains.append(100 * (pair[0]["accuracy"] - pair[1]["accuracy"]))
+    assert (round(min(gains), 1), round(max(gains), 1), len(gains)) == options.WORTH
+
+
+def test_texts_of_the_user_are_read_by_minilm_where_it_is(monkeypatch):
+    installed = set(options.NEEDED)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name in installed or None)
+    given = {"file": "x.tsv"}
+    assert "--encoder gru" in options.choose_encoder(given) and given["encoder"] == "minilm"
+    assert options.Options(**given).name == "minilm + multi_dim"
+    # Nothing is chosen for who says what reads the texts, nor for generated reviews.
+    for asked in ({"encoder": "cnn"}, {"model": "san"}, {"units": 9}, {"embeddings": "x.txt"}):
+        given = {"file": "x.tsv", **asked}
+        assert options.choose_encoder(given) is None and given == {"file": "x.tsv", **asked}
+    assert options.choose_encoder({}) is None
+    for name, command in options.NEEDED.items():
+        installed = set(options.NEEDED) - {name}
+        given = {"dataset": "r8"}
+        told = options.choose_encoder(given)
+        assert f"not installed: {command}." in told and "points of accuracy" in told
+        assert options.Options(**given).name == "gru + generalized_scalar"

@@ -15,7 +15,7 @@ import pytest
 from command_line import refused, run_main, texts_of
 
 from keras_attnpool.workbench import load_run, text
-from keras_attnpool.workbench.cli import comparison, evaluate, readers
+from keras_attnpool.workbench.cli import comparison, evaluate, options, readers
 from keras_attnpool.workbench.cli.data import load as load_data
 from keras_attnpool.workbench.cli.options import Options
 
@@ -576,7 +576,8 @@ def test_an_unknown_language_model(language_model, tmp_path, capsys):
 
 def test_compare(tmp_path, capsys, monkeypatch):
     """The model of the run is the one that validation likes best, and says so."""
-    monkeypatch.setattr("keras_attnpool.workbench.cli.options.COMPARED", ("attention", "max"))
+    monkeypatch.setitem(options.BEST_BEHIND, "gru", "attention")
+    monkeypatch.setattr(options, "COMPARED", ("max",))
     compared = []
     sentence = comparison.sentence
     monkeypatch.setattr(
@@ -615,7 +616,7 @@ def test_class_weights(tmp_path, capsys):
     assert status == 0, err
     assert "balanced, beside the model (95 %)" in out and "points of balanced accuracy" in out
     metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
-    own, _, _, largest = metrics["results"].values()
+    own, *_, largest = metrics["results"].values()
     assert largest["accuracy"] == 0.9 and largest["balanced_accuracy"] == 0.5
     assert largest["difference"][0] == pytest.approx(0.5 - own["balanced_accuracy"])
     assert f"<td>{own['balanced_accuracy']:.3f}</td>" in (run / "report.html").read_text("utf-8")
@@ -628,7 +629,8 @@ def test_class_weights(tmp_path, capsys):
 
 def test_a_compared_run_that_is_replaced(tmp_path, capsys, monkeypatch):
     """What was kept to resume it is not taken for what the new run is to keep."""
-    monkeypatch.setattr("keras_attnpool.workbench.cli.options.COMPARED", ("attention", "max"))
+    monkeypatch.setitem(options.BEST_BEHIND, "gru", "attention")
+    monkeypatch.setattr(options, "COMPARED", ("max",))
     small = ["--encoder", "none", "--embedding-dim", "4", "--hidden-units", "0", "--epochs", "1"]
     small += ["--train-size", "40", "--test-size", "10", "--out", tmp_path / "run"]
     with monkeypatch.context() as patch:
