@@ -75,7 +75,7 @@ class ByHand(keras.layers.Layer):  # type: ignore[misc]
         if self.case == "StructuredSelfAttentionPooling":
             shapes["score"] = (HIDDEN, HEADS)
         if self.case == "LearnedQueryPooling":
-            shapes = {"query": (1, dim), "output": (dim, dim), "bias": (dim,)}
+            shapes = {"query": (1, dim), "mixing": (dim, dim), "bias": (dim,)}
             shapes |= {name: (dim, dim) for name in ("keys", "values")}
         for name, shape in shapes.items():
             setattr(self, name, self.add_weight(name=name, shape=shape))
@@ -105,7 +105,7 @@ class ByHand(keras.layers.Layer):  # type: ignore[misc]
             scores = words.matmul(query[:, :, part], words.transposed(keys[:, :, part]))
             weights = words.over_time(scores / math.sqrt(size))
             heads.append(words.matmul(weights, values[:, :, part]))
-        return words.matmul(words.beside(*heads), self.weight("output")) + self.weight("bias")
+        return words.matmul(words.beside(*heads), self.weight("mixing")) + self.weight("bias")
 
     def weight(self, name: str) -> Any:
         """A weight as a tensor of the framework."""

@@ -136,7 +136,8 @@ class AttentionBase(LayerArguments, MaskedInputs):
         """Creates a hidden layer, and its gate, if any."""
         self.hidden = self._hidden_dense(hidden, activation, input_shape)
         if self.gated:
-            self.gate = self._hidden_dense(hidden, "sigmoid", input_shape, name="gate")
+            # That of `keras.activations` holds on to its argument, as large as all hidden states.
+            self.gate = self._hidden_dense(hidden, ops.sigmoid, input_shape, name="gate")
 
     def _hidden_states(self, x: Tensor, context: Tensor | None = None) -> Tensor:
         """The hidden layer `(..., hidden)`, gated if so configured, in float32 at least.

@@ -148,12 +148,12 @@ def chunked_softmax_pooling(
         """A number whose gradient is the share of a chunk in those of the results."""
         *sums, shift, total = results
         values, logits = scored(*chunk)
-        exps = ops.exp(logits - ops.expand_dims(shift, 1)) / ops.expand_dims(total, 1)
+        exps = ops.exp(logits - ops.expand_dims(shift, 1))
         added = ops.sum(exps, axis=1)
-        number = ops.sum(gradients[0] * (_weighted_sum(exps, values) - sums[0] * added))
+        number = ops.sum(gradients[0] / total * (_weighted_sum(exps, values) - sums[0] * added))
         if variance:
             away = _weighted_sum(exps, ops.square(values - sums[0])) - sums[1] * added
-            number = number + ops.sum(gradients[1] * away)
+            number = number + ops.sum(gradients[1] / total * away)
         return number
 
     kept = None if mask is None else ops.cast(mask, dtype)
