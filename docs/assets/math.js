@@ -1,12 +1,8 @@
-// Sets the formulas: Markdown pages mark them with class "arithmatex", notebooks with dollars. KaTeX
-// is loaded by the first page, or the first result of a search, that has one.
+// Sets the formulas, which pages mark with class "arithmatex". KaTeX is loaded by the first page, or the
+// first result of a search, that has one.
 const marked = [
   { left: "\\[", right: "\\]", display: true },
   { left: "\\(", right: "\\)", display: false },
-];
-const dollars = [
-  { left: "$$", right: "$$", display: true },
-  { left: "$", right: "$", display: false },
 ];
 const folder = new URL("katex/", document.currentScript.src);
 function add(tag, attributes) {
@@ -34,13 +30,8 @@ function setAll(elements, options) {
 globalThis.formulasSet = Promise.resolve();
 document$.subscribe(function (event) {
   const formulas = [...event.body.querySelectorAll(".arithmatex")];
-  const cells = [...event.body.querySelectorAll(".jp-RenderedMarkdown")].filter(function (cell) {
-    return cell.textContent.includes("$");
-  });
-  if (formulas.length + cells.length === 0) return;
-  globalThis.formulasSet = Promise.all([
-    setAll(formulas, { delimiters: marked }), setAll(cells, { delimiters: dollars }),
-  ]);
+  if (formulas.length === 0) return;
+  globalThis.formulasSet = setAll(formulas, { delimiters: marked });
 });
 
 // Results of the search are texts that the theme writes when it has found them.

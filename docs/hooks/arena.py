@@ -284,7 +284,7 @@ def chart_of_kinds(lines):
             told += f"; no cheaper pooling keeps up with it ({tasks})."
         else:
             told += f". {_linked(cheap)} is the cheapest that is not shown to be behind ({tasks})."
-        boxes.append(f"<li markdown>**{ASKED[kind][0]}**\n\n{told}</li>")
+        boxes.append(f'<li markdown="block">**{ASKED[kind][0]}**\n\n{told}</li>')
     return "\n".join(boxes)
 
 

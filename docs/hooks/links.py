@@ -6,14 +6,17 @@ notebook of a paper have its name: `papers/generalized-pooling.md` and
 """
 
 import functools
-import html
 import importlib.util
 import re
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TITLE = re.compile(r"^# .*\n", re.M)
-HEADING = re.compile(r"<h1\b.*?</h1>", re.S)
+# Where every notebook leads: to the one advice on each of these questions.
+ADVICE = [
+    ("Which layer?", "which-layer.md"),
+    ("When is attention an explanation?", "explanation.md#when"),
+]
 # What a notebook says that it needs beside what all of them need.
 EXTRA = re.compile(r"keras_attnpool\[(\w+)\]")
 PACKAGE = re.compile(r"pip install (--no-deps [\w-]+)")
@@ -73,6 +76,8 @@ def links_of(source, root=REPOSITORY):
         else:
             continue
         groups.append(("Layers", [(layer.name, layer.page) for layer in layers]))
+    if source.startswith("notebooks/"):
+        groups.append(("Advice", ADVICE))
     return groups
 
 
@@ -84,7 +89,7 @@ def written(groups, link):
 
 
 def install(content):
-    """The commands that install what a notebook needs, by the page that it became."""
+    """The commands that install what a notebook needs, by what it says."""
     extras = ["jax", "text", "plots", "notebooks"]
     extras = dict.fromkeys([*extras, *EXTRA.findall(content)])
     packages = dict.fromkeys(PACKAGE.findall(content))
@@ -92,26 +97,16 @@ def install(content):
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Puts the links below the title of a page in Markdown."""
-    if page.file.src_uri.endswith(".ipynb") or not (groups := links_of(page.file.src_uri)):
-        return markdown
-    line = written(groups, lambda text, path: f"[{text}](../{path})")
-    return TITLE.sub(lambda title: f"{title[0]}\n{line}\n{{ .links }}\n", markdown, count=1)
-
-
-def on_page_content(content, page, config, files):
-    """Puts the links below the title of a notebook, and how to run it yourself."""
-    if not page.file.src_uri.endswith(".ipynb"):
-        return content
-
-    def link(text, path):
-        path = re.sub(r"\.(md|ipynb)(?=#|$)", ".html", path)
-        return f'<a href="../{path}">{html.escape(text)}</a>'
-
-    name = Path(page.file.src_uri).name
-    first, *others = (f"<code>{command}</code>" for command in install(content))
-    steps = [f"{first} in a copy of the repository", *others, f"<code>jupyter lab {name}</code>"]
-    run = f'<a href="{name}" download>Download this notebook</a>, then: {", ".join(steps)}'
-    line = written(links_of(page.file.src_uri), link)
-    lines = "".join(f'<p class="links">{each}</p>' for each in (line, run) if each)
-    return HEADING.sub(lambda heading: heading[0] + lines, content, count=1)
+    """Puts the links below the title of a page, and below a notebook's how to run it yourself."""
+    source, lines = page.file.src_uri, []
+    if source.startswith("notebooks/"):
+        source = f"{source.removesuffix('.md')}.ipynb"
+        name = Path(source).name
+        first, *others = (f"`{command}`" for command in install(markdown))
+        steps = [f"{first} in a copy of the repository", *others, f"`jupyter lab {name}`"]
+        download = f'<a href="{name}" download>Download this notebook</a>'
+        lines.append(f"{download}, then: {', '.join(steps)}")
+    if groups := links_of(source):
+        lines.insert(0, written(groups, lambda text, path: f"[{text}](../{path})"))
+    below = "".join(f"\n{line}\n{{ .links }}\n" for line in lines)
+    return TITLE.sub(lambda title: f"{title[0]}{below}", markdown, count=1)

@@ -46,8 +46,8 @@ def heatmap_html(
     Self-contained: no script, no file, no font is loaded. It reads on light and dark pages; long
     texts wrap; a word shows its weight when pointed at. Whatever the names hold is shown as text:
     control and direction-changing characters by their code point, right-to-left scripts in their
-    direction. With several rows (heads) their mean comes first. Negative weights (saliency) have a
-    second colour.
+    direction. The mean of several heads comes first; rows with names of their own have no mean.
+    Negative weights (saliency) have a second colour.
 
     Args:
         names: The name of each step, `time` words, file names, seconds.
@@ -56,7 +56,8 @@ def heatmap_html(
         label: A second line, the prediction say.
         sentence_lengths: Number of words of each sentence, in order: a line for each, with the
             share of the row's weight that it holds.
-        row_names: Name of each row, head or not. Defaults to "head 1", "head 2" ...
+        row_names: Name of each row, where the rows are not heads. Defaults to "head 1",
+            "head 2" ...
         vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
             compare several texts.
         unit: What the numbers of the scale are. Defaults to the uniform weight, 1 / `time`, where
@@ -80,7 +81,7 @@ def heatmap_html(
     """
     owner = "heatmap_html"
     steps, rows, vmax = checked_heatmap(owner, names, weights, row_names, vmax)
-    heads = [f"head {i + 1}" for i in range(len(rows))]
+    heads = [f"head {i + 1}" for i in range(len(rows))] if len(rows) > 1 else [""]
     heads = heads if row_names is None else [str(name) for name in row_names]
     lengths = sentence_lengths
     if lengths is not None and (min(lengths, default=0) < 0 or sum(lengths) != len(steps)):
@@ -89,17 +90,12 @@ def heatmap_html(
         raise ArgumentError("sentence_lengths", must, received, owner)
     words = [html.escape(visible(name)) for name in steps]
     parts = [STYLE, '<figure class="attn-map">', caption(title, label)]
-    if len(rows) == 1:
-        parts.append(_row(words, rows[0], vmax, lengths, "" if row_names is None else heads[0]))
-    else:
-        parts.append(_row(words, rows.mean(axis=0), vmax, lengths, "mean"))
+    drawn = [_row(words, *row, vmax, lengths) for row in zip(rows, heads, strict=True)]
+    if len(rows) > 1 and row_names is None:
+        parts.append(_row(words, rows.mean(axis=0), "mean", vmax, lengths))
         is_open = " open" if rows.size <= _OPEN_CELLS else ""
-        kind = "heads" if row_names is None else "rows"
-        parts.append(f"<details{is_open}><summary>{len(rows)} {kind}</summary>")
-        parts += [
-            _row(words, row, vmax, lengths, name) for row, name in zip(rows, heads, strict=True)
-        ]
-        parts.append("</details>")
+        drawn = [f"<details{is_open}><summary>{len(rows)} heads</summary>", *drawn, "</details>"]
+    parts += drawn
     signed = bool((rows < 0).any())
     if unit is None and steps and not signed:
         unit = f"uniform: {1 / len(steps):.3g}"
@@ -183,7 +179,7 @@ def caption(title: str | None, label: str | None) -> str:
 
 
 def _row(
-    words: list[str], row: Array, vmax: float, lengths: Sequence[int] | None, name: str
+    words: list[str], row: Array, name: str, vmax: float, lengths: Sequence[int] | None
 ) -> str:
     cells = [
         f'<i{" class=n" if weight < 0 else ""} style="--w:{min(abs(weight) / vmax, 1):.3g}" '

@@ -173,15 +173,19 @@ def plot_weight_distribution(
 
     everything = np.concatenate(list(values.values()))
     spread = max(np.ptp(everything), 0.1 * np.abs(everything).max(), 1e-9)
+    signed = bool((everything < 0).any())
     low, high = everything.min() - 0.1 * spread, everything.max() + 0.1 * spread
-    grid = np.linspace(min(low, 0), high, 400)
+    grid = np.linspace(low if signed else 0, high, 400)
     # Classes are often ordered: stars, say. The map's ends are left out, one is too pale.
     colors = colormaps["viridis"](np.linspace(0, 0.88, len(values)))
     for row, ((name, weights), color) in enumerate(zip(values.items(), colors, strict=True)):
         label: str | None = f"{name} (n = {len(weights)})"
         ticks: dict[str, Any] = {"marker": "|", "linestyle": "none", "markersize": 6}
         if len(weights) >= MIN_FOR_CURVE:
-            ax.plot(grid, _density(weights, grid, 0.02 * spread), color=color, label=label)
+            density = _density(weights, grid, 0.02 * spread)
+            if not signed:  # what would lie below 0 is turned back
+                density += _density(weights, -grid, 0.02 * spread)
+            ax.plot(grid, density, color=color, label=label)
             label = None
         height = -0.04 * (row + 1)
         ticks |= {"color": color, "label": label, "transform": ax.get_xaxis_transform()}

@@ -1,4 +1,4 @@
-"""What the layers share that have weights and attention scores."""
+"""The base of the layers that have weights and attention scores."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
@@ -33,7 +33,8 @@ NORMALIZERS = {
 def heads_first(logits: Tensor) -> Tensor:
     """`(batch, time, heads)` as `(batch, heads, time)`."""
     if logits.shape[2] == 1:
-        # The same numbers in the same order; tf2onnx writes their transpose wrongly.
+        # The same numbers in the same order; tf2onnx writes their transpose wrongly
+        # (docs/upstream/tf2onnx-transpose.md).
         return ops.expand_dims(ops.squeeze(logits, 2), 1)
     return ops.transpose(logits, (0, 2, 1))
 
@@ -433,7 +434,7 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
         return (input_shape[0], self.num_heads, input_shape[1])
 
     def _add_head_kernels(self, name: str, shape: tuple[int, ...], regularizer: Any) -> Any:
-        """One kernel a head, `(heads, *shape)`, each drawn as a kernel of its own.
+        """One kernel per head, `(heads, *shape)`, each drawn as a kernel of its own.
 
         Drawn at once, the heads would count as inputs or outputs and shrink every weight.
         """

@@ -122,7 +122,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         """Creates the characters' vectors and a kernel for each size."""
         shape = (self.num_characters, self.char_dim)
         self.embeddings = self._add("embeddings", "embeddings", shape)
-        # Flax NNX sees no weights in a list: each is an attribute.
+        # Each an attribute, for Flax NNX: docs/upstream/keras-nnx-lists.md.
         for size in self.kernel_sizes:
             kernel = self._add_kernel(f"kernel_{size}", (size, self.char_dim, self.filters))
             setattr(self, f"kernel_{size}", kernel)

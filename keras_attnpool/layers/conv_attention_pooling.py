@@ -10,13 +10,7 @@ from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import AttentionPoolingBase
 from keras_attnpool.ops._dot_product_attention import split_heads
 from keras_attnpool.ops.masking import at_least_float32
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -147,7 +141,8 @@ class ConvAttentionPooling(AttentionPoolingBase):
         size = self.filters // self.num_heads
         scale = math.sqrt(size) if self.scale is None else self.scale
         target = ops.reshape(at_least_float32(self.target), (1, self.num_heads, 1, size)) / scale
-        # No matrix product: for one head TensorFlow would write it beyond its memory.
+        # No matrix product: for one head TensorFlow would write it beyond its memory
+        # (docs/upstream/tensorflow-batch-matmul.md).
         logits = ops.sum(at_least_float32(split_heads(keys, self.num_heads)) * target, axis=-1)
         values = split_heads(values, self.num_heads)
         vectors, weights = self._pool(values, logits, mask, training, with_scores)

@@ -135,7 +135,7 @@ class ConvMultiHeadAttention(AttentionBase):
     def build(self, input_shape: Shape) -> None:
         """Creates three kernels, three more for the second attention, and the layer norm."""
         dim = self._feature_dim(input_shape)
-        # Flax NNX sees no weights in a list: each is an attribute.
+        # Each an attribute, for Flax NNX: docs/upstream/keras-nnx-lists.md.
         for name in self._projections:
             kernel = self._add_kernel(f"{name}_kernel", (self.kernel_size, dim, self.filters))
             setattr(self, f"{name}_kernel", kernel)

@@ -114,8 +114,8 @@ class SequentialAttention(AttentionBase):
         biases = [self._clone_initializer(self.bias_initializer) for _ in self.order]
         # The states of the parts' dropout are made here and named after both.
         with keras.name_scope(self.name):
-            # Flax NNX sees no layers in a list: each is an attribute. Behind the property in the
-            # alphabet, so that files keep the property's name.
+            # Each an attribute, for Flax NNX: docs/upstream/keras-nnx-lists.md. Behind the property
+            # in the alphabet, so that files keep the property's name.
             for index, each in enumerate(zip(kernels, biases, strict=True)):
                 setattr(self, f"parts_{index}", self._part(index, *each))
 
@@ -138,7 +138,7 @@ class SequentialAttention(AttentionBase):
         self._check_length(inputs.shape)
         output, scores = inputs, {}
         for name, part in zip(self.order, self.parts, strict=True):
-            # What a part makes of padding is 0 again, which needs no second look.
+            # The output of a part is 0 at padding, so the next part need not mask it again.
             output, scores[name] = part._compute_attention(output, mask, training, with_scores)
             output = ops.cast(output, self.compute_dtype)
         return output, scores

@@ -125,8 +125,8 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         states = 2 * self.units
         above = {"full": dim + states, "per_direction": dim + self.units, "none": states}
         dims = [dim] + [above[self.shortcut]] * (self.num_layers - 1)
-        # Flax NNX sees no layers in a list: each is an attribute. Behind the properties in the
-        # alphabet, so that files keep the properties' names.
+        # Each an attribute, for Flax NNX: docs/upstream/keras-nnx-lists.md. Behind the properties
+        # in the alphabet, so that files keep the properties' names.
         for direction in ("forward", "backward"):
             for n, d in enumerate(dims, 1):
                 setattr(self, f"{direction}_lstms_{n}", self._lstm(f"{direction}_{n}", d))

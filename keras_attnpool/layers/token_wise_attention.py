@@ -191,6 +191,7 @@ class TokenWiseAttention(AttentionBase):
         both = ops.stack([ops.cast(x, self.compute_dtype) for x in pooled], axis=1)
         if self.mode == "dense":
             return ops.sum(self._attention_logits(both), axis=1)
-        # Rows: TensorFlow cannot multiply every tensor of four axes with a kernel.
+        # Rows: TensorFlow cannot multiply every tensor of four axes with a kernel
+        # (docs/upstream/tensorflow-batch-matmul.md).
         scores = self._attention_logits(ops.reshape(both, (-1, 1)))
         return ops.sum(ops.reshape(scores, ops.shape(both)), axis=1)

@@ -4,12 +4,7 @@ from keras import ops
 
 from keras_attnpool.ops._devices import scalar_like
 from keras_attnpool.ops._rows import empty_batch_safe
-from keras_attnpool.ops.masking import (
-    _as_bool,
-    _lowest,
-    at_least_float32,
-    highest_along,
-)
+from keras_attnpool.ops.masking import _as_bool, _lowest, at_least_float32, highest_along
 from keras_attnpool.types import Tensor
 
 
@@ -91,7 +86,8 @@ def _sparse(logits: Tensor, mask: Tensor | None, axis: int, power: int) -> Tenso
         # At least `1 / count` but for rounding.
         height = ops.sqrt(ops.where(left * count < 1, 1 / count, left) / count)
     above = ops.relu(z - mean + height)
-    # Not `** power`: TensorFlow's second derivative of `x ** 1` is NaN at 0.
+    # Not `** power`: TensorFlow's second derivative of `x ** 1` is NaN at 0
+    # (docs/upstream/tensorflow-power.md).
     weights = support * (above if power == 1 else ops.square(above))
     return ops.swapaxes(ops.where(kept, weights, scalar_like(0, z)), axis, -1)
 

@@ -130,14 +130,18 @@ def test_negative_weights_have_a_colour_of_their_own():
 
 
 def test_heads_and_their_mean():
-    source = heatmap_html(["a", "b"], [[1, 0], [0.5, 0.5]], row_names=["first", "second"])
-    read = Reader(source)
-    assert read.titles == ["0.75", "0.25", "1", "0", "0.5", "0.5"]
-    names = re.findall(r'<bdi class="name">(.*?)</bdi>', source)
-    assert names == ["mean", "first", "second"]
-    assert "<details open><summary>2 rows<" in source  # named, they may be anything
     source = heatmap_html(["a", "b"], [[1, 0], [0.5, 0.5]])
-    assert "<summary>2 heads<" in source and ">head 2<" in source
+    assert Reader(source).titles == ["0.75", "0.25", "1", "0", "0.5", "0.5"]
+    names = re.findall(r'<bdi class="name">(.*?)</bdi>', source)
+    assert names == ["mean", "head 1", "head 2"]
+    assert "<details open><summary>2 heads<" in source
+
+
+def test_named_rows_are_no_heads_and_have_no_mean():
+    source = heatmap_html(["a", "b"], [[1, 0], [0.5, 0.5]], row_names=["first", "second"])
+    assert Reader(source).titles == ["1", "0", "0.5", "0.5"]
+    assert re.findall(r'<bdi class="name">(.*?)</bdi>', source) == ["first", "second"]
+    assert "details" not in source.partition("</style>")[2]
 
 
 def test_a_line_per_sentence_with_its_share():

@@ -120,6 +120,16 @@ def test_the_header_can_be_read(browser, served, scheme):
     assert browser.faults(f"{served}/{KINDS[1]}", ".md-tabs") == []
 
 
+def test_the_tables_of_which_layer_are_shown_whole(browser, served):
+    browser.open(f"{served}/which-layer.html", WIDE, "light")
+    wide = browser.run(
+        "return [...document.querySelectorAll('.md-content table')]"
+        ".filter((table) => table.parentElement.scrollWidth > table.parentElement.clientWidth + 1)"
+        ".map((table) => table.textContent.slice(0, 80))"
+    )
+    assert wide == []
+
+
 PLAIN = """
 const words = [...document.querySelectorAll(arguments[0] + " :is(p, li, td) a:not(.headerlink)")];
 return words.filter((link) => link.textContent.trim()
