@@ -174,24 +174,24 @@ def versions(folder):
 
 
 def line(folder):
-    """README's summary."""
-    able = {}
+    """README's summary; it counts once all is tried."""
+    able, tables = {}, {name: cells(folder, name) for name in BACKENDS}
+    table = (
+        "[table](docs/backends.md)\n  <!-- tests: test_each_backend_does_what_the_table_says -->"
+    )
+    every = [row[column] for t in tables.values() for row in t.values() for column in COLUMNS]
+    if NOT_TRIED in every:
+        return f"- Which layer trains, predicts and exports on which backend is a command's {table}"
     for name, title in BACKENDS.items():
-        rows = cells(folder, name)
+        rows = tables[name]
         for column in ("train", "predict"):
-            if NOT_TRIED in (row[column] for row in rows.values()):
-                continue
             able.setdefault((column, count(rows, column)), []).append(title)
     parts = [
         f"{number} layers {column} on {', '.join(titles)}"
         for (column, number), titles in able.items()
         if number != NONE
     ]
-    told = "; ".join(parts)
-    return (
-        f"- {told}. A command makes the [table](docs/backends.md).\n"
-        "  <!-- tests: test_each_backend_does_what_the_table_says -->"
-    )
+    return f"- {'; '.join(parts)}: a command's {table}"
 
 
 def fill(markdown, folder):
