@@ -107,7 +107,7 @@ class AttentionTests:
         return table
 
     def _attention(self, shown: keras.Model) -> tuple[Float32s, Array]:
-        """The weights, one a step, and the predictions."""
+        """The weights, one per step, and the predictions."""
         predictions, by_path = shown.predict(self.inputs, batch_size=self.batch_size, verbose=0)
         (path,) = by_path
         scores = by_path[path][0] if len(by_path[path]) == 1 else by_path[path]

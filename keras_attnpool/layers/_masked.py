@@ -168,7 +168,7 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
 
 class MaskedPooling1D(MaskedInputs):
-    """Base of the layers that map `(batch, time, dim)` and a mask to one vector a row; not public.
+    """Base of the layers from `(batch, time, dim)` and a mask to one vector per row; not public.
 
     The mask ends here.
     """

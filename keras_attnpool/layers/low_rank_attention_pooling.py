@@ -227,7 +227,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             return
         dtype = keras.backend.standardize_dtype(context.dtype)
         if "float" not in dtype:
-            must = "be floats, one vector a row; pass a mask as `mask=`"
+            must = "be floats, one vector per row; pass a mask as `mask=`"
             received = f"context of dtype {dtype} and shape {tuple(context.shape)}"
             raise ArgumentError("context", must, received, self)
         self._check_context_shape(inputs_shape, tuple(context.shape))
@@ -243,7 +243,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         if not is_shape(context_shape, expected):
             raise ArgumentError(
                 "context",
-                f"have shape (batch, context_dim) = {expected}, one vector a row; pass a mask as "
+                f"have shape (batch, context_dim) = {expected}, one vector per row; pass a mask as "
                 "`mask=`",
                 f"context of shape {tuple(context_shape)} for inputs of shape "
                 f"{tuple(inputs_shape)}",

@@ -148,7 +148,7 @@ def pool(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
     if len(vector.shape) != 2:
         raise ArgumentError(
             "pooling",
-            "return one vector a text, (batch, dim)",
+            "return one vector per text, (batch, dim)",
             f"{part!r}, which returns the shape {vector.shape}",
         )
     return vector

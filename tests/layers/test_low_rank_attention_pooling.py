@@ -307,7 +307,7 @@ class TestPassedContext:
     @pytest.mark.parametrize("shape", [(4, 1, 4), (4,), (3, 4)])
     def test_a_context_that_does_not_fit_is_an_error(self, shape):
         x, _ = batch()
-        with pytest.raises(ValueError, match="one vector a row"):
+        with pytest.raises(ValueError, match="one vector per row"):
             LowRankAttentionPooling(3, name="the_name")(x, context=np.ones(shape, "float32"))
 
     def test_a_context_may_be_a_list(self):
