@@ -181,7 +181,8 @@ class AttentionTests:
 
 def _own_layout(layer: Any) -> str:
     """The layout of a layer of this package: heads stand before the time, features behind it."""
-    sizes = layer._scores_shape((None, ANY_TIME, 1))
+    steps = keras.KerasTensor((None, ANY_TIME, 1))
+    sizes = layer.compute_output_spec(steps, return_attention_scores=True)[1].shape
     times = [place for place, size in enumerate(sizes) if size == ANY_TIME]
     if not times:
         return "b" + "d" * (len(sizes) - 1)

@@ -50,8 +50,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     Args:
         num_heads: Number of attention heads, the paper's I; 5 there.
         hidden_dim: Size of the hidden layer of each head, the paper's d_a.
-        per_feature: Whether each feature has weights of its own; else one weight per step
-            serves all.
+        per_feature: Whether each feature has weights of its own; else one per step serves all.
         activation: Activation of the hidden layers.
         normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
             zeros.

@@ -9,13 +9,7 @@ from keras_attnpool._checks import ArgumentError, Validator, is_shape
 from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
 from keras_attnpool.ops.masking import at_least_float32, mean_of_zeroed, zero_masked_rows
 from keras_attnpool.ops.normalization import l2_normalize
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 CONTEXT = Validator(
     "one of ('mean', 'learned'); pass a tensor at the call instead",
@@ -278,5 +272,5 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             return ops.expand_dims(at_least_float32(self.context_vector), 0)
         if context is None:
             return mean_of_zeroed(inputs, mask)
-        # What a caller computed for an empty row may be NaN, and would reach the gradients.
+        # The context of an empty row may be NaN, which would reach the gradients.
         return zero_masked_rows(at_least_float32(context), mask)
