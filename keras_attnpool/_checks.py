@@ -1,4 +1,4 @@
-"""What an argument may be, and the one sentence that refuses it; below all rooms.
+"""The validators of arguments, and the one sentence that refuses a value; below all rooms.
 
 `LAMA(20, 3, gru_units=-1)` ends in: "`gru_units` of LAMA must be None or an integer >= 1 (and <
 2**31). Received: gru_units=-1". What an argument may be follows from its name, which means the same
@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 class Validator(NamedTuple):
-    """What an argument must be, and what it is turned into for the code behind."""
+    """The condition on an argument, and the conversion to the value that the code behind takes."""
 
     expected: str
     accepts: Callable[[Any], bool]
@@ -182,9 +182,7 @@ SHARE = Validator("a number in [0, 1)", lambda value: _is_number(value) and 0 <=
 UNIT = Validator("a number in [0, 1]", lambda value: _is_number(value) and 0 <= value <= 1, float)
 # Not `math.isfinite`, which raises for an integer that no float can hold.
 FINITE = Validator(
-    "a finite number",
-    lambda value: _is_number(value) and abs(value) <= sys.float_info.max,
-    float,
+    "a finite number", lambda value: _is_number(value) and abs(value) <= sys.float_info.max, float
 )
 # Another number would be 0 or infinite beside the float32 that it meets.
 LEAST, MOST = float(np.finfo("float32").tiny), float(np.finfo("float32").max)
@@ -196,7 +194,7 @@ POSITIVE = Validator(
 NOT_NEGATIVE = Validator(
     "a finite number >= 0", lambda value: FINITE.accepts(value) and value >= 0, float
 )
-# What every backend can start its random numbers from; Keras does not take NumPy integers.
+# Every backend can start its random numbers from these; Keras does not take NumPy integers.
 SEED = Validator(
     "an integer in [0, 2**31)", lambda value: _is_integer(value) and 0 <= value < 2**31, int
 )
@@ -248,7 +246,7 @@ VALIDATORS: dict[str, Validator] = {
     "merge_mode": one_of(("concat", "sum")),
     "direction": one_of(("forward", "backward")),
     "normalizer": one_of(("softmax", "sparsemax", "entmax15")),
-    # What these may hold is told by the functions that read them.
+    # The functions that read these say which values they may hold.
     "positions": Validator("a list of names", lambda value: isinstance(value, list | tuple), tuple),
     "embeddings": MATRIX,
     "backbone": BACKBONE,
@@ -266,9 +264,7 @@ def module_of(name: str) -> Any:
     return getattr(keras, f"{kind}s") if kind in KERAS_VALIDATORS else None
 
 
-def checked(
-    **special: Validator | Collection[str],
-) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Checks every argument of a function before its body runs; errors name the function.
 
     Args:
@@ -315,7 +311,7 @@ def checked(
 def validator_of(
     name: str, special: Validator | Collection[str] | None, annotation: Any
 ) -> Validator:
-    """What an argument may be."""
+    """The validator of an argument."""
     if isinstance(special, Validator):
         validator = special
     elif special is not None:

@@ -55,11 +55,8 @@ def pad_rows(
     longest = int(lengths.max(initial=0))
     length = longest if length is None else length
     if not _checks.integer(0).accepts(length) or length < longest:
-        must, received = (
-            f"be an integer of at least the longest row, {longest}",
-            f"length={length!r}",
-        )
-        raise _checks.ArgumentError("length", must, received, owner)
+        must = f"be an integer of at least the longest row, {longest}"
+        raise _checks.ArgumentError("length", must, f"length={length!r}", owner)
     if side not in ("left", "right"):
         must, received = "be 'left' or 'right'", f"side={side!r}"
         raise _checks.ArgumentError("side", must, received, owner)
@@ -119,7 +116,7 @@ def length_buckets(
     # steps[i, j]: the length of all rows between boundary i - 1 and boundary j, padded to j.
     steps = (rows[None, 1:] - rows[:-1, None]) * ends.astype("float64")
     steps[np.tril_indices(len(ends), -1)] = np.inf
-    # One bucket more in each turn: for every end, where the buckets before the last one end.
+    # Each turn allows one bucket more, and notes for every end where its last bucket begins.
     total, ends_before = steps[0], []
     for _ in range(min(num_buckets, len(ends)) - 1):
         options = total[:-1, None] + steps[1:]
@@ -132,7 +129,7 @@ def length_buckets(
 
 
 class Batches(keras.utils.PyDataset):  # type: ignore[misc]
-    """Batches in an order that may be drawn anew for every epoch; what they hold is a subclass's.
+    """Batches in an order that may be drawn anew for every epoch; a subclass fills them.
 
     A subclass has `inputs_of(rows)`, the inputs of a batch of these rows. It may have
     `arranged(random)`, which says which rows share a batch, and `places_of(rows)`.
@@ -347,11 +344,8 @@ class SequenceBatches(Batches):
         }
         sizes = {name: len(each) for name, each in (self._inputs | self._fixed).items()}
         if not self._inputs or len(set(sizes.values())) != 1 or 0 in sizes.values():
-            must, received = (
-                "be sequences, at least one, and equally many of each input",
-                f"{sizes or 'none'}",
-            )
-            raise _checks.ArgumentError("rows", must, received, owner)
+            must = "be sequences, at least one, and equally many of each input"
+            raise _checks.ArgumentError("rows", must, f"{sizes or 'none'}", owner)
         self._masks = self._checked_masks(mask)
         each_length = np.array([[len(row) for row in rows] for rows in self._inputs.values()])
         self._lengths = each_length.max(axis=0)
@@ -466,11 +460,11 @@ class SequenceBatches(Batches):
             wanted = {"": "mask"}
         fits = set(wanted) <= {"", *self._inputs} and not set(wanted.values()) & set(names)
         if not fits or (bool(wanted) and (mask is True) == self._is_named):
-            must, received = (
+            must = (
                 "be None or True; where `rows` are a dictionary, None, a new name, or a "
-                "dictionary from inputs to new names",
-                f"mask={mask!r} with inputs {names if self._is_named else 'without names'}",
+                "dictionary from inputs to new names"
             )
+            received = f"mask={mask!r} with inputs {names if self._is_named else 'without names'}"
             raise _checks.ArgumentError("mask", must, received, "SequenceBatches")
         return wanted
 
@@ -551,12 +545,10 @@ def _checked_rows(owner: str, name: str, rows: Any) -> list[Array]:
             must, received = "hold numbers", f"dtype {array.dtype} at index {index}"
             raise _checks.ArgumentError(name, must, received, owner)
         kept = array.dtype.kind in "iu" and array.size
-        least = 0 if array.ndim == 1 else -(2**31)  # ids, else integers of any meaning
+        least = 0 if array.ndim == 1 else -(2**31)  # rows of one axis are ids
         if kept and not least <= array.min() <= array.max() < 2**31:
-            must, received = (
-                f"hold integers from {least} to {2**31 - 1}",
-                f"from {array.min()} to {array.max()} at index {index}",
-            )
+            must = f"hold integers from {least} to {2**31 - 1}"
+            received = f"from {array.min()} to {array.max()} at index {index}"
             raise _checks.ArgumentError(name, must, received, owner)
         arrays.append(array)
     kinds = {_served(array.dtype).kind for array in arrays if array.size}
@@ -618,9 +610,6 @@ def _checked_boundaries(owner: str, boundaries: Any, longest: int) -> tuple[int,
         must, received = "be increasing positive integers", f"boundaries={boundaries!r}"
         raise _checks.ArgumentError("boundaries", must, received, owner)
     if longest > lengths[-1]:
-        must, received = (
-            f"end with the longest row's length, {longest}, or more",
-            f"boundaries={lengths}",
-        )
-        raise _checks.ArgumentError("boundaries", must, received, owner)
+        must = f"end with the longest row's length, {longest}, or more"
+        raise _checks.ArgumentError("boundaries", must, f"boundaries={lengths}", owner)
     return tuple(int(length) for length in lengths)

@@ -95,11 +95,7 @@ def matching(inputs: Any, keep: Any) -> Any:
 
 
 # Layers that are called otherwise, as functions of the steps and the mask.
-CALLS: dict[str, Callable[[Any, Any], Any]] = {
-    "fusion": fusion,
-    "gate": gate,
-    "matching": matching,
-}
+CALLS: dict[str, Callable[[Any, Any], Any]] = {"fusion": fusion, "gate": gate, "matching": matching}
 # Called with word ids.
 MODELS: dict[str, Callable[[], keras.Model]] = {
     "LAMA": lambda: models.LAMA(20, 3, num_heads=3, gru_units=4, **SMALL),

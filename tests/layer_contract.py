@@ -63,6 +63,19 @@ def probed(output: Any, probe: np.ndarray) -> Any:
     return keras.ops.sum(output * keras.ops.convert_to_tensor(probe.astype("float32")))
 
 
+def central_differences(array: np.ndarray, evaluate: Callable[[], float]) -> np.ndarray:
+    """The slopes of `evaluate`, which reads the float64 array, by its entries."""
+    result = np.zeros(array.shape)
+    for index in np.ndindex(array.shape):
+        original = array[index]
+        array[index] = original + 1e-6
+        above = evaluate()
+        array[index] = original - 1e-6
+        result[index] = (above - evaluate()) / 2e-6
+        array[index] = original
+    return result
+
+
 class EquationContract:
     """The layer computes its paper's equations: values, gradients, a saved file.
 
@@ -149,11 +162,7 @@ class EquationContract:
         x, mask = batch(rows=3, time=self.lengths[2], dim=self.dims[1])
         layer = self.built(self.dims[1])
         probe = np.random.default_rng(2).normal(size=layer.compute_output_shape(x.shape))
-        on_x, on_weights = gradients(
-            layer,
-            x,
-            lambda t: probed(layer(t, mask=mask), probe),
-        )
+        on_x, on_weights = gradients(layer, x, lambda t: probed(layer(t, mask=mask), probe))
         prefix = layer.name + "/"
         weights = self.weights(layer)
 
@@ -162,25 +171,13 @@ class EquationContract:
             output = found[0] if isinstance(found, tuple) else found
             return float(np.sum(output.reshape(probe.shape) * probe))
 
-        def numeric(array: np.ndarray, evaluate: Any) -> np.ndarray:
-            result = np.zeros(array.shape)
-            for index in np.ndindex(array.shape):
-                original = array[index]
-                array[index] = original + 1e-6
-                above = evaluate()
-                array[index] = original - 1e-6
-                below = evaluate()
-                array[index] = original
-                result[index] = (above - below) / 2e-6
-            return result
-
         x64 = x.astype("float64")
         np.testing.assert_allclose(
-            on_x, numeric(x64, lambda: loss(x64, weights)), atol=1e-4, rtol=1e-4
+            on_x, central_differences(x64, lambda: loss(x64, weights)), atol=1e-4, rtol=1e-4
         )
         for path, value in on_weights.items():
             array = weights[path.removeprefix(prefix)]
-            target = numeric(array, lambda: loss(x64, weights))
+            target = central_differences(array, lambda: loss(x64, weights))
             np.testing.assert_allclose(value, target, atol=1e-4, rtol=1e-4, err_msg=path)
 
     @noticed_by("the reference has the gradient of every weight")

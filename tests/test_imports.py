@@ -40,13 +40,7 @@ ROOMS = {
     "workbench._text_files": {"types", "_checks"},
     "workbench.datasets": {"types", "_checks", "workbench._files", "workbench._text_files"},
     "workbench.corpora": {"types", "_checks", "workbench.datasets"},
-    "workbench.text": {
-        "types",
-        "_checks",
-        "batches",
-        "workbench._files",
-        "workbench._text_files",
-    },
+    "workbench.text": {"types", "_checks", "batches", "workbench._files", "workbench._text_files"},
     "workbench.__init__": {"workbench.cli"},
 }
 TOP_ROOMS = {"__main__", "workbench.cli"}

@@ -148,10 +148,7 @@ def test_seq_self_attention(guide, others):
     np.testing.assert_allclose(vectors, means, **EQUAL)
 
 
-@ports(
-    "tanh, K.dot with a context vector, softmax, sum (Keras 2)",
-    "HAN (Keras 2)",
-)
+@ports("tanh, K.dot with a context vector, softmax, sum (Keras 2)", "HAN (Keras 2)")
 def test_attention_of_keras_2(guide, others):
     """HAN's too: words have a mask, sentences have none, so that those of padding count."""
     x, mask = others
@@ -325,10 +322,7 @@ def test_attentive_statistics_of_wespeaker(guide, words, context):
     np.testing.assert_allclose(found, alone(pooled, x), **EQUAL)
 
 
-@ports(
-    "nn.GRU(bidirectional=True) (torch)",
-    "nn.LSTM(num_layers=n, bidirectional=True) (torch)",
-)
+@ports("nn.GRU(bidirectional=True) (torch)", "nn.LSTM(num_layers=n, bidirectional=True) (torch)")
 @pytest.mark.parametrize(
     ("make", "port"),
     [
@@ -665,12 +659,7 @@ def test_mpsan(guide, words):
     guide["assign"](ours, w)
     outputs = numpy(ours(x, mask=mask))
     for row, n, output in zip(x.astype("float64"), LENGTHS, outputs, strict=True):
-        _, s = additive_rows(
-            row[:n],
-            w,
-            lambda query, key: abs(query - key) == 1,
-            bounded,
-        )
+        _, s = additive_rows(row[:n], w, lambda query, key: abs(query - key) == 1, bounded)
         np.testing.assert_allclose(output[:n], s, **EQUAL)
 
 

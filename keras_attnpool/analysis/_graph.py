@@ -50,10 +50,8 @@ def layers_by_path(model: Any, owner: str) -> dict[str, Any]:
         must, received = "be a keras.Model", f"{type(model)}"
         raise ArgumentError("model", must, received, owner)
     if not model.built:
-        must, received = (
-            "have been built: call it once on a batch",
-            f"model '{model.name}' of class {type(model).__name__}",
-        )
+        must = "have been built: call it once on a batch"
+        received = f"model '{model.name}' of class {type(model).__name__}"
         raise ArgumentError("model", must, received, owner)
     return dict(_inside(model, ""))
 

@@ -1,4 +1,4 @@
-"""What a model takes, in whatever form, as arrays of rows and a mask of their steps."""
+"""The inputs of a model, in whatever form, as arrays of rows and a mask of their steps."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -51,10 +51,8 @@ class Inputs:
         self.leaves: dict[Any, Array] = leaves_of(self.structure)
         sizes = {len(each) if each.ndim else 0 for each in self.leaves.values()}
         if len(sizes) != 1 or 0 in sizes:
-            must, received = (
-                "have at least one row, equally many of each",
-                f"shapes {[each.shape for each in self.leaves.values()]}",
-            )
+            must = "have at least one row, equally many of each"
+            received = f"shapes {[each.shape for each in self.leaves.values()]}"
             raise ArgumentError("inputs", must, received, owner)
         self.count = sizes.pop()
         self.kept_by = next((key for key in self.leaves if self._is_mask(key)), None)
@@ -132,10 +130,8 @@ class Inputs:
     def _mask(self, mask: Any, lengths: Array | None) -> Bools:
         values = self.values
         if values.ndim < 3 and not self.are_ids:
-            must, received = (
-                "be integer ids (rows, time) or vectors (rows, time, dim)",
-                f"shape {values.shape}, dtype {values.dtype}",
-            )
+            must = "be integer ids (rows, time) or vectors (rows, time, dim)"
+            received = f"shape {values.shape}, dtype {values.dtype}"
             raise ArgumentError("inputs", must, received, self.owner)
         shape = values.shape if self.are_ids else values.shape[:2]
         if mask is not None:
@@ -152,7 +148,7 @@ class Inputs:
 
 
 def stand_in(inputs: Inputs, baseline: Any) -> Any:
-    """What stands for a step: `"zeros"`, `"mean"` of all steps that count, an id, or a vector."""
+    """The stand-in for a step: `"zeros"`, `"mean"` of all steps that count, an id or a vector."""
     ids, values = inputs.are_ids, inputs.values
     if isinstance(baseline, str):
         if baseline == "zeros":
@@ -171,19 +167,18 @@ def stand_in(inputs: Inputs, baseline: Any) -> Any:
 
 
 def removed_by(inputs: Inputs, baseline: Any) -> Callable[[dict[Any, Array], Bools], None]:
-    """What is done to the steps that are removed: they are masked, or something stands for them."""
+    """A function that removes steps: it masks them, or puts a stand-in into their places."""
     stands: Any = None
     if not isinstance(baseline, str) or baseline != "masked":
         stands = stand_in(inputs, baseline)
     elif inputs.kept_by is None:
         stands = 0 if inputs.are_ids else inputs.mask_value
         if stands is None:
-            must, received = (
+            must = (
                 "be 'zeros', 'mean' or a vector for a model that takes no mask: it has "
-                "neither an input for it nor a Masking layer",
-                "'masked'",
+                "neither an input for it nor a Masking layer"
             )
-            raise ArgumentError("baseline", must, received, inputs.owner)
+            raise ArgumentError("baseline", must, "'masked'", inputs.owner)
 
     def remove(leaves: dict[Any, Array], gone: Bools) -> None:
         if stands is None:
@@ -253,11 +248,8 @@ def _rows(given: Any, owner: str) -> tuple[Array, Array | None]:
 def _array(given: Any, owner: str) -> Array:
     array: Array = np.asarray(given)
     if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
-        must, received = (
-            "be what `model.predict` takes, numbers",
-            f"{type(given).__name__} of dtype {array.dtype}",
-        )
-        raise ArgumentError("inputs", must, received, owner)
+        must = "be what `model.predict` takes, numbers"
+        raise ArgumentError("inputs", must, f"{type(given).__name__} of dtype {array.dtype}", owner)
     return array
 
 

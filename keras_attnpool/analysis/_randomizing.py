@@ -13,7 +13,7 @@ from keras_attnpool.analysis._graph import layers_by_path
 def weights_around(model: keras.Model, path: str, owner: str) -> tuple[list[Any], list[Any]]:
     """The weights of the layer at `path`, and those of all layers in front of it.
 
-    In front is what the graph lists earlier; models that the layer is nested in are not.
+    A layer is in front if the graph lists it earlier; the models that hold the layer do not count.
     """
     layers = layers_by_path(model, owner)
     before = list(layers)[: list(layers).index(path)]

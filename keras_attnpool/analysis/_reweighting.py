@@ -34,13 +34,7 @@ class Reweighting:
     """
 
     def __init__(
-        self,
-        model: keras.Model,
-        path: str,
-        layout: str,
-        inputs: Any,
-        mask: Bools,
-        batch_size: int,
+        self, model: keras.Model, path: str, layout: str, inputs: Any, mask: Bools, batch_size: int
     ) -> None:
         self.inputs, self.texts = inputs, len(mask)
         self.size = min(batch_size, len(mask))
@@ -97,7 +91,7 @@ class _Swap(_WithScores):
         values = ops.cast(tensors[self.first], "float32")
         given = self._of_rows(values.shape[0])
         shape = ops.shape(outputs)
-        # What padding holds is not multiplied by its weight of 0: it may be NaN.
+        # Padding may be NaN, so that a weight of 0 does not remove it.
         values = ops.where(ops.expand_dims(ops.not_equal(given, 0), -1), values, 0.0)
         own = ops.einsum(SUMS[self.layout], ops.cast(scores, "float32"), values)
         own = ops.reshape(own, (shape[0], -1))

@@ -59,7 +59,7 @@ def kept_rows(weights: Any, mask: Any, owner: str, name: str = "weights") -> lis
 
 
 def flag_rows(values: Any, owner: str, name: str) -> list[Bools]:
-    """One boolean row a text, from booleans or 0 and 1."""
+    """One boolean row per text, from booleans or from 0 and 1."""
     rows = [np.asarray(row) for row in values]
     for index, row in enumerate(rows):
         if row.ndim != 1 or not np.isin(row, (0, 1)).all():
@@ -87,10 +87,8 @@ def checked_names(names: Any, mask: Bools | None, owner: str) -> list[list[str]]
     rows = column(owner, "names", names, axes=2, of=of)
     rows = [[str(name) for name in column(owner, "names", row, of=of)] for row in rows]
     if sizes is not None and [len(row) for row in rows] != sizes:
-        must, received = (
-            f"have a name for each step that counts, {sizes[:3]} ... in {len(sizes)} rows",
-            f"{[len(row) for row in rows][:3]} ... in {len(rows)} rows",
-        )
+        must = f"have a name for each step that counts, {sizes[:3]} ... in {len(sizes)} rows"
+        received = f"{[len(row) for row in rows][:3]} ... in {len(rows)} rows"
         raise ArgumentError("names", must, received, owner)
     return rows
 

@@ -107,7 +107,7 @@ class AttentionTests:
         return table
 
     def _attention(self, shown: keras.Model) -> tuple[Float32s, Array]:
-        """The weights, one a step, and the predictions."""
+        """The weights, one per step, and the predictions."""
         predictions, by_path = shown.predict(self.inputs, batch_size=self.batch_size, verbose=0)
         (path,) = by_path
         scores = by_path[path][0] if len(by_path[path]) == 1 else by_path[path]
@@ -181,7 +181,8 @@ class AttentionTests:
 
 def _own_layout(layer: Any) -> str:
     """The layout of a layer of this package: heads stand before the time, features behind it."""
-    sizes = layer._scores_shape((None, ANY_TIME, 1))
+    steps = keras.KerasTensor((None, ANY_TIME, 1))
+    sizes = layer.compute_output_spec(steps, return_attention_scores=True)[1].shape
     times = [place for place, size in enumerate(sizes) if size == ANY_TIME]
     if not times:
         return "b" + "d" * (len(sizes) - 1)

@@ -15,7 +15,7 @@ APART = 1e-6
 
 
 class NormalizedAOPC(NamedTuple):
-    """What `normalized_aopc` returns: float64 arrays `(texts,)`, NaN where there is no value.
+    """The result of `normalized_aopc`: float64 arrays `(texts,)`, NaN where there is no value.
 
     Attributes:
         comprehensiveness: The AOPC of removing tokens from the largest weight down, 0 at the lower

@@ -1,4 +1,4 @@
-"""Deletion test: does the prediction hang on the attended tokens?"""
+"""Deletion test: does the prediction depend on the attended tokens?"""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 
 
 class DeletionCurve(NamedTuple):
-    """What `deletion_curve` returns.
+    """The result of `deletion_curve`.
 
     Attributes:
         fractions: float64 array `(steps,)`, the removed shares of the tokens.
@@ -23,7 +23,7 @@ class DeletionCurve(NamedTuple):
             text, without the tokens of largest weight.
         random: float64 array `(steps,)`, the same without tokens chosen at random.
         attended_area: Area under `attended` divided by the range of the fractions: the mean
-            probability along the curve. The lower, the more the prediction hangs on these tokens.
+            probability along the curve. The lower, the more the prediction depends on these tokens.
         random_area: The same for `random`.
         num_texts: Number of texts with at least one token.
 

@@ -1,4 +1,4 @@
-"""What becomes of a prediction without its explanation, and with nothing but it."""
+"""The prediction without its explanation, and with nothing but the explanation."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 
 
 class Faithfulness(NamedTuple):
-    """What `faithfulness` returns.
+    """The result of `faithfulness`.
 
     Attributes:
         shares: float64 array `(shares,)`.
@@ -197,7 +197,7 @@ def leave_one_out(
 
 
 def token_effects(removal: Removal, texts: Array) -> Float64s:
-    """What the class of some of the texts loses without each token, `(texts, time)`."""
+    """The loss of the class's probability without each token, for some texts, `(texts, time)`."""
     rows, places = np.nonzero(removal.mask[texts])
     gone = np.zeros((len(rows), removal.mask.shape[1]), bool)
     gone[np.arange(len(rows)), places] = True

@@ -302,7 +302,7 @@ class _Rows:
             self._trim()
 
     def _looks_like_a_mask(self, j: int) -> bool:
-        """Whether an input holds a block of ones in zeros, beside floats of as many steps."""
+        """Whether input `j` holds a block of ones among zeros, a number for each step of floats."""
         for row in self.rows:
             x = row[j]
             if x.ndim != 1 or not np.isin(x, (0, 1)).all() or not x.any():
@@ -423,7 +423,7 @@ class _Rows:
 
 
 def _steps(x: Array, axes: int = 1) -> Bools:
-    """Whether anything is true of a step, whose axes stand behind the first `axes`."""
+    """Whether each step has an entry that is not 0; steps are indexed by the first `axes` axes."""
     return np.asarray((x != 0).any(axis=tuple(range(axes, x.ndim))))
 
 
@@ -565,7 +565,7 @@ def _calls(model: keras.Model, inputs: Any, size: int, index: int) -> _Call:
 
 @contextmanager
 def _observed(call: Callable[..., Any]) -> Iterator[None]:
-    """Sends what this thread calls inside through `call(original, operation, args, kwargs)`."""
+    """Hands this thread's calls of operations to `call(original, operation, args, kwargs)`."""
     thread = threading.get_ident()
     originals = {kind: kind.__call__ for kind in (keras.Operation, keras.Layer)}
 

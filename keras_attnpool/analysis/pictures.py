@@ -399,11 +399,8 @@ def _series(
     lines = lines[:, None] if lines.ndim == 1 else lines
     times = np.arange(1.0, len(lines) + 1) if names is None else np.asarray(names, np.float64)
     if lines.ndim != 2 or not lines.size or not np.isfinite(lines).all():
-        must, received = (
-            "be finite numbers (time,) or (time, channels)",
-            f"shape {np.shape(signal)}",
-        )
-        raise ArgumentError("signal", must, received, owner)
+        must = "be finite numbers (time,) or (time, channels)"
+        raise ArgumentError("signal", must, f"shape {np.shape(signal)}", owner)
     if times.shape != lines.shape[:1] or not (np.diff(times) > 0).all():
         must, received = f"be {len(lines)} increasing times", f"shape {times.shape}"
         raise ArgumentError("names", must, received, owner)
@@ -417,12 +414,11 @@ def _grid(owner: str, weights: Any, grid: Any, vmax: Any) -> tuple[Float64s, flo
     if cells.ndim == 1 and grid is not None and cells.size == np.prod(grid):
         cells = cells.reshape(grid)
     if cells.ndim != 2 or not cells.size or (grid is not None and cells.shape != tuple(grid)):
-        must, received = (
+        must = (
             "be a number per patch, (height, width), or (height * width,) with "
-            "`grid`; leave a class token out",
-            f"shape {np.shape(weights)}, grid={grid}",
+            "`grid`; leave a class token out"
         )
-        raise ArgumentError("weights", must, received, owner)
+        raise ArgumentError("weights", must, f"shape {np.shape(weights)}, grid={grid}", owner)
     _, rows, full = checked_heatmap(owner, range(cells.size), cells.ravel(), None, vmax)
     return rows.reshape(cells.shape), full
 
@@ -489,10 +485,8 @@ def _pixels(image: Any, owner: str) -> Array:
         must, received = "have shape (height, width) or (height, width, 3)", f"{np.shape(image)}"
         raise ArgumentError("image", must, received, owner)
     if not (np.isfinite(pixels).all() and 0 <= pixels.min() <= pixels.max() <= top):
-        must, received = (
-            "be integers from 0 to 255 or numbers in [0, 1]",
-            f"{pixels.dtype} from {pixels.min()} to {pixels.max()}",
-        )
+        must = "be integers from 0 to 255 or numbers in [0, 1]"
+        received = f"{pixels.dtype} from {pixels.min()} to {pixels.max()}"
         raise ArgumentError("image", must, received, owner)
     return np.asarray(pixels * (255 / top)).round().astype(np.uint8)
 

@@ -84,8 +84,4 @@ def plot_heatmap(
 def colours(rows: Array, top: float) -> dict[str, Any]:
     """The colours of weights up to `top`; negative ones have a second colour."""
     signed, top = bool((rows < 0).any()), top or 1.0
-    return {
-        "cmap": "RdBu_r" if signed else "Oranges",
-        "vmin": -top if signed else 0,
-        "vmax": top,
-    }
+    return {"cmap": "RdBu_r" if signed else "Oranges", "vmin": -top if signed else 0, "vmax": top}

@@ -11,7 +11,7 @@ from keras_attnpool.types import Array, Bools, Float64s
 
 
 class RationaleScore(NamedTuple):
-    """What the functions `rationale_...` return.
+    """The result of the functions `rationale_...`.
 
     Attributes:
         mean: Mean over the scored texts.
@@ -41,7 +41,7 @@ class RationaleScore(NamedTuple):
 def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) -> RationaleScore:
     """Computes the share of the weight that lies on the rationale tokens.
 
-    The weights must not be negative. Tokens that do not count are dropped from the floor, too.
+    The weights must not be negative. The floor, too, leaves out tokens that do not count.
 
     Args:
         weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the

@@ -1,4 +1,4 @@
-"""What a model's attention is worth: the tests of the literature, in one table and one page."""
+"""The tests of the literature on a model's attention, in one table and one page."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ OWNER = "attention_report"
 
 
 class AttentionReport(NamedTuple):
-    """What `attention_report` returns.
+    """The result of `attention_report`.
 
     Attributes:
         grades: `ScoreTable` of `grade_attributions`: attention beside leave-one-out and gradient x
@@ -74,7 +74,7 @@ def attention_report(
     | row | what is changed | what it tells |
     |---|---|---|
     | `uniform weights` | the layer uses equal weights | the same classes: not needed |
-    | `shuffled weights` | its own, dealt out to other tokens | the same classes: it hangs on none |
+    | `shuffled weights` | its own, dealt out to other tokens | the same classes: no weight counts |
     | `weights of other 1` ... | those of `others[0]`, from another seed | see below |
     | `other 1` ... | the whole model is `others[0]` | a low tau: the seed chose the weights |
     | `random pooling` | the layer's weights are shuffled | a high tau: not what it learned |

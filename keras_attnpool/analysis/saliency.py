@@ -149,11 +149,8 @@ def integrated_gradients(
     if (read.are_ids or layer is not None) and not (
         isinstance(baseline, str) and baseline == "zeros"
     ):
-        must, received = (
-            "be 'zeros' where a layer's output grows, as that of an embedding does",
-            f"{baseline!r}",
-        )
-        raise ArgumentError("baseline", must, received, owner)
+        must = "be 'zeros' where a layer's output grows, as that of an embedding does"
+        raise ArgumentError("baseline", must, f"{baseline!r}", owner)
     return gate_gradients(read, classes, layer, from_logits, points, stand_in(read, baseline))
 
 
@@ -186,10 +183,8 @@ def gate_gradients(
     def gated(call: Any, *args: Any, **kwargs: Any) -> Any:
         outputs = call(*args, **kwargs)
         if len(getattr(outputs, "shape", ())) != len(gate.shift.shape) + 1:
-            must, received = (
-                f"turn ids {tuple(gate.shift.shape)} into vectors, one axis more",
-                f"layer '{name}' with output {getattr(outputs, 'shape', type(outputs))}",
-            )
+            must = f"turn ids {tuple(gate.shift.shape)} into vectors, one axis more"
+            received = f"layer '{name}' with output {getattr(outputs, 'shape', type(outputs))}"
             raise ArgumentError("layer", must, received, owner)
         return gate(outputs)
 

@@ -190,11 +190,8 @@ class _Observed(keras.Model):  # type: ignore[misc]
             outputs = self.model(inputs, training=False)
         silent = [path for path, calls in scores.items() if not calls]
         if silent:
-            must, received = (
-                f"be called when model '{self.model.name}' runs",
-                f"{silent}, which were not",
-            )
-            raise ArgumentError("layer", must, received, "attention_model")
+            must = f"be called when model '{self.model.name}' runs"
+            raise ArgumentError("layer", must, f"{silent}, which were not", "attention_model")
         return outputs, scores
 
 

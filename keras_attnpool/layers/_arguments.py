@@ -4,17 +4,11 @@ import inspect
 from collections.abc import Collection
 from typing import Any
 
-from keras_attnpool._checks import (
-    ArgumentError,
-    Validator,
-    module_of,
-    validate,
-    validator_of,
-)
+from keras_attnpool._checks import ArgumentError, Validator, module_of, validate, validator_of
 from keras_attnpool.layers._weights import LayerWeights
 from keras_attnpool.regularizers import HeadRegularizer
 
-# What these read has the heads on an axis of its own.
+# These penalties read tensors with the heads on an axis of their own.
 OF_HEADS = ("attention_regularizer", "vector_regularizer")
 
 
@@ -24,8 +18,8 @@ class LayerArguments(LayerWeights):
     What an argument may be follows from its name. A constructor is its signature and two lines,
     `super().__init__(**kwargs)` and `self._store_arguments(locals())`.
 
-    Keras's automatic config would give back what was typed, without the defaults and unchecked, and
-    not at all to a layer with a `get_config` of its own.
+    Keras's automatic config is no help here: it gives back the arguments as they were typed,
+    without defaults and checks, and nothing to a layer with a `get_config` of its own.
 
     The docstrings of the base classes hold what those of the layers have in common: `make layers`
     keeps them alike.

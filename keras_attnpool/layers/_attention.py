@@ -1,4 +1,4 @@
-"""What the layers share that have weights and attention scores."""
+"""The base of the layers that have weights and attention scores."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -368,7 +368,7 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
         return (input_shape[0], self.num_heads, input_shape[1])
 
     def _add_head_kernels(self, name: str, shape: tuple[int, ...], regularizer: Any) -> Any:
-        """One kernel a head, `(heads, *shape)`, each drawn as a kernel of its own.
+        """One kernel per head, `(heads, *shape)`, each drawn as a kernel of its own.
 
         Drawn at once, the heads would count as inputs or outputs and shrink every weight.
         """

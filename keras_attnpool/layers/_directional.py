@@ -1,4 +1,4 @@
-"""What the layers share that attend to the steps of one direction."""
+"""The base of the layers that attend to the steps of one direction."""
 
 from typing import Any
 
@@ -66,7 +66,7 @@ class DirectionalAttentionBase(SequenceAttentionBase):
             bounded=self.scale <= 10,
             zero_padding=False,
         )
-        # One feature comes without an axis of features.
+        # With a single feature the scores have no axis of features: it is added.
         if scores is not None and self.units == 1:
             scores = ops.expand_dims(scores, -1)
         return output, scores

@@ -1,4 +1,4 @@
-"""What the layers share that mix sequences."""
+"""The base of the layers that mix sequences."""
 
 from typing import Any
 

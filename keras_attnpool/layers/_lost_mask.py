@@ -10,7 +10,7 @@ _ATTENTION = (keras.layers.Attention, keras.layers.AdditiveAttention)
 
 
 def lost_mask_message(inputs: Any) -> str | None:
-    """What a layer without a mask says where the graph above it has lost one, else `None`."""
+    """The warning of a layer whose mask was lost in the graph above it, else `None`."""
     operation = None if _has_mask(inputs) else lost_at(inputs)
     if operation is None:
         return None

@@ -1,4 +1,4 @@
-"""What the layers share that read `(batch, time, dim)` and a mask."""
+"""The base of the layers that read `(batch, time, dim)` and a mask."""
 
 import warnings
 from typing import Any
@@ -26,7 +26,7 @@ CURES = {
 
 
 class MaskReader:
-    """What layers remember of the masks that they have read; not public."""
+    """The memory of whether a mask's values were checked; not public."""
 
     _has_waited = False
 
@@ -168,9 +168,9 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
 
 class MaskedPooling1D(MaskedInputs):
-    """Base of the layers that map `(batch, time, dim)` and a mask to one vector a row; not public.
+    """Base of the layers that map `(batch, time, dim)` and a mask to one vector per row.
 
-    The mask ends here.
+    Not public. The mask ends here.
     """
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:

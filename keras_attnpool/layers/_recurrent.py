@@ -1,4 +1,4 @@
-"""What the layers share that read a sequence by LSTMs or GRUs."""
+"""The base of the layers that read a sequence by LSTMs or GRUs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Mean and standard deviation under attention, one weight a step or one a feature."""
+"""Mean and standard deviation under attention, one weight per step or one per feature."""
 
 from typing import Any
 

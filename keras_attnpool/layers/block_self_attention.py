@@ -11,13 +11,7 @@ from keras_attnpool.ops._devices import constant
 from keras_attnpool.ops._steps import counted, front_first, looked_up, take_steps
 from keras_attnpool.ops._vector_pooling import normalized, softmax_terms
 from keras_attnpool.ops.masking import highest_along, zero_masked
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 LARGEST_ROOT = 1290
 """The cube of a larger one is no 32-bit integer."""
@@ -196,7 +190,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
     def _grid(self, time: Any) -> tuple[Any, Any]:
         """How many blocks texts of up to that many steps need, and how many places in a block.
 
-        Integers if `time` is one; tensors on a graph that learns it only when it runs.
+        Integers where `time` is an integer; tensors in a graph that learns its length when it runs.
         """
         static = isinstance(time, int)
         lower, higher = (min, max) if static else (ops.minimum, ops.maximum)
@@ -220,7 +214,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
         time, size = ops.shape(mask)[1], blocks * places
 
         def of_length(length: Tensor) -> list[Tensor]:
-            """What follows from the length of a text's blocks, `(n, 1)`."""
+            """The numbers that follow from the length of a text's blocks, `(n, 1)`."""
             length = ops.maximum(length, 1)  # a table begins with 0
             step = ops.transpose(counted(0, blocks)) * ops.expand_dims(length, 2)
             step = step + counted(0, places)

@@ -10,13 +10,7 @@ from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import AttentionPoolingBase
 from keras_attnpool.ops._dot_product_attention import split_heads
 from keras_attnpool.ops.masking import at_least_float32
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")

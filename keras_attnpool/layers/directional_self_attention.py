@@ -7,13 +7,7 @@ import keras
 from keras_attnpool.layers._directional import DirectionalAttentionBase
 from keras_attnpool.layers.fusion_gate import FusionGate
 from keras_attnpool.ops.masking import zero_masked
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")

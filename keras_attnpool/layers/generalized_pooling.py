@@ -23,7 +23,7 @@ from keras_attnpool.types import (
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class GeneralizedPooling(MultiHeadPoolingBase):
-    """Pools a sequence to several vectors, one a head; every feature has attention of its own.
+    """Pools a sequence to several vectors, one per head; every feature has attention of its own.
 
     With inputs `H` `(time, dim)` of one example and each head `i`:
 
@@ -32,7 +32,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     2. `v_i = sum_t a_it * h_t`, element by element, `(dim,)`, laid out head after head
 
     Mean pooling (W2 = 0), max pooling (scores that grow with the features) and, with equal columns
-    of scores, attention by one weight a step are special cases. `per_feature=False` is the last:
+    of scores, attention by one weight per step are special cases. `per_feature=False` is the last:
     W2_i has one row, `A_i` is `(time,)`, and with `activation="tanh"`, no biases and one W1 for all
     heads it is `StructuredSelfAttentionPooling`.
 
@@ -50,7 +50,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     Args:
         num_heads: Number of attention heads, the paper's I; 5 there.
         hidden_dim: Size of the hidden layer of each head, the paper's d_a.
-        per_feature: Whether each feature has weights of its own; else one weight a step serves all.
+        per_feature: Whether each feature has weights of its own; else one per step serves all.
         activation: Activation of the hidden layers.
         normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
             zeros.

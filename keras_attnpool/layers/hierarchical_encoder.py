@@ -110,9 +110,6 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         packed = isinstance(input_shape, dict)
         for shape, _ in self._pairs(input_shape, None):
             self._check(shape, None, packed)
-        if packed and len(input_shape[DOCUMENTS]) != 2:
-            received = f"shape {tuple(input_shape[DOCUMENTS])}"
-            raise ArgumentError(DOCUMENTS, "have shape (batch, sentences)", received, self)
         if not self.encoder.built:
             self.encoder.build(self._rows_shape(input_shape))
 
@@ -173,11 +170,19 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     def _pairs(self, inputs: Any, mask: Any) -> list[tuple[Any, Any]]:
         """The arrays of sentences, each with its mask or `None`."""
         if not isinstance(inputs, dict):
+            if isinstance(inputs, list) and any(hasattr(each, "shape") for each in inputs):
+                must = "have shape (batch, sentences, words[, dim]), or be a dictionary"
+                raise ArgumentError("sentences", must, f"a list of {len(inputs)}", self)
             return [(inputs, mask)]
         names = sorted((n for n in inputs if n.startswith(SENTENCES)), key=lambda n: (len(n), n))
         if not names or DOCUMENTS not in inputs or len(names) + 1 < len(inputs):
             must = "be a dictionary of 'sentences_0', 'sentences_1' ... and 'documents'"
             raise ArgumentError("inputs", must, f"{sorted(inputs)}", self)
+        documents: Any = inputs[DOCUMENTS]
+        shape = getattr(documents, "shape", documents)
+        if len(shape) != 2:
+            must, received = "have shape (batch, sentences)", f"shape {tuple(shape)}"
+            raise ArgumentError(DOCUMENTS, must, received, self)
         masks = {} if mask is None else mask
         if not isinstance(masks, dict) or not set(masks) <= set(inputs):
             must = f"be a dictionary with the names of the packed inputs, {names}"
@@ -212,7 +217,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         return groups
 
     def _encode(self, rows: Tensor, kept: Tensor | None) -> Any:
-        """What the encoder makes of the sentences.
+        """The encoder's outputs for the sentences.
 
         An empty one gets a single word in place of none: what comes out is dropped, but an encoder
         that divides by the number of words must not spoil the gradients of the others.

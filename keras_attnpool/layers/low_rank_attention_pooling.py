@@ -9,13 +9,7 @@ from keras_attnpool._checks import ArgumentError, Validator, is_shape
 from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
 from keras_attnpool.ops.masking import at_least_float32, mean_of_zeroed, zero_masked_rows
 from keras_attnpool.ops.normalization import l2_normalize
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 CONTEXT = Validator(
     "one of ('mean', 'learned'); pass a tensor at the call instead",
@@ -227,7 +221,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             return
         dtype = keras.backend.standardize_dtype(context.dtype)
         if "float" not in dtype:
-            must = "be floats, one vector a row; pass a mask as `mask=`"
+            must = "be floats, one vector per row; pass a mask as `mask=`"
             received = f"context of dtype {dtype} and shape {tuple(context.shape)}"
             raise ArgumentError("context", must, received, self)
         self._check_context_shape(inputs_shape, tuple(context.shape))
@@ -243,7 +237,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         if not is_shape(context_shape, expected):
             raise ArgumentError(
                 "context",
-                f"have shape (batch, context_dim) = {expected}, one vector a row; pass a mask as "
+                f"have shape (batch, context_dim) = {expected}, one vector per row; pass a mask as "
                 "`mask=`",
                 f"context of shape {tuple(context_shape)} for inputs of shape "
                 f"{tuple(inputs_shape)}",
@@ -278,5 +272,5 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             return ops.expand_dims(at_least_float32(self.context_vector), 0)
         if context is None:
             return mean_of_zeroed(inputs, mask)
-        # What a caller computed for an empty row may be NaN, and would reach the gradients.
+        # The context of an empty row may be NaN, which would reach the gradients.
         return zero_masked_rows(at_least_float32(context), mask)

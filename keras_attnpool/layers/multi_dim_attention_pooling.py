@@ -8,13 +8,7 @@ from keras import ops
 from keras_attnpool.layers._attention import AttentionPoolingBase
 from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops.masking import at_least_float32
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")

@@ -30,7 +30,7 @@ from keras_attnpool.layers.statistics_pooling1d import StatisticsPooling1D
 from keras_attnpool.layers.structured_self_attention_pooling import StructuredSelfAttentionPooling
 from keras_attnpool.types import LayerLike
 
-# What makes a layer, and its sizes.
+# A layer's class, or a function that makes a layer; and its sizes.
 Maker = tuple[Callable[..., Any], dict[str, Any]]
 
 POOLINGS: dict[str, Maker] = {
@@ -138,7 +138,7 @@ def is_made(identifier: Any) -> bool:
 
 
 def resolve(identifier: Any, names: Mapping[str, Maker]) -> Maker:
-    """What makes the layer of a name or of a configuration, and its arguments.
+    """The class or function for a name or a configuration, and the arguments for it.
 
     Args:
         identifier: What `get` takes, but no layer and no whole configuration.

@@ -11,13 +11,7 @@ from keras_attnpool.ops._additive_attention import additive_attention, banded_at
 from keras_attnpool.ops._devices import affine, pairs_together
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.positions import parse_positions
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")

@@ -138,7 +138,7 @@ class SequentialAttention(AttentionBase):
         self._check_length(inputs.shape)
         output, scores = inputs, {}
         for name, part in zip(self.order, self.parts, strict=True):
-            # What a part makes of padding is 0 again, which needs no second look.
+            # The output of a part is 0 at padding, so the next part need not mask it again.
             output, scores[name] = part._compute_attention(output, mask, training, with_scores)
             output = ops.cast(output, self.compute_dtype)
         return output, scores

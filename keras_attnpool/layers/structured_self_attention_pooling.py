@@ -16,7 +16,7 @@ from keras_attnpool.types import (
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
-    """Pools a sequence to several vectors, one a head, by structured self-attention.
+    """Pools a sequence to several vectors, one per head, by structured self-attention.
 
     With inputs `H` `(time, dim)` of one example:
 

@@ -1,4 +1,4 @@
-"""What the models share: token ids to embeddings, embeddings to states, a vector to scores."""
+"""The steps of the models: token ids to embeddings, embeddings to states, vector to scores."""
 
 from collections.abc import Callable
 from typing import Any
@@ -89,11 +89,8 @@ def embed_tokens(given: dict[str, Any], mask_zero: bool = True) -> tuple[Tensor,
     size, dim, matrix = (given[k] for k in ("vocabulary_size", "embedding_dim", "embeddings"))
     if matrix is not None:
         if len(matrix) != size:
-            raise ArgumentError(
-                "embeddings",
-                f"have shape (vocabulary_size, dim) = ({size}, dim)",
-                f"an array of shape {matrix.shape}",
-            )
+            must = f"have shape (vocabulary_size, dim) = ({size}, dim)"
+            raise ArgumentError("embeddings", must, f"an array of shape {matrix.shape}")
         dim = matrix.shape[1]
     tokens = keras.Input((None,), dtype="int32", name="tokens")
     trainable = given["trainable_embeddings"]
@@ -217,19 +214,15 @@ def tokens_or_backbone(given: dict[str, Any]) -> tuple[Any, Tensor, Tensor | Non
     """`encode_tokens` where a builder was given a backbone, else `embed_and_mask`."""
     size, backbone, matrix = (given[k] for k in ("vocabulary_size", "backbone", "embeddings"))
     if (size is None) == (backbone is None):
-        raise ArgumentError(
-            "vocabulary_size",
-            "be given where there is no `backbone`, and be None where there is one",
-            {"vocabulary_size": size, "backbone": backbone},
-        )
+        must = "be given where there is no `backbone`, and be None where there is one"
+        given = {"vocabulary_size": size, "backbone": backbone}
+        raise ArgumentError("vocabulary_size", must, given)
     if backbone is None:
         return embed_and_mask(given)
     if matrix is not None:
-        raise ArgumentError(
-            "embeddings",
-            "be None on a `backbone`",
-            f"embeddings of shape {matrix.shape}, backbone={backbone!r}",
-        )
+        must = "be None on a `backbone`"
+        received = f"embeddings of shape {matrix.shape}, backbone={backbone!r}"
+        raise ArgumentError("embeddings", must, received)
     return encode_tokens(backbone, given["sequence_length"], given["trainable_backbone"])
 
 
@@ -238,11 +231,8 @@ def _same_input(x: Tensor, sequence_length: int | None) -> Tensor:
     shape = x.shape[1:]
     if shape and sequence_length:
         if shape[0] not in (None, sequence_length):
-            raise ArgumentError(
-                "sequence_length",
-                f"be None or the steps that the `backbone` is made for, {shape[0]}",
-                {"sequence_length": sequence_length},
-            )
+            must = f"be None or the steps that the `backbone` is made for, {shape[0]}"
+            raise ArgumentError("sequence_length", must, {"sequence_length": sequence_length})
         shape = (sequence_length, *shape[1:])
     return keras.Input(shape, dtype=x.dtype, name=x.name)
 
@@ -255,7 +245,7 @@ def classifier(
     shortcut: bool = False,
     drops_vector: bool = False,
 ) -> keras.Model:
-    """The model: an optional hidden layer with dropout behind the vector, then one unit a class.
+    """The model: an optional hidden layer with dropout behind the vector, then one unit per class.
 
     Args:
         given: The arguments of a builder.
@@ -279,7 +269,7 @@ def classifier(
         vector = dense(units, activation=activation, name="classifier_hidden")(vector)
     if dropout:
         vector = drop(dropout, name="classifier_dropout")(vector)
-    # float32, or float64 where that is the policy: so does the loss under mixed precision.
+    # The scores stay in float32 under mixed precision, for the loss; in float64 under that policy.
     outputs = dense(
         given["num_classes"],
         activation=given["classifier_activation"],

@@ -25,7 +25,7 @@ from keras_attnpool.ops import empty_batch_safe
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import LayerLike, Tensor
 
-# What turns states and their mask into states, or into a vector.
+# A layer or function that turns states and their mask into states, or into a vector.
 Part = Callable[..., Any]
 BOTH_DIRECTIONS = (
     BidirectionalGRU,
@@ -33,7 +33,7 @@ BOTH_DIRECTIONS = (
     ShortcutStackedBiLSTM,
     keras.layers.Bidirectional,
 )
-# What leaves each feature in its place, so that the states of both directions stay halves.
+# Layers that leave each feature in its place, so that both directions' states stay halves.
 IN_PLACE = (
     keras.layers.Dropout,
     keras.layers.SpatialDropout1D,
@@ -104,11 +104,9 @@ def encode(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
     if isinstance(part, keras.layers.Layer) and len(shape) == 3 and not attends(part):
         shape = part.compute_output_shape((1, steps, x.shape[2]))
     if len(shape) != 3 or shape[1] not in (None, steps):
-        raise ArgumentError(
-            "encoder",
-            "return sequences, (batch, time, dim), with as many steps as it is given",
-            f"{part!r}, which returns the shape {states.shape} for {x.shape}",
-        )
+        must = "return sequences, (batch, time, dim), with as many steps as it is given"
+        received = f"{part!r}, which returns the shape {states.shape} for {x.shape}"
+        raise ArgumentError("encoder", must, received)
     # Keras leaves them in the order of reading; the mask needs them at their words.
     backwards = isinstance(part, keras.layers.RNN) and part.go_backwards
     return keras.ops.flip(states, axis=1) if backwards else states
@@ -125,7 +123,7 @@ def both_directions(part: Part, before: bool) -> bool:
 
 
 def final_states(pooling: LayerLike) -> dict[str, Any]:
-    """What makes "last" take the final state of both directions, unless its config says it."""
+    """The argument by which "last" takes both final states, unless the config has it."""
     if names.is_made(pooling):
         return {}
     make, config = names.resolve(pooling, POOLINGS)
@@ -146,11 +144,8 @@ def pool(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
             )
     vector = with_mask(part, x, mask)
     if len(vector.shape) != 2:
-        raise ArgumentError(
-            "pooling",
-            "return one vector a text, (batch, dim)",
-            f"{part!r}, which returns the shape {vector.shape}",
-        )
+        must = "return one vector per text, (batch, dim)"
+        raise ArgumentError("pooling", must, f"{part!r}, which returns the shape {vector.shape}")
     return vector
 
 
@@ -255,7 +250,7 @@ def plain_pooling(name: str) -> keras.layers.Layer:
 
 # -- names -----------------------------------------------------------------------------------------
 
-# What each name stands for: a layer or a function that makes a part, and its sizes.
+# By name: a layer or a function that makes a part, and its sizes.
 ENCODERS: dict[str, Maker] = {
     "none": (lambda prefix: unchanged, {}),
     **names.ENCODERS,
@@ -285,11 +280,8 @@ def made(
         config |= {"name": name} if inspect.isclass(make) else {"prefix": f"{name}_"}
         accepted = inspect.signature(make).parameters
     for option in options.keys() - accepted:
-        raise ArgumentError(
-            option,
-            f"be left out with a {argument} that does not use it, or that is a layer already",
-            {argument: identifier, option: options[option]},
-        )
+        must = f"be left out with a {argument} that does not use it, or that is a layer already"
+        raise ArgumentError(option, must, {argument: identifier, option: options[option]})
     if isinstance(identifier, keras.layers.Layer):
         return cast(Part, identifier)
     try:

@@ -46,11 +46,8 @@ def pooling_of(given: dict[str, Any], **unused: Any) -> keras.layers.Layer:
         unused["attention_regularizer"] = None
     for option, default in unused.items():
         if given[option] != default:
-            raise ArgumentError(
-                option,
-                "be left out with a pooling that does not use it",
-                {"pooling": pooling, option: given[option]},
-            )
+            must = "be left out with a pooling that does not use it"
+            raise ArgumentError(option, must, {"pooling": pooling, option: given[option]})
     if pooling == "multi_dim":
         return MultiDimAttentionPooling(name="pooling")
     if pooling != "self_attention":

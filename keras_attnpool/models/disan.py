@@ -56,8 +56,8 @@ def DiSAN(
             backbone that is frozen in part, by LoRA say, that part stays so. If not, the backbone
             runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share dropped in training of what goes into the kernels of the attentions and of
-            the classifier.
+        dropout: Share of the features dropped in training in front of the kernels of the
+            attentions and of the classifier.
         kernel_regularizer: Penalty on the kernels of attentions and pooling.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
@@ -131,8 +131,8 @@ def BiBloSAN(
             backbone that is frozen in part, by LoRA say, that part stays so. If not, the backbone
             runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share dropped in training of what goes into the kernels of the attentions and of
-            the classifier.
+        dropout: Share of the features dropped in training in front of the kernels of the
+            attentions and of the classifier.
         kernel_regularizer: Penalty on the kernels of attentions and pooling.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.

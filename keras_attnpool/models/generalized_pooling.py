@@ -106,10 +106,7 @@ def GeneralizedPoolingClassifier(
     return classifier(locals(), inputs, _generalized(locals())(states), shortcut=True)
 
 
-@checked(
-    pooling=("generalized", *POOLINGS),
-    shortcut=SHORTCUTS,
-)
+@checked(pooling=("generalized", *POOLINGS), shortcut=SHORTCUTS)
 def GeneralizedPoolingPair(
     vocabulary_size: int,
     num_classes: int = 3,

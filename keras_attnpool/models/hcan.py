@@ -106,11 +106,8 @@ def HCAN(
           Classification
     """
     if packed and not hierarchical:
-        raise ArgumentError(
-            "packed",
-            "be 0 with hierarchical=False: packed inputs are sentences",
-            {"packed": packed},
-        )
+        must = "be 0 with hierarchical=False: packed inputs are sentences"
+        raise ArgumentError("packed", must, {"packed": packed})
 
     def level(x: Tensor, mask: Tensor | None, prefix: str = "") -> Tensor:
         max_length = max_words if prefix or not hierarchical else max_sentences

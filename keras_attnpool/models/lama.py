@@ -185,5 +185,5 @@ def LAMAEncoder(
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, section 5.2
     """
-    # The arguments are checked; an error inside is this builder's.
+    # The arguments are checked already, so that an error inside names this builder.
     return inspect.unwrap(LAMA)(**locals(), gru_units=None)

@@ -83,8 +83,8 @@ def MPSAN(
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share dropped in training of what goes into the kernels of the attentions, of the
-            fusion and of the classifier (the paper's 0.7 is what its code keeps).
+        dropout: Share of the features dropped in training in front of the kernels of the
+            attentions, of the fusion and of the classifier (the paper's code keeps 0.7).
         kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling; the paper has
             an L2 of 1e-7.
         classifier_activation: Activation of the output; `None` gives logits.
@@ -196,7 +196,7 @@ def MPSANPair(
 
 
 def _encoded(given: dict[str, Any], embedded: Tensor) -> Tensor:
-    """Symbolic embeddings `(batch, time, dim)` to one vector a text, by a builder's arguments."""
+    """Symbolic embeddings `(batch, time, dim)` to one vector per text, by a builder's arguments."""
     names = ("positions", "fusion", "per_feature", "dropout", "kernel_regularizer")
     scores = ("scale", "score_activation", "rescale_scores")
     options = {name: given[name] for name in (*names, *scores) if name in given}

@@ -53,7 +53,7 @@ def SAM(
         order: The parts of `SequentialAttention`. Without a last part that sums the tokens, the
             vector is their mean, or their sum if the tokens were weighed before the features. An
             empty order leaves the mean of the BiLSTM's states, the paper's RB.
-        threshold: The paper's delta: taken from every weight of a feature.
+        threshold: The paper's delta, which is subtracted from every weight of a feature.
         mode: `"dense"`, the paper's, needs `sequence_length`; `"pointwise"` takes texts of any
             length.
         reduction: What the sizes of the hidden layers are divided by.

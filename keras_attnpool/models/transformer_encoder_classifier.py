@@ -83,11 +83,9 @@ def TransformerEncoderClassifier(
         ) from error
     tokens, embedded, mask = embed_and_mask(locals())
     if embedded.shape[-1] % num_heads:
-        raise ArgumentError(
-            "num_heads",
-            "divide the size of the embeddings",
-            {"num_heads": num_heads, "embedding_dim": embedded.shape[-1]},
-        )
+        must = "divide the size of the embeddings"
+        received = {"num_heads": num_heads, "embedding_dim": embedded.shape[-1]}
+        raise ArgumentError("num_heads", must, received)
     x = AddPositionEmbedding(max_length, embeddings_initializer="glorot_uniform", name="positions")(
         embedded, mask=mask
     )

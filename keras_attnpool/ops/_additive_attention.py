@@ -29,7 +29,7 @@ def additive_attention(
     `output_j = sum_i softmax_i(score(source_i + target_j) - penalty_ji) * values_i`, over the kept
     and allowed steps `i`.
 
-    With one score a pair nothing larger than `(batch, time, time)` is made; with one for each
+    With one score per pair nothing larger than `(batch, time, time)` is made; with one for each
     feature that table has `dim` as its last axis.
 
     Args:

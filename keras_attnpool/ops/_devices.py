@@ -1,4 +1,4 @@
-"""What a backend, or a device, does otherwise; whether a tensor has values that can be read.
+"""The differences between backends and devices; whether a tensor's values can be read.
 
 No module of the package imports a backend; Keras has imported the one in use.
 """

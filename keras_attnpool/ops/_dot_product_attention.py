@@ -7,7 +7,7 @@ from keras_attnpool.types import Tensor
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    """Cuts the features into equal slices, one a head.
+    """Cuts the features into equal slices, one per head.
 
     Args:
         x: Tensor `(batch, time, num_heads * size)` with a known last dimension.

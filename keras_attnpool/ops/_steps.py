@@ -88,9 +88,7 @@ def looked_up(
     if keras.backend.backend() != "torch" or torch_traces() or not few:
         return compute(keys)
     table = constant(
-        name,
-        keys,
-        lambda: ops.concatenate(compute(ops.transpose(counted(0, count))), axis=1)[None],
+        name, keys, lambda: ops.concatenate(compute(ops.transpose(counted(0, count))), axis=1)[None]
     )
     rows = take_steps(table, ops.transpose(keys))[0]
     ends = list(itertools.accumulate(widths))

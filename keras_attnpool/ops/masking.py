@@ -73,7 +73,7 @@ def check_mask_shape(
 
 
 def _cure_of_shape(mask_shape: Shape, expected: Shape) -> str:
-    """What to do about a mask of lengths, or of the steps in front of a layer that made fewer."""
+    """The cure for a mask of lengths, or of the steps in front of a layer that made fewer."""
     if len(mask_shape) == 1:
         return ". Lengths become a mask by keras_attnpool.ops.lengths_to_mask"
     given, time = (shape[1] if len(shape) == 2 else None for shape in (mask_shape, expected))
@@ -176,7 +176,7 @@ def as_bool_mask(
 
 
 def _fitted(mask: Tensor, inputs: Tensor) -> Tensor:
-    """The mask, whose sizes are compared with the inputs' when the graph runs if not before.
+    """The mask; sizes that are unknown now are compared with the inputs' when the graph runs.
 
     Only a graph of TensorFlow has unknown sizes, and only there is anything added. One step would
     be broadcast to all.

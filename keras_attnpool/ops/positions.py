@@ -167,7 +167,7 @@ class Relation:
 
     @property
     def offset_penalties(self) -> tuple[float, ...] | None:
-        """What each of `offsets` costs, or `None` where distance costs nothing."""
+        """The cost of each of `offsets`, or `None` where distance costs nothing."""
         if not self.linear + self.logarithmic:
             return None
         return tuple(

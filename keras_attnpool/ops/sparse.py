@@ -4,12 +4,7 @@ from keras import ops
 
 from keras_attnpool.ops._devices import scalar_like
 from keras_attnpool.ops._rows import empty_batch_safe
-from keras_attnpool.ops.masking import (
-    _as_bool,
-    _lowest,
-    at_least_float32,
-    highest_along,
-)
+from keras_attnpool.ops.masking import _as_bool, _lowest, at_least_float32, highest_along
 from keras_attnpool.types import Tensor
 
 

@@ -9,8 +9,9 @@ import csv
 import gzip
 import io
 import re
+import reprlib
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -21,7 +22,7 @@ _LARGEST = 2**30  # bytes that are unpacked
 _SEEN = 2**16  # bytes by which a code page is told
 Row = tuple[int, list[str]]  # line number (from 1) and fields
 
-# What a file is by its first bytes, unless it is text.
+# The kinds of files that are no text, each with the bytes that such a file begins with.
 _KINDS = (
     (
         "workbook",
@@ -74,10 +75,7 @@ _CODE_PAGES = (
         rb"(?<![A-Za-z\xc0-\xff])(?:[\xc0-\xdf\xa8\xaa\xaf\xb2]?[\xe0-\xff\xb3\xb4\xb8\xba\xbf]+"
         rb"|[\xc0-\xdf\xa8\xaa\xaf\xb2]+)(?![A-Za-z\xc0-\xff])|[\xa0\xab\xb9\xbb]" + _QUOTES,
     ),
-    (
-        "koi8-r",
-        rb"(?<![A-Za-z\xc0-\xff])[\xe0-\xff\xb3]?[\xc0-\xdf\xa3]+(?![A-Za-z\xc0-\xff])",
-    ),
+    ("koi8-r", rb"(?<![A-Za-z\xc0-\xff])[\xe0-\xff\xb3]?[\xc0-\xdf\xa3]+(?![A-Za-z\xc0-\xff])"),
     (
         "cp1253",
         rb"(?<![A-Za-z\xa2-\xff])[\xa2\xb8-\xba\xbc\xbe-\xdb]?[\xc0\xdc-\xdf\xe1-\xfe]+"
@@ -146,7 +144,7 @@ def opened(
             with _Lines(stream, encoding, newline=newline) as text:
                 yield text
     except UnicodeDecodeError as error:
-        # What was not yet given as a line is in the bytes of the error.
+        # The bytes of the error are those that were not yet given as a line.
         number = text.given + 1 + error.object.count(b"\n", 0, error.start)
         raise _undecodable(owner, path, encoding, error, number) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -174,7 +172,7 @@ def read_text(owner: str, path: PathLike, encoding: Any = "utf-8") -> str:
 
 
 def control_remark(path: PathLike, content: str, encoding: str) -> str:
-    """What to say of control characters in a text, or of a line of it; `""` where there is none."""
+    """A remark on control characters in a text or a line of it; `""` where there is none."""
     found = _CONTROL.search(content)
     if not found:
         return ""
@@ -230,16 +228,73 @@ def tsv_rows(content: str) -> Iterator[Row]:
         start = end
 
 
-def other_delimiter(first: Sequence[str], used: str) -> str:
-    """What seems to stand between the columns, where the first line was taken for a single one."""
-    if len(first) != 1:
-        return ""
-    marks = [mark for mark in ";\t,|" if mark != used and mark in first[0]]
-    return max(marks, key=first[0].count, default="")
+def csv_rows(path: PathLike, lines: Iterable[str], delimiter: str) -> Iterator[Row]:
+    """The rows of a CSV file, as its lines come.
+
+    Raises:
+        ValueError: For a quotation mark that is never closed.
+    """
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    start = 1
+    try:
+        with long_fields():
+            for fields in reader:
+                yield start, fields or [""]
+                start = reader.line_num + 1
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {start}: {error}") from error
+
+
+def check_width(path: PathLike, line: int, fields: Sequence[str], first: Sequence[str]) -> None:
+    """Refuses a row with more or fewer fields than the first."""
+    if len(fields) != len(first):
+        raise ValueError(
+            f"{path}, line {line}: {len(fields)} field(s), but the first line has {len(first)}"
+        )
+
+
+def column_places(
+    owner: str,
+    path: PathLike,
+    first: Sequence[str],
+    delimiter: str,
+    columns: Mapping[str, str | int],
+    advice: str = "",
+) -> list[int]:
+    """The positions of columns, each given by its name in the first line or by its position.
+
+    Args:
+        owner: Who asks; `columns` are its arguments, by their names.
+        path: The file.
+        first: The fields of its first line.
+        delimiter: What is taken to stand between them.
+        columns: The columns.
+        advice: Said where another delimiter, its `{!r}`, seems to be the right one.
+
+    Raises:
+        ArgumentError: If there is no such column, or several have its name.
+    """
+    marks = [mark for mark in ";\t,|" if mark != delimiter and mark in "".join(first)]
+    if len(first) == 1 and marks:
+        mark = max(marks, key=first[0].count)
+        must = f"be what stands between the columns of {path}, which looks like {mark!r}"
+        must += advice.format(mark)
+        raise ArgumentError("delimiter", must, {"delimiter": delimiter}, owner)
+    names, places = [name.strip() for name in first], []
+    for argument, column in columns.items():
+        if not isinstance(column, str) and 0 <= column < len(names):
+            places.append(int(column))
+        elif isinstance(column, str) and names.count(column) == 1:
+            places.append(names.index(column))
+        else:
+            must = f"name one of the columns of {path}, {reprlib.repr(tuple(names))}, or be its "
+            must += f"position, from 0 to {len(names) - 1}"
+            raise ArgumentError(argument, must, {argument: column}, owner)
+    return places
 
 
 def _kind(start: bytes) -> str:
-    """What a file is by its first bytes; `""` where it is text."""
+    """The kind of a file by its first bytes; `""` where it is text."""
     kinds = (name for name, pattern in _KINDS if re.match(pattern, start))
     found = next(kinds, "")
     if not found and re.match(rb"\d+ \d+\n[^ ]+ ", start):

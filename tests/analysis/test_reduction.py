@@ -26,8 +26,7 @@ def test_two_axes_pass():
 
 
 @pytest.mark.parametrize(
-    ("features", "expected"),
-    [("mean", [3.5, 0.5]), ("norm", [5, 1]), ("max", [4, 1]), (0, [3, 0])],
+    ("features", "expected"), [("mean", [3.5, 0.5]), ("norm", [5, 1]), ("max", [4, 1]), (0, [3, 0])]
 )
 def test_features(features, expected):
     scores = [[[3.0, 4.0], [0.0, 1.0]]]

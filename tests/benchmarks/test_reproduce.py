@@ -12,16 +12,7 @@ import numpy as np
 import pytest
 
 from benchmarks.reproduce import __main__ as command
-from benchmarks.reproduce import (
-    book,
-    engine,
-    explanations,
-    floors,
-    mpsan,
-    pieces,
-    sam,
-    timing,
-)
+from benchmarks.reproduce import book, engine, explanations, floors, mpsan, pieces, sam, timing
 from benchmarks.reproduce import results as kept
 from benchmarks.reproduce.engine import reproduce, results_of, rows_of
 from benchmarks.reproduce.paper import Paper
@@ -529,13 +520,7 @@ TABLES = {
         "Figure 1",
         "Figure 2",
     ),
-    "sam": (
-        "Tables 2 and 4",
-        "Tables 3 and 4",
-        "Tables 4 and 5",
-        "Figure 2",
-        "Figure 3",
-    ),
+    "sam": ("Tables 2 and 4", "Tables 3 and 4", "Tables 4 and 5", "Figure 2", "Figure 3"),
 }
 
 

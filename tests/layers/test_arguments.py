@@ -183,10 +183,7 @@ def test_sizes_alone_are_taken_by_position():
 
 
 def _with_heads():
-    pooling = {
-        "num_heads": 3,
-        "kernel_regularizer": regularizers.HeadDistance(),
-    }
+    pooling = {"num_heads": 3, "kernel_regularizer": regularizers.HeadDistance()}
     yield lambda: layers.StructuredSelfAttentionPooling(hidden_dim=6, **pooling), "kernel"
     yield lambda: layers.LowRankAttentionPooling(**pooling), "kernel"
     yield lambda: layers.LearnedQueryPooling(2, **pooling), "kernel"

@@ -60,12 +60,3 @@ def test_the_reset_gate_meets_the_product_with_the_state():
     layer.set_weights([np.zeros((1, 3)), np.zeros((1, 3)), bias] * 2)
     output = numpy(layer(np.ones((1, 1, 1), "float32")))
     np.testing.assert_allclose(output, np.full((1, 1, 2), np.tanh(0.75 * 0.8)), atol=RECURRENT)
-
-
-@pytest.mark.one_backend("counts parameters")
-@pytest.mark.parametrize(("units", "dim", "count"), [(50, 100, 45_600), (256, 100, 549_888)])
-def test_parameters(units, dim, count):
-    """LAMA's encoders of sections 4 and 5.1: two directions of 3 u (D + u + 2) weights."""
-    layer = BidirectionalGRU(units)
-    layer.build((None, None, dim))
-    assert layer.count_params() == count == 2 * 3 * units * (dim + units + 2)

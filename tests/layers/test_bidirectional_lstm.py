@@ -58,11 +58,3 @@ def test_the_forget_gates_start_open_if_asked(starts_open):
         (bias,) = [numpy(w) for w in layer.weights if w.path.endswith(f"{name}/lstm_cell/bias")]
         np.testing.assert_array_equal(bias, [0, 0, starts_open, starts_open, 0, 0, 0, 0])
     assert layer.get_config()["unit_forget_bias"] is starts_open
-
-
-@pytest.mark.one_backend("counts parameters")
-def test_parameters():
-    """Lin et al.'s encoder, section 4: 300 units a direction on words of 100 features."""
-    layer = BidirectionalLSTM(300)
-    layer.build((None, None, 100))
-    assert layer.count_params() == 2 * 4 * 300 * (100 + 300 + 1)

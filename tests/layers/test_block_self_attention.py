@@ -4,17 +4,10 @@ import keras
 import numpy as np
 import pytest
 from backend_functions import compiled, gradients, numpy
-from layer_contract import (
-    DIM,
-    EquationContract,
-    SeededContract,
-    SequenceContract,
-    batch,
-    probed,
-)
+from layer_contract import DIM, EquationContract, SeededContract, SequenceContract, batch, probed
 from reference import disan as reference
 
-from keras_attnpool.layers import BlockSelfAttention, MultiDimAttentionPooling
+from keras_attnpool.layers import BlockSelfAttention
 from keras_attnpool.layers.block_self_attention import _block_length, _block_length_of_int
 
 pytestmark = pytest.mark.every_backend
@@ -205,23 +198,6 @@ def test_either_side_without_bias_and_with_other_functions():
     assert len(weights) == 11
     target = reference.block(x, mask, weights, None, scale=2.0, activation=np.tanh)
     np.testing.assert_allclose(output, target, atol=1e-5)
-
-
-@pytest.mark.one_backend("counts parameters")
-def test_parameters():
-    """Two directions of 240 on words of 300, and the pooling on top."""
-    d, h = 300, 240
-    zeros = {"kernel_initializer": "zeros"}
-    layers = [
-        BlockSelfAttention(h, direction=direction, **zeros) for direction in ("forward", "backward")
-    ]
-    pooling = MultiDimAttentionPooling(**zeros)
-    for layer in layers:
-        layer.build((None, None, d))
-    pooling.build((None, None, 2 * h))
-    within = d * h + h + h + 2 * h**2 + (h**2 + h)
-    assert layers[0].count_params() == within + (5 * h**2 + 5 * h) + (6 * h**2 + 2 * h)
-    assert sum(layer.count_params() for layer in [*layers, pooling]) == 2_223_360
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from layer_contract import (
 )
 from reference import hcan as reference
 
-from keras_attnpool.layers import ConvAttentionPooling, ConvMultiHeadAttention
+from keras_attnpool.layers import ConvMultiHeadAttention
 
 pytestmark = pytest.mark.every_backend
 
@@ -212,19 +212,3 @@ def test_a_single_attention_cannot_leave_the_range_of_its_values():
     assert numpy(single(x, mask=mask)).min() >= 0
     both = ConvMultiHeadAttention(2, 4, layer_norm=False, activation="relu")
     assert numpy(both(x, mask=mask)).min() < -1e-3
-
-
-@pytest.mark.one_backend("counts parameters")
-@pytest.mark.parametrize(
-    ("value_conv", "count"), [(True, 6_297_088), (False, 5_510_144)], ids=["paper", "code"]
-)
-def test_parameters_of_a_level(value_conv, count):
-    """6 and 2 (1) convolutions of `3 d^2 + d`, `2 d` of the layer norm, the target's `d`."""
-    attention = ConvMultiHeadAttention(8, 512)
-    pooling = ConvAttentionPooling(8, 512, value_conv=value_conv)
-    for layer in (attention, pooling):
-        layer.build((None, None, 512))
-    assert attention.count_params() + pooling.count_params() == count
-    single = ConvMultiHeadAttention(8, 512, parallel=False)
-    single.build((None, None, 512))
-    assert attention.count_params() - single.count_params() == 3 * 786_944

@@ -37,14 +37,6 @@ class TestForward(AttendingContract, SeededContract, SequenceContract):
     def reference(self, weights, x, mask):
         return reference.directional(x, mask, weights)
 
-    @pytest.mark.one_backend("counts parameters")
-    @pytest.mark.parametrize(("dim", "count"), [(300, 451_500), (200, 421_500)])
-    def test_parameters(self, dim, count):
-        """`D d + d` of the hidden layer, `2 d^2 + d` of the scores, `2 d^2 + 3 d` of the gate."""
-        layer = DirectionalSelfAttention(300)
-        layer.build((None, None, dim))
-        assert layer.count_params() == count
-
     @pytest.mark.parametrize("direction", list(SEES))
     def test_weights_sum_to_one_over_what_the_direction_allows(self, direction):
         x, mask = batch(time=9)

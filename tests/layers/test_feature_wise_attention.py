@@ -105,16 +105,6 @@ def test_a_threshold_of_one_gives_zeros():
         np.testing.assert_array_equal(found, 0)
 
 
-@pytest.mark.parametrize(
-    ("dim", "reduction", "use_bias", "count"),
-    [(512, 16, True, 33_312), (512, 16, False, 32_768), (3, 16, True, 10)],
-)
-def test_parameter_counts(dim, reduction, use_bias, count):
-    layer = FeatureWiseAttention(reduction=reduction, use_bias=use_bias)
-    layer.build((None, None, dim))
-    assert layer.count_params() == count
-
-
 def test_dropout_is_on_the_gate_and_scores_are_taken_before_it():
     x, mask = batch(dim=64)
     layer = FeatureWiseAttention(dropout=0.5, seed=3)

@@ -56,15 +56,6 @@ class TestWithoutBias(EquationContract):
         return reference.fusion_gate(x, attention_of(x), mask, weights)
 
 
-@pytest.mark.one_backend("counts parameters")
-@pytest.mark.parametrize(("dim", "count"), [(300, 180_900), (600, 721_800)])
-def test_parameters(dim, count):
-    """`2 d^2 + 3 d`: the released code's two dense layers with biases, and one more bias."""
-    layer = FusionGate()
-    layer.build((None, None, dim), (None, None, dim))
-    assert layer.count_params() == count == 2 * dim**2 + 3 * dim
-
-
 @pytest.mark.torch_first("the reference has the same equations")
 def test_two_steps_of_two_features_by_hand():
     """Logits log 3 + 0 and 0 + log 9, then 0 and 0: gates 3/4, 9/10 and twice 1/2."""

@@ -3,8 +3,15 @@
 import keras
 import numpy as np
 import pytest
-from backend_functions import compiled, float64, gradients, numpy
-from layer_contract import DIM, AttentionContract, EquationContract, HeadsContract, batch
+from backend_functions import numpy
+from layer_contract import (
+    DIM,
+    AttentionContract,
+    EquationContract,
+    HeadsContract,
+    PoolingContract,
+    batch,
+)
 from reference import generalized_pooling as reference
 from reference import lama
 from refusals import refused
@@ -44,16 +51,6 @@ class GeneralizedEquations(EquationContract):
 
 class TestVector(GeneralizedEquations, HeadsContract):
     time_axis = 2
-
-    @pytest.mark.one_backend("counts parameters")
-    @pytest.mark.parametrize(
-        ("dim", "hidden_dim", "count"), [(1200, 600, 7_209_000), (600, 300, 1_804_500)]
-    )
-    def test_parameters(self, dim, hidden_dim, count):
-        """I (2d d_a + d_a + d_a 2d + 2d) with five heads."""
-        layer = GeneralizedPooling(5, hidden_dim, kernel_initializer="zeros")
-        layer.build((None, None, dim))
-        assert layer.count_params() == count
 
     def test_every_head_is_drawn_as_a_glorot_matrix_of_its_own(self):
         layer = GeneralizedPooling(3, 50, seed=4)
@@ -145,25 +142,10 @@ class TestWithoutBias(GeneralizedEquations):
     options = {"use_bias": False}
 
 
-class TestChunked(GeneralizedEquations):
+class TestChunked(GeneralizedEquations, PoolingContract):
     """Two chunks, the second padded; a chunk longer than the text for one step."""
 
     options = {"chunk_size": 3}
-
-    def test_padding_empty_chunks_and_empty_rows(self):
-        """The whole first chunk of a row is padding, and the whole of another row."""
-        x, mask = batch(time=7)
-        mask[0, :3] = False
-        dirty = np.where(mask[..., None], x, np.float32(np.nan))
-        layer = self.built()
-        output = numpy(layer(dirty, mask=mask))
-        np.testing.assert_array_equal(output[-1], 0)
-        np.testing.assert_allclose(
-            output, numpy(self.built(chunk_size=None)(x, mask=mask)), atol=1e-6
-        )
-        on_x, on_weights = gradients(layer, dirty, lambda t: keras.ops.sum(layer(t, mask=mask)))
-        assert all(np.isfinite(g).all() for g in (on_x, *on_weights.values()))
-        np.testing.assert_array_equal(on_x[~mask], 0)
 
     def test_scores_are_those_of_the_plain_layer(self):
         x, mask = batch()
@@ -172,33 +154,6 @@ class TestChunked(GeneralizedEquations):
         target = self.outputs(plain, x, mask, return_attention_scores=True)
         np.testing.assert_array_equal(scores, target[1])
         np.testing.assert_allclose(output, self.outputs(self.built(), x, mask)[0], atol=1e-6)
-
-    def test_compiled_is_eager(self):
-        x, mask = batch()
-        layer = self.built()
-        tensors = keras.ops.convert_to_tensor(x), keras.ops.convert_to_tensor(mask)
-        np.testing.assert_allclose(
-            numpy(compiled(layer)(*tensors)), numpy(layer(x, mask=mask)), atol=1e-6
-        )
-
-    @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
-    def test_half_precision(self, policy):
-        x, mask = batch()
-        layer = self.built(dtype=policy)
-        target = numpy(self.built()(x, mask=mask))
-        np.testing.assert_allclose(numpy(layer(x, mask=mask)), target, atol=5e-2)
-
-    @pytest.mark.parametrize("per_feature", [True, False])
-    def test_double_precision(self, per_feature):
-        x, mask = batch(time=7)
-        with float64():
-            plain = self.built(dtype="float64", per_feature=per_feature, chunk_size=None)
-            chunked = self.built(dtype="float64", per_feature=per_feature)
-            found, target = (numpy(layer(x, mask=mask)) for layer in (chunked, plain))
-        assert found.dtype == np.float64
-        # Keras multiplies float64 matrices in float32 on torch.
-        tolerance = 1e-6 if keras.backend.backend() == "torch" else 1e-12
-        np.testing.assert_allclose(found, target, atol=tolerance)
 
     def test_it_trains_compiled_at_any_length(self):
         """Training compiles; the length is unknown, and shorter than a chunk, or longer."""

@@ -32,9 +32,6 @@ class TestLastPooling1D(PoolingContract):
         x = np.array([[[np.inf], [2.0]]], "float32")
         np.testing.assert_array_equal(numpy(LastPooling1D()(x, mask=np.ones((1, 2)))), [[2.0]])
 
-    def test_it_has_no_weights(self):
-        assert self.built().count_params() == 0
-
 
 class TestBidirectional(PoolingContract):
     dims = (2, 4, 6)

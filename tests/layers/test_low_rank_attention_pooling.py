@@ -38,15 +38,6 @@ class LAMAEquations(EquationContract):
 class TestMeanContext(LAMAEquations, HeadsContract):
     single_on_jax = True
 
-    def test_parameters(self):
-        """d_c m k + D m k, and D^2 + D for the hidden layer."""
-        layer = LowRankAttentionPooling(num_heads=10, rank=2)
-        layer.build((None, None, 100))
-        assert layer.count_params() == 2 * 100 * 10 * 2 + 100 * 100 + 100
-        layer = LowRankAttentionPooling(num_heads=10, use_hidden=False)
-        layer.build((None, None, 100), (None, 60))
-        assert layer.count_params() == (100 + 60) * 10
-
     def test_the_slope_of_table_5(self):
         """2 D = 1,024 parameters a head at D = 512; anchored at the published first value."""
         published = {2: 6.403, 4: 6.405, 8: 6.409, 16: 6.418, 32: 6.434, 64: 6.468}
@@ -104,11 +95,6 @@ class TestRankTwo(LAMAEquations):
 
 class TestLearnedContext(LAMAEquations):
     options = {"context": "learned"}
-
-    def test_parameters(self):
-        layer = LowRankAttentionPooling(num_heads=10, context="learned")
-        layer.build((None, None, 100))
-        assert layer.count_params() == 2 * 100 * 10 + 100 * 100 + 100 + 100
 
     def test_a_context_at_the_call_is_an_error(self):
         x, _ = batch()
@@ -280,9 +266,7 @@ class TestPassedContext:
         context = np.random.default_rng(5).normal(size=(4, 4)).astype("float32")
         same = np.concatenate([x, x[:, :1]], axis=1), np.pad(mask, ((0, 0), (0, 1)))
         np.testing.assert_allclose(
-            numpy(layer(x, mask, context=context)),
-            numpy(layer(*same, context=context)),
-            atol=1e-6,
+            numpy(layer(x, mask, context=context)), numpy(layer(*same, context=context)), atol=1e-6
         )
 
     @pytest.mark.parametrize("size", [4, DIM])
@@ -307,7 +291,7 @@ class TestPassedContext:
     @pytest.mark.parametrize("shape", [(4, 1, 4), (4,), (3, 4)])
     def test_a_context_that_does_not_fit_is_an_error(self, shape):
         x, _ = batch()
-        with pytest.raises(ValueError, match="one vector a row"):
+        with pytest.raises(ValueError, match="one vector per row"):
             LowRankAttentionPooling(3, name="the_name")(x, context=np.ones(shape, "float32"))
 
     def test_a_context_may_be_a_list(self):

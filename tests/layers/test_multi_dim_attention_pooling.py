@@ -1,6 +1,5 @@
 """Source2token attention: a weight for every feature of every step."""
 
-import keras
 import numpy as np
 import pytest
 from backend_functions import numpy
@@ -28,14 +27,6 @@ class TestMultiDimAttentionPooling(AttentionContract):
             weights["score_kernel"],
             weights["score_bias"],
         )
-
-    @pytest.mark.one_backend("counts parameters")
-    @pytest.mark.parametrize(("dim", "count"), [(300, 180_600), (600, 721_200)])
-    def test_parameters(self, dim, count):
-        """2 (D^2 + D), the papers' two square layers."""
-        layer = MultiDimAttentionPooling()
-        layer.build((None, None, dim))
-        assert layer.count_params() == count == 2 * (dim**2 + dim)
 
     @pytest.mark.torch_first("the reference has the same equations")
     def test_two_steps_of_two_features_by_hand(self):
@@ -71,11 +62,3 @@ class TestNarrowWithoutBias(EquationContract):
         return reference.source2token(
             x, mask, weights["hidden/kernel"], 0, weights["score_kernel"], 0, activation=np.tanh
         )
-
-
-def test_it_ends_a_model():
-    inputs = keras.Input((None, DIM))
-    model = keras.Model(inputs, keras.layers.Dense(2)(MultiDimAttentionPooling()(inputs)))
-    model.compile("sgd", "mse")
-    x, _ = batch()
-    assert np.isfinite(model.train_on_batch(x, np.zeros((len(x), 2))))

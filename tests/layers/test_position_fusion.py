@@ -45,14 +45,6 @@ class TestPositionFusion(SeededContract, SequenceContract):
     def reference(self, weights, x, mask):
         return reference.fuse([2 * x, x[..., ::-1]], x, mask, weights["kernel"], weights["bias"])
 
-    @pytest.mark.one_backend("counts parameters")
-    @pytest.mark.parametrize(("attentions", "count"), [(4, 451_500), (2, 270_900)])
-    def test_parameters(self, attentions, count):
-        """`d (k + 1) d + (k + 1) d`."""
-        layer = PositionFusion()
-        layer.build([(None, None, 300)] * attentions, (None, None, 300))
-        assert layer.count_params() == count
-
     @pytest.mark.torch_first("the reference has the same equations")
     def test_one_step_of_two_features_by_hand(self):
         """Scores log 3 and 0 for the first feature: 3/4 of the attention, 1/4 of the token."""

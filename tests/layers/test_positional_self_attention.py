@@ -6,14 +6,7 @@ import keras
 import numpy as np
 import pytest
 from backend_functions import gradients, numpy
-from layer_contract import (
-    DIM,
-    AttendingContract,
-    SeededContract,
-    SequenceContract,
-    batch,
-    probed,
-)
+from layer_contract import DIM, AttendingContract, SeededContract, SequenceContract, batch, probed
 from reference import mpsan as reference
 from refusals import refused
 
@@ -148,15 +141,6 @@ def test_rescaled_scores_by_hand():
     np.testing.assert_allclose(scores, np.repeat([[243 / 244, 1 / 244]], 2, axis=0), rtol=1e-4)
 
 
-@pytest.mark.one_backend("counts parameters")
-@pytest.mark.parametrize(("per_feature", "count"), [(False, 90_901), (True, 270_600)])
-def test_parameters(per_feature, count):
-    """`d^2 + d` of the hidden layer, and `2 d + 1` or `2 d^2 + d` of the scores."""
-    layer = PositionalSelfAttention(300, per_feature=per_feature)
-    layer.build((None, None, 300))
-    assert layer.count_params() == count
-
-
 @pytest.mark.parametrize(
     ("positions", "per_feature", "kept", "step"),
     [
@@ -183,9 +167,7 @@ def test_earlier_mirrored_is_later():
     there = PositionalSelfAttention(4, positions=("later", "scaled_distance"), seed=1)
     back = PositionalSelfAttention(4, positions=("earlier", "scaled_distance"), seed=1)
     np.testing.assert_allclose(
-        numpy(there(x[:, ::-1], mask=mask[:, ::-1]))[:, ::-1],
-        numpy(back(x, mask=mask)),
-        atol=1e-6,
+        numpy(there(x[:, ::-1], mask=mask[:, ::-1]))[:, ::-1], numpy(back(x, mask=mask)), atol=1e-6
     )
 
 

@@ -140,12 +140,6 @@ def test_the_output_is_the_last_parts(order, pooled, names, shape):
     assert {name: found[name].shape for name in found} == {name: expected[name] for name in names}
 
 
-def test_parameter_counts():
-    layer = SequentialAttention()
-    layer.build((None, 128, 512))
-    assert layer.count_params() == 33_312 + 2_184
-
-
 def test_dense_mode_needs_the_length_that_it_was_built_for():
     named = r"'the_name' \(SequentialAttention"
     with pytest.raises(ValueError, match=named + ".*pointwise"):

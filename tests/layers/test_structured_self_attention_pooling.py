@@ -23,13 +23,6 @@ class TestStructuredSelfAttentionPooling(HeadsContract):
             x, mask, weights["hidden/kernel"], weights["score_kernel"]
         )
 
-    @pytest.mark.one_backend("counts parameters")
-    def test_parameters(self):
-        """2u d_a + d_a r, no biases."""
-        layer = StructuredSelfAttentionPooling(num_heads=30, hidden_dim=350)
-        layer.build((None, None, 600))
-        assert layer.count_params() == 600 * 350 + 350 * 30
-
     def test_the_papers_penalty(self):
         x, mask = batch(rows=2)
         layer = self.built(attention_regularizer=AttentionOrthogonality(0.5))

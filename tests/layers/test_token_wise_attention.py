@@ -136,23 +136,6 @@ def test_dense_weights_belong_to_positions_and_pointwise_ones_to_tokens():
     assert np.abs(numpy(dense(x)) - numpy(dense(x[:, ::-1].copy()))).max() > 1e-3
 
 
-@pytest.mark.parametrize(
-    ("options", "time", "count"),
-    [
-        ({}, 128, 2_184),
-        ({"hidden_dim": 8}, 128, 2_184),
-        ({"use_bias": False}, 128, 2_048),
-        ({}, 10, 31),
-        ({"mode": "pointwise"}, None, 25),
-        ({"mode": "pointwise", "hidden_dim": 4}, None, 13),
-    ],
-)
-def test_parameter_counts(options, time, count):
-    layer = TokenWiseAttention(**options)
-    layer.build((None, time, 512))
-    assert layer.count_params() == count
-
-
 def test_dense_mode_needs_a_known_length():
     message = r"'the_name' \(TokenWiseAttention\).*known.*pointwise.*\(None, None, 6\)"
     with pytest.raises(ValueError, match=message):

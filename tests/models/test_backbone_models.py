@@ -398,10 +398,7 @@ def test_unknown_options_are_errors():
     for encoder in (None, "bert", [layers.BidirectionalGRU(3), "bert"]):
         with pytest.raises(ValueError, match="`encoder` of BackboneClassifier.*a list of them"):
             models.BackboneClassifier(DIM, 3, encoder=encoder)
-    for pooling in (
-        layers.FeatureWiseAttention(),
-        layers.GeneralizedPooling(2, 4, flatten=False),
-    ):
+    for pooling in (layers.FeatureWiseAttention(), layers.GeneralizedPooling(2, 4, flatten=False)):
         with pytest.raises(ValueError, match="`pooling` of BackboneClassifier.*one vector"):
             models.BackboneClassifier(DIM, 3, pooling=pooling)
 

@@ -69,9 +69,7 @@ def test_padding_on_either_side_changes_nothing(name):
         ]
         fed = texts if len(texts) > 1 else texts[0]
         _, slopes = gradients(
-            model,
-            np.ones(1, "float32"),
-            lambda one, fed=fed: keras.ops.sum(model(fed)[:, 0] * one),
+            model, np.ones(1, "float32"), lambda one, fed=fed: keras.ops.sum(model(fed)[:, 0] * one)
         )
         found.append([numpy(model(fed)), *map(numpy, slopes.values())])
     # Rounding, of the largest number that a gradient sums.

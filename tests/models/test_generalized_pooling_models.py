@@ -41,8 +41,7 @@ def spelt(ids):
 
 class TestPair:
     @pytest.mark.parametrize(
-        "pooling",
-        [POOLINGS[0], *(pytest.param(each, marks=once) for each in POOLINGS[1:])],
+        "pooling", [POOLINGS[0], *(pytest.param(each, marks=once) for each in POOLINGS[1:])]
     )
     def test_every_row_trains_saves_and_reloads(self, pooling, tmp_path):
         model = models.GeneralizedPoolingPair(VOCABULARY, pooling=pooling, **SMALL)
@@ -56,14 +55,6 @@ class TestPair:
         loaded = keras.models.load_model(tmp_path / "model.keras")
         scores = predict(loaded, pair_ids())
         np.testing.assert_allclose(scores, predict(model, pair_ids()), atol=1e-6)
-
-    @pytest.mark.torch_first("every layer has its contract, and a row of the pair runs everywhere")
-    def test_padding_changes_nothing(self):
-        model = models.GeneralizedPoolingPair(VOCABULARY, **SMALL)
-        longer = [
-            np.pad(ids, ((0, 0), (0, more))) for ids, more in zip(pair_ids(), (1, 4), strict=True)
-        ]
-        np.testing.assert_allclose(numpy(model(longer)), numpy(model(pair_ids())), atol=1e-6)
 
     @pytest.mark.torch_first("every layer has its contract, and a row of the pair runs everywhere")
     def test_both_sentences_share_the_encoder(self):

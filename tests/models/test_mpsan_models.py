@@ -55,8 +55,7 @@ def size(model):
 
 class TestMPSAN:
     @pytest.mark.parametrize(
-        "row",
-        [pytest.param(row, marks=() if row in ROWS_EVERYWHERE else later) for row in ROWS],
+        "row", [pytest.param(row, marks=() if row in ROWS_EVERYWHERE else later) for row in ROWS]
     )
     def test_every_row_trains_saves_and_reloads(self, row, tmp_path):
         model = models.MPSAN(VOCABULARY, 3, embedding_dim=4, hidden_units=5, **ROWS[row])

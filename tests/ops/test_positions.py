@@ -15,27 +15,9 @@ pytestmark = pytest.mark.every_backend
 N = -math.inf
 LOG2, LOG3, LOG4 = -math.log(2), -math.log(3), -math.log(4)
 
-FARAWAY_2 = [
-    [N, 0, 0, N, N],
-    [0, N, 0, 0, N],
-    [0, 0, N, 0, 0],
-    [N, 0, 0, N, 0],
-    [N, N, 0, 0, N],
-]
-LATER = [
-    [N, 0, 0, 0, 0],
-    [N, N, 0, 0, 0],
-    [N, N, N, 0, 0],
-    [N, N, N, N, 0],
-    [N, N, N, N, N],
-]
-EARLIER = [
-    [N, N, N, N, N],
-    [0, N, N, N, N],
-    [0, 0, N, N, N],
-    [0, 0, 0, N, N],
-    [0, 0, 0, 0, N],
-]
+FARAWAY_2 = [[N, 0, 0, N, N], [0, N, 0, 0, N], [0, 0, N, 0, 0], [N, 0, 0, N, 0], [N, N, 0, 0, N]]
+LATER = [[N, 0, 0, 0, 0], [N, N, 0, 0, 0], [N, N, N, 0, 0], [N, N, N, N, 0], [N, N, N, N, N]]
+EARLIER = [[N, N, N, N, N], [0, N, N, N, N], [0, 0, N, N, N], [0, 0, 0, N, N], [0, 0, 0, 0, N]]
 DISTANCE = [
     [0, -1, -2, -3, -4],
     [-1, 0, -1, -2, -3],
@@ -64,13 +46,7 @@ FARAWAY_2_LATER_DISTANCE = [
     [N, N, N, N, -1],
     [N, N, N, N, N],
 ]
-FARAWAY_1 = [
-    [N, 0, N, N, N],
-    [0, N, 0, N, N],
-    [N, 0, N, 0, N],
-    [N, N, 0, N, 0],
-    [N, N, N, 0, N],
-]
+FARAWAY_1 = [[N, 0, N, N, N], [0, N, 0, N, N], [N, 0, N, 0, N], [N, N, 0, N, 0], [N, N, N, 0, N]]
 
 SINGLE = [
     (lambda time: ops.faraway(time, 2), "faraway_2", FARAWAY_2),

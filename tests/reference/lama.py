@@ -42,17 +42,7 @@ def structured_self_attention(x, keep, hidden, score):
 
 
 def lama(
-    x,
-    keep,
-    p,
-    q,
-    num_heads,
-    hidden=None,
-    bias=None,
-    context=None,
-    scale=None,
-    tanh=True,
-    l2=True,
+    x, keep, p, q, num_heads, hidden=None, bias=None, context=None, scale=None, tanh=True, l2=True
 ):
     """LAMA eq. 7-15 token by token; `p` and `q` are the 2-D P~ and Q~ of eq. 11.
 

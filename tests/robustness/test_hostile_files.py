@@ -123,12 +123,7 @@ READERS = {
     ),
     "sst.zip": (zipped({"train.txt": TREE}), bytes, converted("sst"), "trainDevTest"),
     "sick": (SICK, lambda c: zipped({"SICK.txt": c}), converted("sick"), "SICK.zip"),
-    "imdb": (
-        tar_gz({"aclImdb/train/neg/0_3.txt": b"bad"}),
-        bytes,
-        converted("imdb"),
-        "aclImdb",
-    ),
+    "imdb": (tar_gz({"aclImdb/train/neg/0_3.txt": b"bad"}), bytes, converted("imdb"), "aclImdb"),
 }
 
 

@@ -73,7 +73,7 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
         return self.epochs > 0 and self.epochs - self.best_epoch >= self._options.patience
 
     def summary(self) -> dict[str, Any]:
-        """What the metrics say of the training."""
+        """The part of the metrics about the training."""
         return {
             "epochs": self.epochs,
             "best_epoch": self.best_epoch,

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from keras_attnpool.workbench import corpora, datasets
-from keras_attnpool.workbench.cli.errors import CommandError, reported
+from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.options import FILE_OPTIONS, Options
+from keras_attnpool.workbench.cli.reporting import reported
 from keras_attnpool.workbench.datasets import LabeledTexts
 
 VALIDATION_SHARE = 0.1
@@ -31,7 +32,7 @@ MOST_LISTED = 5
 
 
 class Data(NamedTuple):
-    """What is trained, chosen and tested on."""
+    """The texts to train on, to choose the best epoch by, and to test on."""
 
     train: LabeledTexts
     validation: LabeledTexts

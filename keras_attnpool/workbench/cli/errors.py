@@ -1,54 +1,10 @@
-"""What the user can mend, told apart from faults of ours."""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-# What the library calls what the user typed; what is not here is typed as it is called.
-OPTIONS = {
-    "num_heads": "--heads",
-    "gru_units": "--units",
-    "lstm_units": "--units",
-    "filters": "--units",
-    "sequence_length": "--max-tokens",
-    "header": "--no-header",
-}
+"""The error for everything that the user can mend, told apart from faults of ours."""
 
 
 class CommandError(ValueError):
     """Ends the command with one line on standard error and no traceback."""
 
 
-@contextmanager
-def reported(option: str = "") -> Iterator[None]:
-    """Makes errors that the user's input causes a `CommandError`.
-
-    Used around what reads that input, and nothing else: elsewhere a ValueError is a fault of ours
-    and deserves its traceback.
-
-    Args:
-        option: The option that names the input, which its name then follows.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise CommandError(f"{option} {of_file(error)}".strip()) from error
-    except (ValueError, ImportError) as error:
-        raise CommandError(f"{option} {typed(error)}".strip()) from error
-
-
 def of_file(error: OSError) -> str:
     """Which file it is, and what is wrong with it."""
     return f"{error.filename}: {error.strerror}" if error.filename else str(error)
-
-
-def typed(error: Exception) -> str:
-    """The message in one line, with options where the library names its arguments."""
-    # Keras, which help and most refusals do without, is imported by what raises such an error.
-    from keras_attnpool._checks import ArgumentError
-    from keras_attnpool.workbench.cli.options import DEFAULTS, flag
-
-    while isinstance(error.__cause__, ArgumentError):  # of a part: it is what was typed
-        error = error.__cause__
-    if isinstance(error, ArgumentError) and {error.name} & (OPTIONS.keys() | DEFAULTS.keys()):
-        error = error.renamed(spell=lambda name: OPTIONS.get(name) or flag(name))
-    return " ".join(str(error).split())

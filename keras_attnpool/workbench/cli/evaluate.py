@@ -8,9 +8,10 @@ import numpy.typing as npt
 
 from keras_attnpool.workbench.cli import comparison, data
 from keras_attnpool.workbench.cli.comparison import aligned
-from keras_attnpool.workbench.cli.errors import CommandError, reported
+from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.options import FILE_OPTIONS, Options
 from keras_attnpool.workbench.cli.predict import field
+from keras_attnpool.workbench.cli.reporting import reported
 from keras_attnpool.workbench.cli.trained import Run
 
 MATRIX_CLASSES = 12

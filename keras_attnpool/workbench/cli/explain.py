@@ -10,10 +10,11 @@ from keras_attnpool import analysis
 from keras_attnpool.analysis.html_heatmaps import visible
 from keras_attnpool.workbench._files import whole_file
 from keras_attnpool.workbench.cli import explanations, runs
-from keras_attnpool.workbench.cli.errors import CommandError, reported
+from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.explanations import Explanation
 from keras_attnpool.workbench.cli.options import PRINTED_WORDS
 from keras_attnpool.workbench.cli.predict import field, given_table
+from keras_attnpool.workbench.cli.reporting import reported
 from keras_attnpool.workbench.cli.trained import Run
 
 PRINTED_CHARACTERS = 100
@@ -88,7 +89,7 @@ def _check_out(out: Path) -> None:
 
 
 def _notes(run: Run, explained: Explanation) -> list[str]:
-    """What a reader of the heat map has to know about the text."""
+    """The remarks that a reader of the heat map needs."""
     notes, words = [], explained.words
     length = run.reader.length(explained.text)
     if not length:

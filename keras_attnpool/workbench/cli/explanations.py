@@ -36,7 +36,7 @@ BY_GRADIENT = "The text is long: its effects are gradient x input, a first guess
 ATTENTION = "Attention: 1 is what a mean over all words would give to each."
 # Of English; a word that ends in "n't" is one too, and so are the three that a reader makes of it.
 NEGATIONS = {"not", "no", "never", "without", "nor", "neither", "hardly", "cannot"}
-# What may stand between a negation and the word that it negates.
+# Words that may stand between a negation and the word that it negates.
 BETWEEN = set("a an the any at all be been being very so too that really quite even as".split())
 # A text in which no weight is further from the uniform one tells nothing. On the generated reviews
 # LAMA's texts lie between 0.04 and 0.5, SAN's between 1.6 and 21.
@@ -44,7 +44,7 @@ FLAT = 0.5
 
 
 class Explanation(NamedTuple):
-    """What a model makes of a text, and why.
+    """The prediction for a text, and its reasons.
 
     Attributes:
         text: The text.

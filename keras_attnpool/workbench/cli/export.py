@@ -12,8 +12,9 @@ from typing import Any
 
 import keras
 
-from keras_attnpool.workbench.cli.errors import CommandError, reported
+from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.readers import Words
+from keras_attnpool.workbench.cli.reporting import reported
 from keras_attnpool.workbench.cli.trained import Run
 
 # Of each format its file, and what the example calls.

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from keras_attnpool import models, regularizers
 from keras_attnpool.layers.names import resolve
 from keras_attnpool.models import ENCODERS, POOLINGS
-from keras_attnpool.workbench.cli.errors import CommandError, reported
+from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.options import MINILM, Options, flag
+from keras_attnpool.workbench.cli.reporting import reported
 
 NAMES = {"encoder": ENCODERS, "pooling": POOLINGS}
 HIERARCHICAL = "hierarchical"

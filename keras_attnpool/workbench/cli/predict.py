@@ -18,14 +18,17 @@ from typing import Any, NamedTuple, TextIO
 from keras_attnpool.analysis.html_heatmaps import visible
 from keras_attnpool.workbench._files import whole_file
 from keras_attnpool.workbench._text_files import (
+    check_width,
     code_page,
+    column_places,
     control_remark,
+    csv_rows,
     opened,
-    other_delimiter,
     tsv_rows,
 )
-from keras_attnpool.workbench.cli.errors import CommandError, reported
+from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.options import flag
+from keras_attnpool.workbench.cli.reporting import reported
 from keras_attnpool.workbench.cli.trained import Run
 
 BATCH = 64  # texts that are answered at once
@@ -103,7 +106,7 @@ class Table(NamedTuple):
     rows: Iterator[tuple[str, Any]]
 
 
-# What writes a text, its row and the probabilities of the classes.
+# A function that writes a text, its row and the probabilities of the classes.
 Writer = Callable[[str, Any, dict[str, float]], None]
 
 
@@ -119,7 +122,7 @@ def _lines(stream: TextIO, names: list[str], classes: list[str], mark: str) -> W
 
 
 def _objects(stream: TextIO, names: list[str], classes: list[str], mark: str) -> Writer:
-    """JSON objects, one a line: what the input says, then the answer."""
+    """JSON objects, one per line: the input's own keys, then the answer."""
     own, numbers = _own_names(["label", "probability", "probabilities"], names), itertools.count(1)
     twice = [name for place, name in enumerate(names) if name in names[:place]]
     if twice:
@@ -223,7 +226,9 @@ def given_table(given: dict[str, Any]) -> Table:
         if os.path.isfile(content):
             is_table = content.lower().removesuffix(".gz").endswith(TABLES)
             how = (
-                "--input {} reads a column of it" if is_table else "--file {} reads one text a line"
+                "--input {} reads a column of it"
+                if is_table
+                else "--file {} reads one text per line"
             )
             raise CommandError(
                 f"{content} is a file, not a text: {how.format(content)} (if it is a text after "
@@ -302,41 +307,15 @@ def _rows(
                 yield []
             return
         watched = _watched(path, stream)
-        csv.field_size_limit(2**31 - 1)  # as in `train`, a text may be long
-        if ending == ".tsv":
-            cells_of = tsv_rows("".join(watched))
-        else:
-            rows = csv.reader(watched, delimiter=delimiter, strict=True)
-            cells_of = ((rows.line_num, cells) for cells in rows)
-        try:
-            start, first = next(cells_of, (1, []))
-            place = _place(path, first, wanted, delimiter)
-            yield first if header else [str(position) for position in range(len(first))]
-            for number, cells in itertools.chain([] if header else [(start, first)], cells_of):
-                if cells in ([], [""]):
-                    continue
-                if len(cells) != len(first):
-                    raise CommandError(
-                        f"{path}, line {number}: has {len(cells)} columns, the first line "
-                        f"{len(first)}"
-                    )
+        is_tsv = ending == ".tsv"
+        rows = tsv_rows("".join(watched)) if is_tsv else csv_rows(path, watched, delimiter)
+        start, first = next(rows, (1, []))
+        (place,) = column_places("", path, first, delimiter, {"text_column": wanted})
+        yield first if header else [str(position) for position in range(len(first))]
+        for number, cells in itertools.chain([] if header else [(start, first)], rows):
+            if cells != [""]:
+                check_width(path, number, cells, first)
                 yield cells[place], cells
-        except csv.Error as error:
-            raise CommandError(f"{path}, line {rows.line_num}: {error}") from error
-
-
-def _place(path: str, names: list[str], wanted: str | int, delimiter: str) -> int:
-    names = [name.strip() for name in names]
-    if isinstance(wanted, int) and wanted < len(names):
-        return wanted
-    if isinstance(wanted, int) or names.count(wanted) != 1:
-        mark = other_delimiter(names, delimiter)
-        hint = f". The columns may stand between {mark!r}: --delimiter {mark!r}" if mark else ""
-        raise CommandError(
-            f"{path}: --text-column must be one of the columns {', '.join(names)[:300]} or a "
-            f"position from 0. Received: {wanted!r}{hint}"
-        )
-    return names.index(wanted)
 
 
 def lines(stream: TextIO, path: str = "standard input") -> Iterator[str]:
@@ -346,7 +325,7 @@ def lines(stream: TextIO, path: str = "standard input") -> Iterator[str]:
         CommandError: If those of standard input are not in its encoding.
     """
     if stream.isatty():
-        print("Reading texts, one a line, until Ctrl-D.", file=sys.stderr)
+        print("Reading texts, one per line, until Ctrl-D.", file=sys.stderr)
     try:
         for line in _watched(path, stream):
             yield line.rstrip("\r\n")

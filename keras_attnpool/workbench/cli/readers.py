@@ -3,7 +3,7 @@
 import functools
 import itertools
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,8 +15,9 @@ from keras_attnpool._checks import ArgumentError
 from keras_attnpool.batches import SequenceBatches, kept_lengths, length_buckets
 from keras_attnpool.workbench import text
 from keras_attnpool.workbench.cli import networks
-from keras_attnpool.workbench.cli.errors import CommandError, reported
+from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.options import Options, flag
+from keras_attnpool.workbench.cli.reporting import reported
 from keras_attnpool.workbench.datasets import LabeledTexts, cache_folder
 
 VOCABULARY = "vocabulary.json"
@@ -150,19 +151,7 @@ class Words:
             for name, part in parts.items()
         }
         lengths = np.concatenate([np.count_nonzero(rows, axis=1) for rows in ids.values()])
-        boundaries = length_buckets(lengths, LENGTHS)
-        return {
-            name: SequenceBatches(
-                ids[name],
-                part.labels,
-                options.batch_size,
-                boundaries,
-                shuffle=name == "train",
-                seed=options.seed,
-                sample_weight=_weights(part, options),
-            )
-            for name, part in parts.items()
-        }
+        return _batches(SequenceBatches, ids, parts, options, length_buckets(lengths, LENGTHS))
 
 
 class Sentences(Words):
@@ -215,18 +204,11 @@ class Sentences(Words):
 
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
         """What `fit` and `predict` take, for every part of the data."""
-        return {
-            name: text.DocumentBatches(
-                self.tokenizer.encode_sentences(part.texts, self.max_sentences, self.max_words),
-                part.labels,
-                options.batch_size,
-                num_buckets=LENGTHS,
-                shuffle=name == "train",
-                seed=options.seed,
-                sample_weight=_weights(part, options),
-            )
+        ids = {
+            name: self.tokenizer.encode_sentences(part.texts, self.max_sentences, self.max_words)
             for name, part in parts.items()
         }
+        return _batches(text.DocumentBatches, ids, parts, options, LENGTHS)
 
 
 class Features:
@@ -324,7 +306,7 @@ class Features:
         return {**inputs, "features": inputs["features"] * np.float32(self.scale)}
 
     def words(self, content: str) -> list[str]:
-        """The words of a text, between white space, that the model reads, in order."""
+        """The words of a text, split at white space, that the model reads at least in part."""
         return [word for word, size in self._pieces(content) if size]
 
     def length(self, content: str) -> int:
@@ -373,26 +355,15 @@ class Features:
         """What `fit` and `predict` take, for every part of the data."""
         features = self._computed(parts)
         some = features["train"]
-        rows = slice(0, 256)
-        kept = np.asarray(some["features"][rows], np.float32)[some["padding_mask"][rows]]
+        kept = np.asarray(some["features"][:256], np.float32)[some["padding_mask"][:256]]
         self.scale = float(1 / max(kept.std(), 1e-6))
         boundaries: tuple[int, ...] = (self.max_length,)
         if not options.model:  # a general model takes any length
             sizes = [kept_lengths(each["padding_mask"]) for each in features.values()]
             boundaries = length_buckets(np.concatenate(sizes), LENGTHS)
-        return {
-            name: _ScaledBatches(
-                self.scale,
-                _kept_rows(features[name]),
-                part.labels,
-                options.batch_size,
-                boundaries,
-                shuffle=name == "train",
-                seed=options.seed,
-                sample_weight=_weights(part, options),
-            )
-            for name, part in parts.items()
-        }
+        rows = {name: _kept_rows(each) for name, each in features.items()}
+        make = functools.partial(_ScaledBatches, self.scale)
+        return _batches(make, rows, parts, options, boundaries)
 
     def means(self, parts: Parts) -> list[npt.NDArray[np.float32]]:
         """The mean of the states of every text `(texts, features)`, of each part."""
@@ -438,18 +409,8 @@ class Tokens(Features):
         }
         lengths = [kept_lengths(each["padding_mask"]) for each in inputs.values()]
         boundaries = length_buckets(np.concatenate(lengths), LENGTHS)
-        return {
-            name: SequenceBatches(
-                _kept_rows(inputs[name]),
-                part.labels,
-                options.batch_size,
-                boundaries,
-                shuffle=name == "train",
-                seed=options.seed,
-                sample_weight=_weights(part, options),
-            )
-            for name, part in parts.items()
-        }
+        rows = {name: _kept_rows(each) for name, each in inputs.items()}
+        return _batches(SequenceBatches, rows, parts, options, boundaries)
 
     def _padded(self, inputs: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
         longest = next(iter(inputs.values())).shape[1]
@@ -467,6 +428,24 @@ class _ScaledBatches(SequenceBatches):
     def inputs_of(self, rows: npt.NDArray[np.int64]) -> Any:
         inputs = super().inputs_of(rows)
         return inputs | {"features": inputs["features"] * self._scale}
+
+
+def _batches(
+    make: Callable[..., Any], inputs: dict[str, Any], parts: Parts, options: Options, sizes: Any
+) -> dict[str, Any]:
+    """The batches of every part; `sizes` are the boundaries of lengths, or their number."""
+    return {
+        name: make(
+            inputs[name],
+            part.labels,
+            options.batch_size,
+            sizes,
+            shuffle=name == "train",
+            seed=options.seed,
+            sample_weight=_weights(part, options),
+        )
+        for name, part in parts.items()
+    }
 
 
 def _kept_rows(inputs: dict[str, Any]) -> dict[str, list[Any]]:

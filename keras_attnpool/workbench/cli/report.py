@@ -39,7 +39,7 @@ LISTED_CLASSES = 30
 NAME_CHARACTERS = 40
 
 
-# What each layer weighs of texts that are not read as plain words, by the kind of the reader.
+# The things that each layer weighs where texts are not read as plain words, by kind of reader.
 PIECES = "Its weights are those of pieces of words, special ones at the ends of a text among them"
 WEIGHED = {
     "sentences": ("Words of a sentence.", "Sentences of a text."),
@@ -192,7 +192,7 @@ class _ExplainedTexts:
         return list(map(int, _spread(len(self.words), min(most, DELETED))))
 
     def _asked(self, rows: list[int]) -> tuple[Any, npt.NDArray[Any]]:
-        """What predicts for texts without some words, and the ids of their words."""
+        """The model that predicts for texts without some words, and the ids of their words."""
         texts = [self.test.texts[row] for row in rows]
         if self.is_plain:
             return self.model, self.reader.encode(texts)
@@ -215,7 +215,7 @@ class _ExplainedTexts:
         return weights
 
     def deletion(self) -> Html:
-        """Whether the words that are said to count do count."""
+        """Whether it costs the prediction more to lose the words of most weight than others."""
         if not self.words:
             return Html()
         rows = self._tested()
@@ -233,7 +233,7 @@ class _ExplainedTexts:
         return _filled("deletion", texts=len(rows), table=table)
 
     def pairs(self) -> Html:
-        """What negations and the words that they join do, alone and together."""
+        """The effects of negations and of the words that they join, alone and together."""
         found: dict[tuple[str, str], list[npt.NDArray[np.float32]]] = {}
         with_any = [
             content
@@ -404,10 +404,7 @@ def _options(options: Options, sizes: Mapping[str, int], reader: Reader) -> Html
 
 
 def _pictures(
-    run: Path,
-    name: str,
-    results: Mapping[str, Any],
-    similarity: npt.NDArray[np.float64] | None,
+    run: Path, name: str, results: Mapping[str, Any], similarity: npt.NDArray[np.float64] | None
 ) -> dict[str, str]:
     """Draws the pictures; returns them as data URIs by file name, none without matplotlib."""
     try:
@@ -423,10 +420,7 @@ def _pictures(
     figures = {file: Figure(figsize=(6, 3.8), layout="constrained") for file in runs.PICTURES}
     accuracy, loss, heads = (figure.subplots() for figure in figures.values())
     curves = {key: each["val_accuracy"] for key, each in histories.items()}
-    for ax, lines, ylabel in (
-        (accuracy, curves, "validation accuracy"),
-        (loss, losses, "loss"),
-    ):
+    for ax, lines, ylabel in ((accuracy, curves, "validation accuracy"), (loss, losses, "loss")):
         for label, values in lines.items():
             ax.plot(range(1, len(values) + 1), values, "o-", markersize=3.5, label=label)
         ax.set(xlabel="epoch", ylabel=ylabel)

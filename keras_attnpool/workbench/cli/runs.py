@@ -17,7 +17,8 @@ from keras_attnpool import layers as layers
 from keras_attnpool import models as models
 from keras_attnpool import regularizers as regularizers
 from keras_attnpool.workbench._files import whole_file
-from keras_attnpool.workbench.cli.errors import CommandError, reported
+from keras_attnpool.workbench.cli.errors import CommandError
+from keras_attnpool.workbench.cli.reporting import reported
 
 CONFIG = "config.json"
 VOCABULARY = "vocabulary.json"
@@ -124,7 +125,7 @@ def load_model(path: Path) -> keras.Model:
 
 @contextmanager
 def readable(path: Path, otherwise: str = "") -> Iterator[None]:
-    """Makes whatever Keras's readers of zip, JSON and HDF5 make of a file a `CommandError`."""
+    """Makes a `CommandError` of any error that Keras's readers of zip, JSON and HDF5 raise."""
     try:
         yield
     except Exception as error:

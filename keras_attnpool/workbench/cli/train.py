@@ -17,8 +17,9 @@ from keras_attnpool.workbench.cli import comparison, networks, readers, report, 
 from keras_attnpool.workbench.cli import options as typed
 from keras_attnpool.workbench.cli.checkpoints import Checkpoint
 from keras_attnpool.workbench.cli.data import load
-from keras_attnpool.workbench.cli.errors import CommandError, reported
+from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.options import Options
+from keras_attnpool.workbench.cli.reporting import reported
 
 NOT_REFITTED = (
     "The linear rows are fitted on the validation texts too, once these have chosen; networks are "
@@ -323,7 +324,7 @@ def _fit(
     for _ in range(checkpoint.epochs):
         batches.on_epoch_end()  # the order of the next epoch
     with warnings.catch_warnings():
-        if options.fine_tune:  # a language model has parts that its states do not hang on
+        if options.fine_tune:  # its states do not depend on all parts of a language model
             warnings.filterwarnings("ignore", "Gradients do not exist for variables")
         model.fit(
             batches,

@@ -18,8 +18,9 @@ import numpy.typing as npt
 from keras_attnpool.types import PathLike
 from keras_attnpool.workbench._files import whole_file
 from keras_attnpool.workbench.cli import readers, runs
-from keras_attnpool.workbench.cli.errors import CommandError, reported
+from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.explanations import Explainer, Explanation
+from keras_attnpool.workbench.cli.reporting import reported
 from keras_attnpool.workbench.text._vocabulary import checked_texts
 
 BATCH = 64
@@ -92,7 +93,7 @@ class Run:
 
     @cached_property
     def explainer(self) -> Explainer:
-        """What explains the model's predictions."""
+        """The explainer of the model's predictions."""
         return Explainer(self.model, self.reader, self.label_names)
 
     def explain(self, texts: Sequence[str]) -> list[Explanation]:

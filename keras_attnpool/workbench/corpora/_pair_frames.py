@@ -52,7 +52,7 @@ Meaning = tuple[Frame, ...]  # of a sentence: one frame a clause
 Marks = tuple[set[tuple[int, str]], set[tuple[int, str]]]  # (clause, slot) of both sentences
 
 
-# What a slot is when the frame is told from the other end.
+# The slot that takes the value of another when the frame is told from the other end.
 _TURNED = {"agent": "patient", "agent_trait": "patient_trait"}
 _TURNED |= {other: slot for slot, other in _TURNED.items()}
 
@@ -291,7 +291,7 @@ def with_value(frame: Frame, slot: str, value: Any) -> Frame:
 
 
 def _changes(frame: Frame) -> list[tuple[str, Frame]]:
-    """Lists (slot, the frame with this slot's value made strange) of every slot in use."""
+    """Lists every slot in use, with the frame in which an unknown concept fills that slot."""
     return [
         (slot, with_value(frame, slot, not value if slot == "negated" else UNKNOWN))
         for slot in SLOTS

@@ -1,4 +1,4 @@
-"""What the three generators share: their random draws, and the check of their arguments."""
+"""The base of the three generators: random draws, and the check of arguments."""
 
 from collections.abc import Sequence
 from typing import TypeVar

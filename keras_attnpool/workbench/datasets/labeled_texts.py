@@ -52,7 +52,7 @@ def _set_tuples(rows: Any, *names: str) -> None:
 
 
 class _Labeled:
-    """What the two containers share: N rows with one class label each."""
+    """The base of both containers: N rows with one class label each."""
 
     labels: Int32s
     label_names: tuple[str, ...]

@@ -35,7 +35,7 @@ _DAMAGED = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, LookupError),
     *(OverflowError, ValueError, TypeError, RuntimeError),
 )
-# What is counted in a table, by the name that `public_sets.toml` gives it.
+# The functions that count the rows of a table, by their names in `public_sets.toml`.
 _KEYS: dict[str, Callable[[Row], str]] = {
     "class": lambda row: row[0],
     "coarse_class": lambda row: row[0].partition(":")[0],
@@ -46,7 +46,7 @@ _KEYS: dict[str, Callable[[Row], str]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """What a table of the cache must hold."""
+    """The contents that a table of the cache must have."""
 
     # Rows per key: a table of the cache agrees with one of these, a download with the first.
     counts: Sequence[Mapping[str, int]]

@@ -1,6 +1,5 @@
 """Loaders for a user's own labelled file."""
 
-import csv
 import io
 import reprlib
 import unicodedata
@@ -14,9 +13,10 @@ from keras_attnpool._checks import ArgumentError, column
 from keras_attnpool.types import PathLike
 from keras_attnpool.workbench._text_files import (
     Row,
+    check_width,
+    column_places,
     control_remark,
-    long_fields,
-    other_delimiter,
+    csv_rows,
     read_text,
     tsv_rows,
 )
@@ -35,7 +35,7 @@ def load_tsv(
     encoding: str = "utf-8",
     skip_empty: bool = False,
 ) -> LabeledTexts:
-    """Load a tab-separated file with one labelled text a line.
+    """Load a tab-separated file with one labelled text per line.
 
     Without further arguments a line is `label<TAB>text`, with no header. A field that stands in
     quotation marks as a whole is read as csv writes it, and pandas: `"he said ""hi"" twice"` is
@@ -102,7 +102,7 @@ def load_csv(
     encoding: str = "utf-8",
     skip_empty: bool = False,
 ) -> LabeledTexts:
-    """Load a CSV file with one labelled text a row.
+    """Load a CSV file with one labelled text per row.
 
     Fields may be quoted with `"` and then hold delimiters and line breaks.
 
@@ -141,7 +141,8 @@ def load_csv(
             name, position = ("label_column", label_column)
         must = "be a position from 0 where no header names the columns"
         raise ArgumentError(name, must, {name: position}, "load_csv")
-    rows = _csv_rows(path, _content("load_csv", path, encoding), delimiter)
+    content = _content("load_csv", path, encoding)
+    rows = csv_rows(path, io.StringIO(content, newline=""), delimiter)
     columns = text_column, label_column
     return _labeled_texts(
         "load_csv", path, rows, delimiter, header, *columns, label_names, skip_empty
@@ -153,18 +154,6 @@ def _content(function: str, path: PathLike, encoding: str) -> str:
     if remark := control_remark(path, content, encoding):
         warnings.warn(remark, stacklevel=3)
     return content
-
-
-def _csv_rows(path: Path, content: str, delimiter: str) -> Iterator[Row]:
-    reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True)
-    start = 1
-    try:
-        with long_fields():
-            for fields in reader:
-                yield start, fields or [""]
-                start = reader.line_num + 1
-    except csv.Error as error:
-        raise ValueError(f"{path}, line {start}: {error}") from error
 
 
 def _labeled_texts(
@@ -189,16 +178,12 @@ def _labeled_texts(
     if not rows[header:]:
         raise ValueError(f"{path}: {function} found no rows in it")
     first = rows[0][1]
-    if mark := other_delimiter(first, delimiter):
-        must = f"be what stands between the columns of {path}, which looks like {mark!r}"
-        if function == "load_tsv":
-            must += (
-                f": load_csv(..., delimiter={mark!r}, header={header}, "
-                f"text_column={text_column!r}, label_column={label_column!r}) reads it"
-            )
-        raise ArgumentError("delimiter", must, {"delimiter": delimiter}, function)
-    text_place = _place(function, path, "text_column", text_column, first)
-    label_place = _place(function, path, "label_column", label_column, first)
+    advice = ""
+    if function == "load_tsv":
+        advice = f": load_csv(..., delimiter={{!r}}, header={header}, text_column={text_column!r}, "
+        advice += f"label_column={label_column!r}) reads it"
+    columns = {"text_column": text_column, "label_column": label_column}
+    text_place, label_place = column_places(function, path, first, delimiter, columns, advice)
     if text_place == label_place:
         must = f"be another column of {path} than `text_column`"
         raise ArgumentError("label_column", must, {"label_column": label_column}, function)
@@ -209,10 +194,7 @@ def _labeled_texts(
         if skip_empty and fields == [""]:
             left_out.append(line)
             continue
-        if len(fields) != len(first):
-            raise ValueError(
-                f"{path}, line {line}: {len(fields)} field(s), but the first line has {len(first)}"
-            )
+        check_width(path, line, fields, first)
         text, label = fields[text_place].strip(), fields[label_place].strip()
         if not (text and label):
             if skip_empty:
@@ -246,26 +228,8 @@ def _labeled_texts(
     return LabeledTexts(tuple(texts), np.array([index[name] for name in labels]), classes)
 
 
-def _place(
-    function: str, path: Path, argument: str, column: str | int, first: Sequence[str]
-) -> int:
-    """Returns the position of a column, by its name in the first line or as it is given."""
-    names = [name.strip() for name in first]
-    if isinstance(column, int | np.integer):
-        if 0 <= column < len(first):
-            return int(column)
-        must = (
-            f"be from 0 to {len(first) - 1} in {path}, whose first line has {len(first)} field(s)"
-        )
-    elif names.count(column) == 1:
-        return names.index(column)
-    else:
-        must = f"name one of the columns of {path}, {reprlib.repr(tuple(names))}"
-    raise ArgumentError(argument, must, {argument: column}, function)
-
-
 def _label_remark(labels: Sequence[str], classes: Sequence[str]) -> str:
-    """What is odd about labels that become classes; `""` where nothing is."""
+    """A remark on odd labels that become classes; `""` where none is odd."""
     numbers = [number for number in map(_number, classes) if number is not None]
     broken = sum(not number.is_integer() for number in numbers)
     remarks, seen = [], dict[float | str, str]()

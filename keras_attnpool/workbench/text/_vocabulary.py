@@ -1,4 +1,4 @@
-"""What the tokenizers share: their vocabulary, its file, and the checks of texts and lengths."""
+"""The base of the tokenizers: their vocabulary, its file, the checks of texts and lengths."""
 
 import json
 import pathlib

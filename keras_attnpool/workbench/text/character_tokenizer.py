@@ -141,7 +141,7 @@ class CharacterTokenizer(Vocabulary):
         owner = "CharacterTokenizer.encode"
         texts = checked_texts(owner, texts)
         check_integers(owner, max_word_length=max_word_length)
-        # Every distinct word is spelled once; place 0 is that of no word.
+        # Every distinct word is spelled once; number 0 stands for no word.
         places: dict[str, int] = {"": 0}
         rows = (
             [places.setdefault(word, len(places)) for word in self._words.tokenize(text)]

@@ -1,6 +1,6 @@
 """Batches of documents made of sentences: little padding, few distinct shapes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from statistics import NormalDist
 from typing import Any
@@ -19,8 +19,8 @@ _Document = Sequence[npt.ArrayLike] | Array
 class DocumentBatches(Batches):
     """Feeds `fit`, `evaluate` and `predict` batches of documents with similarly many sentences.
 
-    A document is a list of sentences, a sentence a row of ids. All batches of a bucket have the
-    same number of sentence places S, the most sentences of one of its documents. Every document
+    A document is a list of sentences, and a sentence is a row of ids. All batches of a bucket have
+    the same number of sentence places S, the most sentences of one of its documents. Every document
     is served exactly once per epoch; nothing is ever cut. Predictions in the order of the documents
     are those of `batches.predict(model)`: documents come by their number of sentences, without
     `shuffle` too.
@@ -225,53 +225,45 @@ def _checked_sentences(document: _Document, index: int) -> list[Int32s]:
     """Returns the sentences of a document, without the padding at their ends and at its end."""
     where = f" of document {index}"
     if not hasattr(document, "__iter__"):
-        must, received = "hold rows of ids, one per sentence", f"{document!r} at index {index}"
-        raise ArgumentError("documents", must, received, "DocumentBatches")
+        raise _refusal("hold rows of ids, one per sentence", f"{document!r} at index {index}")
     if not isinstance(document, np.ndarray) or document.ndim != 2:
-        rows = _checked_rows("DocumentBatches", "documents", document, where)
+        rows = _checked_rows(document, where)
         used = [place for place, row in enumerate(rows, 1) if row.size]
         return rows[: used[-1] if used else 0]
     # The same for all rows at once.
-    if not np.issubdtype(document.dtype, np.integer) and document.size:
-        must, received = "hold integer ids", f"dtype {document.dtype}{where}"
-        raise ArgumentError("documents", must, received, "DocumentBatches")
-    _check_ids_fit("DocumentBatches", "documents", document, where)
+    _check_ids(document, where)
     ends = ((document != 0) * np.arange(1, document.shape[1] + 1)).max(axis=1, initial=0)
     count = int(((ends > 0) * np.arange(1, len(ends) + 1)).max(initial=0))
     words = document[:count].astype(np.int32)
     return [row[:end] for row, end in zip(words, ends.tolist(), strict=False)]
 
 
-def _checked_rows(
-    owner: str, name: str, rows: Any, where: str = "", ranks: tuple[int, ...] = (1,)
-) -> list[Int32s]:
-    """Returns the rows of one input without the padding at their ends, or raises.
-
-    The error is about the argument `name` of `owner`, and ends with `where`.
-    """
-    if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
-        raise ArgumentError(name, "hold rows of ids", f"{rows!r}{where}", owner)
+def _checked_rows(rows: Any, where: str) -> list[Int32s]:
+    """Returns the rows of a document without the padding at their ends."""
+    if isinstance(rows, str | bytes):
+        raise _refusal("hold rows of ids", f"{rows!r}{where}")
     checked: list[Int32s] = []
     for index, row in enumerate(rows):
-        array = np.asarray(row)
-        if array.ndim not in ranks or (checked and array.shape[1:] != checked[0].shape[1:]):
-            alike = " or of character ids, all alike" if 2 in ranks else ""
-            must = f"hold rows of ids{alike}"
-            raise ArgumentError(name, must, f"shape {array.shape} at index {index}{where}", owner)
-        if array.size and not np.issubdtype(array.dtype, np.integer):
-            must, received = "hold integer ids", f"dtype {array.dtype} at index {index}{where}"
-            raise ArgumentError(name, must, received, owner)
-        _check_ids_fit(owner, name, array, f" at index {index}{where}")
+        array, place = np.asarray(row), f" at index {index}{where}"
+        if array.ndim != 1:
+            raise _refusal("hold rows of ids", f"shape {array.shape}{place}")
+        _check_ids(array, place)
         steps = np.nonzero(array)[0]
         checked.append(array[: steps[-1] + 1 if steps.size else 0].astype(np.int32))
     return checked
 
 
-def _check_ids_fit(owner: str, name: str, ids: Any, where: str = "") -> None:
-    """Raises where an id would be another number as int32, or stands for no word."""
-    if ids.size and not 0 <= ids.min() <= ids.max() <= np.iinfo(np.int32).max:
-        must = f"hold ids from 0 to {np.iinfo(np.int32).max}"
-        raise ArgumentError(name, must, f"from {ids.min()} to {ids.max()}{where}", owner)
+def _check_ids(ids: Any, where: str) -> None:
+    """Refuses numbers that are no integers, another number as int32, or stand for no word."""
+    if ids.size and not np.issubdtype(ids.dtype, np.integer):
+        raise _refusal("hold integer ids", f"dtype {ids.dtype}{where}")
+    largest = np.iinfo(np.int32).max
+    if ids.size and not 0 <= ids.min() <= ids.max() <= largest:
+        raise _refusal(f"hold ids from 0 to {largest}", f"from {ids.min()} to {ids.max()}{where}")
+
+
+def _refusal(must: str, received: str) -> ArgumentError:
+    return ArgumentError("documents", must, received, "DocumentBatches")
 
 
 def _rooms(widths: list[int], fitting: Int64s, size: int) -> list[int]:

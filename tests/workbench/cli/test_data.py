@@ -115,8 +115,7 @@ def test_lines_before_training(told, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "columns"),
-    [("x.tsv", ["--text-column", "0"]), ("x.csv", ["--text-column", "label"])],
+    ("name", "columns"), [("x.tsv", ["--text-column", "0"]), ("x.csv", ["--text-column", "label"])]
 )
 def test_one_column_for_both(told, tmp_path, name, columns):
     content = "label,text\na,b\nc,d\n" if name == "x.csv" else "a\tb\nc\td\n"

@@ -216,11 +216,7 @@ def test_lines(trained, tmp_path, capsys, monkeypatch):
     out_file = tmp_path / "page.html"
     status, out, _ = run_main(capsys, "explain", trained, "--out", out_file)
     assert status == 0
-    assert texts_of(out) == [
-        "Good food.",
-        "",
-        "Bad food.",
-    ]
+    assert texts_of(out) == ["Good food.", "", "Bad food."]
     page = out_file.read_text(encoding="utf-8")
     # One of effects for each text, and one of attention for those with a word.
     assert page.count("<figure") == 5 and "There is no word in this text." in page

@@ -93,10 +93,7 @@ R8_TABLES = {
 def test_r8_from_sgml(cache, offer):
     offer("r8", {"reuters21578.tar.gz": tar_gz(R8_FILES)}, R8_TABLES)
     train = datasets.load("r8", view="original", verbose=0)
-    assert train.texts == (
-        "WHEAT <WHT> UP 5 PCT Wheat rose 5 pct at R&D Co. Reuter",
-        "LATER FILE",
-    )
+    assert train.texts == ("WHEAT <WHT> UP 5 PCT Wheat rose 5 pct at R&D Co. Reuter", "LATER FILE")
     assert [train.label_names[i] for i in train.labels] == ["grain", "ship"]
     assert datasets.load("r8", "test", view="original", verbose=0).texts == ("QTLY DIV 9 ctsü",)
     assert datasets.load("r8").texts[0] == "wheat wht up pct wheat rose pct at r d co reuter"
@@ -159,9 +156,7 @@ def test_subj_and_its_splits(cache, offer):
         "rotten_imdb/plot.tok.gt9.5000": b"".join(b"plot %d \n" % i for i in range(20)),
     }
     offer(
-        "subj",
-        {"rotten_imdb.tar.gz": tar_gz(files)},
-        {"all": counts(objective=20, subjective=10)},
+        "subj", {"rotten_imdb.tar.gz": tar_gz(files)}, {"all": counts(objective=20, subjective=10)}
     )
     everything = datasets.load("subj", "all", verbose=0)
     assert everything.labels.tolist() == [0] * 20 + [1] * 10

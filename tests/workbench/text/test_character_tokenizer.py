@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -100,50 +98,6 @@ def test_words_and_characters_run_side_by_side(texts, lowercase, truncate):
     np.testing.assert_array_equal(characters[..., 0] != 0, ids != 0)
 
 
-@pytest.mark.parametrize("lowercase", [True, False])
-def test_saved_and_loaded(tmp_path, lowercase):
-    tokenizer = text.CharacterTokenizer.train(ODD_TEXTS, lowercase=lowercase)
-    path = tmp_path / "characters.json"
-    tokenizer.save(path)
-    loaded = text.CharacterTokenizer.load(str(path))
-    assert loaded.vocabulary == tokenizer.vocabulary and loaded.lowercase == lowercase
-    np.testing.assert_array_equal(loaded.encode(ODD_TEXTS), tokenizer.encode(ODD_TEXTS))
-
-
-def test_foreign_file_is_refused(tmp_path, tokenizer):
-    path = tmp_path / "vocabulary.json"
-    text.WordTokenizer(("[PAD]", "[UNK]", "a")).save(path)
-    with pytest.raises(ValueError, match=r"CharacterTokenizer\.save. Received: other JSON"):
-        text.CharacterTokenizer.load(path)
-    tokenizer.save(path)
-    with pytest.raises(ValueError, match=r"WordTokenizer\.save. Received: other JSON"):
-        text.WordTokenizer.load(path)
-    content = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps(content | {"vocabulary": ["a"]}))
-    with pytest.raises(ValueError, match=r"CharacterTokenizer\.load.*start with '\[PAD\]'"):
-        text.CharacterTokenizer.load(path)
-    with pytest.raises(FileNotFoundError, match="CharacterTokenizer.save must have an existing"):
-        tokenizer.save(tmp_path / "nowhere" / "vocabulary.json")
-
-
-@pytest.mark.parametrize("wrong", [0, -1, 2.5, "3", True, None])
-def test_sizes_must_be_positive_integers(tokenizer, wrong):
-    with refused("max_word_length", "CharacterTokenizer.encode"):
-        tokenizer.encode(["a"], max_word_length=wrong)
-    with refused("min_frequency", "CharacterTokenizer.train"):
-        text.CharacterTokenizer.train(["a"], min_frequency=wrong)
-
-
-def test_other_bad_arguments(tokenizer):
-    with refused("max_length", "CharacterTokenizer.encode"):
-        tokenizer.encode(["a"], max_length=0)
-    with refused("truncate", "CharacterTokenizer.encode"):
-        tokenizer.encode(["a"], truncate="left")
-    with refused("texts", "CharacterTokenizer.encode"):
-        tokenizer.encode("a")
-    with refused("texts", "CharacterTokenizer.train"):
-        text.CharacterTokenizer.train([1])
-    with refused("vocabulary", "CharacterTokenizer", "start with"):
-        text.CharacterTokenizer(["a"])
+def test_an_entry_that_is_no_character_is_refused():
     with refused("vocabulary", "CharacterTokenizer", "'ab' at index 3"):
         text.CharacterTokenizer(["[PAD]", "[UNK]", "a", "ab"])
