@@ -23,7 +23,7 @@ RESULTS = ROOT / "benchmarks" / "results" / "command_line" / "guide.json"
 BLOCK = re.compile(r"^```console\n\$ (?P<command>[^\n]*)\n(?P<printed>.*?)^```", re.S | re.M)
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
 # A class that is never predicted has no precision: "-" stands for a number.
-NUMBERS = re.compile(r"[+-]?\d[\d.,]*|(?<=\s)-(?=\s)")
+NUMBERS = re.compile(r"[+-]?\d[\d.,]*|(?<=\s)-(?=\s|$)")
 LEFT_OUT = "..."
 
 
@@ -45,11 +45,11 @@ def shown(printed: str, received: str) -> str:
     """
     lines, rest = [], iter(received.splitlines())
     for line in printed.splitlines():
-        found = line
+        found: str | None = line
         if line.strip() and line != LEFT_OUT:
             found = next((each for each in rest if shape(each) == shape(line)), None)
-            if found is None:
-                raise ValueError(f"the page shows a line that is not printed: {line!r}\n{received}")
+        if found is None:
+            raise ValueError(f"the page shows a line that is not printed: {line!r}\n{received}")
         lines.append(found.rstrip())
     return "\n".join(lines) + "\n"
 
@@ -58,16 +58,17 @@ def replay(page: str, folder: Path) -> list[dict[str, Any]]:
     """Follows the page in an empty folder: what each command printed, and what `train` measured."""
     records = []
     with contextlib.chdir(folder):
-        exec(PYTHON.search(page)[1], {})  # its files
+        exec(PYTHON.findall(page)[0], {})  # its files
         for command, _ in sessions(page):
             arguments = shlex.split(command)[3:]  # python -m keras_attnpool
             out, err = io.StringIO(), io.StringIO()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 status = main(arguments)
             # As a terminal shows remarks, which come first.
-            record = {"command": command, "printed": err.getvalue() + out.getvalue()}
+            printed = err.getvalue() + out.getvalue()
+            record: dict[str, Any] = {"command": command, "printed": printed}
             if status:
-                raise ValueError(f"{command}: exit status {status}\n{record['printed']}")
+                raise ValueError(f"{command}: exit status {status}\n{printed}")
             if arguments[0] == "train":
                 run = Path(arguments[arguments.index("--out") + 1])
                 metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
