@@ -23,8 +23,11 @@ def expected(wanted: list[Run], lines: list[dict[str, Any]]) -> dict[Run, float]
     """Seconds that each run will take, by those that were run: of its row and encoder, or near."""
 
     def near(run: Run) -> tuple[tuple[Any, ...], ...]:
-        linear = run.row in grid.FLOORS
-        return (run.encoder, run.row), (run.row,), (linear, run.encoder), (linear,)
+        linear, small = run.row in grid.FLOORS, grid.TASKS[run.task].small
+        return (
+            *((run.task, run.row), (small, run.encoder, run.row), (small, run.row)),
+            *((run.encoder, run.row), (run.row,), (linear, run.encoder), (linear,)),
+        )
 
     rates: dict[tuple[Any, ...], list[float]] = {}
     for line in lines:

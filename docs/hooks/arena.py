@@ -6,6 +6,7 @@ A line `<!-- arena: rule -->` becomes a view of the runs. What was not run is sa
 import json
 import os
 import re
+import statistics
 import sys
 import textwrap
 import tomllib
@@ -440,12 +441,24 @@ def _around(values):
     return [tick for tick in ticks if low <= tick <= high]
 
 
+def weights(row, found):
+    """How many weights a row has more than the mean, the median over blocks; none of floors."""
+    if row not in grid.MECHANISMS:
+        return "–"
+    more = [
+        b[row][0]["parameters"] - b[BASE][0]["parameters"]
+        for b in found.values()
+        if {row, BASE} <= set(b)
+    ]
+    return f"{statistics.median_low(more):,}" if more else "–"
+
+
 def overview(lines):
     """Every row: its mean rank, its lead with its probabilities, its cost, and every task."""
     ranked = judged(lines)
     found, times = blocks(lines), times_of(lines)
     head = ["row", "mean rank", "lead on the mean", "better, equal, worse", "p (Holm)"]
-    head += [*(f"time, {encoder}" for encoder in times), "memory"]
+    head += [*(f"time, {encoder}" for encoder in times), "memory", "weights"]
     head += [f"{task}, {encoder}" for task, encoder in found]
     those = ranked.ranks if ranked else ()
     order = [*those, *(row for row in grid.MECHANISMS if row not in those), *grid.FLOORS]
@@ -461,7 +474,7 @@ def overview(lines):
             cells += [", ".join(f"{p:.2f}" for p in lead.probabilities.values())]
             cells += [f"{ranked.holm[row]:.2g}"]
         cells += [f"{cost(b, row):.2f}" if row in those else "–" for b in times.values()]
-        cells += [memory_of(row, known)]
+        cells += [memory_of(row, known), weights(row, found)]
         cells += [percent(mean(b[row])) if row in b else "–" for b in found.values()]
         body.append([row, *cells])
     return table(head, body)

@@ -53,6 +53,12 @@ def test_the_grid_is_even():
                 found = [r.row for r in ours if (r.encoder, r.seed) == (encoder, seed)]
                 assert tuple(found) == grid.rows(task, every)
     assert len({verdict.set_of(run.task) for run in planned}) >= 27
+    # What the rule declares is what is run, and what it names is there.
+    tasks = {name: task.kind for name, task in grid.TASKS.items() if not task.needs}
+    declared = {name: kind for kind, names in verdict.RULE["kinds"].items() for name in names}
+    assert tasks == declared
+    assert {name for names in verdict.RULE["situations"].values() for name in names} <= set(tasks)
+    assert {row for twins in verdict.RULE["twins"].values() for row in twins} <= set(grid.DECLARED)
     # Every pooling of the package has a row.
     pooled = {name for name in dir(layers) if "Pooling" in name} - {"HierarchicalEncoder"}
     assert pooled <= {row.split(", ")[0] for row in grid.MECHANISMS}
