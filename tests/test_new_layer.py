@@ -173,7 +173,7 @@ def test_what_arguments_ask_for_is_seen(copied):
     layer = LAYERS["LastPooling1D"]._replace(name="SizedPooling1D")
     gaps = new_layer.gaps(layer, SizedPooling1D, copied)
     assert "tests/catalogue.py makes SizedPooling1D without softness" in gaps
-    assert "benchmarks/arena/grid.py needs a line of DECLARED, which says softness" in gaps
+    assert "benchmarks/arena/grid.py needs a line of MADE, which says softness" in gaps
     kinds = [gap for gap in gaps if "in VALIDATORS of keras_attnpool/_checks.py" in gap]
     assert len(kinds) == 1 and "lacks a line for `softness` in" in kinds[0]
 

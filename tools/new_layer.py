@@ -168,7 +168,7 @@ def gaps(layer: lists.Layer, cls: type, root: Path = REPOSITORY) -> list[str]:
         if f"layers.{layer.name}()," in elsewhere["tests/catalogue.py"]:
             missing.append(f"tests/catalogue.py makes {layer.name} without {sizes}")
         if "Pooling" in layer.name and not any(names(layer, elsewhere[path]) for path in ROWS):
-            missing.append(f"{ROWS[0]} needs a line of DECLARED, which says {sizes}")
+            missing.append(f"{ROWS[0]} needs a line of MADE, which says {sizes}")
     return missing
 
 

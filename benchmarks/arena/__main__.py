@@ -8,7 +8,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from benchmarks.arena import grid, runs, wheels
+from benchmarks.arena import grid, runs, verdict, wheels
 from benchmarks.arena.grid import Run
 
 
@@ -23,8 +23,11 @@ def expected(wanted: list[Run], lines: list[dict[str, Any]]) -> dict[Run, float]
     """Seconds that each run will take, by those that were run: of its row and encoder, or near."""
 
     def near(run: Run) -> tuple[tuple[Any, ...], ...]:
-        linear = run.row in grid.FLOORS
-        return (run.encoder, run.row), (run.row,), (linear, run.encoder), (linear,)
+        linear, small = run.row in grid.FLOORS, grid.TASKS[run.task].small
+        return (
+            *((run.task, run.row), (small, run.encoder, run.row), (small, run.row)),
+            *((run.encoder, run.row), (run.row,), (linear, run.encoder), (linear,)),
+        )
 
     rates: dict[tuple[Any, ...], list[float]] = {}
     for line in lines:
@@ -64,6 +67,9 @@ def main(given: list[str] | None = None) -> None:
     parser.add_argument("--seeds", nargs="+", type=int, metavar="N", help="these runs only")
     parser.add_argument("--budget", type=float, metavar="HOURS", help="whole blocks that fit")
     parser.add_argument("--run", action="store_true", help="run what is missing")
+    parser.add_argument(
+        "--audit", action="store_true", help="what each choice says beside what is published"
+    )
     parser.add_argument("--plan", action="store_true", help="count runs and hours, and end")
     parser.add_argument("--moved", action="store_true", help="rows whose code changed, and end")
     parser.add_argument("--data", default="", metavar="FOLDER", help="sets that are not passed on")
@@ -73,6 +79,14 @@ def main(given: list[str] | None = None) -> None:
     lines = table.lines()
     if arguments.moved:
         print("\n".join(runs.moved(lines)) or "no row has moved")
+        return
+    if arguments.audit:
+        found = runs.verdict_of(lines)
+        for each in verdict.audit(found) if found else ():
+            print(f"{each['choice']}, {each['sets']} sets")
+            for said in (verdict.BETTER, verdict.WORSE, "holm", "contradicts"):
+                named = {"holm": "told apart by Wilcoxon and Holm"}.get(said, said)
+                print(f"    {named}: {', '.join(each[said]) or 'none'}")
         return
     if not (arguments.run or arguments.plan or arguments.quick or arguments.only):
         told = runs.judged(lines)

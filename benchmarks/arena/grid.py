@@ -193,7 +193,7 @@ def joined(module: Any) -> dict[str, type]:
 
 
 # A new pooling of the package is a row by itself. The verdict waits for the declared ones alone.
-MECHANISMS: dict[str, Callable[..., Any]] = {**DECLARED, **joined(layers)}
+MECHANISMS: dict[str, Callable[..., Any]] = {**MADE, **joined(layers)}
 SEQUENCES = (*mechanisms.SEQUENCES, KERAS)
 # The size that is tuned; a row that is not here has none. A name counts for all that begin so.
 SIZES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

@@ -186,22 +186,23 @@ class Choice:
     Args:
         told: The choice in words.
         keeps: Which cells count.
-        without_seed: A seed that is left out.
-        apart: A merged set that is split into its tasks.
+        seeds: Whether a seed counts.
+        apart: The merged sets that are split into their tasks.
         excludes: Whether the blocks that the rule excludes are.
     """
 
     told: str = "as declared"
     keeps: Callable[[Cell], bool] = lambda cell: True
-    without_seed: int | None = None
-    apart: str | None = None
+    seeds: Callable[[int], bool] = lambda seed: True
+    apart: tuple[str, ...] = ()
     excludes: bool = True
 
 
-def set_of(task: str, apart: str | None = None) -> str:
+def set_of(task: str, apart: tuple[str, ...] = ()) -> str:
     """The set of data of a task; those that share texts or pictures are one witness."""
     return next(
-        (name for name, tasks in RULE["merged"].items() if task in tasks and name != apart), task
+        (name for name, tasks in RULE["merged"].items() if task in tasks and name not in apart),
+        task,
     )
 
 
@@ -215,19 +216,31 @@ def choices(those: list[Cell]) -> Iterator[Choice]:
     for encoder in dict.fromkeys(cell.encoder for cell in those):
         yield Choice(f"without the encoder {encoder}", lambda cell, e=encoder: cell.encoder != e)  # type: ignore[misc]
     for seed in sorted({seed for cell in those for seed in cell.accuracy}):
-        yield Choice(f"without seed {seed}", without_seed=seed)
-    for name, tasks in RULE["merged"].items():
-        if len({cell.task for cell in those} & set(tasks)) > 1:
-            yield Choice(f"{name} apart", apart=name)
+        yield Choice(f"without seed {seed}", seeds=lambda each, seed=seed: each != seed)  # type: ignore[misc]
+    said = RULE["choices"]
+    for encoder in said["alone"]["encoder"]:
+        yield Choice(f"{encoder} alone", lambda cell, e=encoder: cell.encoder == e)  # type: ignore[misc]
+    for seed in said["alone"]["seed"]:
+        yield Choice(f"seed {seed} alone", seeds=lambda each, seed=seed: each == seed)  # type: ignore[misc]
+    if any(cell.task in said["generated"] for cell in those):
+        yield Choice("real data alone", lambda cell: cell.task not in said["generated"])
+    here = {cell.task for cell in those}
+    merged = [name for name, tasks in RULE["merged"].items() if len(here & set(tasks)) > 1]
+    for name in merged:
+        yield Choice(f"{name} apart", apart=(name,))
+    if merged[1:]:
+        yield Choice("nothing merged", apart=tuple(merged))
     if not all(cell.learned for cell in those):
         yield Choice("with what nothing learns", excludes=False)
+        if merged:
+            yield Choice("the same, nothing merged", apart=tuple(merged), excludes=False)
 
 
 def by_set(those: list[Cell], choice: Choice) -> dict[str, np.ndarray]:
     """Of each set the accuracy of every row and of the best linear classifier."""
     tasks: dict[str, list[np.ndarray]] = {}
     for cell in those:
-        kept = [acc for seed, acc in cell.accuracy.items() if seed != choice.without_seed]
+        kept = [acc for seed, acc in cell.accuracy.items() if choice.seeds(seed)]
         if kept and choice.keeps(cell) and (cell.learned or not choice.excludes):
             tasks.setdefault(cell.task, []).append(np.mean(kept, axis=0))
     sets: dict[str, list[np.ndarray]] = {}
@@ -249,6 +262,17 @@ def bootstrap(leads: np.ndarray) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
+def over_splits(runs: Lines) -> tuple[float, float] | None:
+    """The 95 % interval of a mean over splits that overlap (Nadeau and Bengio, 2003)."""
+    values = np.array([run["test_accuracy"] for run in runs])
+    if len(values) < 2:
+        return None
+    trained, chosen, tested = map(int, runs[0]["examples"].split())
+    variance = values.var(ddof=1) * (1 / len(values) + tested / (trained + chosen))
+    half = float(stats.t.ppf(0.975, len(values) - 1) * math.sqrt(variance))
+    return float(values.mean() - half), float(values.mean() + half)
+
+
 @functools.lru_cache(maxsize=64)
 def _weights(count: int) -> np.ndarray:
     """Draws of the weights of the prior's pseudo-set and of the sets, `(draws, 1 + count)`."""
@@ -265,7 +289,10 @@ def probabilities(leads: np.ndarray) -> dict[str, float]:
     z, region = np.concatenate([[0.0], leads]), RULE["practical"]
     walsh, weights = (z[:, None] + z[None, :]) / 2, _weights(len(leads))
     parts = {BETTER: walsh > region, EQUAL: np.abs(walsh) <= region, WORSE: walsh < -region}
-    shares = np.stack([((weights @ part) * weights).sum(axis=1) for part in parts.values()])
+    # As floats, for a product with booleans takes ten times as long.
+    shares = np.stack(
+        [((weights @ part.astype(float)) * weights).sum(axis=1) for part in parts.values()]
+    )
     most = np.bincount(shares.argmax(axis=0), minlength=3) / shares.shape[1]
     return dict(zip(parts, map(float, most), strict=True))
 
@@ -323,7 +350,9 @@ class Verdict:
         distance: Nemenyi's critical difference of two mean ranks.
         holm: Wilcoxon's p-value of each row against the base, corrected.
         level_with: The rows that the first row is not certainly better than.
-        choices: The choices in words.
+        choices: What is found under each choice: the rows that are better and worse than the base,
+            those that Wilcoxon's test with Holm's correction tells from it, the number of sets.
+        situations: What to take in each situation, in plain words.
     """
 
     rows: list[str]
@@ -335,7 +364,8 @@ class Verdict:
     distance: float
     holm: dict[str, float]
     level_with: list[str]
-    choices: list[str]
+    choices: dict[str, dict[str, Any]]
+    situations: dict[str, str]
 
 
 def _ranks(rows: list[str], accuracy: np.ndarray) -> dict[str, float]:
@@ -349,8 +379,21 @@ def ranks_in(those: list[Block], rows: list[str]) -> dict[str, float]:
     return _ranks(rows, np.array([[mean(b[row]) for row in rows] for b in those]).round(9))
 
 
+def wilcoxon(leads: np.ndarray) -> float:
+    """The exact two-sided p-value of Wilcoxon's signed-rank test; ties share a rank, zeros go.
+
+    SciPy's tries every sign where there are ties, which takes as long as all the rest.
+    """
+    kept = leads[leads != 0]
+    ranks, shares = (2 * stats.rankdata(np.abs(kept))).astype(int), np.ones(1)
+    for rank in ranks:  # the distribution of the sum of the positive ranks, doubled
+        shares = (np.pad(shares, (0, rank)) + np.pad(shares, (rank, 0))) / 2
+    found = ranks[kept > 0].sum()
+    return float(min(1.0, 2 * min(shares[: found + 1].sum(), shares[found:].sum())))
+
+
 def _holm(leads: dict[str, np.ndarray]) -> dict[str, float]:
-    raw = {r: float(stats.wilcoxon(x).pvalue) if x.any() else 1.0 for r, x in leads.items()}
+    raw = {row: wilcoxon(each) for row, each in leads.items()}
     found, worst = {}, 0.0
     for place, row in enumerate(sorted(raw, key=lambda name: raw[name])):
         worst = max(worst, min(1.0, raw[row] * (len(raw) - place)))
@@ -394,6 +437,16 @@ def judge(
     against = {
         other: {row: effect(row, other) for row in rows if row != other} for other in (BASE, FLOOR)
     }
+    audit: dict[str, dict[str, Any]] = {}
+    for told, sets in under.items():
+        ahead_of = {row: leads(sets, row, BASE) for row in rows if row != BASE}
+        words_here = {row: word(each) for row, each in ahead_of.items()}
+        audit[told] = {
+            said: [row for row, each in words_here.items() if each == said]
+            for said in (BETTER, EQUAL, WORSE)
+        }
+        holm = _holm(ahead_of)
+        audit[told] |= {"holm": [r for r in rows if holm.get(r, 1) < LEVEL], "sets": len(sets)}
     order = sorted(rows, key=lambda row: -table[:, columns[row]].mean())
     count, accuracy = len(rows), table[:, : len(rows)]
     critical = stats.studentized_range.ppf(1 - LEVEL, count, math.inf) / math.sqrt(2)
@@ -411,7 +464,8 @@ def judge(
         float(critical * math.sqrt(count * (count + 1) / (6 * len(declared)))),
         _holm({row: leads(declared, row, BASE) for row in rows if row != BASE}),
         [row for row in order if row == first or word(leads(declared, first, row)) != BETTER],
-        list(under),
+        audit,
+        situations(those, lines, rows),
     )
 
 
@@ -425,6 +479,74 @@ def effects_in(
         leads = np.array([acc[place[row]] - acc[place[base]] for acc in sets.values()])
         found[row] = (float(leads.mean()) if len(leads) else math.nan, bootstrap(leads))
     return found
+
+
+# --- by situation ------------------------------------------------------------------------------
+
+WITHOUT_WEIGHTS = ("MaskedMaxPooling1D", "StatisticsPooling1D", "LastPooling1D", "FirstPooling1D")
+
+
+def situations(those: list[Cell], lines: Lines, rows: list[str]) -> dict[str, str]:
+    """What to take where one thing is known of the data, in plain words."""
+    found = counted(lines, rows)
+    told = {}
+    for name, tasks in RULE["situations"].items():
+        some = [cell for cell in those if cell.task in tasks]
+        sets = by_set(some, Choice())
+        if len(sets) < 3:
+            told[name] = f"{len(sets) or 'No'} set{'s' * (len(sets) != 1)} so far: too few to say."
+            continue
+        these = [block for (task, _), block in found.items() if task in tasks]
+        told[name] = _advice(sets, rows, lambda row, these=these: cost(these, row))  # type: ignore[misc]
+    every = by_set(those, Choice())
+    for name, (one, other) in RULE["twins"].items():
+        if {one, other} <= set(rows):
+            lead, ends = _lead(every, rows, one, other)
+            told[name] = f"`{one}` is {_span(lead, ends)} points ahead of `{other}`, its twin"
+            told[name] += ": not told apart." if ends and ends[0] <= 0 <= ends[1] else "."
+    return told
+
+
+def _lead(
+    sets: dict[str, np.ndarray], rows: list[str], row: str, other: str
+) -> tuple[float, tuple[float, float] | None]:
+    """The mean difference of two rows over sets, and its interval."""
+    one, two = rows.index(row), rows.index(other)
+    leads = np.array([accuracy[one] - accuracy[two] for accuracy in sets.values()])
+    return float(leads.mean()), bootstrap(leads)
+
+
+def _span(lead: float, ends: tuple[float, float] | None) -> str:
+    return points(lead) + (f" ({' to '.join(map(points, ends))})" if ends else "")
+
+
+def _advice(sets: dict[str, np.ndarray], rows: list[str], time: Callable[[str], float]) -> str:
+    """The row with the largest mean, the cheapest that is not behind it, what has no weights."""
+    means = np.mean([accuracy[: len(rows)] for accuracy in sets.values()], axis=0)
+    first = rows[int(means.argmax())]
+
+    def behind(row: str) -> bool:
+        ends = _lead(sets, rows, first, row)[1]
+        return row != first and ends is not None and ends[0] > 0
+
+    told = f"Over {len(sets)} sets `{first}` has the largest mean, "
+    told += f"{_span(*_lead(sets, rows, first, BASE))} points ahead of the mean. "
+    if not behind(BASE):
+        return told + "The interval holds zero, so the mean is enough until yours shows otherwise."
+    cheap = min((row for row in rows if not behind(row)), key=time)
+    if cheap == first:
+        told += (
+            f"No cheaper one is level with it; an epoch takes {time(cheap):.2f} times the mean's. "
+        )
+    else:
+        told += f"The cheapest that is not behind it is `{cheap}`: "
+        lead = _span(*_lead(sets, rows, cheap, BASE))
+        told += f"{lead}, at {time(cheap):.2f} times the mean's time. "
+    free = max(
+        (row for row in WITHOUT_WEIGHTS if row in rows), key=lambda row: means[rows.index(row)]
+    )
+    told += f"Without a weight to learn, `{free}` gives {_span(*_lead(sets, rows, free, BASE))}."
+    return told
 
 
 # --- sentences ---------------------------------------------------------------------------------
@@ -458,7 +580,8 @@ def sentences(verdict: Verdict | None, lines: Lines) -> list[str]:
     told = [
         f"{len(verdict.rows)} poolings over {count} sets of data; a difference of less than "
         f"{region} counts as none. Each word below was judged under {len(verdict.choices)} "
-        "choices: without each set, each kind, each encoder, each seed, with each merged set split."
+        "choices: without each set, each kind, each encoder, each seed; with one encoder, one seed "
+        "or real data alone; with the merged sets split."
     ]
     for other, name in ((BASE, "the mean"), (FLOOR, FLOOR)):
         effects = verdict.against[other]
@@ -478,7 +601,8 @@ def sentences(verdict: Verdict | None, lines: Lines) -> list[str]:
                 elif (said, status) == (BETTER, "shown"):
                     told.append(f"No pooling is shown to be {how} under every choice.")
     first, group = verdict.rows[0], verdict.level_with
-    times = {row: cost(list(counted(lines, verdict.rows).values()), row) for row in group}
+    those = list(counted(lines, verdict.rows).values())
+    times = {row: cost(those, row) for row in group}
     cheap = min(group, key=lambda row: times[row])
     told.append(
         f"`{first}` has the largest mean; {len(group) - 1} others are not told apart from it"
@@ -493,6 +617,23 @@ def sentences(verdict: Verdict | None, lines: Lines) -> list[str]:
     return told
 
 
+def audit(verdict: Verdict) -> list[dict[str, Any]]:
+    """What each choice says, and which published sentences about the base it contradicts.
+
+    The usual test may tell other rows apart under each choice; what is published as shown may not
+    change, or it would not be shown.
+    """
+    shown = {row: e.word for row, e in verdict.against[BASE].items() if e.status == "shown"}
+    return [
+        {
+            "choice": told,
+            **found,
+            "contradicts": [row for row, said in shown.items() if row not in found[str(said)]],
+        }
+        for told, found in verdict.choices.items()
+    ]
+
+
 def as_json(verdict: Verdict | None, lines: Lines) -> dict[str, Any]:
     """The file that pages and defaults read."""
     told = {
@@ -504,7 +645,8 @@ def as_json(verdict: Verdict | None, lines: Lines) -> dict[str, Any]:
         return told
     return told | {
         "sets": verdict.sets,
-        "choices": verdict.choices,
+        "choices": list(verdict.choices),
+        "situations": verdict.situations,
         "first": verdict.rows[0],
         "level_with_first": verdict.level_with,
         "rows": {

@@ -60,6 +60,12 @@ def summary() -> str:
     return " ".join(said)
 
 
+def situations() -> dict[str, str]:
+    """By what is known of the data, what to take, and when the mean is enough."""
+    found: dict[str, str] = told()["situations"]
+    return found
+
+
 def of(row: str, against: str = "mean") -> str:
     """What is said of a row: its word, its difference, and in how many choices the word holds."""
     effect = told()["rows"][row][f"against_{against}"]

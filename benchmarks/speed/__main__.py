@@ -52,12 +52,15 @@ def main() -> None:
         "--compiled", action="store_true", help="every layer compiled; go on by the same command"
     )
     what.add_argument("--memory", action="store_true", help="peak memory instead of time")
+    what.add_argument(
+        "--bags", action="store_true", help="long bags: time and peak memory, in chunks too"
+    )
     parser.add_argument(
         "--minutes", type=float, default=8, help="when --compiled ends at the latest (default 8)"
     )
     arguments = parser.parse_args()
     backend = keras.backend.backend()
-    kinds = ("memory", "targets", "launches", "compiled")
+    kinds = ("memory", "targets", "launches", "compiled", "bags")
     kind = next((kind for kind in kinds if getattr(arguments, kind)), "speed")
     if arguments.rounds < 1:
         parser.error(f"--rounds expects 1 or more. Received: {arguments.rounds}")
@@ -82,6 +85,7 @@ def main() -> None:
         parser.error(f"{path} was measured with {told}: move it away to measure anew")
     before = list(data["cases"])
     measured = {"memory": _memory, "targets": _targets, "compiled": _compiled, "speed": _speed}
+    measured["bags"] = _bags
     measured[kind](data, path if keep else None, arguments)
     if keep and data["cases"] == before:
         print(f"{path} has all of it: move it away to measure anew")
@@ -97,6 +101,10 @@ def _names(kind: str, only: list[str] | None) -> list[str]:
         from benchmarks.speed import launches
 
         names = list(launches.COUNTED)
+    elif kind == "bags":
+        from benchmarks.speed import bags
+
+        names = list(bags.LAYERS)
     else:
         names = list(grid.LAYERS if kind == "compiled" else grid.variants())
     return [name for name in names if grid.wanted(name, only)]
@@ -112,6 +120,19 @@ def _speed(data: dict[str, Any], path: Path | None, arguments: argparse.Namespac
         case = grid.measured(setting, arguments.rounds, arguments.only)
         data["cases"].append(case)
         _show(case, time.monotonic() - start)
+        if path is not None:
+            _write(path, data)
+
+
+def _bags(data: dict[str, Any], path: Path | None, arguments: argparse.Namespace) -> None:
+    """One long bag, each case in a process of its own."""
+    from benchmarks.speed import bags
+
+    wanted = [case for case in bags.cases() if grid.wanted(case["variant"], arguments.only)]
+    missing = [c for c in wanted if not any(c.items() <= case.items() for case in data["cases"])]
+    for case in bags.in_processes(missing):
+        data["cases"].append(case)
+        print(case, flush=True)
         if path is not None:
             _write(path, data)
 

@@ -6,8 +6,10 @@ A line `<!-- arena: rule -->` becomes a view of the runs. What was not run is sa
 import json
 import os
 import re
+import statistics
 import sys
 import textwrap
+import tomllib
 from pathlib import Path
 
 os.environ.setdefault("KERAS_BACKEND", "jax")
@@ -25,6 +27,8 @@ from benchmarks.arena.verdict import BASE, FLOOR, ahead, blocks, cost, interval,
 MARKER = re.compile(r"^<!-- arena: (?P<view>\w+) -->$", re.M)
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
 
+
+PUBLISHED = RESULTS.parent / "arena" / "published.toml"
 
 # What a mechanism is called where the memory of layers is measured.
 IN_MEMORY = {
@@ -69,7 +73,7 @@ _JUDGED = [None, None]
 def judged(lines):
     """The verdict of these lines, made once for all views of a page."""
     if _JUDGED[0] is not lines:
-        _JUDGED[:] = lines, verdict.judge(lines, rows(lines), grid.LINEAR, grid.kind_of)
+        _JUDGED[:] = lines, runs.verdict_of(lines)
     return _JUDGED[1]
 
 
@@ -125,6 +129,13 @@ def summary(lines):
     return words.summary()
 
 
+def advice(lines):
+    """What to take in each situation, from verdict.json."""
+    return "\n".join(
+        f"- **{name.capitalize()}**. {each}" for name, each in words.situations().items()
+    )
+
+
 def rule(lines):
     """The rule's version, its digest, and how it changed."""
     body = [(str(c["version"]), f"{c['runs']:,}", c["what"]) for c in verdict.RULE["changes"]]
@@ -150,6 +161,24 @@ def choices(lines):
     return textwrap.indent(table(head, body, left=range(6)), "    ")
 
 
+def audit(lines):
+    """Under every choice the rows that a word or the usual test tells from the mean."""
+    found = judged(lines)
+    if found is None:
+        return "*Nothing to choose before two sets have all rows.*"
+    body = [
+        (each["choice"], str(each["sets"]))
+        + tuple(
+            words.joined(each[said]) or "none"
+            for said in ("better", "worse", "holm", "contradicts")
+        )
+        for each in verdict.audit(found)
+    ]
+    head = ("choice", "sets", "better", "worse", "told apart by Wilcoxon and Holm")
+    head += ("published as shown, and not so here",)
+    return textwrap.indent(table(head, body, left=range(6)), "    ")
+
+
 def kinds(lines):
     """The mean difference to the mean of the states, by kind of data and by encoder."""
     found = judged(lines)
@@ -167,6 +196,40 @@ def kinds(lines):
 
     body = [(row, *(cell(each[row]) for each in columns.values())) for row in found.rows]
     return table(("row", *columns), [line for line in body if line[0] != BASE])
+
+
+def published(lines):
+    """Our figures of small sets beside those of others; where ours is lower, what differs."""
+    with PUBLISHED.open("rb") as file:
+        sources = tomllib.load(file)["sources"]
+    body, waiting, notes = [], [], []
+    found = {task: block for (task, _), block in blocks(lines).items()}
+    for number, source in enumerate(sources, start=1):
+        lower = []
+        for each in source["figures"]:
+            runs_of = found.get(each["task"], {}).get(each["row"], [])
+            counts = [run for run in runs_of if run["seed"] != verdict.RULE["tuned_seed"]]
+            if not (ends := verdict.over_splits(counts)):
+                waiting.append(each["task"])
+                continue
+            below = ends[1] < each["accuracy"]
+            lower += [each["task"]] * below
+            theirs = percent(each["accuracy"])
+            theirs += f" ± {percent(each['error'])}" * ("error" in each)
+            ours = f"{percent(mean(counts))} ({' to '.join(map(percent, ends))}), {len(counts)}"
+            body.append(
+                (each["task"], f"{each['method']} [{number}]", theirs, f"`{each['row']}`", ours)
+                + ("lower" if below else "within it, or above",)
+            )
+        told = f"Theirs: {source['how']}."
+        named = ", ".join(dict.fromkeys(lower))
+        notes.append(
+            f"{number}. {source['name']}. {told}" + f" So ours is lower on {named}." * bool(lower)
+        )
+    later = ", ".join(dict.fromkeys(waiting))
+    head = ("set", "published", "accuracy", "our row", "ours, 95 % interval, splits", "ours is")
+    rest = f"\n\nNot run on two counted splits yet: {later}." * bool(later)
+    return "\n\n".join([table(head, body, left=(0, 1, 3)) + rest, "\n".join(notes)])
 
 
 def by_kind(lines):
@@ -378,12 +441,24 @@ def _around(values):
     return [tick for tick in ticks if low <= tick <= high]
 
 
+def weights(row, found):
+    """How many weights a row has more than the mean, the median over blocks; none of floors."""
+    if row not in grid.MECHANISMS:
+        return "–"
+    more = [
+        b[row][0]["parameters"] - b[BASE][0]["parameters"]
+        for b in found.values()
+        if {row, BASE} <= set(b)
+    ]
+    return f"{statistics.median_low(more):,}" if more else "–"
+
+
 def overview(lines):
     """Every row: its mean rank, its lead with its probabilities, its cost, and every task."""
     ranked = judged(lines)
     found, times = blocks(lines), times_of(lines)
     head = ["row", "mean rank", "lead on the mean", "better, equal, worse", "p (Holm)"]
-    head += [*(f"time, {encoder}" for encoder in times), "memory"]
+    head += [*(f"time, {encoder}" for encoder in times), "memory", "weights"]
     head += [f"{task}, {encoder}" for task, encoder in found]
     those = ranked.ranks if ranked else ()
     order = [*those, *(row for row in grid.MECHANISMS if row not in those), *grid.FLOORS]
@@ -399,7 +474,7 @@ def overview(lines):
             cells += [", ".join(f"{p:.2f}" for p in lead.probabilities.values())]
             cells += [f"{ranked.holm[row]:.2g}"]
         cells += [f"{cost(b, row):.2f}" if row in those else "–" for b in times.values()]
-        cells += [memory_of(row, known)]
+        cells += [memory_of(row, known), weights(row, found)]
         cells += [percent(mean(b[row])) if row in b else "–" for b in found.values()]
         body.append([row, *cells])
     return table(head, body)
@@ -498,8 +573,9 @@ def protocol(lines):
 
 VIEWS = {
     view.__name__: view
-    for view in (state, sentences, summary, plain, rule, choices, kinds, situations)
-    + (chart_of_kinds, legend, which, diagram, costs, overview, tables, protocol)
+    for view in (state, sentences, summary, advice, plain, rule, choices, audit, kinds)
+    + (published, situations, chart_of_kinds, legend, which, diagram, costs, overview, tables)
+    + (protocol,)
 }
 
 

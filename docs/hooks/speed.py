@@ -310,6 +310,42 @@ def chart(data):
     )
 
 
+def long_table(data):
+    """Memory and time in chunks, against the length of a bag."""
+    cases = [case for case in data["cases"] if case["dim"] == min(c["dim"] for c in data["cases"])]
+    lengths = sorted({case["time"] for case in cases})
+    head = ("layer", *(f"{length:,} instances" for length in lengths))
+    lines = []
+    for name in dict.fromkeys(case["variant"] for case in cases):
+        of_length = {case["time"]: case for case in cases if case["variant"] == name}
+        lines.append([name, *(cost_of_bag(of_length.get(length)) for length in lengths)])
+    return table(head, lines)
+
+
+def bags_table(data):
+    """Memory and time of a long bag: the layer, its chunks, and the equation by hand."""
+    narrowest = min(case["dim"] for case in data["cases"])
+    forms = ("by hand", "layer", "chunks")
+    found = {}
+    for case in data["cases"]:
+        if case["dim"] > narrowest:
+            key = case["variant"], f"{case['time']:,}", case["kind"]
+            found.setdefault(key, {})[case["form"]] = case
+    if not found:
+        return MISSING
+    head = ("layer", "instances", "what", *forms)
+    return table(
+        head, [[*key, *(cost_of_bag(row.get(f)) for f in forms)] for key, row in found.items()]
+    )
+
+
+def cost_of_bag(case):
+    """Megabytes and seconds."""
+    if case is None:
+        return "–"
+    return f"{max(case['bytes'], 0) / 2**20:,.0f} MB, {case['seconds']:.2g} s"
+
+
 # The table's name, the kind of file, and what writes it.
 VIEWS = {
     "targets": ("targets", targets_table),
@@ -322,6 +358,8 @@ VIEWS = {
     "launches": ("launches", launches_table),
     "compiled": ("compiled", compiled_table),
     "scaling": ("scaling", scaling_table),
+    "long": ("bags", long_table),
+    "bags": ("bags", bags_table),
 }
 
 

@@ -1,16 +1,23 @@
 """The base of the layers that have weights and attention scores."""
 
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import keras
 from keras import ops
 
+from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs, MaskedPooling1D
-from keras_attnpool.ops._devices import affine
+from keras_attnpool.ops._devices import affine, torch_traces
 from keras_attnpool.ops._rows import empty_batch_safe
-from keras_attnpool.ops._vector_pooling import attention_weights, normalized, softmax_terms
+from keras_attnpool.ops._vector_pooling import (
+    attention_weights,
+    chunked_softmax_pooling,
+    normalized,
+    softmax_terms,
+)
 from keras_attnpool.ops.masking import at_least_float32, masked_softmax, masked_softmax_or_even
 from keras_attnpool.ops.sparse import masked_entmax15, masked_sparsemax
 from keras_attnpool.regularizers import HeadRegularizer
@@ -50,8 +57,9 @@ def dense_beside(dense: keras.layers.Dense, x: Tensor, context: Tensor | None) -
 class AttentionBase(LayerArguments, MaskedInputs):
     """Base of the layers with weights and attention scores: DESIGN's common arguments and call.
 
-    Not public. A subclass has `_compute_attention`: from the inputs, zero at padded steps, and the
-    boolean mask to the output and the scores (or `None` where `with_scores=False`), in any dtype.
+    Not public. A subclass has `_compute_attention`: from the inputs, zero at padded steps (any
+    where they are `_in_chunks`), and the boolean mask to the output and the scores (or `None` where
+    `with_scores=False`), in any dtype.
 
     Call arguments:
         return_attention_scores: Whether to return `(output, scores)`.
@@ -68,7 +76,8 @@ class AttentionBase(LayerArguments, MaskedInputs):
         return_attention_scores: bool = False,
     ) -> Any:
         """Attends to `(batch, time, dim)`; returns the output, or the pair of output and scores."""
-        inputs, mask = self._mask_inputs(inputs, mask)
+        in_chunks = self._in_chunks(return_attention_scores)
+        inputs, mask = self._mask_inputs(inputs, mask, zeroed=not in_chunks)
         output, scores = self._compute_attention(inputs, mask, training, return_attention_scores)
         return self._output(output, scores, return_attention_scores)
 
@@ -88,6 +97,12 @@ class AttentionBase(LayerArguments, MaskedInputs):
             lambda shape: keras.KerasTensor(shape, self.compute_dtype),
             self._scores_shape(inputs.shape),
         )
+
+    chunk_size: int | None = None
+
+    def _in_chunks(self, with_scores: bool) -> bool:
+        """Whether the steps are scored a chunk at a time."""
+        return self.chunk_size is not None and not with_scores
 
     def _scores_shape(self, input_shape: Shape) -> Any:
         """The shape of the scores, or a structure of shapes."""
@@ -122,7 +137,8 @@ class AttentionBase(LayerArguments, MaskedInputs):
         """Creates a hidden layer, and its gate, if any."""
         self.hidden = self._hidden_dense(hidden, activation, input_shape)
         if self.gated:
-            self.gate = self._hidden_dense(hidden, "sigmoid", input_shape, name="gate")
+            # That of `keras.activations` holds on to its argument, as large as all hidden states.
+            self.gate = self._hidden_dense(hidden, ops.sigmoid, input_shape, name="gate")
 
     def _hidden_states(self, x: Tensor, context: Tensor | None = None) -> Tensor:
         """The hidden layer `(..., hidden)`, gated if so configured, in float32 at least.
@@ -212,9 +228,59 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
     layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
     without a kept step gives zeros. The output carries no mask.
+
+    Args:
+        chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
+            a chunk are forgotten and computed again in the backward pass: less memory for long
+            texts, more time; the same result up to rounding. With `return_attention_scores=True`
+            they are computed whole. Needs the softmax, no `dropout` and no `attention_regularizer`:
+            these need all weights at once.
     """
 
     normalizer = "softmax"
+
+    def _store_arguments(self, given: dict[str, Any], **special: Any) -> None:
+        super()._store_arguments(given, **special)
+        if self.chunk_size is None:
+            return
+        if self.dropout or self.attention_regularizer or self.normalizer != "softmax":
+            names = ("chunk_size", "dropout", "normalizer", "attention_regularizer")
+            raise ArgumentError(
+                "chunk_size",
+                "be None where attention weights are dropped or penalised, or no softmax: those of "
+                "a chunk are forgotten",
+                {name: given[name] for name in names},
+                type(self).__name__,
+            )
+
+    def _pool_in_chunks(
+        self,
+        score: Callable[..., Tensor],
+        inputs: Tensor,
+        mask: Tensor | None,
+        features: tuple[int, int] = (1, 1),
+        beside: Sequence[Tensor] = (),
+        variance: bool = False,
+    ) -> Any:
+        """`chunked_softmax_pooling` by the logits `(batch, time, size)` of the layer's weights.
+
+        `score` gets a chunk, and the tensors `beside` it.
+        """
+        # What is computed again may read its arguments alone; PyTorch compiles no scope.
+        floats = [v for v in self.weights if keras.backend.is_float_dtype(v.dtype)]
+        variables = [] if torch_traces() else floats
+
+        def scored(chunk: Tensor, *values: Tensor) -> Tensor:
+            mapping = zip(variables, values[len(beside) :], strict=True)
+            with keras.StatelessScope(mapping) if variables else contextlib.nullcontext():
+                logits = score(chunk, *values[: len(beside)])
+            return ops.reshape(logits, (*ops.shape(chunk)[:2], *features))
+
+        # Casting makes tensors of variables.
+        values = [*beside, *(ops.cast(variable, variable.dtype) for variable in variables)]
+        return chunked_softmax_pooling(
+            scored, values, inputs, mask, self.chunk_size or 0, features, variance
+        )
 
     def _normalizer(self, exact: bool) -> Callable[..., Tensor]:
         """What makes weights of logits; with `exact` those of an empty row are 0."""

@@ -147,7 +147,9 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
                     f"Layer '{self.name}' ({type(self).__name__}) {message}", stacklevel=1
                 )
 
-    def _mask_inputs(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    def _mask_inputs(
+        self, inputs: Tensor, mask: Tensor | None, zeroed: bool = True
+    ) -> tuple[Tensor, Tensor | None]:
         """Returns the inputs, zero at padded steps, in the compute dtype, and the boolean mask."""
         if not hasattr(inputs, "dtype"):
             raise ArgumentError("inputs", "be one tensor", f"a {type(inputs).__name__}", self)
@@ -155,7 +157,7 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
             raise ArgumentError("inputs", "be numbers", "strings", self)
         inputs = ops.cast(inputs, self.compute_dtype)
         mask = self._bool_mask(inputs, mask)
-        return zero_masked(inputs, mask), mask
+        return zero_masked(inputs, mask) if zeroed else inputs, mask
 
     def _bool_mask(self, inputs: Tensor, mask: Tensor | None) -> Tensor | None:
         check_dense(inputs, self.name)

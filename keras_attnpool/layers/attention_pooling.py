@@ -43,6 +43,11 @@ class AttentionPooling(AttentionPoolingBase):
         gated: Whether the hidden layer is multiplied by a gate of its own; needs `hidden_dim`.
         normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
             zeros.
+        chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
+            a chunk are forgotten and computed again in the backward pass: less memory for long
+            texts, more time; the same result up to rounding. With `return_attention_scores=True`
+            they are computed whole. Needs the softmax, no `dropout` and no `attention_regularizer`:
+            these need all weights at once.
         dropout: Share of the attention weights dropped in training, in [0, 1).
         use_bias: Whether the hidden layer and its gate have biases.
         kernel_initializer: Initializer of the hidden kernels and the context.
@@ -104,6 +109,7 @@ class AttentionPooling(AttentionPoolingBase):
         output_activation: ActivationLike = None,
         gated: bool = False,
         normalizer: str = "softmax",
+        chunk_size: int | None = None,
         dropout: float = 0.0,
         use_bias: bool = True,
         kernel_initializer: InitializerLike = "glorot_uniform",
@@ -132,12 +138,21 @@ class AttentionPooling(AttentionPoolingBase):
     def _compute_attention(
         self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
     ) -> Any:
-        hidden = self.activation(inputs) if self.hidden_dim is None else self._hidden_states(inputs)
-        context = at_least_float32(ops.expand_dims(self.context, 1))
-        logits = heads_first(ops.matmul(at_least_float32(hidden), context))
-        vectors, weights = self._pool(inputs, logits, mask, training, with_scores)
+        if self._in_chunks(with_scores):
+            vectors, weights = self._pool_in_chunks(self._logits, inputs, mask), None
+            self._penalize(self.vector_regularizer, vectors, mask)
+        else:
+            logits = heads_first(self._logits(inputs))
+            vectors, weights = self._pool(inputs, logits, mask, training, with_scores)
+            weights = ops.squeeze(weights, 1)
         output = self.output_activation(ops.squeeze(vectors, 1))
         if self.output_activation not in (keras.activations.linear, keras.activations.tanh):
             # What the activation makes of an empty row's zeros.
             output = zero_masked_rows(output, mask)
-        return output, ops.squeeze(weights, 1)
+        return output, weights
+
+    def _logits(self, inputs: Tensor) -> Tensor:
+        """The scores `(batch, time, 1)`, in float32 at least."""
+        hidden = self.activation(inputs) if self.hidden_dim is None else self._hidden_states(inputs)
+        context = at_least_float32(ops.expand_dims(self.context, 1))
+        return ops.matmul(at_least_float32(hidden), context)

@@ -54,6 +54,11 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
             zeros.
         epsilon: The least variance, a number > 0, of sigma and of the context; below it they have
             no gradient.
+        chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
+            a chunk are forgotten and computed again in the backward pass: less memory for long
+            texts, more time; the same result up to rounding. With `return_attention_scores=True`
+            they are computed whole. Needs the softmax, no `dropout` and no `attention_regularizer`:
+            these need all weights at once.
         dropout: Share of the attention weights dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
@@ -118,6 +123,7 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         gated: bool = False,
         normalizer: str = "softmax",
         epsilon: float = 1e-12,
+        chunk_size: int | None = None,
         dropout: float = 0.0,
         use_bias: bool = True,
         kernel_initializer: InitializerLike = "glorot_uniform",
@@ -142,6 +148,19 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
     ) -> Any:
         """Pools `(batch, time, dim)` to `(batch, 2 * dim)`."""
+        if self._in_chunks(with_scores):
+            (mean, variance), weights = self._chunked_moments(inputs, mask), None
+        else:
+            mean, variance, weights = self._moments(inputs, mask, training)
+        sigma = ops.sqrt(ops.maximum(variance, scalar_like(self.epsilon, variance)))
+        output = zero_masked_rows(ops.concatenate([mean, sigma], axis=-1), mask)
+        self._penalize(self.vector_regularizer, ops.expand_dims(output, 1), mask)
+        return output, weights
+
+    def _moments(
+        self, inputs: Tensor, mask: Any, training: bool | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Mean and variance `(batch, dim)` under attention, and the weights."""
         values, kept = at_least_float32(inputs), None if mask is None else ops.expand_dims(mask, 2)
         context = None
         if self.global_context:
@@ -152,10 +171,24 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         used = self._apply_dropout(weights, training)
         mean = ops.sum(used * values, axis=1)
         variance = ops.sum(used * ops.square(values - ops.expand_dims(mean, 1)), axis=1)
-        sigma = ops.sqrt(ops.maximum(variance, scalar_like(self.epsilon, variance)))
-        output = zero_masked_rows(ops.concatenate([mean, sigma], axis=-1), mask)
-        self._penalize(self.vector_regularizer, ops.expand_dims(output, 1), mask)
-        return output, weights if self.per_feature else ops.squeeze(weights, 2)
+        return mean, variance, weights if self.per_feature else ops.squeeze(weights, 2)
+
+    def _chunked_moments(self, inputs: Tensor, mask: Any) -> list[Tensor]:
+        """Mean and variance `(batch, dim)` under attention, a chunk of time after the other."""
+        context = []
+        if self.global_context:
+            # Those of all kept steps have weights that are alike.
+            alike = self._pool_in_chunks(
+                lambda chunk: 0 * chunk[..., :1], inputs, mask, variance=True
+            )
+            mean, variance = (ops.squeeze(each, 1) for each in alike)
+            sigma = ops.sqrt(ops.maximum(variance, scalar_like(self.epsilon, variance)))
+            context.append(ops.concatenate([mean, sigma], axis=-1))
+        features = (1, self.score_kernel.shape[1])
+        pooled = self._pool_in_chunks(
+            self._attention_logits, inputs, mask, features, context, variance=True
+        )
+        return [ops.squeeze(each, 1) for each in pooled]
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Returns `(batch, 2 * dim)`."""

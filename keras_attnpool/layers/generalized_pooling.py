@@ -6,7 +6,6 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
 from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
@@ -58,16 +57,16 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
             a chunk are forgotten and computed again in the backward pass: less memory for long
             texts, more time; the same result up to rounding. With `return_attention_scores=True`
-            they are computed whole. Needs the softmax as `normalizer`.
-        dropout: Share of the attention weights dropped in training, in [0, 1); not with a
-            `chunk_size`, where the weights that were dropped would have to be kept.
+            they are computed whole. Needs the softmax, no `dropout` and no `attention_regularizer`:
+            these need all weights at once.
+        dropout: Share of the attention weights dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of both kernels, drawn for each head by itself.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of both kernels; a `HeadRegularizer` of this package goes to
             W1 alone, as eq. 7 has it.
         attention_regularizer: Regularizer of the attention weights `(heads, time * dim)` of each
-            example; not with a `chunk_size`, since it needs all of them at once.
+            example.
         vector_regularizer: Regularizer of the heads' vectors of each example.
         seed: Seed of the dropout, and of initializers that have none of their own.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
@@ -137,20 +136,6 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     ) -> None:
         super().__init__(**kwargs)
         self._store_arguments(locals())
-        in_chunks = not (self.dropout or self.attention_regularizer) and normalizer == "softmax"
-        if self.chunk_size is not None and not in_chunks:
-            raise ArgumentError(
-                "chunk_size",
-                "be None where attention weights are dropped or penalised, or no softmax: those of "
-                "a chunk are forgotten",
-                {
-                    "chunk_size": chunk_size,
-                    "dropout": dropout,
-                    "normalizer": normalizer,
-                    "attention_regularizer": attention_regularizer,
-                },
-                "GeneralizedPooling",
-            )
 
     def build(self, input_shape: Shape) -> None:
         """Creates the stacked kernels and biases of the heads."""
@@ -180,14 +165,14 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         stacks = [ops.cast(stack, dtype) for stack in stacks]
         width = max(self.hidden_dim, self.score_kernel.shape[2])
         together = heads_together(inputs, self.num_heads, width)
-        if self.chunk_size is not None and not with_scores:
+        if self._in_chunks(with_scores):
             weights = None
             vectors = chunked_softmax_pooling(
                 self._logits,
                 stacks,
                 inputs,
                 mask,
-                self.chunk_size,
+                self.chunk_size or 0,
                 (self.num_heads, self.score_kernel.shape[-1]),
             )
             self._penalize(self.vector_regularizer, vectors, mask)

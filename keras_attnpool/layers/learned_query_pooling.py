@@ -9,6 +9,7 @@ from keras import ops
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import MultiHeadPoolingBase
 from keras_attnpool.ops._devices import affine
+from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.ops.normalization import layer_normalize
 from keras_attnpool.types import (
@@ -22,7 +23,7 @@ from keras_attnpool.types import (
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class LearnedQueryPooling(MultiHeadPoolingBase):
-    """Pools a sequence to one vector a learned query, by multi-head attention.
+    """Pools a sequence to one vector per learned query, by multi-head attention.
 
     The pooling of SigLIP (MAP head), CoCa and V-JEPA, and of sets (PMA). With inputs `x_t` of one
     example, query `s_j`, and head `h` of size `d = key_dim`:
@@ -66,6 +67,11 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             zeros.
         flatten: `True`: the output is `(batch, num_queries * dim)`; `False`: `(batch, num_queries,
             dim)`; with `output_projection=False` `num_heads * key_dim` for `dim`.
+        chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
+            a chunk are forgotten and computed again in the backward pass: less memory for long
+            texts, more time; the same result up to rounding. With `return_attention_scores=True`
+            they are computed whole. Needs the softmax, no `dropout` and no `attention_regularizer`:
+            these need all weights at once.
         dropout: Share of the attention weights dropped in training, in [0, 1).
         use_bias: Whether queries, values, output and feedforward network have biases.
         kernel_initializer: Initializer of the queries and the kernels.
@@ -73,7 +79,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         kernel_regularizer: Regularizer of the queries and the kernels.
         attention_regularizer: Regularizer of the attention weights of each example; the heads of
             all queries count as so many heads.
-        vector_regularizer: Regularizer of the vectors of each example, one a query.
+        vector_regularizer: Regularizer of the vectors of each example, one per query.
         seed: Seed of the dropout, and of initializers that have none of their own.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
@@ -141,6 +147,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         activation: ActivationLike = "gelu",
         normalizer: str = "softmax",
         flatten: bool = True,
+        chunk_size: int | None = None,
         dropout: float = 0.0,
         use_bias: bool = True,
         kernel_initializer: InitializerLike = "glorot_uniform",
@@ -214,11 +221,17 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
     ) -> Any:
         """Pools `(batch, time, dim)` to `(batch, num_queries * dim)`."""
-        inputs, queries = at_least_float32(inputs), at_least_float32(self.queries)
-        weights, used = self._normalize_heads(self._head_logits(inputs, queries), mask, training)
+        queries = at_least_float32(self.queries)
+        if self._in_chunks(with_scores):
+            vectors, weights = self._chunked_head_vectors(inputs, queries, mask), None
+        else:
+            inputs = at_least_float32(inputs)
+            logits = self._head_logits(inputs, queries)
+            weights, used = self._normalize_heads(logits, mask, training)
+            vectors = self._head_vectors(inputs, used)
         # Rows, not batches of them: on TensorFlow the gradient of a kernel that batches share is
         # made for each example first.
-        vectors = ops.reshape(self._head_vectors(inputs, used), (-1, self.num_heads * self._size))
+        vectors = ops.reshape(vectors, (-1, self.num_heads * self._size))
         if self.output_projection:
             vectors = affine(vectors, self.output_kernel, self.output_bias)
         vectors = ops.reshape(vectors, (-1, self.num_queries, vectors.shape[1]))
@@ -230,38 +243,55 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         self._penalize(self.vector_regularizer, vectors, mask)
         return self._merge_heads(vectors), weights
 
+    def _folded_queries(self, queries: Tensor) -> Tensor:
+        """The kernel `(dim, queries, heads)` that makes scores of the inputs."""
+        if not self.key_projection:
+            return ops.transpose(queries / math.sqrt(queries.shape[2]), (2, 0, 1))
+        return ops.einsum("jhd,fhd->fjh", self._asked(queries), self._split_heads("key_kernel"))
+
+    def _asked(self, queries: Tensor) -> Tensor:
+        """The projected queries `(queries, heads, size)`."""
+        asked = affine(queries, self.query_kernel, self.query_bias) / math.sqrt(self._size)
+        return ops.reshape(asked, (-1, self.num_heads, self._size))
+
     def _head_logits(self, inputs: Tensor, queries: Tensor) -> Tensor:
         """The scores `(batch, queries, heads, time)`."""
-        if not self.key_projection:
-            return ops.einsum("btf,jhf->bjht", inputs, queries / math.sqrt(queries.shape[2]))
-        asked = affine(queries, self.query_kernel, self.query_bias) / math.sqrt(self._size)
-        asked = ops.reshape(asked, (-1, self.num_heads, self._size))
-        kernel = self._split_heads("key_kernel")
-        if self._folds:
-            folded = ops.einsum("jhd,fhd->fjh", asked, kernel)
-            return ops.einsum("btf,fjh->bjht", inputs, folded)
-        keys = ops.einsum("btf,fhd->bthd", inputs, kernel)
-        return ops.einsum("jhd,bthd->bjht", asked, keys)
+        if self._folds or not self.key_projection:
+            return ops.einsum("btf,fjh->bjht", inputs, self._folded_queries(queries))
+        keys = ops.einsum("btf,fhd->bthd", inputs, self._split_heads("key_kernel"))
+        return ops.einsum("jhd,bthd->bjht", self._asked(queries), keys)
 
     def _head_vectors(self, inputs: Tensor, used: Tensor) -> Tensor:
         """The heads' sums of values, `(batch, queries, heads, size)`."""
-        kernel = self._split_heads("value_kernel")
-        if not self._folds:
-            values = ops.einsum("btf,fhd->bthd", inputs, kernel)
-            if self.use_bias:
-                values = values + self._split_heads("value_bias")
-            return ops.einsum("bjht,bthd->bjhd", used, values)
-        sums = ops.einsum("bjht,btf->bjhf", used, inputs)
+        if self._folds:
+            sums = ops.einsum("bjht,btf->bjhf", used, inputs)
+            # What dropout leaves of the weights need not sum to 1.
+            return self._project(sums, ops.sum(used, axis=-1, keepdims=True))
+        values = ops.einsum("btf,fhd->bthd", inputs, self._split_heads("value_kernel"))
+        if self.use_bias:
+            values = values + self._split_heads("value_bias")
+        return ops.einsum("bjht,bthd->bjhd", used, values)
+
+    def _chunked_head_vectors(self, inputs: Tensor, queries: Tensor, mask: Any) -> Tensor:
+        """`_head_vectors`, a chunk of time after the other; folded, for any number of queries."""
+        kernel = ops.reshape(self._folded_queries(queries), (queries.shape[-1], -1))
+
+        def score(chunk: Tensor, kernel: Tensor) -> Tensor:
+            return ops.expand_dims(ops.matmul(at_least_float32(chunk), kernel), 3)
+
+        features, size = (kernel.shape[1], 1), self.chunk_size or 0
+        return self._project(
+            chunked_softmax_pooling(score, [kernel], inputs, mask, size, features), 1
+        )
+
+    def _project(self, sums: Tensor, total: Any) -> Tensor:
+        """The heads' sums of values from those of the inputs; `total` is that of the weights."""
         # One product a head, of the rows of all examples and queries.
-        rows = ops.transpose(ops.reshape(sums, (-1, self.num_heads, sums.shape[3])), (1, 0, 2))
-        heads = ops.matmul(rows, ops.transpose(kernel, (1, 0, 2)))
+        rows = ops.transpose(ops.reshape(sums, (-1, self.num_heads, sums.shape[-1])), (1, 0, 2))
+        heads = ops.matmul(rows, ops.transpose(self._split_heads("value_kernel"), (1, 0, 2)))
         shape = (-1, self.num_queries, self.num_heads, self._size)
         heads = ops.reshape(ops.transpose(heads, (1, 0, 2)), shape)
-        if self.use_bias:
-            # What dropout leaves of the weights need not sum to 1.
-            total = ops.sum(used, axis=-1, keepdims=True)
-            heads = heads + total * self._split_heads("value_bias")
-        return heads
+        return heads + total * self._split_heads("value_bias") if self.use_bias else heads
 
     def _normalize_heads(
         self, logits: Tensor, mask: Any, training: bool | None

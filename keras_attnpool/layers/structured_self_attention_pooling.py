@@ -41,6 +41,11 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
             zeros.
         flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
+        chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
+            a chunk are forgotten and computed again in the backward pass: less memory for long
+            texts, more time; the same result up to rounding. With `return_attention_scores=True`
+            they are computed whole. Needs the softmax, no `dropout` and no `attention_regularizer`:
+            these need all weights at once.
         dropout: Share of the attention weights dropped in training, in [0, 1).
         use_bias: Whether the hidden layer, its gate and the scores have biases; the paper has none.
             A bias of the scores moves all steps of a head alike, so that the softmax cancels it.
@@ -102,6 +107,7 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         gated: bool = False,
         normalizer: str = "softmax",
         flatten: bool = True,
+        chunk_size: int | None = None,
         dropout: float = 0.0,
         use_bias: bool = False,
         kernel_initializer: InitializerLike = "glorot_uniform",
@@ -123,6 +129,11 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
     def _compute_attention(
         self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
     ) -> Any:
+        if self._in_chunks(with_scores):
+            features = (self.num_heads, 1)
+            vectors = self._pool_in_chunks(self._attention_logits, inputs, mask, features)
+            self._penalize(self.vector_regularizer, vectors, mask)
+            return self._merge_heads(vectors), None
         logits = heads_first(self._attention_logits(inputs))
         vectors, weights = self._pool(inputs, logits, mask, training, with_scores)
         return self._merge_heads(vectors), weights

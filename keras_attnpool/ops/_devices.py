@@ -3,6 +3,7 @@
 No module of the package imports a backend; Keras has imported the one in use.
 """
 
+import functools
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -239,19 +240,32 @@ def _in_host_memory(x: Any) -> bool:
 def can_recompute() -> bool:
     """Whether the backend can compute again, in the backward pass, what it did not keep.
 
-    PyTorch cannot inside `torch.func.grad` and its like, which allow no hooks on what is saved.
-    NumPy and OpenVINO have no backward pass.
+    PyTorch cannot inside `torch.func`, whose transformations take no function with a gradient of
+    its own; and its compiler takes no layer of Keras inside what is computed again. NumPy and
+    OpenVINO have no backward pass.
     """
     if keras.backend.backend() != "torch":
         return keras.backend.backend() not in ("numpy", "openvino")
     torch = sys.modules["torch"]
     if torch.compiler.is_compiling():
-        return True
+        return False
     try:
-        with torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):
-            return True
+        _torch_identity().apply(torch.empty(0))
     except RuntimeError:
         return False
+    return True
+
+
+@functools.cache
+def _torch_identity() -> Any:
+    torch = sys.modules["torch"]
+
+    class Identity(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.view_as(x)
+
+    return Identity
 
 
 def masks_are_cheap() -> bool:

@@ -1,11 +1,14 @@
 """Softmax over time for each feature by itself, whole or in chunks of time."""
 
+import functools
+import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import keras
 from keras import ops
 
-from keras_attnpool.ops._devices import can_recompute, scalar_like, threshold
+from keras_attnpool.ops._devices import can_recompute, scalar_like, threshold, torch_traces
 from keras_attnpool.ops.masking import (
     _append_axes,
     _lowest,
@@ -69,70 +72,253 @@ def chunked_softmax_pooling(
     inputs: Tensor,
     mask: Tensor | None,
     chunk_size: int,
-    features: tuple[int, ...],
-) -> Tensor:
+    features: tuple[int, int],
+    variance: bool = False,
+) -> Any:
     """`sum_t softmax_t(score(x_t)) * x_t`, a chunk of time at once, with little memory.
 
-    Running maximum, sum and weighted sum are carried from chunk to chunk. The scores of a chunk are
-    forgotten, and computed again in the backward pass, so that nothing of the size of the scores of
-    a whole text is ever held. Inside `torch.func.grad` and its like, which cannot compute again,
-    they are kept.
+    Running maximum, sum and weighted sum are carried from chunk to chunk. What a chunk is scored
+    with is forgotten, and computed again in the backward pass, so that nothing of the length of the
+    inputs is held beside them and their gradient. Inside `torch.func.grad` and its like, which
+    cannot compute again, it is kept.
 
     Args:
         score: `score(chunk, *weights)`: the logits `(batch, chunk_size, *features)` of a chunk
             `(batch, chunk_size, dim)`. May use no other tensor than these arguments.
         weights: The tensors that `score` needs.
-        inputs: Float tensor `(batch, time, dim)`, finite at padded steps.
+        inputs: Float tensor `(batch, time, dim)`; padded steps may hold anything.
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
-        chunk_size: Time steps of a chunk at most. The last one is padded.
-        features: Shape of the logits of one step; broadcasts against `dim` at its end.
+        chunk_size: Time steps of a chunk at most.
+        features: The heads, and how many weights a step has for each: 1, or `dim`.
+        variance: Whether the weighted variance is wanted too.
 
     Returns:
-        Tensor `(batch, ...)`, at least float32: the features, with `dim` as their last axis; 0 for
-        a row without a kept step.
+        Tensor `(batch, heads, dim)`, at least float32; 0 for a row without a kept step. With
+        `variance` a pair of them.
     """
     inputs = ops.convert_to_tensor(inputs)
-    batch, time, dim = ops.shape(inputs)
-    count = (time + chunk_size - 1) // chunk_size
-    if isinstance(time, int):
-        # As many chunks, of even length: nearly nothing is padded, also of a short text.
-        chunk_size = -(-time // max(count, 1))
-    inputs, kept = _pad_time(inputs, mask, count * chunk_size - time)
+    batch, _, dim = ops.shape(inputs)
+    # Not `result_type`: that of Keras makes float32 of float64 on JAX and PyTorch.
+    double = keras.backend.standardize_dtype(inputs.dtype) == "float64"
+    dtype = "float64" if double else "float32"
+    count = 4 if variance else 3
 
     # What is recomputed may hold on to no tensor but its arguments, and TensorFlow takes no
     # boolean among them.
-    def step(
-        highest: Tensor, total: Tensor, vector: Tensor, chunk: Tensor, kept: Tensor, *rest: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def scored(chunk: Tensor, kept: Tensor | None, *rest: Tensor) -> tuple[Tensor, Tensor]:
+        """The values and logits of a chunk, the least number at padded steps."""
+        if kept is None:
+            return at_least_float32(chunk), at_least_float32(score(chunk, *rest))
+        kept = kept > 0
+        chunk = ops.where(_append_axes(kept, chunk), chunk, scalar_like(0, chunk))
         logits = at_least_float32(score(chunk, *rest))
-        logits = ops.where(_append_axes(kept > 0, logits), logits, _lowest(logits))
+        logits = ops.where(_append_axes(kept, logits), logits, _lowest(logits))
+        return at_least_float32(chunk), logits
+
+    def step(*tensors: Any) -> tuple[Tensor, ...]:
+        highest, total, vector, *squares = tensors[:count]
+        values, logits = scored(*tensors[count:])
         raised = _highest(logits)
         # Not `maximum`, which is float32 on PyTorch, where the lowest float64 is infinite.
         raised = ops.where(highest > raised, highest, raised)
         exps = ops.exp(logits - ops.expand_dims(_shift(raised), 1))
-        values = at_least_float32(chunk)
-        for _ in features[1:]:
-            values = ops.expand_dims(values, 2)
         rescale = ops.exp(highest - raised)
-        return (
-            raised,
-            total * rescale + ops.sum(exps, axis=1),
-            vector * rescale + ops.sum(exps * values, axis=1),
-        )
+        before, added = total * rescale, ops.sum(exps, axis=1)
+        moved, sums = vector * rescale, _weighted_sum(exps, values)
+        result = [raised, before + added, moved + sums]
+        if squares:
+            # Squares about the chunk's mean, and what the distance of the two means adds.
+            mean = sums / threshold(added, 0, 1)
+            distance = mean - moved / threshold(before, 0, 1)
+            between = ops.square(distance) * (before * added / threshold(before + added, 0, 1))
+            within = _weighted_sum(exps, ops.square(values - mean))
+            result.append(squares[0] * rescale + within + between)
+        return tuple(result)
 
-    recomputed = keras.remat(step) if can_recompute() else step
+    def whole(inputs: Tensor, kept: Tensor | None, *weights: Tensor) -> tuple[Tensor, ...]:
+        """The sums, a chunk after the other, and what makes weights of logits."""
+        zeros = ops.zeros((batch, *features), dtype=dtype)
+        vector = ops.zeros((batch, features[0], dim), dtype=dtype)
+        start = (zeros + _lowest(zeros), zeros, vector, vector)[:count]
+        carry = _over_time(step, start, inputs, kept, chunk_size, weights)
+        total = threshold(carry[1], 0, 1)
+        return *(each / total for each in carry[2:]), _shift(carry[0]), total
 
-    def advance(index: Tensor, *carry: Tensor) -> tuple[Tensor, ...]:
-        start = index * chunk_size
-        chunk = ops.slice(inputs, (0, start, 0), (batch, chunk_size, dim))
-        chunk_kept = ops.slice(kept, (0, start), (batch, chunk_size))
-        state: tuple[Tensor, ...] = recomputed(*carry, chunk, chunk_kept, *weights)
-        return state
+    def share(gradients: Sequence[Tensor], results: Sequence[Tensor], *chunk: Any) -> Tensor:
+        """A number whose gradient is the share of a chunk in those of the results."""
+        *sums, shift, total = results
+        values, logits = scored(*chunk)
+        exps = ops.exp(logits - ops.expand_dims(shift, 1))
+        added = ops.sum(exps, axis=1)
+        number = ops.sum(gradients[0] / total * (_weighted_sum(exps, values) - sums[0] * added))
+        if variance:
+            away = _weighted_sum(exps, ops.square(values - sums[0])) - sums[1] * added
+            number = number + ops.sum(gradients[1] / total * away)
+        return number
 
-    zeros = ops.zeros((batch, *features), dtype=kept.dtype)
-    vector = ops.zeros((batch, *features[:-1], dim), dtype=kept.dtype)
-    _, total, vector = _repeat(count, advance, (zeros + _lowest(zeros), zeros, vector))
-    return vector / threshold(total, 0, 1)
+    kept = None if mask is None else ops.cast(mask, dtype)
+    if can_recompute() and not torch_traces():
+        pooled = {"jax": _on_jax, "tensorflow": _on_tensorflow, "torch": _on_torch}
+        results = pooled[keras.backend.backend()](whole, share, chunk_size, inputs, kept, weights)
+    else:
+        results = whole(inputs, kept, *weights)
+    return results[:2] if variance else results[0]
+
+
+def _on_torch(whole: Any, share: Any, chunk_size: int, *tensors: Any) -> Any:
+    """`whole`, whose gradients are those of the `share` of each chunk."""
+    inputs, kept, weights = tensors
+    wanted = any(x.requires_grad for x in (inputs, *weights))
+    if not (wanted and sys.modules["torch"].is_grad_enabled()):
+        return whole(inputs, kept, *weights)
+    return _torch_recomputing().apply(whole, share, chunk_size, inputs, kept, *weights)
+
+
+def _on_jax(whole: Any, share: Any, chunk_size: int, *tensors: Any) -> Any:
+    """See `_on_torch`. A loop that JAX differentiates makes zeros of all inputs for each slice."""
+    jax = sys.modules["jax"]
+    inputs, kept, weights = tensors
+    pooled = jax.custom_vjp(whole)
+
+    def forward(*given: Any) -> Any:
+        results = whole(*given)
+        return results, (results, given)
+
+    def backward(saved: Any, gradients: Any) -> Any:
+        results, (inputs, kept, *weights) = saved
+        count, cut = _chunks(inputs, kept, chunk_size, results[0].dtype)
+
+        def advance(index: Tensor, on_inputs: Tensor, *on_weights: Tensor) -> tuple[Tensor, ...]:
+            start, chunk, counts = cut(index)
+
+            def number(chunk: Tensor, *weights: Tensor) -> Tensor:
+                return share(gradients, results, chunk, counts, *weights)
+
+            every = tuple(range(1 + len(weights)))
+            on_chunk, *more = jax.grad(number, every)(chunk, *weights)
+            # The last chunk overlaps the one before.
+            on_chunk = on_chunk + ops.slice(on_inputs, (0, start, 0), chunk.shape)
+            on_inputs = ops.slice_update(on_inputs, (0, start, 0), on_chunk)
+            return on_inputs, *(a + b for a, b in zip(on_weights, more, strict=True))
+
+        zeros = tuple(ops.zeros_like(x) for x in (inputs, *weights))
+        on_inputs, *on_weights = _loop(count, advance, zeros)
+        return on_inputs, None, *on_weights
+
+    pooled.defvjp(forward, backward)
+    return pooled(inputs, kept, *weights)
+
+
+def _on_tensorflow(whole: Any, share: Any, chunk_size: int, *tensors: Any) -> Any:
+    """See `_on_torch`. A loop that TensorFlow differentiates keeps the chunks.
+
+    Inputs and weights have loops of their own, for a graph leaves out a loop that nobody reads.
+    """
+    tf = sys.modules["tensorflow"]
+    kept = tensors[1]
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator]
+    def pooled(inputs: Tensor, *weights: Tensor) -> Any:
+        results = whole(inputs, kept, *weights)
+
+        def backward(*gradients: Tensor) -> Any:
+            count, cut = _chunks(inputs, kept, chunk_size, results[0].dtype)
+
+            def shares(index: Tensor, of_weights: bool) -> Any:
+                _, chunk, counts = cut(index)
+                wanted = list(weights) if of_weights else [chunk]
+                with tf.GradientTape(watch_accessed_variables=False) as tape:
+                    tape.watch(wanted)
+                    number = share(gradients, results, chunk, counts, *weights)
+                return tape.gradient(number, wanted, unconnected_gradients="zero")
+
+            def advance(index: Tensor, *carry: Tensor) -> tuple[Tensor, ...]:
+                return tuple(a + b for a, b in zip(carry, shares(index, True), strict=True))
+
+            on_weights = _loop(count, advance, tuple(ops.zeros_like(x) for x in weights))
+            pieces = tf.map_fn(
+                lambda index: shares(index, False)[0],
+                tf.range(count),
+                fn_output_signature=inputs.dtype,
+                parallel_iterations=1,
+            )
+            batch, time, dim = ops.shape(inputs)
+            pieces = ops.reshape(ops.transpose(pieces, (1, 0, 2, 3)), (batch, -1, dim))
+            # The last chunk overlaps the one before.
+            size = ops.shape(pieces)[1] // count
+            before = (count - 1) * size
+            last = pieces[:, count * size - (time - before) :]
+            return ops.concatenate([pieces[:, :before], last], axis=1), *on_weights
+
+        return results, backward
+
+    return pooled(tensors[0], *tensors[2])
+
+
+@functools.cache
+def _torch_recomputing() -> Any:
+    """Sums over chunks of time, which are computed again for the gradient.
+
+    `torch.utils.checkpoint` would keep a little of each chunk, between which the memory of whole
+    chunks gets lost.
+    """
+    torch = sys.modules["torch"]
+
+    class Recomputing(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(  # type: ignore[no-untyped-def]
+            ctx, whole, share, chunk_size, inputs, kept, *weights
+        ):
+            results = whole(inputs, kept, *weights)
+            ctx.functions, ctx.chunk_size, ctx.count = (whole, share), chunk_size, len(results)
+            ctx.save_for_backward(*results, inputs, kept, *weights)
+            return results
+
+        @staticmethod
+        def backward(ctx, *gradients):  # type: ignore[no-untyped-def]
+            (whole, share), (inputs, kept, *weights) = ctx.functions, ctx.saved_tensors[ctx.count :]
+            needed = (ctx.needs_input_grad[3], *ctx.needs_input_grad[5:])
+            if torch.is_grad_enabled():
+                # Gradients of these gradients are wanted, for which all chunks are kept.
+                sums = whole(inputs, kept, *weights)[:-2]
+                wanted = [x for x, n in zip((inputs, *weights), needed, strict=True) if n]
+                found = iter(
+                    torch.autograd.grad(
+                        sums, wanted, gradients[:-2], create_graph=True, materialize_grads=True
+                    )
+                )
+                on_inputs, *on_weights = (next(found) if n else None for n in needed)
+                return None, None, None, on_inputs, None, *on_weights
+            # Detached: those of the forward pass lead back here.
+            results = [x.detach() for x in ctx.saved_tensors[: ctx.count]]
+            # The gradients of the inputs, written chunk by chunk, and of the weights, added up.
+            total: list[Any] = [
+                torch.zeros_like(x) if n else None
+                for x, n in zip((inputs, *weights), needed, strict=True)
+            ]
+            for start in range(0, inputs.shape[1], ctx.chunk_size):
+                steps = slice(start, start + ctx.chunk_size)
+                of_chunk = None if kept is None else kept[:, steps]
+                given = [x.detach() for x in (inputs[:, steps], *weights)]
+                for x, n in zip(given, needed, strict=True):
+                    x.requires_grad_(n)
+                with torch.enable_grad():
+                    number = share(gradients, results, given[0], of_chunk, *given[1:])
+                number.backward()
+                for index, x in enumerate(given):
+                    if x.grad is not None:
+                        (total[0][:, steps] if index == 0 else total[index]).add_(x.grad)
+            return None, None, None, total[0], None, *total[1:]
+
+    return Recomputing
+
+
+def _weighted_sum(exps: Tensor, values: Tensor) -> Tensor:
+    """The sums over time, `(batch, heads, dim)`, of `(batch, time, dim)`."""
+    if exps.shape[-1] == 1:
+        # One product, which writes nothing of the size of all heads' values.
+        return ops.matmul(ops.transpose(ops.squeeze(exps, -1), (0, 2, 1)), values)
+    return ops.sum(exps * ops.expand_dims(values, 2), axis=1)
 
 
 def _highest(logits: Tensor) -> Tensor:
@@ -146,45 +332,61 @@ def _shift(highest: Tensor) -> Tensor:
     return ops.where(highest > _lowest(highest), highest, scalar_like(0, highest))
 
 
-def _pad_time(inputs: Tensor, mask: Tensor | None, missing: Tensor) -> tuple[Tensor, Tensor]:
-    """Lengthens the inputs by padded steps; also the mask, as numbers 0 and 1."""
-    batch, time, dim = ops.shape(inputs)
-    # Not `result_type`: that of Keras makes float32 of float64 on JAX and PyTorch.
-    double = keras.backend.standardize_dtype(inputs.dtype) == "float64"
-    dtype = "float64" if double else "float32"
-    kept = ops.ones((batch, time), dtype=dtype) if mask is None else ops.cast(mask, dtype)
-    if isinstance(missing, int) and missing == 0:
-        return inputs, kept
-    steps = ops.zeros((batch, missing, dim), dtype=inputs.dtype)
-    return (
-        ops.concatenate([inputs, steps], axis=1),
-        ops.concatenate([kept, ops.zeros((batch, missing), dtype=dtype)], axis=1),
-    )
-
-
-def _repeat(
-    count: Tensor, body: Callable[..., tuple[Tensor, ...]], carry: tuple[Tensor, ...]
+def _over_time(
+    step: Callable[..., tuple[Tensor, ...]],
+    carry: tuple[Tensor, ...],
+    inputs: Tensor,
+    kept: Tensor | None,
+    chunk_size: int,
+    weights: Sequence[Tensor],
 ) -> tuple[Tensor, ...]:
-    """`carry = body(i, *carry)` for `i` in `range(count)`: one after the other, differentiable.
+    """`carry = step(*carry, chunk, kept, *weights)`, a chunk of time after the other.
 
-    A Python loop would not do: compilers run the chunks of an unrolled loop side by side, which
-    takes the memory of all of them.
+    Compilers run the chunks of an unrolled loop side by side, which takes the memory of all of
+    them: so a Python loop will do on PyTorch alone.
     """
-    if keras.config.backend() == "tensorflow":
-        # The only loop of Keras whose length XLA can bound, which the backward pass needs.
-        index_and_state: tuple[Tensor, ...] = ops.while_loop(
-            lambda index, *_: index < count,
-            lambda index, *state: (index + 1, *body(index, *state)),
-            (0, *carry),
-            maximum_iterations=count,
-        )
-        return index_and_state[1:]
-    if keras.config.backend() == "openvino":
+    if keras.backend.backend() == "torch":
+        # The gradient of all pieces is written once; that of a slice is as long as the inputs.
+        split = sys.modules["torch"].split
+        chunks = split(inputs, chunk_size, 1)
+        masks = [None] * len(chunks) if kept is None else split(kept, chunk_size, 1)
+        for chunk, of_chunk in zip(chunks, masks, strict=True):
+            carry = step(*carry, chunk, of_chunk, *weights)
+        return carry
+    count, cut = _chunks(inputs, kept, chunk_size, carry[0].dtype)
+    return tuple(_loop(count, lambda index, *carry: step(*carry, *cut(index)[1:], *weights), carry))
+
+
+def _chunks(inputs: Tensor, kept: Tensor | None, chunk_size: int, dtype: Any) -> tuple[Any, Any]:
+    """How many chunks there are, and what gives start, steps, and counted steps of each."""
+    batch, time, dim = ops.shape(inputs)
+    size = min(chunk_size, time) if isinstance(time, int) else ops.minimum(chunk_size, time)
+    steps = ops.arange(size)
+
+    def cut(index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        # The last chunk is as long as the others, and has been counted in part.
+        start = ops.minimum(index * size, time - size)
+        chunk = ops.slice(inputs, (0, start, 0), (batch, size, dim))
+        counts = ops.cast(steps + start >= index * size, dtype)[None]
+        if kept is not None:
+            counts = counts * ops.slice(kept, (0, start), (batch, size))
+        return start, chunk, counts
+
+    return (time + size - 1) // size, cut
+
+
+def _loop(count: Any, advance: Any, carry: tuple[Tensor, ...]) -> Any:
+    """`carry = advance(index, *carry)` for each index."""
+    backend = keras.backend.backend()
+    if backend == "openvino":
         # Its loop reads no tensor from outside; docs/upstream/openvino-loop.md.
         for index in range(count):
-            carry = body(index, *carry)
+            carry = advance(index, *carry)
         return carry
-    result: tuple[Tensor, ...] = ops.fori_loop(
-        0, count, lambda index, state: tuple(body(index, *state)), carry
-    )
-    return result
+    if backend == "tensorflow":
+        return ops.while_loop(
+            lambda index, *_: index < count,
+            lambda index, *carry: (index + 1, *advance(index, *carry)),
+            (0, *carry),
+        )[1:]
+    return ops.fori_loop(0, count, lambda index, carry: tuple(advance(index, *carry)), carry)

@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import itertools
 import json
 import re
 from types import SimpleNamespace
@@ -52,6 +53,12 @@ def test_the_grid_is_even():
                 found = [r.row for r in ours if (r.encoder, r.seed) == (encoder, seed)]
                 assert tuple(found) == grid.rows(task, every)
     assert len({verdict.set_of(run.task) for run in planned}) >= 27
+    # What the rule declares is what is run, and what it names is there.
+    tasks = {name: task.kind for name, task in grid.TASKS.items() if not task.needs}
+    declared = {name: kind for kind, names in verdict.RULE["kinds"].items() for name in names}
+    assert tasks == declared
+    assert {name for names in verdict.RULE["situations"].values() for name in names} <= set(tasks)
+    assert {row for twins in verdict.RULE["twins"].values() for row in twins} <= set(grid.DECLARED)
     # Every pooling of the package has a row.
     pooled = {name for name in dir(layers) if "Pooling" in name} - {"HierarchicalEncoder"}
     assert pooled <= {row.split(", ")[0] for row in grid.MECHANISMS}
@@ -240,6 +247,39 @@ def test_the_bayesian_signed_rank_test():
     assert max(mixed.values()) < 0.95 and verdict.word(np.array([0.3, -0.3, 0.2, -0.2])) is None
 
 
+def test_the_tests_and_intervals_are_those_of_their_equations():
+    rng = np.random.default_rng(3)
+    for count in (2, 5, 9):
+        leads = rng.normal(0.01, 0.03, count).round(2)
+        every = np.array(list(itertools.product([-1, 1], repeat=np.count_nonzero(leads))))
+        ranks = stats.rankdata(np.abs(leads[leads != 0]))
+        sums, found = (every > 0) @ ranks, ranks[leads[leads != 0] > 0].sum()
+        tails = min(np.mean(sums <= found), np.mean(sums >= found))
+        assert verdict.wilcoxon(leads) == pytest.approx(min(1, 2 * tails))
+        # Benavoli et al., 2017: of each draw the weight of the pairs above, within, below.
+        z = [0.0, *leads]
+        most = []
+        for w in verdict._weights(count)[:300]:
+            parts = [0.0, 0.0, 0.0]
+            for i, j in itertools.product(range(count + 1), repeat=2):
+                middle = (z[i] + z[j]) / 2
+                parts[0 if middle > 0.01 else 2 if middle < -0.01 else 1] += w[i] * w[j]
+            most.append(np.argmax(parts))
+        expected = np.bincount(most, minlength=3) / 300
+        found = list(verdict.probabilities(leads).values())
+        np.testing.assert_allclose(found, expected, atol=0.09)
+    assert verdict.wilcoxon(np.zeros(4)) == 1
+    # The sets are the unit: the mean of draws of whole sets.
+    leads = rng.normal(0.02, 0.05, 12)
+    drawn = [rng.choice(leads, 12).mean() for _ in range(4000)]
+    expected = np.quantile(drawn, [0.025, 0.975])
+    np.testing.assert_allclose(verdict.bootstrap(leads), expected, atol=0.004)
+    # Nadeau and Bengio, 2003, equation 9: of 3 splits, 20 of 80 tested.
+    runs_of = [{"test_accuracy": x, "examples": "50 30 20"} for x in (0.7, 0.8, 0.9)]
+    half = stats.t.ppf(0.975, 2) * np.sqrt(0.01 * (1 / 3 + 20 / 80))
+    assert verdict.over_splits(runs_of) == pytest.approx((0.8 - half, 0.8 + half))
+
+
 def test_words_come_with_their_counts():
     found = judged(made())
     better = found.against[verdict.BASE]["AttentionPooling"]
@@ -263,10 +303,27 @@ def test_what_one_encoder_decides_is_only_suggested():
             run["test_accuracy"] -= 0.2
     effect = judged(lines).against[verdict.BASE]["AttentionPooling"]
     assert effect.word == verdict.BETTER and effect.status == "suggested"
-    assert effect.breaks == ("without the encoder minilm",)
+    assert effect.breaks == ("without the encoder minilm", "gru alone")
     told = " ".join(verdict.sentences(judged(lines), lines))
-    assert f"{effect.choices - 1} of {effect.choices}" in told
+    assert f"{effect.choices - 2} of {effect.choices}" in told
     assert "No pooling is shown to be better than the mean under every choice." in told
+
+
+def test_the_audit_contradicts_nothing_that_is_published_as_shown(capsys):
+    found = judged(made())
+    rows = verdict.audit(found)
+    assert [each["choice"] for each in rows] == list(found.choices)
+    assert all(each["better"] == ["AttentionPooling"] for each in rows)
+    assert not any(each["contradicts"] for each in rows)
+    changed = dict(found.choices) | {
+        "other": dict.fromkeys((*"better equal worse holm".split(),), [])
+    }
+    last = verdict.audit(dataclasses.replace(found, choices=changed))[-1]
+    assert {"AttentionPooling", "MaskedMaxPooling1D"} <= set(last["contradicts"])
+    command.main(["--audit"])
+    told = capsys.readouterr().out
+    assert "real data alone" in told and "nothing merged" in told
+    assert set(re.findall("contradicts: (.*)", told)) == {"none"}
 
 
 def test_the_tuned_split_never_counts():
@@ -463,6 +520,12 @@ def test_the_page_draws_what_is_there(tmp_path, monkeypatch):
     assert head == ("| pooling | mean rank | sentences | bags | time | finds what decides (AUC) |")
     assert len(rest) == len(grid.MECHANISMS) - 1 and first.count(" – ") <= 1
     assert any(row.startswith(f"| {verdict.BASE} |") and row.count(" – |") == 3 for row in rest)
+    splits = [
+        line("musk1", "dense", "AttentionPooling", x, n) for n, x in ((0, 1), (1, 0.6), (2, 0.61))
+    ]
+    beside = page.published([{**each, "examples": "49 25 18"} for each in splits])
+    assert "| 89.2 ± 4.0 | `AttentionPooling` | 60.5 (" in beside and ", 2 | lower |" in beside
+    assert "So ours is lower on musk1." in beside and "Not run on two counted splits" in beside
     assert "| GeneralizedPooling, scalar | `GeneralizedPooling(" in told["legend"]
     assert told["legend"].count("\n    | ") == 1 + len(grid.MECHANISMS)
     known = page.memories()

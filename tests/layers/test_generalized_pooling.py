@@ -14,7 +14,6 @@ from layer_contract import (
 )
 from reference import generalized_pooling as reference
 from reference import lama
-from refusals import refused
 
 from keras_attnpool.layers import (
     GeneralizedPooling,
@@ -126,12 +125,6 @@ class TestVector(GeneralizedEquations, HeadsContract):
                 target = np.mean([lama.head_distance(h, threshold) for h in heads])
             assert target > 0
             np.testing.assert_allclose(float(numpy(loss)), factor * target, rtol=1e-4)
-
-    def test_what_needs_all_weights_has_no_chunks(self):
-        penalty = {"attention_regularizer": HeadDistance(1.0)}
-        for other in ({"dropout": 0.1}, penalty, {"normalizer": "sparsemax"}):
-            with refused("chunk_size", "GeneralizedPooling"):
-                GeneralizedPooling(2, 2, chunk_size=4, **other)
 
 
 class TestScalar(GeneralizedEquations, AttentionContract):

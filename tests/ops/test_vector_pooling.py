@@ -67,22 +67,25 @@ def test_chunks_of_any_size_give_the_whole():
     """Scores that differ by hundreds, so that the running maximum has work to do."""
     x, mask = example()
     scale = keras.ops.convert_to_tensor(np.array([200.0, -200.0, 1.0, 0.0], "float32"))
+
+    def score(chunk, scale):
+        return (chunk * scale)[:, :, None]
+
     for kept in (None, mask):
         values = x if kept is None else np.where(kept[..., None], x, 0)
         target = (numpy(attention_weights(*softmax_terms(x * numpy(scale), kept))) * values).sum(
             axis=1
         )
         for chunk_size in (1, 4, 7, 9):
-            found = chunked_softmax_pooling(
-                lambda chunk, scale: chunk * scale, [scale], values, kept, chunk_size, (4,)
-            )
-            np.testing.assert_allclose(numpy(found), target, atol=1e-6)
+            found = chunked_softmax_pooling(score, [scale], values, kept, chunk_size, (1, 4))
+            np.testing.assert_allclose(numpy(found)[:, 0], target, atol=1e-6)
 
 
 def test_chunks_of_scores_in_half_precision_leave_an_empty_row_empty():
     x, mask = example()
     found = chunked_softmax_pooling(
-        lambda chunk: keras.ops.cast(chunk, "float16"), [], np.abs(x), mask, 3, (4,)
+        lambda chunk: keras.ops.cast(chunk, "float16")[:, :, None], [], np.abs(x), mask, 3, (1, 4)
     )
+    found = found[:, 0]
     np.testing.assert_array_equal(numpy(found)[~mask.any(axis=1)], 0)
     assert (numpy(found)[mask.any(axis=1)] > 0).all()

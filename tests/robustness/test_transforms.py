@@ -4,14 +4,11 @@ import keras
 import numpy as np
 import pytest
 from backend_functions import numpy, predict
-from catalogue import CALLS, CASES, LAYERS, MASK, STEPS, randomized, together
+from catalogue import CALLS, LAYERS, MASK, STEPS, randomized, together
 
 pytestmark = pytest.mark.every_backend
 
 BACKEND = keras.backend.backend()
-# TensorFlow computes again what it forgot, and has no derivative of that: see the last test.
-CHUNKED = ["generalized_scalar"]
-TWICE = [n for n in [*LAYERS, *CALLS] if BACKEND != "tensorflow" or n not in CHUNKED]
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +25,7 @@ def call(model):
 
 
 def loss(outputs):
-    return sum(keras.ops.sum(keras.ops.square(outputs[name])) for name in TWICE)
+    return sum(keras.ops.sum(keras.ops.square(outputs[name])) for name in [*LAYERS, *CALLS])
 
 
 def gradient_and_product(function):
@@ -125,11 +122,3 @@ def test_torch_func_derives_in_both_modes(call):
     slopes, product = torch.func.jvp(gradient, (torch.tensor(STEPS),), (torch.tensor(first),))
     np.testing.assert_allclose(numpy(slopes), first, atol=1e-5 * np.abs(first).max())
     np.testing.assert_allclose(numpy(product), second, atol=1e-4 * np.abs(second).max())
-
-
-@pytest.mark.skipif(BACKEND != "tensorflow", reason="a limit of TensorFlow")
-@pytest.mark.parametrize("name", CHUNKED)
-def test_chunks_have_no_second_derivative_on_tensorflow(name):
-    model, mask = randomized(CASES[name].model()), keras.ops.convert_to_tensor(MASK)
-    with pytest.raises(NotImplementedError, match="recompute_grad"):
-        gradient_and_product(lambda x: keras.ops.sum(keras.ops.square(model([x, mask]))))(STEPS)

@@ -1,5 +1,6 @@
 """How well networks do on the test part, and whether anything simpler is as good."""
 
+import itertools
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -10,23 +11,31 @@ import numpy.typing as npt
 
 from keras_attnpool.workbench import datasets
 from keras_attnpool.workbench.cli.data import Data
+from keras_attnpool.workbench.cli.tfidf import FACTORS, WEIGHTS, TfIdf, joined, vectorizer
 
 MAJORITY, WORDS, CHARACTERS = "largest class", "TF-IDF of words", "TF-IDF of characters"
 BOTH, MEAN = "TF-IDF of both", "mean of the states, logistic"
 NO_LINEAR = "No linear rows: they need scikit-learn (pip install keras_attnpool[text])"
-VECTORIZERS: dict[str, dict[str, Any]] = {
-    WORDS: {"ngram_range": (1, 2), "token_pattern": r"\b\w+\b"},
-    CHARACTERS: {"ngram_range": (2, 5), "analyzer": "char_wb", "min_df": 2},
-}
+KINDS = {WORDS: "words", CHARACTERS: "characters"}
 STRENGTHS, SMOOTHINGS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), (0.1, 0.3, 1.0)
 RESAMPLES = 10_000
+FEW = 5  # points: test texts that cannot tell a difference of so many are called few
 
 
 class Simple(NamedTuple):
-    """A row of the table that no network is needed for."""
+    """A row of the table that no network is needed for.
+
+    Attributes:
+        predicted: The class of every test text.
+        seconds: How long it took.
+        scorer: What scores further texts; of `BOTH` alone.
+        validation: Its scores of the validation texts, before it was fitted on them.
+    """
 
     predicted: npt.NDArray[np.int64]
     seconds: float
+    scorer: TfIdf | None = None
+    validation: npt.NDArray[np.float64] | None = None
 
 
 def linear(
@@ -41,7 +50,7 @@ def linear(
 
     Args:
         data: The texts.
-        kinds: Keys of `VECTORIZERS`; with more than one, there is `BOTH`, too.
+        kinds: Keys of `KINDS`; with more than one, there is `BOTH`, too.
         balanced: Whether rare classes count as much as frequent ones.
 
     Returns:
@@ -49,30 +58,38 @@ def linear(
     """
     try:
         from scipy import sparse
-        from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.naive_bayes import ComplementNB
         from sklearn.svm import LinearSVC
     except ImportError:
         return {}
     start = time.perf_counter()
+    counted: dict[str, Any] = {}
     inputs: dict[str, tuple[Any, Any]] = {}
     for kind in kinds:
-        vectorizer = TfidfVectorizer(sublinear_tf=True, dtype=np.float32, **VECTORIZERS[kind])
+        counts = vectorizer(KINDS[kind])
         try:
-            known = vectorizer.fit_transform([*data.train.texts, *data.validation.texts])
+            known = counts.fit_transform([*data.train.texts, *data.validation.texts])
         except ValueError:  # no text has a word
             continue
-        inputs[kind] = known, vectorizer.transform(data.test.texts)
+        inputs[kind] = known, counts.transform(data.test.texts)
+        counted[KINDS[kind]] = counts
     if len(inputs) > 1:
         known, test = (sparse.hstack(each, "csr") for each in zip(*inputs.values(), strict=True))
         inputs[BOTH] = known, test
     weight, rows = "balanced" if balanced else None, {}
     for kind in [*kinds, *[BOTH] * (len(kinds) > 1)]:
-        machines = [LinearSVC(C=c, class_weight=weight, random_state=0) for c in STRENGTHS]
-        models = machines + [ComplementNB(alpha=each) for each in SMOOTHINGS] * (kind == WORDS)
-        predicted = _chosen(models, *inputs[kind], data, balanced) if kind in inputs else None
+        models = [LinearSVC(C=c, class_weight=weight, random_state=0) for c in STRENGTHS]
+        models += [ComplementNB(alpha=each) for each in SMOOTHINGS] * (kind == WORDS)
+        found = _fitted(models, inputs[kind][0], data, balanced) if kind in inputs else None
+        predicted = found[1].predict(inputs[kind][1]) if found else largest(data)
         now = time.perf_counter()
-        rows[kind] = Simple(largest(data) if predicted is None else predicted, now - start)
+        rows[kind] = Simple(np.asarray(predicted), now - start)
+        if found and kind == BOTH:
+            classes = data.train.num_classes
+            weights, bias = _weights_of(found[0], classes)
+            validation = inputs[kind][0][len(data.train) :] @ weights + bias
+            scorer = TfIdf(counted, *_weights_of(found[1], classes))
+            rows[kind] = rows[kind]._replace(scorer=scorer, validation=validation)
         start = now
     return rows
 
@@ -94,15 +111,20 @@ def logistic(data: Data, means: Sequence[Any], balanced: bool = False) -> dict[s
     models = [LogisticRegression(C=c / 10, class_weight=weight, max_iter=300) for c in STRENGTHS]
     known = np.concatenate(means[:2])
     scaler = StandardScaler().fit(known)
-    predicted = _chosen(models, scaler.transform(known), scaler.transform(means[2]), data, balanced)
-    predicted = largest(data) if predicted is None else predicted
-    return {MEAN: Simple(predicted, time.perf_counter() - start)}
+    found = _fitted(models, scaler.transform(known), data, balanced)
+    predicted = found[1].predict(scaler.transform(means[2])) if found else largest(data)
+    return {MEAN: Simple(np.asarray(predicted), time.perf_counter() - start)}
 
 
-def _chosen(
-    models: Sequence[Any], known: Any, test: Any, data: Data, balanced: bool
-) -> npt.NDArray[np.int64] | None:
-    """What the model predicts that does best on the validation part, fitted on that part too."""
+def _fitted(
+    models: Sequence[Any], known: Any, data: Data, balanced: bool
+) -> tuple[Any, Any] | None:
+    """The model that does best on the validation part, and the same fitted on that part too.
+
+    `None` where all texts have one class.
+    """
+    from sklearn.base import clone
+
     size, labels = len(data.train), np.concatenate([data.train.labels, data.validation.labels])
 
     def score(model: Any) -> float:
@@ -112,9 +134,43 @@ def _chosen(
     with warnings.catch_warnings():  # of as many classes as texts; of a strength too large
         warnings.simplefilter("ignore")
         try:
-            return np.asarray(max(models, key=score).fit(known, labels).predict(test))
-        except ValueError:  # all texts have one class
+            best = max(models, key=score)
+            return best, clone(best).fit(known, labels)
+        except ValueError:
             return None
+
+
+def _weights_of(machine: Any, classes: int) -> tuple[Any, Any]:
+    """Weights `(terms, classes)` and bias `(classes,)` of a support vector machine."""
+    weights, bias = machine.coef_, machine.intercept_
+    if len(bias) == 1:  # of two classes it scores the second
+        weights, bias = np.concatenate([-weights, weights]), np.concatenate([-bias, bias])
+    # A class that it has not seen has no weights, and scores as one that is ruled out.
+    all_weights = np.zeros((weights.shape[1], classes), np.float32)
+    all_bias = np.full(classes, -1, np.float32)
+    all_weights[:, machine.classes_], all_bias[machine.classes_] = weights.T, bias
+    return all_weights, all_bias
+
+
+def mixed(
+    probabilities: npt.NDArray[Any],
+    scores: npt.NDArray[Any],
+    labels: npt.NDArray[Any],
+    balanced: bool,
+) -> tuple[float, float]:
+    """The factor and the weight with which a network and scores are joined, see `tfidf.joined`.
+
+    They have the least loss of those that leave no fewer validation texts right than the network
+    alone has; the weight is 0 where that is the network alone.
+    """
+    own = accuracy(labels, probabilities.argmax(axis=1), balanced)
+    found = {}
+    for factor, weight in itertools.product(FACTORS, WEIGHTS):
+        each = joined(probabilities, scores, factor, weight)
+        if accuracy(labels, each.argmax(axis=1), balanced) >= own:
+            losses = -each[np.arange(len(labels)), labels]
+            found[factor, weight] = _mean(losses, labels, balanced)
+    return min(found, key=found.__getitem__)
 
 
 def largest(data: Data) -> npt.NDArray[np.int64]:
@@ -124,8 +180,11 @@ def largest(data: Data) -> npt.NDArray[np.int64]:
 
 def accuracy(labels: npt.NDArray[Any], predicted: npt.NDArray[Any], balanced: bool) -> float:
     """The share of right answers; balanced, the mean of the shares of each class."""
-    right = predicted == labels
-    groups = [right[labels == label] for label in np.unique(labels)] if balanced else [right]
+    return _mean(predicted == labels, labels, balanced)
+
+
+def _mean(values: npt.NDArray[Any], labels: npt.NDArray[Any], balanced: bool) -> float:
+    groups = [values[labels == label] for label in np.unique(labels)] if balanced else [values]
     return float(np.mean([each.mean() for each in groups]))
 
 
@@ -189,9 +248,11 @@ def sentence(
     if level:
         first, *more = level
         so = ("; so are " if more[1:] else "; so is ") * bool(more)
+        widest = max(50 * (high - low) for _, low, high in (found[each] for each in level))
+        few = f" They are too few to tell less than about {widest:.0f} points."
         return (
             f"{first} is level with {name}, as far as {len(labels)} test texts can tell "
-            f"({told(first)}), and simpler{so}{', '.join(more)}."
+            f"({told(first)}), and simpler{so}{', '.join(more)}.{few * (widest > FEW)}"
         )
     return f"{name} is better than every simpler row." if found else ""
 

@@ -120,6 +120,12 @@ def baseline_of(options: Options) -> str | None:
     return f"{options.encoder or MODELS[str(options.model)][1]} + mean"
 
 
+def takes_scores(options: Options) -> bool:
+    """Whether the scores of TF-IDF may stand beside the network: of a frozen language model."""
+    frozen = encoder(options).language_model and not options.fine_tune
+    return bool(options.tfidf and frozen and not options.model)
+
+
 def check(given: dict[str, Any], options: Options) -> None:
     """Refuses names that are unknown, and options that the model does not have."""
     for name, wanted in WANTED.items():
@@ -151,6 +157,10 @@ def check(given: dict[str, Any], options: Options) -> None:
                 _refuse(options, flag(name), f"it reads {read}, not {kind}")
         if name in OF_WORDS and read == "tokens":
             _refuse(options, flag(name), "the words' vectors are those of the language model")
+    if "tfidf" in given and not takes_scores(Options(**{**given, "tfidf": True})):
+        _refuse(
+            options, "--no-tfidf", "only behind a frozen language model there is TF-IDF beside it"
+        )
     if options.fine_tune and options.model == "sam":
         _refuse(options, "--fine-tune", "it stands on a frozen language model")
     if options.penalty != "none" and not _takes(options, PENALTIES[options.penalty][0]):

@@ -55,6 +55,7 @@ class Options:
     pooling: str | None = None
     compare: bool = False
     fine_tune: bool = False
+    tfidf: bool = True
     class_weights: bool = False
     baseline: bool = True
     report: bool = True

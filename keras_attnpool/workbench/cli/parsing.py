@@ -226,6 +226,8 @@ def _add_train(commands: Any) -> None:
     model.add_argument("--compare", action="store_true", help=text)
     text = "train the language model too; without it, its features are computed once and kept"
     model.add_argument("--fine-tune", action="store_true", help=text)
+    text = "leave out the scores of TF-IDF, which stand beside a frozen language model"
+    model.add_argument("--no-tfidf", dest="tfidf", action="store_false", help=text)
     existing = command.add_mutually_exclusive_group()
     existing.add_argument("--resume", action="store_true", help="go on with the run in RUN")
     existing.add_argument("--overwrite", action="store_true", help="replace the run in RUN")

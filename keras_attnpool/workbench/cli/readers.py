@@ -14,7 +14,7 @@ import numpy.typing as npt
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.batches import SequenceBatches, kept_lengths, length_buckets
 from keras_attnpool.workbench import text
-from keras_attnpool.workbench.cli import networks
+from keras_attnpool.workbench.cli import networks, tfidf
 from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.options import Options, flag
 from keras_attnpool.workbench.cli.reporting import reported
@@ -234,6 +234,7 @@ class Features:
     ) -> None:
         self.language_model, self.preset, self.layer = language_model, preset, layer
         self.scale = scale
+        self.scorer: tfidf.TfIdf | None = None  # what scores texts for the model, too
         self.max_length = language_model.sequence_length
         self._features: dict[str, Any] = {}
         # Tokenizers of KerasHub are slow on single words, and reports ask again and again.
@@ -263,16 +264,21 @@ class Features:
         """The reader that `settings` describes."""
         preset, layer = settings["preset"], settings.get("layer")
         loaded = text.LanguageModel.from_preset(preset, settings["max_length"], layer=layer)
-        return cls(loaded, preset, layer, float(settings["scale"]))
+        reader = cls(loaded, preset, layer, float(settings["scale"]))
+        if settings.get("tfidf"):
+            reader.scorer = tfidf.TfIdf.load(run)
+        return reader
 
     def save(self, run: Path) -> None:
-        """Writes nothing: the configuration says it all."""
+        """Writes what is too much for the configuration."""
+        if self.scorer is not None:
+            self.scorer.save(run)
 
     @property
     def settings(self) -> dict[str, Any]:
         """What the configuration says of it."""
         names = ("kind", "preset", "layer", "max_length", "scale")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in names} | {"tfidf": self.scorer is not None}
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -289,6 +295,8 @@ class Features:
         ranks = {"features": 3, "padding_mask": 2}
         if self.fine_tune:
             ranks = dict.fromkeys(self.language_model.encode([""]), 2)
+        if self.scorer is not None:
+            ranks[tfidf.INPUT] = 2
         inputs = model.input if isinstance(model.input, dict) else {}
         if {name: len(each.shape) for name, each in inputs.items()} != ranks:
             raise ValueError(f"it should read {list(ranks)}. Received: {model.input_shape}")
@@ -303,7 +311,8 @@ class Features:
     def encode(self, texts: Sequence[str]) -> Any:
         """The inputs of a model."""
         inputs = self.language_model.features(_spaced(texts), dtype="float32")
-        return {**inputs, "features": inputs["features"] * np.float32(self.scale)}
+        inputs["features"] *= np.float32(self.scale)
+        return inputs if self.scorer is None else inputs | {tfidf.INPUT: self.scorer(texts)}
 
     def words(self, content: str) -> list[str]:
         """The words of a text, split at white space, that the model reads at least in part."""

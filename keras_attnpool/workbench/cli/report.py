@@ -98,7 +98,7 @@ def write(
     if texts.attended:
         attended += [texts.attention_tests(), texts.top_words(), texts.rationale_scores()]
         similarity = texts.similarity()
-    pictures = _pictures(run, name, results, similarity)
+    pictures = _pictures(run, results[name].get("network", name), results, similarity)
     if texts.attended:
         attended.append(_heads(similarity, pictures))
     content = _joined(

@@ -24,6 +24,7 @@ CONFIG = "config.json"
 VOCABULARY = "vocabulary.json"
 MODEL = "model.keras"
 METRICS = "metrics.json"
+TFIDF = "tfidf.npz"
 REPORT = "report.html"
 PICTURES = ("accuracy.png", "loss.png", "heads.png")  # of the report
 EXPLAINED = "explained.html"
@@ -141,13 +142,13 @@ def remove_run(run: Path) -> None:
     So does the configuration, by which a folder is known as a run, whenever this is interrupted.
     """
     remove_resume(run)
-    for name in (MODEL, METRICS, VOCABULARY, REPORT, *PICTURES, EXPLAINED):
+    for name in (MODEL, METRICS, VOCABULARY, TFIDF, REPORT, *PICTURES, EXPLAINED):
         (run / name).unlink(missing_ok=True)
 
 
 def remove_leftovers(run: Path) -> None:
     """Removes the temporary files of a `train` that was killed, and of nothing that still runs."""
-    leftover = re.compile(rf"\.\d+\.(.+\.(json|h5|keras|png)|{re.escape(REPORT)})")
+    leftover = re.compile(rf"\.\d+\.(.+\.(json|h5|keras|png|npz)|{re.escape(REPORT)})")
     for folder in (run, run / RESUME):
         if folder.is_dir() and not folder.is_symlink():
             for path in folder.iterdir():

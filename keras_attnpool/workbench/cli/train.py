@@ -13,7 +13,7 @@ import numpy.typing as npt
 import keras_attnpool
 from keras_attnpool.workbench import text
 from keras_attnpool.workbench._files import whole_file
-from keras_attnpool.workbench.cli import comparison, networks, readers, report, runs
+from keras_attnpool.workbench.cli import comparison, networks, readers, report, runs, tfidf
 from keras_attnpool.workbench.cli import options as typed
 from keras_attnpool.workbench.cli.checkpoints import Checkpoint
 from keras_attnpool.workbench.cli.data import load
@@ -127,6 +127,7 @@ class _Training:
             )
         }
         self.trained: dict[str, keras.Model] = {}
+        self.probabilities: dict[str, list[npt.NDArray[np.float32]]] = {}
         self.predicted: dict[str, npt.NDArray[np.int64]] = {}
         self.metrics: dict[str, Any] = {"interrupted": True, "sizes": sizes, "results": {}}
 
@@ -172,7 +173,10 @@ class _Training:
             if checkpoint.epochs:
                 results[name] = size | checkpoint.summary()
         self.trained[name] = runs.load_model(checkpoint.best)
-        self.predicted[name] = _predicted(self.trained[name], batches["test"])
+        self.probabilities[name] = [
+            np.asarray(batches[part].predict(self.trained[name])) for part in ("validation", "test")
+        ]
+        self.predicted[name] = self.probabilities[name][1].argmax(axis=1)
         results[name] |= comparison.scores(data.test, self.predicted[name])
 
     def _begin(self) -> None:
@@ -198,6 +202,7 @@ class _Training:
         name, test, metrics = self._chosen(), self.data.test, self.metrics
         balanced = self.options.class_weights
         others = self._simple()
+        name = self._with_scores(name, others.get(comparison.BOTH))
         predicted = {name: self.predicted[name]} | self.predicted
         predicted |= {key: each.predicted for key, each in others.items()}
         for key, each in predicted.items():
@@ -209,7 +214,11 @@ class _Training:
                 result["difference"] = comparison.difference(test.labels, *pair, balanced)
         metrics["interrupted"] = False
         mean = networks.baseline_of(self.options)
-        smaller = [row for row in self.rows if _is_simpler(metrics["results"], row, name, mean)]
+        smaller = [
+            row
+            for row in self.rows
+            if row != name and _is_simpler(metrics["results"], row, name, mean)
+        ]
         simpler = [comparison.MAJORITY, *(each for each in others if each != comparison.MAJORITY)]
         simpler += smaller
         metrics["comparison"] = comparison.sentence(test.labels, predicted, simpler, balanced)
@@ -235,7 +244,7 @@ class _Training:
         """The rows that no network is needed for, the largest class last."""
         own = self.options.file or self.options.dataset
         # All that generated reviews have is words.
-        kinds = [*comparison.VECTORIZERS][: None if own else 1]
+        kinds = [*comparison.KINDS][: None if own else 1]
         balanced, data = self.options.class_weights, self.data
         print("\nLinear classifiers ...", flush=True)
         rows = comparison.linear(data, kinds, balanced)
@@ -254,16 +263,52 @@ class _Training:
         }
         name = max(ranks, key=ranks.__getitem__)
         self.options.pooling = self.rows[name]
+        self._replace(self.trained[name])
+        return name
+
+    def _with_scores(self, name: str, row: comparison.Simple | None) -> str:
+        """Joins the scores of TF-IDF to the network if validation likes that better.
+
+        Returns:
+            The name of the row whose model is kept.
+        """
+        if not isinstance(self.reader, readers.Features) or not networks.takes_scores(self.options):
+            return name
+        if row is None or row.scorer is None or row.validation is None:
+            return name
+        data, results = self.data, self.metrics["results"]
+        validation, test = self.probabilities[name]
+        factor, weight = comparison.mixed(
+            validation, row.validation, data.validation.labels, self.options.class_weights
+        )
+        if not weight:
+            return name
+        both, scorer = f"{name} + TF-IDF", row.scorer.times(weight)
+        answers = tfidf.joined(test, scorer(data.test.texts), factor, 1.0)
+        self.predicted = {both: answers.argmax(axis=1)} | self.predicted
+        self.trained[both] = tfidf.model_with_scores(self.trained[name], factor)
+        own = {key: value for key, value in results[name].items() if key not in ("history", "f1")}
+        own["parameters"] += scorer.weights.size + scorer.bias.size
+        own["parameters_without_embeddings"] = own["parameters"]
+        own |= {"seconds": round(own["seconds"] + row.seconds, 2), "network": name}
+        own |= comparison.scores(data.test, self.predicted[both])
+        self.metrics["results"] = {both: own} | results
+        self.reader.scorer = scorer
+        self._replace(self.trained[both])
+        return both
+
+    def _replace(self, model: keras.Model) -> None:
+        """Makes another model that of the run."""
         # The first row's model stays at hand for a run that is resumed from here.
         first = next(iter(self.checkpoints.values())).best
         kept = self.run / runs.RESUME / runs.MODEL
-        if first != kept:
+        if not kept.is_file():
             with whole_file(kept) as temporary:
                 shutil.copyfile(first, temporary)
         with whole_file(self.run / runs.MODEL) as temporary:
-            self.trained[name].save(temporary)
+            model.save(temporary)
+        self.reader.save(self.run)
         self._write_config()
-        return name
 
     def _vectors(self) -> npt.NDArray[np.float32] | None:
         """The initial embeddings, unless they are random."""
@@ -336,11 +381,6 @@ def _fit(
             verbose=1 if sys.stdout.isatty() else 2,
             shuffle=False,
         )
-
-
-def _predicted(model: keras.Model, batches: Any) -> npt.NDArray[np.int64]:
-    """The predicted class of every text."""
-    return np.asarray(batches.predict(model).argmax(axis=1))
 
 
 def _after_interrupt(run: Path, first: Checkpoint) -> str:

@@ -384,6 +384,7 @@ def test_divergence_is_reported(tmp_path, capsys, monkeypatch):
         (["--fine-tune"], "does not take --fine-tune: it reads words"),
         (["--encoder", "minilm", "--max-length", "9"], "--max-length: it reads tokens"),
         (["--encoder", "minilm", "--embeddings", "word2vec"], "those of the language model"),
+        (["--no-tfidf"], "does not take --no-tfidf: only behind a frozen language model"),
         (["--encoder", "gru+gruu"], "Received: 'gruu' in 'gru+gruu'"),
         (["--pooling", "maximum"], "--pooling must be one of mean, max, "),
         (["--pooling", "mean", "--penalty", "attention"], "does not take --penalty attention"),

@@ -402,6 +402,9 @@ def language_model(monkeypatch, tmp_path):
     return path
 
 
+WORDS = {"yes": "alphas", "no": "omegas"}
+
+
 @pytest.mark.parametrize("how", [[], ["--fine-tune", "--learning-rate", "0.001"]])
 def test_a_language_model(language_model, tmp_path, capsys, recwarn, how):
     run = tmp_path / "run"
@@ -423,6 +426,42 @@ def test_a_language_model(language_model, tmp_path, capsys, recwarn, how):
     np.testing.assert_allclose(explained.effects, explained.probability - np.array(rest), atol=1e-5)
     assert empty.words == [] and empty.effects.shape == (0,)
     assert "reads features" in run_main(capsys, "export", run, "--out", tmp_path / "x")[2] or how
+
+
+def test_the_scores_of_tfidf_stand_beside_a_language_model(language_model, tmp_path, capsys):
+    """Words that the language model does not know decide: the row and what is kept know them."""
+    rows = [(label, f"good {word} {i % 9}") for i in range(40) for label, word in WORDS.items()]
+    language_model.write_text("".join(f"{a}\t{b}\n" for a, b in rows), encoding="utf-8")
+    run = tmp_path / "run"
+    arguments = ["--encoder", "tiny", "--epochs", "1", "--max-tokens", "24"]
+    arguments += ["--out", run]
+    status, _, err = run_main(capsys, "train", language_model, *arguments)
+    assert status == 0, err
+    results = json.loads((run / "metrics.json").read_text(encoding="utf-8"))["results"]
+    both, alone, *_ = results
+    assert both == f"{alone} + TF-IDF" and results[both]["accuracy"] == 1
+    assert results[alone]["accuracy"] < 0.8
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert both in page and "Where attention looks" in page
+    trained = load_run(run)
+    texts = ["good alphas", "good omegas"]
+    assert trained.predict(texts) == list(WORDS)
+    # Without the word that decides, the probability falls; attention is still that of the network.
+    for explained in trained.explain(texts):
+        assert explained.words[np.argmax(explained.effects)] != "good"
+        assert explained.attention.shape == (2,)
+    trained.push(tmp_path / "copy")
+    np.testing.assert_array_equal(
+        load_run(tmp_path / "copy").probabilities(texts), trained.probabilities(texts)
+    )
+    arguments += ["--overwrite", "--no-tfidf", "--no-report"]
+    assert run_main(capsys, "train", language_model, *arguments)[0] == 0
+    assert not (run / "tfidf.npz").exists() and set(load_run(run).model.input) == {
+        "features",
+        "padding_mask",
+    }
+    (tmp_path / "copy" / "tfidf.npz").unlink()
+    assert "tfidf.npz cannot be loaded" in refused(capsys, "predict", tmp_path / "copy", "a")
 
 
 def reported(tmp_path, capsys, path, *arguments):

@@ -1,0 +1,203 @@
+"""Peak memory and time of one long bag: whole, in chunks, and written by hand in the framework.
+
+Each case has a process of its own. The bag's features are given: a training step has gradients of
+the weights alone. `python -m benchmarks.speed --bags` writes the file of the backend.
+"""
+
+import math
+import multiprocessing
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import keras
+import numpy as np
+
+from benchmarks.devices import clock
+from benchmarks.speed import measure
+from benchmarks.speed.memory import forget_the_peak, peak
+from keras_attnpool import layers
+
+# The bags that are held against code by hand, and those that show the growth.
+LONG, LONG_DIM = (30_000, 100_000), 1024
+GROWING, GROWING_DIM = (1_000, 10_000, 100_000, 1_000_000), 128
+CHUNK = 1000
+HIDDEN, HEADS = 128, 4
+KINDS = ("training", "prediction", "training, inputs too")
+LAYERS: dict[str, Any] = {
+    "AttentionPooling": {"hidden_dim": HIDDEN},
+    "AttentionPooling, gated": {"hidden_dim": HIDDEN, "gated": True},
+    "StructuredSelfAttentionPooling": {"num_heads": HEADS, "hidden_dim": HIDDEN},
+    "LearnedQueryPooling": {"num_heads": HEADS},
+    "AttentiveStatisticsPooling": {"hidden_dim": HIDDEN},
+}
+
+
+class Words:
+    """What the equations are written in, on each framework."""
+
+    def __init__(self) -> None:
+        backend = keras.backend.backend()
+        if backend == "jax":
+            import jax
+            from jax import numpy as base
+
+            self.sigmoid, softmax = jax.nn.sigmoid, jax.nn.softmax
+        elif backend == "torch":
+            import torch as base  # type: ignore[no-redef]
+
+            self.sigmoid, softmax = base.sigmoid, base.softmax
+        else:
+            import tensorflow as base  # type: ignore[no-redef]
+
+            self.sigmoid, softmax = base.sigmoid, base.nn.softmax
+        self.tanh, self.matmul = base.tanh, base.matmul
+        self.over_time: Callable[[Any], Any] = lambda scores: softmax(scores, -1)
+        self.transposed: Callable[[Any], Any] = lambda x: (
+            base.transpose(x, 1, 2) if backend == "torch" else base.transpose(x, (0, 2, 1))
+        )
+        self.beside: Callable[..., Any] = lambda *parts: (
+            base.cat(parts, -1) if backend == "torch" else base.concat(parts, -1)
+        )
+
+
+class ByHand(keras.layers.Layer):  # type: ignore[misc]
+    """The equation of a layer, for a batch without a mask, as one writes it in the framework."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.case, self.words = name, Words()
+
+    def build(self, input_shape: Any) -> None:
+        dim = input_shape[-1]
+        shapes = {"hidden": (dim, HIDDEN), "bias": (HIDDEN,), "score": (HIDDEN, 1)}
+        if self.case.endswith("gated"):
+            shapes |= {"gate": (dim, HIDDEN), "gate_bias": (HIDDEN,)}
+        if self.case == "StructuredSelfAttentionPooling":
+            shapes["score"] = (HIDDEN, HEADS)
+        if self.case == "LearnedQueryPooling":
+            shapes = {"query": (1, dim), "mixing": (dim, dim), "bias": (dim,)}
+            shapes |= {name: (dim, dim) for name in ("keys", "values")}
+        for name, shape in shapes.items():
+            setattr(self, name, self.add_weight(name=name, shape=shape))
+
+    def call(self, x: Any, mask: Any = None) -> Any:
+        words = self.words
+        if self.case == "LearnedQueryPooling":
+            return self._query(x)
+        hidden = words.tanh(words.matmul(x, self.weight("hidden")) + self.weight("bias"))
+        if self.case.endswith("gated"):
+            gate = words.matmul(x, self.weight("gate")) + self.weight("gate_bias")
+            hidden = hidden * words.sigmoid(gate)
+        weights = words.over_time(words.transposed(words.matmul(hidden, self.weight("score"))))
+        mean = words.matmul(weights, x)
+        if self.case != "AttentiveStatisticsPooling":
+            return mean
+        variance = words.matmul(weights, (x - mean) ** 2)
+        return words.beside(mean, (variance + 1e-12) ** 0.5)
+
+    def _query(self, x: Any) -> Any:
+        """Keys and values of all instances, as `MultiHeadAttention` has them."""
+        words, size = self.words, x.shape[2] // HEADS
+        keys, values = (words.matmul(x, self.weight(name)) for name in ("keys", "values"))
+        query, heads = self.weight("query")[None], []
+        for head in range(HEADS):
+            part = slice(head * size, (head + 1) * size)
+            scores = words.matmul(query[:, :, part], words.transposed(keys[:, :, part]))
+            weights = words.over_time(scores / math.sqrt(size))
+            heads.append(words.matmul(weights, values[:, :, part]))
+        return words.matmul(words.beside(*heads), self.weight("mixing")) + self.weight("bias")
+
+    def weight(self, name: str) -> Any:
+        """A weight as a tensor of the framework."""
+        return keras.ops.convert_to_tensor(getattr(self, name))
+
+
+def forms(name: str) -> dict[str, Callable[[], Any]]:
+    """How the case of this name is computed."""
+    kind = getattr(layers, name.split(",")[0])
+    return {
+        "layer": lambda: kind(**LAYERS[name]),
+        "chunks": lambda: kind(**LAYERS[name], chunk_size=CHUNK),
+        "by hand": lambda: ByHand(name),
+    }
+
+
+def stepper(layer: Any, bag: Any, kind: str) -> measure.Run:
+    """A prediction, or the gradients of the weights, and of the inputs where they are wanted."""
+    backend = keras.backend.backend()
+    if kind == "prediction":
+        return measure.runner(layer, bag, None, measure.MODES[backend][0], False)
+    of_bag = kind == "training, inputs too"
+    weights = [v.value for v in layer.trainable_variables]
+    if backend == "torch":
+        import torch
+
+        given = bag.detach().requires_grad_(of_bag)
+        wanted = [*weights, given] if of_bag else weights
+        return lambda: torch.autograd.grad(measure.loss_of(layer(given)), wanted, allow_unused=True)
+    if backend == "jax":
+        import jax
+
+        others = [v.value for v in layer.non_trainable_variables]
+
+        def loss(weights: Any, bag: Any) -> Any:
+            return measure.loss_of(layer.stateless_call(weights, others, bag)[0])
+
+        compiled = jax.jit(jax.grad(loss, (0, 1) if of_bag else 0))
+        return lambda: compiled(weights, bag)
+    import tensorflow as tf
+
+    @tf.function
+    def train(bag: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(bag)
+            loss = measure.loss_of(layer(bag))
+        return tape.gradient(loss, [*weights, bag] if of_bag else weights)
+
+    return lambda: train(bag)
+
+
+def measured(case: dict[str, Any]) -> dict[str, Any]:
+    """Bytes and seconds of a run, in this process."""
+    layer = forms(case["variant"])[case["form"]]()
+    layer.build((None, None, case["dim"]))
+    rng = np.random.default_rng(0)
+    # Made in place: a copy that is freed during the run would hide what the run takes.
+    numbers = np.empty((1, case["time"], case["dim"]), "float32")
+    rng.standard_normal(dtype="float32", out=numbers)
+    bag = keras.ops.convert_to_tensor(numbers)
+    measure.finish(bag)
+    measure.finish(stepper(layer, bag[:, : 2 * CHUNK + 1], case["kind"])())
+    run = stepper(layer, bag, case["kind"])
+    held = forget_the_peak()
+    measure.finish(run())
+    taken = peak() - held
+    start = clock()
+    measure.finish(run())
+    return {"bytes": taken, "seconds": clock() - start}
+
+
+def cases() -> list[dict[str, Any]]:
+    """All that the table holds, without the figures; the most telling first."""
+    found: list[dict[str, Any]] = []
+    for kind in KINDS:
+        for name in LAYERS:
+            for time in LONG:
+                for form in forms(name):
+                    found.append({"form": form, "variant": name, "time": time, "dim": LONG_DIM})
+                    found[-1]["kind"] = kind
+    growing = [
+        {"form": "chunks", "variant": name, "time": time, "dim": GROWING_DIM, "kind": KINDS[0]}
+        for name in LAYERS
+        for time in GROWING
+    ]
+    return growing + found
+
+
+def in_processes(chosen: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The cases with their figures. Each has a process that has imported, and done nothing else."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["benchmarks.speed.bags"])
+    with context.Pool(1, maxtasksperchild=1) as pool:
+        for case, figures in zip(chosen, pool.imap(measured, chosen, chunksize=1), strict=True):
+            yield case | figures

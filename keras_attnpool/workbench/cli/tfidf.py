@@ -1,0 +1,106 @@
+"""The scores of a linear classifier on TF-IDF of words and characters, beside a network's."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import keras
+import numpy as np
+import numpy.typing as npt
+
+from keras_attnpool.workbench._files import whole_file
+from keras_attnpool.workbench.cli import runs
+from keras_attnpool.workbench.cli.errors import CommandError
+
+INPUT = "tfidf"  # of the network
+VECTORIZERS: dict[str, dict[str, Any]] = {
+    "words": {"ngram_range": (1, 2), "token_pattern": r"\b\w+\b"},
+    "characters": {"ngram_range": (2, 5), "analyzer": "char_wb", "min_df": 2},
+}
+FACTORS, WEIGHTS = (1.0, 0.75, 0.5, 0.35, 0.25), (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
+LEAST = 1e-6  # no probability is smaller: its logarithm is to be finite
+
+
+def vectorizer(kind: str, **options: Any) -> Any:
+    """What counts words or characters, an estimator of scikit-learn."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    given = VECTORIZERS[kind] | options
+    return TfidfVectorizer(sublinear_tf=True, dtype=np.float32, **given)
+
+
+class TfIdf:
+    """Scores `(texts, classes)` of texts.
+
+    Args:
+        vectorizers: What counts, by the kinds of `VECTORIZERS`, fitted.
+        weights: float32 array `(terms of all, classes)`.
+        bias: float32 array `(classes,)`.
+    """
+
+    def __init__(
+        self, vectorizers: dict[str, Any], weights: npt.NDArray[Any], bias: npt.NDArray[Any]
+    ) -> None:
+        self.vectorizers, self.weights, self.bias = vectorizers, weights, bias
+
+    def __call__(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """The scores."""
+        scores, start = np.tile(self.bias, (len(texts), 1)), 0
+        for each in self.vectorizers.values():
+            counted = each.transform(texts)
+            scores += counted @ self.weights[start : start + counted.shape[1]]
+            start += counted.shape[1]
+        return np.asarray(scores, np.float32)
+
+    def times(self, weight: float) -> Self:
+        """The scores times a number, rounded as they are kept."""
+        weights = (self.weights * weight).astype(np.float16).astype(np.float32)
+        return type(self)(self.vectorizers, weights, self.bias * np.float32(weight))
+
+    def save(self, run: Path) -> None:
+        """Writes `tfidf.npz`."""
+        arrays: dict[str, Any] = {"weights": self.weights.astype(np.float16), "bias": self.bias}
+        for kind, each in self.vectorizers.items():
+            terms = "\n".join(each.get_feature_names_out()).encode()
+            arrays |= {kind: np.frombuffer(terms, np.uint8), f"{kind}_idf": each.idf_}
+        with whole_file(run / runs.TFIDF) as temporary:
+            np.savez_compressed(temporary, **arrays)
+
+    @classmethod
+    def load(cls, run: Path) -> Self:
+        """Reads what `save` wrote.
+
+        Raises:
+            CommandError: If it cannot be read, or scikit-learn is missing.
+        """
+        path = run / runs.TFIDF
+        try:
+            with np.load(path) as arrays:
+                found = {}
+                for kind in [each for each in VECTORIZERS if each in arrays]:
+                    terms = arrays[kind].tobytes().decode().split("\n")
+                    found[kind] = vectorizer(kind, vocabulary=terms)
+                    found[kind].idf_ = arrays[f"{kind}_idf"]
+                return cls(found, arrays["weights"].astype(np.float32), arrays["bias"])
+        except ImportError as error:
+            raise CommandError(
+                f"{path} needs scikit-learn: pip install keras_attnpool[text]"
+            ) from error
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise CommandError(f"{path} cannot be loaded: {error}") from error
+
+
+def joined(
+    probabilities: npt.NDArray[Any], scores: npt.NDArray[Any], factor: float, weight: float
+) -> npt.NDArray[np.float64]:
+    """The logarithms of a network's probabilities and scores, joined, as log-probabilities."""
+    logits = factor * np.log(np.maximum(probabilities, LEAST)) + weight * scores
+    logits -= logits.max(axis=1, keepdims=True)
+    return np.asarray(logits - np.log(np.exp(logits).sum(axis=1, keepdims=True)), np.float64)
+
+
+def model_with_scores(model: keras.Model, factor: float) -> keras.Model:
+    """A model that takes weighted scores, too, as `joined` does."""
+    scores = keras.Input((model.output.shape[-1],), name=INPUT)
+    logits = factor * keras.ops.log(keras.ops.maximum(model.output, LEAST)) + scores
+    return keras.Model({**model.input, INPUT: scores}, keras.ops.softmax(logits))
