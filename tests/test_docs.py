@@ -443,6 +443,8 @@ def test_the_speed_page_is_written_from_the_results():
     filled = speed.fill(page, RESULTS)
     assert "<!-- speed:" not in filled and filled.count("\n    |") > 100
     assert {match["view"] for match in speed.MARKER.finditer(page)} <= set(speed.VIEWS)
+    bags = speed.fill(source("guides/bags.md"), RESULTS)
+    assert "<!-- speed:" not in bags and "| 1,000,000 instances |" in bags
     # Ratios, never times of some machine.
     assert not re.search(r"\d (ms|seconds?|µs)\b", filled)
     picture = drawn(speed.chart(measured_costs("speed", "jax")))
