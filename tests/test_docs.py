@@ -43,6 +43,7 @@ support, book, behaviour, arena = hook("support"), hook("book"), hook("behaviour
 leaks = hook("leaks")
 figures, explanations, links = hook("figures"), hook("explanations"), hook("links")
 notebooks, descriptions = hook("notebooks"), hook("descriptions")
+fold = hook("fold")
 new_layer = hook("new_layer", REPOSITORY / "tools")
 lists = new_layer.lists
 first_screen = hook("first_screen", REPOSITORY / "tools")
@@ -194,6 +195,18 @@ def test_a_downloaded_notebook_needs_no_file_of_the_repository(path, tmp_path, m
             exec(source, names)
             stored = "".join(text for output in cell["outputs"] for text in output["text"])
             assert capsys.readouterr().out == stored
+
+
+def test_what_is_long_is_folded_behind_its_first_paragraph():
+    long = "<h2 id=a>A</h2><p>One.</p><table>" + "x" * fold.LONGEST + "</table>"
+    page = fold.sections(f"<h1>T</h1>{long}<h2>B</h2><p>Two.</p>")
+    assert page.startswith("<h1>T</h1><h2 id=a>A</h2><p>One.</p><details>")
+    assert page.endswith("</table></details><h2>B</h2><p>Two.</p>")
+    one = '<div class="doc doc-object x"><h2>A</h2><div class="doc doc-contents first"><p>S.</p>'
+    one += "{}</div></div>"
+    page = fold.objects(one.format("<div><div>x</div></div><p>y</p>") + one.format("z"))
+    assert page.count("<details>") == page.count("</details></div></div>") == 2
+    assert "x</div></div><p>y</p></details>" in page
 
 
 def test_a_page_is_described_by_its_first_sentences():
@@ -419,6 +432,8 @@ def test_the_speed_page_is_written_from_the_results():
     filled = speed.fill(page, RESULTS)
     assert "<!-- speed:" not in filled and filled.count("\n    |") > 100
     assert {match["view"] for match in speed.MARKER.finditer(page)} <= set(speed.VIEWS)
+    bags = speed.fill(source("guides/bags.md"), RESULTS)
+    assert "<!-- speed:" not in bags and "| 1,000,000 instances |" in bags
     # Ratios, never times of some machine.
     assert not re.search(r"\d (ms|seconds?|µs)\b", filled)
     picture = drawn(speed.chart(measured_costs("speed", "jax")))

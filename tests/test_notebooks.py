@@ -137,7 +137,7 @@ def test_measured_results_are_those_of_the_files(path, monkeypatch, capsys):
 IN_PARTS = [path for path in NOTEBOOKS if "# Part A. " in path.read_text(encoding="utf-8")]
 
 
-MINUTES = {"ten": 10, "fifteen": 15, "twenty": 20, "twenty-five": 25, "thirty": 30}
+MINUTES = {"five": 5, "ten": 10, "fifteen": 15, "twenty": 20, "twenty-five": 25, "thirty": 30}
 
 
 @pytest.mark.parametrize("path", IN_PARTS, ids=lambda path: path.stem)

@@ -29,7 +29,7 @@ DRAWING = re.compile(
 LINK = re.compile(r"(\]\((?:[\w./]*/)?\d\d_\w+)\.ipynb(?=[)#])")
 # The files that cells read, and the folder where they find them in the repository.
 RESULTS = '"..", "benchmarks", "results"'
-NAMES = re.compile(r'"(\w+_\*?\w*\.json)"')
+NAMES = re.compile(r'"([\w*]+\.json)"')
 WORDS_A_MINUTE, LINES_A_MINUTE = 150, 15
 
 

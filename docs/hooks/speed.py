@@ -324,13 +324,15 @@ def long_table(data):
 
 def bags_table(data):
     """Memory and time of a long bag: the layer, its chunks, and the equation by hand."""
-    widest = max(case["dim"] for case in data["cases"])
+    narrowest = min(case["dim"] for case in data["cases"])
     forms = ("by hand", "layer", "chunks")
     found = {}
     for case in data["cases"]:
-        if case["dim"] == widest:
+        if case["dim"] > narrowest:
             key = case["variant"], f"{case['time']:,}", case["kind"]
             found.setdefault(key, {})[case["form"]] = case
+    if not found:
+        return MISSING
     head = ("layer", "instances", "what", *forms)
     return table(
         head, [[*key, *(cost_of_bag(row.get(f)) for f in forms)] for key, row in found.items()]
@@ -341,7 +343,7 @@ def cost_of_bag(case):
     """Megabytes and seconds."""
     if case is None:
         return "–"
-    return f"{case['bytes'] / 2**20:,.0f} MB, {case['seconds']:.2g} s"
+    return f"{max(case['bytes'], 0) / 2**20:,.0f} MB, {case['seconds']:.2g} s"
 
 
 # The table's name, the kind of file, and what writes it.

@@ -93,7 +93,7 @@ class Inputs:
         return self.model.predict(given, batch_size=self.batch_size, verbose=0)
 
     def spread(self, weights: Any, name: str) -> Float64s:
-        """One number a step, `(rows, steps)`; sentences of a row stand behind each other.
+        """One number per step, `(rows, steps)`; sentences of a row stand behind each other.
 
         Args:
             weights: A row for each row, with a number for each place, or for each step that counts.

@@ -59,7 +59,7 @@ class Removal:
         self.full: Float64s = full[np.arange(len(full)), self.classes]
 
     def scores(self, weights: Any, name: str = "weights") -> Float64s:
-        """One number a step, `(used, time)`, from what the user gave for all rows."""
+        """One number per step, `(used, time)`, from what the user gave for all rows."""
         return self.inputs.spread(weights, name)[self.used]
 
     def places(self, scores: Float64s, rng: np.random.Generator) -> Int64s:

@@ -62,7 +62,7 @@ def faithfulness(
     taken out for comprehensiveness; all others are taken out for sufficiency. AOPC, the area over
     the perturbation curve, is the mean over the shares. Equal weights are ordered at random.
 
-    What a model can reach depends on the model: to compare attributions of two models, take
+    The reachable value depends on the model: to compare attributions of two models, take
     `normalized_aopc`.
 
     Args:

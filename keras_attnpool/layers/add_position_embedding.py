@@ -69,7 +69,7 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
 
     Weights, by name: `embeddings` `(max_length, dim)`, P.
 
-    What differs: `keras_hub.layers.PositionEmbedding` returns the vectors, for the caller to add,
+    Difference: `keras_hub.layers.PositionEmbedding` returns the vectors, for the caller to add,
     and knows no masks.
 
     Reference:

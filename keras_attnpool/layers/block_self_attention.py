@@ -103,7 +103,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
     and W_g transposed; with biases `hidden/bias`, `score_bias`, `block_bias`, `fusion_bias` and
     `gate_bias` `(units,)`; below `inter/` those of `DirectionalSelfAttention`.
 
-    What differs: the released code cuts all texts of a batch by its padded length and lets blocks
+    Difference: the released code cuts all texts of a batch by its padded length and lets blocks
     attend to blocks of padding, so that the result depends on the padding. Here it does not.
 
     Reference:

@@ -85,7 +85,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
     `(k, char_dim, filters)`, and with biases `bias_k` `(filters,)`: `kernel_1`, `kernel_3`,
     `kernel_5`.
 
-    What differs: the official code pads a batch to its longest word, whose last windows end with
+    Difference: the official code pads a batch to its longest word, whose last windows end with
     the word, and lets a shorter word's windows run into the padding. Here every word is treated as
     the shorter ones are there.
 

@@ -100,7 +100,7 @@ class ConvMultiHeadAttention(AttentionBase):
     `parallel=True` the same again with `parallel_` in front; `gamma` and `beta` `(filters,)` of the
     layer norm.
 
-    What differs: the official code normalises over steps and features at once, padding included,
+    Difference: the official code normalises over steps and features at once, padding included,
     and lets convolutions see the position vectors of padded steps. Here each step is normalised
     alone and padding is zero, so that no result depends on it.
 

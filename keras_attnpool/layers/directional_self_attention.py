@@ -89,7 +89,7 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     and `score_bias`, and `gate/inputs_bias`, `gate/attention_bias` and `gate/output_bias`, whose
     sum is b_f, all `(units,)`.
 
-    What differs: at a step without a source, and at padding, a softmax over numbers lowered by a
+    Difference: at a step without a source, and at padding, a softmax over numbers lowered by a
     large constant would be uniform, which the released code then multiplies away. Here such weights
     are 0 from the start.
 

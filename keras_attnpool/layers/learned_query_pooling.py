@@ -23,7 +23,7 @@ from keras_attnpool.types import (
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class LearnedQueryPooling(MultiHeadPoolingBase):
-    """Pools a sequence to one vector a learned query, by multi-head attention.
+    """Pools a sequence to one vector per learned query, by multi-head attention.
 
     The pooling of SigLIP (MAP head), CoCa and V-JEPA, and of sets (PMA). With inputs `x_t` of one
     example, query `s_j`, and head `h` of size `d = key_dim`:
@@ -79,7 +79,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         kernel_regularizer: Regularizer of the queries and the kernels.
         attention_regularizer: Regularizer of the attention weights of each example; the heads of
             all queries count as so many heads.
-        vector_regularizer: Regularizer of the vectors of each example, one a query.
+        vector_regularizer: Regularizer of the vectors of each example, one per query.
         seed: Seed of the dropout, and of initializers that have none of their own.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 

@@ -78,7 +78,7 @@ class PositionFusion(FusionBase):
     Weights, by name: `kernel` `(dim, (k + 1) * dim)`, W_P transposed, source after source; `bias`
     `((k + 1) * dim,)`, b_P.
 
-    What differs: the paper prints `b_P` with a column for each position, which would tie the layer
+    Difference: the paper prints `b_P` with a column for each position, which would tie the layer
     to one length; its released code has a vector, as here, and a second one that adds nothing.
 
     Reference:

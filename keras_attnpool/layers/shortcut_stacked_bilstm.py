@@ -90,7 +90,7 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
     `(units, 4 * units)`, `forward_n/lstm_cell/bias` `(4 * units,)`, the gates in the order input,
     forget, cell, output, and the same for `backward_n`.
 
-    What differs: Nie and Bansal, who had stacked LSTMs with shortcuts before, feed a layer with the
+    Difference: Nie and Bansal, who had stacked LSTMs with shortcuts before, feed a layer with the
     states of all layers below; the paper takes the words and the layer below.
 
     Reference:

@@ -53,8 +53,7 @@ def GeneralizedPoolingClassifier(
         num_classes: Number of classes.
         num_heads: Number of attention heads, the paper's I.
         hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
-        per_feature: Whether each feature has attention weights of its own; else one weight a step
-            serves all.
+        per_feature: Whether each feature has attention weights of its own; else one serves a step.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
@@ -155,8 +154,7 @@ def GeneralizedPoolingPair(
             `"self_attention"` and `"multi_dim"` as in `BiLSTM`.
         num_heads: Number of attention heads, the paper's I.
         hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
-        per_feature: Whether each feature has attention weights of its own; else one weight a step
-            serves all.
+        per_feature: Whether each feature has attention weights of its own; else one serves a step.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the word embeddings are trained; the paper keeps pre-trained

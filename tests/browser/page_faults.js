@@ -32,6 +32,13 @@ for (const element of document.querySelectorAll(`${content} *`)) {
   }
 }
 
+// --- code: on a wide window no line of it is cut.
+for (const block of width < 1000 ? [] : document.querySelectorAll(`${content} .highlight code`)) {
+  if (!block.checkVisibility()) continue;
+  const [has, wants] = [block.clientWidth, block.scrollWidth];
+  if (wants > has + 1) faults.push(`code is cut, ${wants} wide in ${has}: ${named(block)}`);
+}
+
 // --- pictures
 for (const image of document.images) {
   const source = image.getAttribute("src").slice(0, 60);
