@@ -14,14 +14,13 @@ import numpy as np
 
 from benchmarks.reproduce.results import packed
 from benchmarks.reproduce.significance import paired_interval
-from keras_attnpool import analysis, models, regularizers
+from keras_attnpool import analysis, models
 from keras_attnpool.workbench import corpora, text
 
 FILE = pathlib.Path(__file__).with_name("results") / "tutorial" / "lama_reviews.json"
 SEEDS, LENGTH, PATIENCE, EPOCHS = (0, 1, 2), 28, 4, 60
 SCALE = dict(learn_scale=True, scale_initializer=keras.initializers.Constant(5.0))
 GRU = dict(gru_units=32)
-ENCODER = dict(num_heads=6, **SCALE)
 ROWS = {
     "AVG": (models.AverageEmbedding, {}),
     "GRU + mean": (models.BiGRU, dict(GRU, pooling="mean")),
@@ -33,18 +32,6 @@ ROWS = {
     "LAMA + Ctx, no hidden layer": (models.LAMA, dict(GRU, num_heads=6, use_hidden=False)),
     "LAMA + Ctx, scale": (models.LAMA, dict(GRU, num_heads=6, **SCALE)),
     "LAMA + Ctx, scale fixed": (models.LAMA, dict(GRU, num_heads=6, **SCALE)),
-    "Encoder, 1 head": (models.LAMAEncoder, dict(num_heads=1)),
-    "Encoder, 6 heads": (models.LAMAEncoder, dict(num_heads=6)),
-    "Encoder, 20 heads": (models.LAMAEncoder, dict(num_heads=20)),
-    "Encoder, scale": (models.LAMAEncoder, ENCODER),
-    "Encoder, scale, D_p": (
-        models.LAMAEncoder,
-        dict(ENCODER, attention_regularizer=regularizers.AttentionOrthogonality(0.2)),
-    ),
-    "Encoder, scale, D_e": (
-        models.LAMAEncoder,
-        dict(ENCODER, vector_regularizer=regularizers.CosineDisagreement(0.2)),
-    ),
 }
 # What the tutorial compares: the first row with the second.
 PAIRS = [
@@ -59,11 +46,6 @@ PAIRS = [
     ("LAMA + Ctx, scale", "LAMA + Ctx"),
     ("LAMA + Ctx, scale", "LAMA + Ctx, scale fixed"),
     ("LAMA + Ctx, scale", "SAN, hidden layer of 64"),
-    ("Encoder, 6 heads", "Encoder, 1 head"),
-    ("Encoder, 20 heads", "Encoder, 1 head"),
-    ("Encoder, scale", "Encoder, 6 heads"),
-    ("Encoder, scale, D_p", "Encoder, scale"),
-    ("Encoder, scale, D_e", "Encoder, scale"),
 ]
 
 

@@ -209,6 +209,17 @@ def test_what_is_long_is_folded_behind_its_first_paragraph():
     assert "x</div></div><p>y</p></details>" in page
 
 
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_home_page_tells_the_minutes_of_a_tutorial(notebook):
+    """All parts together."""
+    spelled = {"five": 5, "ten": 10, "fifteen": 15, "twenty": 20, "twenty-five": 25}
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    text = "".join("".join(cell["source"]) for cell in cells[:3])
+    parts = re.findall(r"(?:^|\*\*, )([\w-]+) minutes", text, re.M)
+    total = sum(spelled[each.lower()] for each in parts)
+    assert f"(notebooks/{notebook.name}), {total} minutes" in source("index.md")
+
+
 def test_a_page_is_described_by_its_first_sentences():
     described = descriptions.description
     assert described("<h1>T</h1><p>One <b>bold</b>\n&amp; all.</p>") == "One bold & all."
