@@ -43,7 +43,7 @@ endif
 .NOTPARALLEL:
 .PHONY: help demo test test-all test-rest lint format types wheel same-bytes env env-all constraints \
 	clean distclean docs audit docs-serve test-lower-bound test-nightly test-browser test-slow test-extras \
-	release-check test-serve $(SERVERS:%=test-serve-%) every-numpy \
+	release-check test-serve $(SERVERS:%=test-serve-%) every-numpy where versions \
 	rest-tensorflow rest-jax $(BACKENDS:%=test-extra-%) $(BACKENDS:%=test-slow-%) $(BACKENDS:%=test-%) \
 	$(BACKENDS:%=every-%) $(BACKENDS:%=examples-%) $(BACKENDS:%=notebooks-%) $(BACKENDS:%=quickstart-%)
 
@@ -239,6 +239,15 @@ test-nightly:  ## ops, layers, models and all examples on Keras's nightly; downl
 	@build/nightly/bin/python -m pip install -qq tokenizers gensim matplotlib scikit-learn pytest pytest-timeout hypothesis
 	PYTHONPATH=. build/nightly/bin/python -m pytest \
 		tests/ops tests/layers tests/models tests/test_examples.py tests/analysis/test_leaks.py $(ARGS)
+
+# Each writes its file in docs/support/ and takes its time; ROWS are of tools/versions.py.
+where: $(SLOW_ENV)  ## which layer runs on which backend: docs/backends.md and README's line
+	$(PY) tests/where_it_runs.py $(ARGS)
+	$(PY) docs/hooks/support.py
+
+ROWS ?=
+versions:  ## quick tests in each Python that is found, with old and new Keras (ROWS="3.12-jax lowest")
+	$(PYTHON) tools/versions.py $(ROWS)
 
 audit:  ## known vulnerabilities of the pinned packages; asks a service on the network
 	@rm -rf build/audit && $(PYTHON) -m venv build/audit

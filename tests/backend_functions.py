@@ -1,5 +1,6 @@
-"""What the tests need of each backend by name: gradients and compiled calls."""
+"""What the tests need of each backend by name: gradients, compiled calls, what they refuse."""
 
+import re
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -242,3 +243,17 @@ def largest_tensor(function: Callable[[Any], Any], x: np.ndarray) -> int:
 
         visit(jax.make_jaxpr(jax.grad(lambda x: function(x).sum()))(x).jaxpr)
     return max(sizes)
+
+
+# How the exporters begin the line that names an operation which they do not have.
+UNSUPPORTED = ("-- No conversion rule", "-- Conversion is failed for", "Exporting the operator")
+
+
+def reason(error: Exception) -> str:
+    """The line that names an operation, else the first that says something, without paths."""
+    text = re.sub(r"\x1b\[\d*m", "", str(error))
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("Exception encountered")]
+    lines = [line.lstrip("- ") for line in lines if line.startswith(UNSUPPORTED)] or lines
+    line = re.sub(r"\S*/\S*/\S*", "...", lines[0] if lines else "")
+    return f"{type(error).__name__}: {line}"[:160]

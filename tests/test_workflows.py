@@ -1,5 +1,6 @@
 """The workflows of GitHub: what they may do, what they run, and whose code."""
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -33,8 +34,20 @@ def test_a_workflow_can_read_and_runs_what_is_known(path):
 
 
 def test_the_workflows_know_every_backend_and_python():
+    spec = importlib.util.spec_from_file_location("versions", REPOSITORY / "tools" / "versions.py")
+    versions = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(versions)
     tests = yaml.safe_load((REPOSITORY / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
     matrix = tests["jobs"]["python"]["strategy"]["matrix"]
     assert sorted(matrix["backend"]) == ["jax", "tensorflow", "torch"]
+    assert {*tests["jobs"]["keras"]["strategy"]["matrix"]["row"]} == {
+        name for name in versions.rows() if not name[0].isdigit() and name != "keras-nightly"
+    }
+    nightly = yaml.safe_load(
+        (REPOSITORY / ".github/workflows/nightly.yml").read_text(encoding="utf-8")
+    )
+    newest = nightly["jobs"]["newest"]["strategy"]["matrix"]
+    rows = {f"{python}-{name}" for python in newest["python"] for name in newest["backend"]}
+    assert rows == {name for name in versions.rows() if name[0].isdigit()}
     project = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
     assert re.findall(r"Python :: (3\.\d+)", project) == ["3.11", *matrix["python"]]

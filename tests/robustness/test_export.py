@@ -9,12 +9,12 @@ import datetime
 import importlib.metadata
 import json
 import os
-import re
 from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
+from backend_functions import reason
 from catalogue import CASES, MASK, randomized
 from robustness import exported
 from robustness.exported import BACKEND, FORMATS, OPEN
@@ -52,20 +52,6 @@ def attempt(format: str, name: str, opened: str, folder: Path) -> str | None:
     except Exception as error:  # The exporters raise whatever they like.
         return reason(error)
     return None if difference < TOLERANCE else f"wrong numbers, by {difference:.0e}"
-
-
-# How the exporters begin the line that names an operation which they do not have.
-UNSUPPORTED = ("-- No conversion rule", "-- Conversion is failed for", "Exporting the operator")
-
-
-def reason(error: Exception) -> str:
-    """The line that names an operation, else the first that says something, without paths."""
-    text = re.sub(r"\x1b\[\d*m", "", str(error))
-    lines = [line.strip() for line in text.splitlines()]
-    lines = [line for line in lines if line and not line.startswith("Exception encountered")]
-    lines = [line.lstrip("- ") for line in lines if line.startswith(UNSUPPORTED)] or lines
-    line = re.sub(r"\S*/\S*/\S*", "...", lines[0] if lines else "")
-    return f"{type(error).__name__}: {line}"[:160]
 
 
 def write(format: str, name: str, verdict: str) -> None:
