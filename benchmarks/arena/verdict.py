@@ -270,7 +270,7 @@ def over_splits(runs: Lines) -> tuple[float, float] | None:
     trained, chosen, tested = map(int, runs[0]["examples"].split())
     variance = values.var(ddof=1) * (1 / len(values) + tested / (trained + chosen))
     half = float(stats.t.ppf(0.975, len(values) - 1) * math.sqrt(variance))
-    return float(values.mean() - half), float(values.mean() + half)
+    return max(float(values.mean() - half), 0.0), min(float(values.mean() + half), 1.0)
 
 
 @functools.lru_cache(maxsize=64)
@@ -521,7 +521,10 @@ def _span(lead: float, ends: tuple[float, float] | None) -> str:
 
 
 def _advice(sets: dict[str, np.ndarray], rows: list[str], time: Callable[[str], float]) -> str:
-    """The row with the largest mean, the cheapest that is not behind it, what has no weights."""
+    """The row with the largest mean, the cheapest on a level with it, what has no weights.
+
+    Of few sets the intervals are wide: a row that is not behind must at least lead the mean.
+    """
     means = np.mean([accuracy[: len(rows)] for accuracy in sets.values()], axis=0)
     first = rows[int(means.argmax())]
 
@@ -533,13 +536,15 @@ def _advice(sets: dict[str, np.ndarray], rows: list[str], time: Callable[[str], 
     told += f"{_span(*_lead(sets, rows, first, BASE))} points ahead of the mean. "
     if not behind(BASE):
         return told + "The interval holds zero, so the mean is enough until yours shows otherwise."
-    cheap = min((row for row in rows if not behind(row)), key=time)
+    base = means[rows.index(BASE)]
+    level = [row for row, each in zip(rows, means, strict=True) if each > base and not behind(row)]
+    cheap = min(level, key=time)
     if cheap == first:
         told += (
             f"No cheaper one is level with it; an epoch takes {time(cheap):.2f} times the mean's. "
         )
     else:
-        told += f"The cheapest that is not behind it is `{cheap}`: "
+        told += f"The cheapest of those that lead too and are not behind it is `{cheap}`: "
         lead = _span(*_lead(sets, rows, cheap, BASE))
         told += f"{lead}, at {time(cheap):.2f} times the mean's time. "
     free = max(

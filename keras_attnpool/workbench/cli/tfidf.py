@@ -17,7 +17,7 @@ VECTORIZERS: dict[str, dict[str, Any]] = {
     "words": {"ngram_range": (1, 2), "token_pattern": r"\b\w+\b"},
     "characters": {"ngram_range": (2, 5), "analyzer": "char_wb", "min_df": 2},
 }
-FACTORS, WEIGHTS = (1.0, 0.75, 0.5, 0.35, 0.25), (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
+FACTORS, WEIGHTS = (1.0, 0.75, 0.5, 0.35, 0.25), (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
 LEAST = 1e-6  # no probability is smaller: its logarithm is to be finite
 
 
