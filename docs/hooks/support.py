@@ -179,12 +179,13 @@ def line(folder):
     table = (
         "[table](docs/backends.md)\n  <!-- tests: test_each_backend_does_what_the_table_says -->"
     )
-    every = [row[column] for t in tables.values() for row in t.values() for column in COLUMNS]
+    counted = ("train", "predict")
+    every = [row[column] for t in tables.values() for row in t.values() for column in counted]
     if NOT_TRIED in every:
         return f"- Which layer trains, predicts and exports on which backend is a command's {table}"
     for name, title in BACKENDS.items():
         rows = tables[name]
-        for column in ("train", "predict"):
+        for column in counted:
             able.setdefault((column, count(rows, column)), []).append(title)
     parts = [
         f"{number} layers {column} on {', '.join(titles)}"
