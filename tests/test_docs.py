@@ -202,11 +202,12 @@ def test_what_is_long_is_folded_behind_its_first_paragraph():
     page = fold.sections(f"<h1>T</h1>{long}<h2>B</h2><p>Two.</p>")
     assert page.startswith("<h1>T</h1><h2 id=a>A</h2><p>One.</p><details>")
     assert page.endswith("</table></details><h2>B</h2><p>Two.</p>")
-    one = '<div class="doc doc-object x"><h2>A</h2><div class="doc doc-contents first"><p>S.</p>'
-    one += "{}</div></div>"
+    one = '<div class="doc doc-object x"><h2>A</h2><div class="doc-signature"><pre>a()</pre></div>'
+    one += '<div class="doc doc-contents first"><p>S.</p>{}</div></div>'
     page = fold.objects(one.format("<div><div>x</div></div><p>y</p>") + one.format("z"))
     assert page.count("<details>") == page.count("</details></div></div>") == 2
-    assert "x</div></div><p>y</p></details>" in page
+    assert "x</div></div><p>y</p></details>" in page and '<h2>A</h2><div class="doc doc' in page
+    assert page.count('</summary><div class="doc-signature"><pre>a()</pre></div>') == 2
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)

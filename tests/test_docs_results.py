@@ -263,7 +263,11 @@ def test_figures_of_sentences_come_from_the_results(tmp_path):
         for name, paper, mean in (("a +b", 0.8, 0.9), ("c", 0.7, 0.9213), ("d", None, 0.5))
     }
     claims = [["a +b", "c", "", None], ["c", "d", "", 0.123]]
-    measured = {"measure": "accuracy", "rows": rows, "claims": claims}
+    timed = {
+        "c": {"parameters": 9000, "relative": [1.25, 1.1, 1.4]},
+        "d": {"parameters": 7500, "relative": [1.0, 1.0, 1.0]},
+    }
+    measured = {"measure": "accuracy", "rows": rows, "claims": claims, "epoch_times": timed}
     (tmp_path / "x.json").write_text(json.dumps(measured), encoding="utf-8")
     for marker, figure in {
         "{{ x: a +b }}": "90.0\u00a0%",
@@ -271,10 +275,18 @@ def test_figures_of_sentences_come_from_the_results(tmp_path):
         "{{ x paper: a +b }}": "80.0\u00a0%",
         "{{ x paper: a +b - c }}": "10.0\u00a0points",
         "{{ x paper: c - d }}": "12.3\u00a0points",  # the claim's own
+        "{{ x weights: c - d }}": "1,500",
+        "{{ x epoch_times: c }}": "1.25\u00a0times",
         "{{ printed: 62.89 }}": "62.89",
     }.items():
         assert figures.fill(f"by {marker}.", tmp_path) == f"by {figure}."
-    for marker in ("{{ x: e }}", "{{ y: c }}", "{{ x paper: d }}", "{{ x paper: a +b - d }}"):
+    for marker in (
+        "{{ x: e }}",
+        "{{ y: c }}",
+        "{{ x paper: d }}",
+        "{{ x paper: a +b - d }}",
+        "{{ x weights: e }}",
+    ):
         with pytest.raises(ValueError, match="no such figure") as error:
             figures.fill(f"by {marker}.", tmp_path)
         assert marker in str(error.value)

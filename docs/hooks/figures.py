@@ -1,9 +1,11 @@
 """Writes measured figures into sentences, from `benchmarks/results/*.json`.
 
 `{{ lama_r8: AVG }}` becomes the mean of a row in percent, `{{ lama_r8: LAMA - AVG }}` the
-difference of two rows in points; with `lama_r8 paper:` both are those of the paper. A figure of a
-paper that no file holds stands as typed: `{{ printed: 62.89 }}`. A missing file or row stops the
-build.
+difference of two rows in points; with `lama_r8 paper:` both are those of the paper. Weights and
+time come of the epochs that were timed: `{{ sam_subj weights: SAM - RB }}` is how many weights the
+one has more, `{{ sam_subj epoch_times: SAM }}` how many times as long its epoch takes as that
+of the row whose time is 1. A figure of a paper that no file holds stands as typed:
+`{{ printed: 62.89 }}`. A missing file or row stops the build.
 """
 
 import json
@@ -15,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.reproduce.significance import mean
 
-MARKER = re.compile(r"\{\{ (?P<file>\w+)(?P<paper> paper)?: (?P<rows>[^{}]+) \}\}")
+MARKER = re.compile(r"\{\{ (?P<file>\w+)(?: (?P<of>\w+))?: (?P<rows>[^{}]+) \}\}")
 
 
 def of_the_paper(results, rows):
@@ -37,9 +39,15 @@ def fill(markdown, folder):
         try:
             text = (folder / f"{match['file']}.json").read_text(encoding="utf-8")
             results = json.loads(text)
+            if match["of"] == "weights":
+                first, *others = (results["epoch_times"][name]["parameters"] for name in rows)
+                return f"{first - sum(others):,}"
+            if match["of"] not in (None, "paper"):
+                (name,) = rows
+                return f"{results[match['of']][name]['relative'][0]:.2f}\u00a0times"
             value = (
                 of_the_paper(results, rows)
-                if match["paper"]
+                if match["of"]
                 else mean(results, rows[0]) - sum(mean(results, name) for name in rows[1:])
             )
         except (KeyError, OSError) as error:

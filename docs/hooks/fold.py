@@ -12,7 +12,8 @@ SECTION = re.compile(r"(?=<h[23]\b)")
 TOP = re.compile(r"<h[23]\b.*?</h[23]>\s*(?:<p>.*?</p>\s*)?", re.S)
 OBJECT = '<div class="doc doc-object '
 INSIDE = re.compile(
-    r'(?P<start>.*?<div class="doc doc-contents[^"]*">\s*(?:<p>.*?</p>\s*)?)(?P<rest>.*)'
+    r'(?P<title>.*?)(?P<signature>(?:<div class="doc-signature.*?</div>)?)\s*'
+    r'(?P<start><div class="doc doc-contents[^"]*">\s*(?:<p>.*?</p>\s*)?)(?P<rest>.*)'
     r"(?P<end></div>\s*</div>)",
     re.S,
 )
@@ -33,9 +34,9 @@ def sections(content):
 
 def objects(content):
     """The page of a reference with each object folded behind its first sentence."""
-    summary = "<summary>Arguments, shapes, example</summary>"
+    summary = "<summary>Signature, arguments, example</summary>"
     first, *others = content.split(OBJECT)
-    folded = rf"\g<start><details>{summary}\g<rest></details>\g<end>"
+    folded = rf"\g<title>\g<start><details>{summary}\g<signature>\g<rest></details>\g<end>"
     return OBJECT.join([first, *(INSIDE.sub(folded, each, count=1) for each in others)])
 
 
