@@ -158,7 +158,8 @@ def leave_one_out(
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
             that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
-            unequal rows have.
+            unequal rows have. A mask among the inputs is known as in `batch_independence`: by
+            booleans, by "mask" in its name, or by a block of ones beside floats.
         baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
             out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
             steps that count; a vector; or an id, that of an unknown token say.
