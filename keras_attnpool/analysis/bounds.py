@@ -71,7 +71,7 @@ def normalized_aopc(
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
             `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
@@ -82,7 +82,7 @@ def normalized_aopc(
         mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
             that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
             unequal rows have.
-        baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
+        baseline: Stand-in for a step that is removed. `"masked"`: nothing, the mask leaves it
             out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
             steps that count; a vector; or an id, that of an unknown token say.
         seed: Seed of the order of equal weights.

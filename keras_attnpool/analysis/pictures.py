@@ -41,10 +41,10 @@ def series_html(
         names: The increasing times of the steps, seconds say. The steps' numbers by default.
         row_names: Name of each row. Defaults to the heads' numbers.
         title: A heading.
-        label: A second line, the prediction say.
+        label: A second line, for instance the prediction.
         vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
             compare several rows.
-        unit: What the numbers of the scale are.
+        unit: Meaning of the numbers of the scale.
 
     Returns:
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
@@ -108,10 +108,10 @@ def grid_html(
         image: The image below, `(height, width)` or `(height, width, 3)`, integers from 0 to 255 or
             numbers in [0, 1].
         title: A heading.
-        label: A second line, the prediction say.
+        label: A second line, for instance the prediction.
         vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
             compare several rows.
-        unit: What the numbers of the scale are.
+        unit: Meaning of the numbers of the scale.
 
     Returns:
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
@@ -162,10 +162,10 @@ def ranked_html(
         top: Number of instances that are listed. `None` lists all.
         images: `None`, or the image of each instance, as in `grid_html`.
         title: A heading.
-        label: A second line, the prediction say.
+        label: A second line, for instance the prediction.
         vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
             compare several rows.
-        unit: What the numbers of the scale are.
+        unit: Meaning of the numbers of the scale.
 
     Returns:
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
@@ -220,7 +220,7 @@ def plot_series(
         ax: The Axes to draw on; a new figure's by default.
         title: The title.
         vmax: The weight of full colour. Defaults to the largest one.
-        colorbar_label: What the colours stand for.
+        colorbar_label: Meaning of the colours.
 
     Returns:
         The Axes.
@@ -289,7 +289,7 @@ def plot_grid(
         ax: The Axes to draw on; a new figure's by default.
         title: The title.
         vmax: The weight of full colour. Defaults to the largest one.
-        colorbar_label: What the colours stand for.
+        colorbar_label: Meaning of the colours.
 
     Returns:
         The Axes.
@@ -347,7 +347,7 @@ def plot_ranked(
         ax: The Axes to draw on; a new figure's by default.
         title: The title.
         vmax: The weight of full colour. Defaults to the largest one.
-        xlabel: What the bars stand for.
+        xlabel: Meaning of the bars.
 
     Returns:
         The Axes.

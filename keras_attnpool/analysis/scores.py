@@ -93,7 +93,7 @@ def attention_scores(
 
     Args:
         model: A functional or built Sequential model.
-        inputs: What `model.predict` takes: arrays, a list or dict of arrays, batches (a
+        inputs: Inputs of `model.predict`: arrays, a list or dict of arrays, batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal
             length, which are padded.
         layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model,

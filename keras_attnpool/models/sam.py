@@ -56,7 +56,7 @@ def SAM(
         threshold: The paper's delta, which is subtracted from every weight of a feature.
         mode: `"dense"`, the paper's, needs `sequence_length`; `"pointwise"` takes texts of any
             length.
-        reduction: What the sizes of the hidden layers are divided by.
+        reduction: Divisor of the sizes of the hidden layers.
         hidden_dim: Hidden units of the tokens' network; `None` leaves it to `mode`.
         lstm_units: Units of the LSTMs per direction.
         num_layers: Number of BiLSTMs; 0 puts the attention on the backbone itself.

@@ -65,10 +65,10 @@ def TextClassifier(
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included; `None` on a backbone.
         num_classes: Number of classes.
-        encoder: What makes states `(batch, time, other dim)` of the words' vectors
+        encoder: Layer that makes states `(batch, time, other dim)` of the words' vectors
             `(batch, time, dim)`, or a list of such, in order. The states of one that reads
             backwards are put at their words again, the final one at the first word.
-        pooling: What makes one vector of the states. By its name or by a config without
+        pooling: Layer that makes one vector of the states. By its name or by a config without
             `bidirectional`, `"last"` takes the final state of both directions behind an encoder of
             both, if all that stands between leaves the features in their places: dropout, noise,
             normalization, activations, positions. Otherwise it takes the last step.
