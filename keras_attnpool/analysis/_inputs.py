@@ -96,7 +96,7 @@ class Inputs:
         """One number per step, `(rows, steps)`; sentences of a row stand behind each other.
 
         Args:
-            weights: A row for each row, with a number for each place, or for each step that counts.
+            weights: One list per text, with a number for each place, or for each step that counts.
             name: The argument, for messages.
         """
         mask = self.mask.reshape(self.count, -1)

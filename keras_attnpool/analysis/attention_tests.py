@@ -79,7 +79,7 @@ class AttentionTests:
     def table(self, others: Sequence[keras.Model] = (), seed: int = 0) -> ScoreTable:
         """A row for each test; `others` are models from other seeds.
 
-        A layer without weights to put in disorder, an encoder that is not there say, has no row.
+        A layer without weights to put in disorder has no row, such as a missing encoder.
         """
         table = ScoreTable({})
         self._add(table, "as it is", self.weights, self.predictions)

@@ -78,7 +78,7 @@ def deletion_curve(
             unequal rows have.
         baseline: Stand-in for a step that is removed. `"masked"`: nothing, the mask leaves it
             out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
-            steps that count; a vector; or an id, that of an unknown token say.
+            steps that count; a vector; or an id, such as an unknown token's.
         num_random: Number of random orders that the control is averaged over.
         seed: Seed of the random orders.
         from_logits: Whether the model returns logits and not probabilities.

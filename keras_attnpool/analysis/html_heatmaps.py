@@ -227,7 +227,7 @@ def checked_heatmap(
     """Checks what a heat map is drawn from: names, weights, the weight of full colour.
 
     Raises:
-        ValueError: If they do not fit together, or a number is not finite.
+        ValueError: If the arguments do not fit together, or a number is not finite.
     """
     steps = [str(name) for name in column(owner, "names", names, of="names")]
     rows = np.asarray(weights, np.float64)

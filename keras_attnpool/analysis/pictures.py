@@ -38,7 +38,7 @@ def series_html(
     Args:
         signal: Float array `(time,)`, or `(time, channels)` with a line each.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
-        names: The increasing times of the steps, seconds say. The steps' numbers by default.
+        names: The increasing times of the steps, as in seconds. The steps' numbers by default.
         row_names: Name of each row. Defaults to the heads' numbers.
         title: A heading.
         label: A second line, for instance the prediction.
@@ -157,7 +157,7 @@ def ranked_html(
     """Lists the instances of a bag by their weights, the largest first, as HTML.
 
     Args:
-        names: The name of each instance: its file, say.
+        names: The name of each instance, such as its file.
         weights: Float array `(time,)`, one number per instance.
         top: Number of instances that are listed. `None` lists all.
         images: `None`, or the image of each instance, as in `grid_html`.
@@ -215,7 +215,7 @@ def plot_series(
     Args:
         signal: Float array `(time,)`, or `(time, channels)` with a line each.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
-        names: The increasing times of the steps, seconds say. The steps' numbers by default.
+        names: The increasing times of the steps, as in seconds. The steps' numbers by default.
         row_names: Name of each row. Defaults to the heads' numbers.
         ax: The Axes to draw on; a new figure's by default.
         title: The title.
@@ -340,7 +340,7 @@ def plot_ranked(
     """Lists the instances of a bag by their weights, the largest first, with a bar each.
 
     Args:
-        names: The name of each instance: its file, say.
+        names: The name of each instance, such as its file.
         weights: Float array `(time,)`, one number per instance.
         top: Number of instances that are listed. `None` lists all.
         images: `None`, or the image of each instance, as in `grid_html`.

@@ -114,7 +114,7 @@ def attention_report(
             unequal rows have.
         baseline: Stand-in for a step that is removed. `"masked"`: nothing, the mask leaves it
             out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
-            steps that count; a vector; or an id, that of an unknown token say.
+            steps that count; a vector; or an id, such as an unknown token's.
         rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
             each token, or one for each place of `ids`.
         beam_size: Of the search of bounds, see `grade_attributions`; 0 leaves the bounds out.

@@ -70,7 +70,7 @@ class LanguageModel:
 
     Raises:
         ValueError: If `backbone` or `preprocessor` is something else.
-        ValueError: If they do not fit together.
+        ValueError: If the arguments do not fit together.
         ImportError: If KerasHub is missing.
 
     Example:
