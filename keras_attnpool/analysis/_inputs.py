@@ -22,7 +22,7 @@ class Inputs:
 
     Args:
         model: A model, or anything that has its `predict`.
-        given: What `model.predict` takes; a list of arrays of unequal length, or a dict of such,
+        given: Inputs of `model.predict`; a list of arrays of unequal length, or a dict of such,
             for the rows of an input.
         owner: The public function, for messages.
         batch_size: Number of rows in one step.
@@ -33,7 +33,7 @@ class Inputs:
         steps: The name or place of the array whose steps are meant.
         mask: Boolean array `(rows, time)`, or `(rows, sentences, words)`.
         kept_by: The name or place of the input that is the mask, or `None`.
-        mask_value: What a `Masking` layer of the model masks, or `None`.
+        mask_value: Value that a `Masking` layer of the model masks, or `None`.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Inputs:
         """One number per step, `(rows, steps)`; sentences of a row stand behind each other.
 
         Args:
-            weights: A row for each row, with a number for each place, or for each step that counts.
+            weights: One list per text, with a number for each place, or for each step that counts.
             name: The argument, for messages.
         """
         mask = self.mask.reshape(self.count, -1)
