@@ -371,6 +371,11 @@ class SequenceBatches(Batches):
         """The lengths that batches are padded to."""
         return self._boundaries
 
+    @property
+    def lengths(self) -> Int64s:
+        """The number of steps of each row, in the order of the data."""
+        return self._lengths
+
     def __repr__(self) -> str:
         lengths = sorted({self._length_of(rows) for rows in self._batches})
         listed = ", ".join(map(str, lengths[:-1])) + " and " * (len(lengths) > 1)

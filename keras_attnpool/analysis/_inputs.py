@@ -8,7 +8,7 @@ import numpy as np
 
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._token_rows import aligned_rows, checked_mask
-from keras_attnpool.batches import Batches, pad_rows
+from keras_attnpool.batches import Batches, SequenceBatches, pad_rows
 from keras_attnpool.types import Array, Bools, Float64s
 
 
@@ -63,6 +63,7 @@ class Inputs:
                 lengths = np.full(self.count, self.values.shape[1])
             if lengths is not None:
                 self._add_mask(model, lengths)
+        self.lengths = lengths
         masking = [x for x in _layers(model) if isinstance(x, keras.layers.Masking)]
         self.mask_value = masking[0].mask_value if masking else None
         self.mask: Bools = self._mask(mask, lengths)
@@ -336,8 +337,8 @@ def _joined(given: Any, owner: str) -> tuple[Any, Array | None]:
         joined[key] = np.concatenate(arrays)
         if order is not None:
             joined[key] = joined[key][order]
-    if lengths is not None and order is not None:
-        lengths = lengths[order]
+    if isinstance(given, SequenceBatches):
+        lengths = given.lengths
     if isinstance(form, Mapping):
         return joined, lengths
     values = list(joined.values())
