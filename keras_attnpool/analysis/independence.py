@@ -466,7 +466,7 @@ def _read(model: keras.Model, rows: Any) -> tuple[list[Any], list[list[Array]]]:
 def _prepared(model: keras.Model, rows: Any) -> tuple[list[Any], list[list[Array]]]:
     """Batches, named lists of rows and rows without their mask, as other measures read them."""
     try:
-        given = Inputs(model, rows, "batch_independence", 32)
+        given = Inputs(model, rows, "batch_independence", 32, warns=False)
     except ArgumentError as error:
         raise _refused(f"{error.received}") from error
     if getattr(model, "inputs", None) and len(given.leaves) != len(model.inputs):
