@@ -1,7 +1,6 @@
 """Batches of rows of unequal length: ids, bags of instances, frames, patches, features."""
 
 import copy
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Self
@@ -481,40 +480,13 @@ class SequenceBatches(Batches):
     def _warn_of(self, model: keras.Model) -> None:
         kinds = {_served(row.dtype).kind for rows in self._inputs.values() for row in rows[:1]}
         if "f" in kinds and not self._masks and self.in_data_order()[0].padding_share > 0:
-            warn_of_padding(model, "SequenceBatches.predict", 4)
+            _checks.warn_of_padding(model, "SequenceBatches.predict", 4)
 
     def _length_of(self, rows: Int64s) -> int:
         """The boundary that a batch of these rows is padded to."""
         place = int(np.searchsorted(self._boundaries, self._lengths[rows].max()))
         place += self._first_is_longer and rows[0] == 0
         return self._boundaries[max(place, self._least)]
-
-
-def warn_of_padding(model: Any, owner: str, stacklevel: int) -> None:
-    """Warns where padded vectors of unequal length would count as steps of a model.
-
-    Nothing is said of a model without a graph, which may mask by itself, and of one whose rows have
-    one length.
-
-    Args:
-        model: The model.
-        owner: The function that the user called.
-        stacklevel: That of `warnings.warn`.
-    """
-    symbols = getattr(model, "inputs", None) or []
-    if not any(len(symbol.shape) > 1 and symbol.shape[1] is None for symbol in symbols):
-        return
-    for layer in model._flatten_layers():
-        calls = [node.arguments.kwargs for node in getattr(layer, "_inbound_nodes", [])]
-        masked = any(x is not None for call in calls for name, x in call.items() if "mask" in name)
-        if masked or isinstance(layer, keras.layers.Masking):
-            return
-    warnings.warn(
-        f"{owner} pads rows of unequal length with zeros, and no layer of model '{model.name}' "
-        "gets a mask: padding counts as steps. Give the model a mask as a second input, or put "
-        "keras.layers.Masking() in front.",
-        stacklevel=stacklevel,
-    )
 
 
 def in_buckets(

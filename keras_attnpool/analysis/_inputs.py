@@ -6,9 +6,9 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError
+from keras_attnpool._checks import ArgumentError, warn_of_padding
 from keras_attnpool.analysis._token_rows import aligned_rows, checked_mask
-from keras_attnpool.batches import Batches, SequenceBatches, pad_rows, warn_of_padding
+from keras_attnpool.batches import Batches, SequenceBatches, pad_rows
 from keras_attnpool.types import Array, Bools, Float64s
 
 
