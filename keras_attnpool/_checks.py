@@ -351,9 +351,9 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
     Args:
         owner: Whose argument it is.
         name: The argument.
-        values: What came.
+        values: The values that came.
         axes: How many axes an array may have.
-        of: What the entries are.
+        of: Name of the entries.
 
     Raises:
         ValueError: If it is no such sequence; the message names the column to pass.

@@ -31,7 +31,7 @@ def pad_rows(
         rows: N arrays `(n_i, ...)` that are alike behind the first axis.
         length: The length to pad to; that of the longest row by default.
         side: `"right"` pads behind the rows, `"left"` in front of them.
-        value: What stands at padded steps.
+        value: Value of padded steps.
         dtype: That of the padded array. Defaults to float32 for real numbers, int32 for integers,
             bool for booleans.
 

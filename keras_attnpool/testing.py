@@ -50,7 +50,7 @@ def check_pooling_layer(
 
     Raises:
         AssertionError: If promises are broken. The message has a line for each of them.
-        ArgumentError: If `skip` holds another name than those after the first.
+        ArgumentError: If `skip` holds the first of these names, or another word.
 
     Example:
 

@@ -99,7 +99,7 @@ def _inside(outer: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
     """A functional model over the very layers of `model`, each called through `visit`.
 
-    What the visits of one layer give stands in the order in which `model` called it.
+    The results of one layer's visits stand in the order in which `model` called it.
 
     Args:
         model: A functional or built Sequential model.

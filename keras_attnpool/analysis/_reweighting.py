@@ -23,7 +23,7 @@ class Reweighting:
         model: A functional model.
         path: The path of the pooling layer.
         layout: The layout of its scores, see `reduce_scores`.
-        inputs: What `model.predict` takes, as arrays.
+        inputs: Inputs of `model.predict`, as arrays.
         mask: Boolean array `(texts, time)` of the steps that the layer weighs; `(texts, sentences,
             words)` of a layer inside a `HierarchicalEncoder`.
         batch_size: Number of texts in one step.

@@ -33,7 +33,7 @@ class AttentionTests:
 
     Args:
         model: A functional classifier.
-        inputs: What its `predict` takes, as arrays.
+        inputs: Inputs of its `predict`, as arrays.
         mask: Boolean array `(texts, steps)`, True where the layer has a step to weigh. Of a layer
             inside a `HierarchicalEncoder`, `(texts, sentences, words)`: each sentence has weights
             of its own, and what is measured of them is averaged over the sentences of a text.
@@ -79,7 +79,7 @@ class AttentionTests:
     def table(self, others: Sequence[keras.Model] = (), seed: int = 0) -> ScoreTable:
         """A row for each test; `others` are models from other seeds.
 
-        What has no weights to put in disorder, an encoder that is not there say, has no row.
+        A layer without weights to put in disorder has no row, such as a missing encoder.
         """
         table = ScoreTable({})
         self._add(table, "as it is", self.weights, self.predictions)

@@ -59,8 +59,8 @@ def normalized_aopc(
     Tokens are removed one after the other until none is left; AOPC is the mean drop of the class's
     probability over these steps. How far it can go depends on the model and the text, so that plain
     AOPC says more of the model than of the attribution. The bounds are those of the best orders
-    that a beam search finds. It goes over sets of removed tokens: of two orders that removed the
-    same tokens, the better one goes on.
+    that a beam search finds. Where two orders have removed the same tokens, the search keeps
+    the better one.
 
     A beam can miss the best order. Where the order of the weights, or its reverse, goes further
     than the search did, it is the bound: every value lies in [0, 1].
@@ -71,7 +71,7 @@ def normalized_aopc(
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
             `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
@@ -82,9 +82,9 @@ def normalized_aopc(
         mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
             that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
             unequal rows have.
-        baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
+        baseline: Stand-in for a step that is removed. `"masked"`: nothing, the mask leaves it
             out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
-            steps that count; a vector; or an id, that of an unknown token say.
+            steps that count; a vector; or an id, such as an unknown token's.
         seed: Seed of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. The search fills large batches: 256 is quicker.

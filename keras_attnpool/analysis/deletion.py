@@ -66,7 +66,7 @@ def deletion_curve(
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
             `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
@@ -76,9 +76,9 @@ def deletion_curve(
         mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
             that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
             unequal rows have.
-        baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
+        baseline: Stand-in for a step that is removed. `"masked"`: nothing, the mask leaves it
             out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
-            steps that count; a vector; or an id, that of an unknown token say.
+            steps that count; a vector; or an id, such as an unknown token's.
         num_random: Number of random orders that the control is averaged over.
         seed: Seed of the random orders.
         from_logits: Whether the model returns logits and not probabilities.
@@ -142,7 +142,7 @@ def plot_deletion_curve(
     Args:
         curve: The result of `deletion_curve`.
         ax: The Axes to draw on; a new figure's by default.
-        name: What the curve removes, for the legend.
+        name: Name of the removed steps, for the legend.
         control: Whether the random control is drawn; once is enough on Axes of several curves.
         title: The title.
 

@@ -65,9 +65,9 @@ def grade_attributions(
     | `entropy`, `gini` | how concentrated the weights are, no better or worse |
     | `AUC`, `AUPRC`, `token F1`, `IOU F1` (up) | against `rationales`, where there are some |
 
-    Compare models by the normalised ones, attributions of one model by any. A polarity violation is
-    a text where the token of largest absolute weight, alone removed, moves the probability against
-    the weight's sign by more than 1e-6: for attention, where it rises.
+    Normalised columns compare models; attributions of one model compare by any column. A polarity
+    violation is a text where the token of largest absolute weight, alone removed, moves the
+    probability against the weight's sign by more than 1e-6: for attention, where it rises.
 
     Cost: the predictions of all columns together, of which `NAOPC` takes nearly all. The bounds
     are searched once for all attributions, and none of them lies outside; `beam_size=0` leaves them
@@ -75,7 +75,7 @@ def grade_attributions(
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
             `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
@@ -93,9 +93,9 @@ def grade_attributions(
         mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
             that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
             unequal rows have.
-        baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
+        baseline: Stand-in for a step that is removed. `"masked"`: nothing, the mask leaves it
             out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
-            steps that count; a vector; or an id, that of an unknown token say.
+            steps that count; a vector; or an id, such as an unknown token's.
         seed: Seed of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. 256 is quicker than 32.

@@ -53,14 +53,14 @@ def heatmap_html(
         names: The name of each step, `time` words, file names, seconds.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
         title: A heading.
-        label: A second line, the prediction say.
+        label: A second line, for instance the prediction.
         sentence_lengths: Number of words of each sentence, in order: a line for each, with the
             share of the row's weight that it holds.
         row_names: Name of each row, where the rows are not heads. Defaults to "head 1",
             "head 2" ...
         vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
             compare several texts.
-        unit: What the numbers of the scale are. Defaults to the uniform weight, 1 / `time`, where
+        unit: Meaning of the numbers of the scale. Defaults to the uniform weight, 1 / `time`, where
             no weight is negative.
 
     Returns:
@@ -208,7 +208,7 @@ def _line(name: str, cells: list[str]) -> str:
 
 
 def scale(vmax: float, signed: bool, unit: str | None) -> str:
-    """What the colours of a picture stand for."""
+    """The meaning of the colours of a picture."""
     low, kind = (f"−{vmax:.3g}", " n") if signed else ("0", "")
     told = f"<span>({html.escape(visible(unit))})</span>" if unit else ""
     return (
@@ -227,7 +227,7 @@ def checked_heatmap(
     """Checks what a heat map is drawn from: names, weights, the weight of full colour.
 
     Raises:
-        ValueError: If they do not fit together, or a number is not finite.
+        ValueError: If the arguments do not fit together, or a number is not finite.
     """
     steps = [str(name) for name in column(owner, "names", names, of="names")]
     rows = np.asarray(weights, np.float64)

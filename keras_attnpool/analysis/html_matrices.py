@@ -18,7 +18,7 @@ def matrices_html(
 ) -> str:
     """Draws matrices side by side with their numbers in coloured cells, as a piece of HTML.
 
-    For matrices small enough to be read, scores and weights of one sentence say. No script, no
+    For matrices small enough to be read, such as those of one sentence. No script, no
     file, no font is loaded. It reads on light and dark pages; on a narrow page the matrices stand
     one below the other. Negative numbers have a second colour.
 

@@ -38,13 +38,13 @@ def series_html(
     Args:
         signal: Float array `(time,)`, or `(time, channels)` with a line each.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
-        names: The increasing times of the steps, seconds say. The steps' numbers by default.
+        names: The increasing times of the steps, as in seconds. The steps' numbers by default.
         row_names: Name of each row. Defaults to the heads' numbers.
         title: A heading.
-        label: A second line, the prediction say.
+        label: A second line, for instance the prediction.
         vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
             compare several rows.
-        unit: What the numbers of the scale are.
+        unit: Meaning of the numbers of the scale.
 
     Returns:
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
@@ -108,10 +108,10 @@ def grid_html(
         image: The image below, `(height, width)` or `(height, width, 3)`, integers from 0 to 255 or
             numbers in [0, 1].
         title: A heading.
-        label: A second line, the prediction say.
+        label: A second line, for instance the prediction.
         vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
             compare several rows.
-        unit: What the numbers of the scale are.
+        unit: Meaning of the numbers of the scale.
 
     Returns:
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
@@ -157,15 +157,15 @@ def ranked_html(
     """Lists the instances of a bag by their weights, the largest first, as HTML.
 
     Args:
-        names: The name of each instance: its file, say.
+        names: The name of each instance, such as its file.
         weights: Float array `(time,)`, one number per instance.
         top: Number of instances that are listed. `None` lists all.
         images: `None`, or the image of each instance, as in `grid_html`.
         title: A heading.
-        label: A second line, the prediction say.
+        label: A second line, for instance the prediction.
         vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
             compare several rows.
-        unit: What the numbers of the scale are.
+        unit: Meaning of the numbers of the scale.
 
     Returns:
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
@@ -215,12 +215,12 @@ def plot_series(
     Args:
         signal: Float array `(time,)`, or `(time, channels)` with a line each.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
-        names: The increasing times of the steps, seconds say. The steps' numbers by default.
+        names: The increasing times of the steps, as in seconds. The steps' numbers by default.
         row_names: Name of each row. Defaults to the heads' numbers.
         ax: The Axes to draw on; a new figure's by default.
         title: The title.
         vmax: The weight of full colour. Defaults to the largest one.
-        colorbar_label: What the colours stand for.
+        colorbar_label: Meaning of the colours.
 
     Returns:
         The Axes.
@@ -289,7 +289,7 @@ def plot_grid(
         ax: The Axes to draw on; a new figure's by default.
         title: The title.
         vmax: The weight of full colour. Defaults to the largest one.
-        colorbar_label: What the colours stand for.
+        colorbar_label: Meaning of the colours.
 
     Returns:
         The Axes.
@@ -340,14 +340,14 @@ def plot_ranked(
     """Lists the instances of a bag by their weights, the largest first, with a bar each.
 
     Args:
-        names: The name of each instance: its file, say.
+        names: The name of each instance, such as its file.
         weights: Float array `(time,)`, one number per instance.
         top: Number of instances that are listed. `None` lists all.
         images: `None`, or the image of each instance, as in `grid_html`.
         ax: The Axes to draw on; a new figure's by default.
         title: The title.
         vmax: The weight of full colour. Defaults to the largest one.
-        xlabel: What the bars stand for.
+        xlabel: Meaning of the bars.
 
     Returns:
         The Axes.

@@ -32,7 +32,7 @@ def plot_heatmap(
         title: The title.
         row_names: Name of each row. Defaults to the heads' numbers.
         vmax: The weight of full colour. Defaults to the largest one.
-        colorbar_label: What the colours stand for.
+        colorbar_label: Meaning of the colours.
 
     Returns:
         The Axes.

@@ -89,14 +89,14 @@ def attention_report(
     above that of uniform weights where the weights tell what another model can use.
 
     Weights can be changed where the layer's output is the weighted sum of its inputs. Of other
-    layers these rows hold no predictions. What has no weights to put in disorder has no row.
+    layers these rows hold no predictions. A layer without such weights has no row.
 
     Cost: that of `grade_attributions` and about ten predictions of all texts; with `labels`, ten
     epochs of a small model for each row.
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
             `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
@@ -112,9 +112,9 @@ def attention_report(
         mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
             that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
             unequal rows have.
-        baseline: What stands for a step that is removed. `"masked"`: nothing, the mask leaves it
+        baseline: Stand-in for a step that is removed. `"masked"`: nothing, the mask leaves it
             out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
-            steps that count; a vector; or an id, that of an unknown token say.
+            steps that count; a vector; or an id, such as an unknown token's.
         rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
             each token, or one for each place of `ids`.
         beam_size: Of the search of bounds, see `grade_attributions`; 0 leaves the bounds out.

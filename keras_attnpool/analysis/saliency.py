@@ -40,7 +40,7 @@ def gradient_saliency(
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
             `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
@@ -103,7 +103,7 @@ def integrated_gradients(
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: What `model.predict` takes: ids `(rows, time)`, 0 = padding; vectors
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
             `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
@@ -112,7 +112,7 @@ def integrated_gradients(
         mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
             that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
             unequal rows have.
-        baseline: What vectors grow from: `"zeros"`, `"mean"` of all steps that count, or a vector.
+        baseline: Start of the vectors: `"zeros"`, `"mean"` of all steps that count, or a vector.
             Embeddings of ids grow from zeros.
         layer: The layer whose output is gated, by itself, by name or by path
             (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.

@@ -93,7 +93,7 @@ def attention_scores(
 
     Args:
         model: A functional or built Sequential model.
-        inputs: What `model.predict` takes: arrays, a list or dict of arrays, batches (a
+        inputs: Inputs of `model.predict`: arrays, a list or dict of arrays, batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal
             length, which are padded.
         layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model,
@@ -103,7 +103,7 @@ def attention_scores(
         return_predictions: Whether to return the predictions, too.
 
     Returns:
-        The scores as float32 NumPy array in the layer's layout, `(batch, heads, time)` say, in the
+        The scores as float32 NumPy array in the layer's layout, as `(batch, heads, time)`, in the
         order of the data, also of `SequenceBatches` that are shuffled. A layer
         that is called several times gives a list of such arrays, call after call; a layer whose
         scores are a tuple or dict gives that structure. With `layer=None` and several such layers,

@@ -141,7 +141,7 @@ def plot_weight_distribution(
     Args:
         by_class: One word's entry of `weight_distribution`: class name to weights `(n,)`.
         ax: The Axes to draw on; a new figure's by default.
-        title: The title, the word say.
+        title: The title, such as the word.
         xlabel: Label of the horizontal axis; change it for weights that are not relative.
 
     Returns:

@@ -266,7 +266,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
 
         `score` gets a chunk, and the tensors `beside` it.
         """
-        # What is computed again may read its arguments alone; PyTorch compiles no scope.
+        # The recomputed function may read its arguments alone; PyTorch compiles no scope.
         floats = [v for v in self.weights if keras.backend.is_float_dtype(v.dtype)]
         variables = [] if torch_traces() else floats
 
@@ -283,7 +283,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         )
 
     def _normalizer(self, exact: bool) -> Callable[..., Tensor]:
-        """What makes weights of logits; with `exact` those of an empty row are 0."""
+        """The function from logits to weights; with `exact` those of an empty row are 0."""
         if self.normalizer == "softmax" and not exact:
             return masked_softmax_or_even
         return NORMALIZERS[self.normalizer]

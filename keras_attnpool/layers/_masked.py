@@ -61,7 +61,7 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     wide_inside = False
     """Whether the layers inside compute in float32 where this one computes in float16.
 
-    What an ELU lets through has no bound, and its products soon leave the range of float16.
+    The values of an ELU have no bound, and its products soon leave the range of float16.
     """
 
     def __init__(self, **kwargs: Any) -> None:

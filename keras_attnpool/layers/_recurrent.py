@@ -15,24 +15,24 @@ from keras_attnpool.types import Shape, Tensor
 class BidirectionalBase(LayerArguments, MaskedInputs):
     """Base of the layers that read a masked sequence in both directions by LSTMs or GRUs.
 
-    Not public. A subclass has `_states`: from the words, the kept steps in front, to the states of
-    both directions.
+    Not public. The method `_states` of a subclass takes the words, the kept steps in front, and
+    returns the states of both directions.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
     layers before or as `mask=`. A state passes padded steps unchanged, whatever they hold, and the
     output there is exactly 0; a row without a kept step gives zeros. The output carries the mask.
-    The kept steps of each row are moved to its front, so that the fast kernels for rows without a
-    mask serve masked rows and holes too; on the CPUs of JAX and TensorFlow, where that costs more
-    than a mask, they stay. In float32 on PyTorch's CPU the kernel is PyTorch's own.
+    The layer moves the kept steps of each row to its front, so that the fast kernels for rows
+    without a mask serve masked rows and holes too. On the CPUs of JAX and TensorFlow moving costs
+    more than a mask, and the steps stay. In float32 on PyTorch's CPU the kernel is PyTorch's own.
 
     Args:
         units: Size of the state of one direction.
         merge_mode: How the directions are joined, `"concat"` or `"sum"`.
         dropout: Share of the inputs dropped in training, in [0, 1).
-        kernel_initializer: Initializer of the kernels that the inputs meet.
+        kernel_initializer: Initializer of the kernels that multiply the inputs.
         recurrent_initializer: Initializer of the kernels that the states meet.
         unit_forget_bias: Whether the forget gates' biases start at 1.
-        kernel_regularizer: Regularizer of the kernels that the inputs meet.
+        kernel_regularizer: Regularizer of the kernels that multiply the inputs.
         recurrent_regularizer: Regularizer of the kernels that the states meet.
 
     Output shape:

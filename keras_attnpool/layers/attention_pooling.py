@@ -147,7 +147,7 @@ class AttentionPooling(AttentionPoolingBase):
             weights = ops.squeeze(weights, 1)
         output = self.output_activation(ops.squeeze(vectors, 1))
         if self.output_activation not in (keras.activations.linear, keras.activations.tanh):
-            # What the activation makes of an empty row's zeros.
+            # The activation of an empty row's zeros.
             output = zero_masked_rows(output, mask)
         return output, weights
 

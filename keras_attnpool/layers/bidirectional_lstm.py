@@ -27,20 +27,20 @@ class BidirectionalLSTM(BidirectionalBase):
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
     layers before or as `mask=`. A state passes padded steps unchanged, whatever they hold, and the
     output there is exactly 0; a row without a kept step gives zeros. The output carries the mask.
-    The kept steps of each row are moved to its front, so that the fast kernels for rows without a
-    mask serve masked rows and holes too; on the CPUs of JAX and TensorFlow, where that costs more
-    than a mask, they stay. In float32 on PyTorch's CPU the kernel is PyTorch's own.
+    The layer moves the kept steps of each row to its front, so that the fast kernels for rows
+    without a mask serve masked rows and holes too. On the CPUs of JAX and TensorFlow moving costs
+    more than a mask, and the steps stay. In float32 on PyTorch's CPU the kernel is PyTorch's own.
 
     Args:
         units: Size of the state of one direction.
         merge_mode: How the directions are joined, `"concat"` or `"sum"`.
         dropout: Share of the inputs dropped in training, in [0, 1).
         use_bias: Whether there are biases.
-        kernel_initializer: Initializer of the kernels that the inputs meet.
+        kernel_initializer: Initializer of the kernels that multiply the inputs.
         recurrent_initializer: Initializer of the kernels that the states meet.
         bias_initializer: Initializer of the biases.
         unit_forget_bias: Whether the forget gates' biases start at 1.
-        kernel_regularizer: Regularizer of the kernels that the inputs meet.
+        kernel_regularizer: Regularizer of the kernels that multiply the inputs.
         recurrent_regularizer: Regularizer of the kernels that the states meet.
         seed: Seed of the dropout, and of initializers that have none of their own.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.

@@ -24,9 +24,9 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
     1. `y_i = relu(K_1 c_i + K_2 c_{i+1} + ... + K_k c_{i+k-1})`
     2. `e = max over i of y_i`, over the windows that start at a character
 
-    The word's vector joins `e` of all kernel sizes, in the order given. A window may run over the
-    end of its word, so that a word shorter than a kernel has a vector too, and no result depends on
-    how far the words are padded.
+    The word's vector is the `e` of all kernel sizes side by side, in their order. A window may run
+    over the end of its word, so that a word shorter than a kernel has a vector too, and no result
+    depends on how far the words are padded.
 
     Masking: the id 0 is padding; inside a word it is a zero vector at its position, and no window
     starts there. A word without a character gives zeros. The output carries the mask "any

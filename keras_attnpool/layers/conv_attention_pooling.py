@@ -36,7 +36,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
         value_conv: Whether V is convolved; `False`, as in the official code, takes the inputs
             themselves, whose `dim` must then be `filters`.
         activation: Activation of K and V.
-        scale: What the scores are divided by. `None` is `sqrt(filters / num_heads)`.
+        scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`.
         normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
             zeros.
         dropout: Share of the attention weights dropped in training, in [0, 1).
@@ -68,8 +68,8 @@ class ConvAttentionPooling(AttentionPoolingBase):
 
     Raises:
         ValueError: For an invalid argument, `filters` that the heads do not divide, inputs that are
-            not `(batch, time, dim)` with a known `dim`, that `dim` if it is not `filters` with
-            `value_conv=False`, or a mask that is not `(batch, time)` of 0 and 1.
+            not `(batch, time, dim)` with a known `dim`, a `dim` other than
+            `filters` with `value_conv=False`, or a mask that is not `(batch, time)` of 0 and 1.
 
     Example:
 

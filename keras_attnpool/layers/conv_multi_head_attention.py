@@ -50,7 +50,7 @@ class ConvMultiHeadAttention(AttentionBase):
         parallel: Whether step 3 is done.
         activation: Activation of Q, K and V.
         parallel_activation: Activation of the second attention's V.
-        scale: What the scores are divided by. `None` is `sqrt(filters / num_heads)`, the square
+        scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`, the square
             root of the width of a head's queries; `math.sqrt(filters)` reads eq. 1 by the letter.
         layer_norm: Whether step 4 is done; epsilon is 1e-6.
         dropout: Share of the attention weights dropped in training, in [0, 1).

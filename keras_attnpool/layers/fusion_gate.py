@@ -30,7 +30,7 @@ class FusionGate(FusionBase):
 
     Args:
         dropout: Share of the features dropped in training where they decide the gate, in [0, 1).
-            What is mixed is not dropped.
+            The mixed vectors get no dropout.
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.

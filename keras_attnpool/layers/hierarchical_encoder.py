@@ -20,7 +20,7 @@ SENTENCES, DOCUMENTS = "sentences_", "documents"
 class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     """Applies a layer or model for sentences to each sentence of a batch of documents.
 
-    The sentences of all documents are one batch to the encoder. What it makes of each comes back in
+    The sentences of all documents are one batch to the encoder. Its results come back in
     the places of the documents:
 
     1. `v_i = encoder(sentence i)`, for every sentence with a word
@@ -64,7 +64,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         `(batch, sentences, ...)` for each output `(rows, ...)` of the encoder.
 
     Returns:
-        What the encoder returns, with the axis of the rows split into documents and sentences.
+        The encoder's result, with the axis of the rows split into documents and sentences.
 
     Raises:
         ValueError: If `encoder` is no Keras layer, for inputs of another rank, a dictionary without

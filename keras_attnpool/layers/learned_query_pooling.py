@@ -265,7 +265,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         """The heads' sums of values, `(batch, queries, heads, size)`."""
         if self._folds:
             sums = ops.einsum("bjht,btf->bjhf", used, inputs)
-            # What dropout leaves of the weights need not sum to 1.
+            # After dropout the weights need not sum to 1.
             return self._project(sums, ops.sum(used, axis=-1, keepdims=True))
         values = ops.einsum("btf,fhd->bthd", inputs, self._split_heads("value_kernel"))
         if self.use_bias:

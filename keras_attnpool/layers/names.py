@@ -141,11 +141,11 @@ def resolve(identifier: Any, names: Mapping[str, Maker]) -> Maker:
     """The class or function for a name or a configuration, and the arguments for it.
 
     Args:
-        identifier: What `get` takes, but no layer and no whole configuration.
-        names: What each short name stands for.
+        identifier: Identifier as `get` takes it, but no layer and no whole configuration.
+        names: Meaning of each short name.
 
     Returns:
-        What makes it and its arguments.
+        The class or function that makes it, and its arguments.
 
     Raises:
         ValueError: For anything that is no known name or configuration.

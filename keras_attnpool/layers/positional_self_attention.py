@@ -52,7 +52,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
     Args:
         units: Size of the output, the paper's d_h.
         positions: The names of the masks that are added, a tuple.
-        scale: What the scores are divided by, the paper's c.
+        scale: Divisor of the scores, the paper's c.
         per_feature: Whether each feature has a score of its own.
         activation: Activation of step 1.
         score_activation: Activation of the scores.

@@ -37,7 +37,7 @@ class SequentialAttention(AttentionBase):
 
     Args:
         order: `("feature", "token")`, the same swapped, or one of the two alone.
-        reduction: What the sizes of both hidden layers are divided by; see the two layers.
+        reduction: Divisor of the sizes of both hidden layers; see the two layers.
         threshold: The paper's delta, in [0, 1]: taken from every weight of a feature.
         mode: `"dense"` or `"pointwise"`, the tokens' network; dense needs a known length.
         hidden_dim: Hidden units of the tokens' network; `None` leaves it to `mode`.
@@ -69,7 +69,7 @@ class SequentialAttention(AttentionBase):
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, in dense mode an unknown length or another than the first, or a mask that is not
+            `dim`, in dense mode a length that is unknown or not the first, or a mask that is not
             `(batch, time)` of 0 and 1.
 
     Example:

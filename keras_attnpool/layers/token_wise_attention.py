@@ -89,7 +89,7 @@ class TokenWiseAttention(AttentionBase):
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, in dense mode an unknown length or another than the first, or a mask that is not
+            `dim`, in dense mode a length that is unknown or not the first, or a mask that is not
             `(batch, time)` of 0 and 1.
 
     Example:

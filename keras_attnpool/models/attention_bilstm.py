@@ -44,11 +44,11 @@ def AttentionBiLSTM(
         backbone: A token encoder in place of the embeddings: a KerasHub backbone, or any functional
             `keras.Model` to `(batch, time, dim)`; or an integer, the `dim` of precomputed token
             features as `text.LanguageModel.features` makes them. The mask is the input
-            `"padding_mask"` or `"attention_mask"` if there is one, else "id is not 0" where a
-            single integer tensor comes in, else the Keras mask of the states.
+            `"padding_mask"` or `"attention_mask"`. Without such an input, a single integer tensor
+            has its zeros masked, and other inputs keep the Keras mask of the states.
         sequence_length: Steps of every text, or `None` where that is left open; for backbones.
         trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; of a
-            backbone that is frozen in part, by LoRA say, that part stays so. If not, the backbone
+            backbone that is frozen in part, as by LoRA, that part stays so. If not, the backbone
             runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share of the states in front of the attention and of the pooled vector dropped in

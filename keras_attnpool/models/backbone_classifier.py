@@ -34,8 +34,8 @@ def BackboneClassifier(
         backbone: A token encoder in place of the embeddings: a KerasHub backbone, or any functional
             `keras.Model` to `(batch, time, dim)`; or an integer, the `dim` of precomputed token
             features as `text.LanguageModel.features` makes them. The mask is the input
-            `"padding_mask"` or `"attention_mask"` if there is one, else "id is not 0" where a
-            single integer tensor comes in, else the Keras mask of the states.
+            `"padding_mask"` or `"attention_mask"`. Without such an input, a single integer tensor
+            has its zeros masked, and other inputs keep the Keras mask of the states.
         num_classes: Number of classes.
         pooling: `"first"` (the first kept token), `"mean"`, `"max"`, or a layer from
             `(batch, time, dim)` to a vector, any pooling layer of this package.
@@ -44,7 +44,7 @@ def BackboneClassifier(
             others see zeros at padded steps.
         sequence_length: Steps of every text; needed by layers that must know it.
         trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; of a
-            backbone that is frozen in part, by LoRA say, that part stays so. If not, the backbone
+            backbone that is frozen in part, as by LoRA, that part stays so. If not, the backbone
             runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share of the hidden layer (of the pooled vector when there is none) dropped in

@@ -49,11 +49,11 @@ def DiSAN(
         backbone: A token encoder in place of the embeddings: a KerasHub backbone, or any functional
             `keras.Model` to `(batch, time, dim)`; or an integer, the `dim` of precomputed token
             features as `text.LanguageModel.features` makes them. The mask is the input
-            `"padding_mask"` or `"attention_mask"` if there is one, else "id is not 0" where a
-            single integer tensor comes in, else the Keras mask of the states.
+            `"padding_mask"` or `"attention_mask"`. Without such an input, a single integer tensor
+            has its zeros masked, and other inputs keep the Keras mask of the states.
         sequence_length: Steps of every text, or `None` where that is left open; for backbones.
         trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; of a
-            backbone that is frozen in part, by LoRA say, that part stays so. If not, the backbone
+            backbone that is frozen in part, as by LoRA, that part stays so. If not, the backbone
             runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share of the features dropped in training in front of the kernels of the
@@ -124,11 +124,11 @@ def BiBloSAN(
         backbone: A token encoder in place of the embeddings: a KerasHub backbone, or any functional
             `keras.Model` to `(batch, time, dim)`; or an integer, the `dim` of precomputed token
             features as `text.LanguageModel.features` makes them. The mask is the input
-            `"padding_mask"` or `"attention_mask"` if there is one, else "id is not 0" where a
-            single integer tensor comes in, else the Keras mask of the states.
+            `"padding_mask"` or `"attention_mask"`. Without such an input, a single integer tensor
+            has its zeros masked, and other inputs keep the Keras mask of the states.
         sequence_length: Steps of every text, or `None` where that is left open; for backbones.
         trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; of a
-            backbone that is frozen in part, by LoRA say, that part stays so. If not, the backbone
+            backbone that is frozen in part, as by LoRA, that part stays so. If not, the backbone
             runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share of the features dropped in training in front of the kernels of the

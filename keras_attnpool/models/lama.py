@@ -49,7 +49,7 @@ def LAMA(
         num_classes: Number of classes.
         num_heads: Number of attention heads, the paper's m; its figure 5 is best at 15.
         rank: Rank of each head's bilinear form, the paper's k.
-        context: What queries the tokens: `"embeddings"`, the mean of the text's word embeddings;
+        context: Query of the tokens: `"embeddings"`, the mean of the text's word embeddings;
             `"mean"`, the mean of the encoder's states; `"learned"`, one learned vector.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.

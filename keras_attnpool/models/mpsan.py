@@ -75,7 +75,7 @@ def MPSAN(
         fusion: `"position"` (`PositionFusion`), `"gate"` (`FusionGate`), or `None`.
         per_feature: Whether each feature has attention weights of its own; else one serves a step.
         pooling: `"multi_dim"` (`MultiDimAttentionPooling`) or `"mean"`.
-        scale: What the scores are divided by, the paper's c.
+        scale: Divisor of the scores, the paper's c.
         score_activation: Activation of the scores.
         rescale_scores: Whether the scores are multiplied by `scale` again.
         embedding_dim: Size of the embeddings, and of the attentions, when no matrix is given.
@@ -156,8 +156,8 @@ def MPSANPair(
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: As in `MPSAN`, but for the vector that goes into the classifier, which has none
-            (the paper's 0.55 for this task is what its code keeps).
+        dropout: As in `MPSAN`, but the vector in front of the classifier gets no dropout. The
+            paper's 0.55 for this task is the share that its code keeps.
         kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling; the paper has
             an L2 of 5e-4 for this task.
         classifier_activation: Activation of the output; `None` gives logits.

@@ -47,8 +47,8 @@ def SAM(
         backbone: A token encoder in place of the embeddings: a KerasHub backbone, or any functional
             `keras.Model` to `(batch, time, dim)`; or an integer, the `dim` of precomputed token
             features as `text.LanguageModel.features` makes them. The mask is the input
-            `"padding_mask"` or `"attention_mask"` if there is one, else "id is not 0" where a
-            single integer tensor comes in, else the Keras mask of the states.
+            `"padding_mask"` or `"attention_mask"`. Without such an input, a single integer tensor
+            has its zeros masked, and other inputs keep the Keras mask of the states.
         num_classes: Number of classes.
         order: The parts of `SequentialAttention`. Without a last part that sums the tokens, the
             vector is their mean, or their sum if the tokens were weighed before the features. An
@@ -56,13 +56,13 @@ def SAM(
         threshold: The paper's delta, which is subtracted from every weight of a feature.
         mode: `"dense"`, the paper's, needs `sequence_length`; `"pointwise"` takes texts of any
             length.
-        reduction: What the sizes of the hidden layers are divided by.
+        reduction: Divisor of the sizes of the hidden layers.
         hidden_dim: Hidden units of the tokens' network; `None` leaves it to `mode`.
         lstm_units: Units of the LSTMs per direction.
         num_layers: Number of BiLSTMs; 0 puts the attention on the backbone itself.
         sequence_length: Steps of every text, or `None` where that is left open; for backbones.
         trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; of a
-            backbone that is frozen in part, by LoRA say, that part stays so. If not, the backbone
+            backbone that is frozen in part, as by LoRA, that part stays so. If not, the backbone
             runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share of the states in front of the attention and of the pooled vector dropped in

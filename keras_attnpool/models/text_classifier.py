@@ -65,10 +65,10 @@ def TextClassifier(
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included; `None` on a backbone.
         num_classes: Number of classes.
-        encoder: What makes states `(batch, time, other dim)` of the words' vectors
+        encoder: Layer that makes states `(batch, time, other dim)` of the words' vectors
             `(batch, time, dim)`, or a list of such, in order. The states of one that reads
             backwards are put at their words again, the final one at the first word.
-        pooling: What makes one vector of the states. By its name or by a config without
+        pooling: Layer that makes one vector of the states. By its name or by a config without
             `bidirectional`, `"last"` takes the final state of both directions behind an encoder of
             both, if all that stands between leaves the features in their places: dropout, noise,
             normalization, activations, positions. Otherwise it takes the last step.
@@ -86,11 +86,11 @@ def TextClassifier(
         backbone: A token encoder in place of the embeddings: a KerasHub backbone, or any functional
             `keras.Model` to `(batch, time, dim)`; or an integer, the `dim` of precomputed token
             features as `text.LanguageModel.features` makes them. The mask is the input
-            `"padding_mask"` or `"attention_mask"` if there is one, else "id is not 0" where a
-            single integer tensor comes in, else the Keras mask of the states.
+            `"padding_mask"` or `"attention_mask"`. Without such an input, a single integer tensor
+            has its zeros masked, and other inputs keep the Keras mask of the states.
         sequence_length: Steps of every text, or `None` where that is left open; for backbones.
         trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; of a
-            backbone that is frozen in part, by LoRA say, that part stays so. If not, the backbone
+            backbone that is frozen in part, as by LoRA, that part stays so. If not, the backbone
             runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         hidden_activation: Activation of that layer.

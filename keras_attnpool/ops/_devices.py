@@ -93,7 +93,7 @@ def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
     is copied there.
 
     Args:
-        name: What the constant is, hashable.
+        name: Name of the constant, hashable.
         x: A tensor that it meets.
         make: Makes it.
 
@@ -113,7 +113,7 @@ def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
     # A tensor of inference mode could take no part in a later training step.
     with torch.inference_mode(False):
         made = make()
-    # What a transformation has wrapped ends with it.
+    # A wrapped tensor ends with its transformation.
     if (
         type(made) is torch.Tensor
         and made.device == x.device

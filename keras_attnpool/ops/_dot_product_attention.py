@@ -44,7 +44,7 @@ def dot_product_weights(
     Args:
         query: Float tensor `(batch, heads, queries, size)`.
         key: Float tensor `(batch, heads, keys, size)`.
-        scale: What the products are divided by, above 0.
+        scale: Divisor of the products, above 0.
         mask: Boolean tensor that broadcasts to `(batch, heads, queries, keys)`, True where a query
             may attend to a key, or `None`.
         exact: Whether the weights of a query without a key are zeros; else they are even.

@@ -59,7 +59,7 @@ class BothDirections:
             forward: Built `keras.layers.LSTM` or `GRU` that returns sequences, with the default
                 activations and no dropout.
             backward: The same for the other direction; its own `go_backwards` stays `False`.
-            backward_inputs: What the backward layer reads where that differs.
+            backward_inputs: Inputs of the backward layer where they differ.
         """
         turned = self._turn(inputs if backward_inputs is None else backward_inputs)
         if self._moves or self._mask is None:

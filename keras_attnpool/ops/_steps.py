@@ -50,7 +50,7 @@ def counted(start: Any, stop: Any) -> Tensor:
 def before_first(mask: Tensor) -> Tensor:
     """How many steps `(batch, 1)` stand before the first kept one: in an empty row all.
 
-    Of a boolean mask `(batch, time)`.
+    The mask is boolean, `(batch, time)`.
     """
     time = ops.shape(mask)[1]
     to_end = ops.multiply(mask, constant(("to end", time), mask, lambda: time - counted(0, time)))
@@ -60,7 +60,7 @@ def before_first(mask: Tensor) -> Tensor:
 def front_first(mask: Tensor) -> tuple[Tensor, Tensor]:
     """The order of steps `(batch, time)` that begins with the first kept one, and the way back.
 
-    What stands before it comes last. Both are for `take_steps`.
+    The steps before it come last. Both are for `take_steps`.
     """
     time, before = ops.shape(mask)[1], before_first(mask)
     steps = counted(0, time)
@@ -77,7 +77,7 @@ def looked_up(
     """`compute(keys)`; where PyTorch keeps constants, out of a table of all keys: one operation.
 
     Args:
-        name: What is computed, hashable.
+        name: Name of the computation, hashable.
         keys: Integers `(n, 1)` from 0 to `count - 1`.
         count: How many keys there are, or a tensor, where that is not known yet.
         widths: Columns of each tensor that is computed.

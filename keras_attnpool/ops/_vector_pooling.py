@@ -84,7 +84,7 @@ def chunked_softmax_pooling(
 
     Args:
         score: `score(chunk, *weights)`: the logits `(batch, chunk_size, *features)` of a chunk
-            `(batch, chunk_size, dim)`. May use no other tensor than these arguments.
+            `(batch, chunk_size, dim)`. It may use no other tensor than its arguments.
         weights: The tensors that `score` needs.
         inputs: Float tensor `(batch, time, dim)`; padded steps may hold anything.
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.

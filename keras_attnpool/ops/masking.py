@@ -51,7 +51,7 @@ def check_mask_shape(
         mask_shape: Static shape of the mask.
         inputs_shape: Static shape of the inputs that it belongs to.
         name: Name of the caller, for the message.
-        kind: What the caller is, in front of its name; `""` for a function.
+        kind: Kind of the caller, in front of its name; `""` for a function.
 
     Raises:
         ValueError: If the rank is not 2 or a known dimension differs.

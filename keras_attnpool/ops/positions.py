@@ -215,7 +215,7 @@ def parse_positions(positions: Sequence[str], owner: str) -> Relation:
         owner: Whom to name in errors.
 
     Returns:
-        What the masks allow and cost together.
+        The sum: the offsets that all masks allow, and their cost.
 
     Raises:
         ValueError: If `positions` is not a list of these names, or allows no pair of steps.

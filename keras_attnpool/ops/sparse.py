@@ -69,7 +69,7 @@ def _sparse(logits: Tensor, mask: Tensor | None, axis: int, power: int) -> Tenso
     z, kept = ops.swapaxes(z, axis, -1), ops.swapaxes(kept, axis, -1)
     highest = highest_along(ops.stop_gradient(ops.where(kept, z, _lowest(z))), -1)
     z = z - ops.expand_dims(highest, -1)
-    # What lies 1 below the maximum gets nothing. -2 takes the place of all of that, and of what is
+    # An entry 1 below the maximum gets nothing. -2 takes the place of all of that, and of what is
     # masked. So the sums see no large number and nothing that a masked entry holds; and sums of
     # many a -2 are exact, where those of many a -1.3 would not be. A NaN that is kept stays.
     far = scalar_like(-2.0, z)

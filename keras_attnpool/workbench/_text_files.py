@@ -118,7 +118,7 @@ def opened(
         path: The file.
         encoding: Its encoding. The mark of UTF-16 or UTF-32 replaces the default.
         newline: As in `open`.
-        advice: What to do with a file that is no text, by its kind.
+        advice: Advice on a file that is no text, by its kind.
 
     Raises:
         ValueError: If the file is none of text, or not in that encoding.
@@ -267,7 +267,7 @@ def column_places(
         owner: Who asks; `columns` are its arguments, by their names.
         path: The file.
         first: The fields of its first line.
-        delimiter: What is taken to stand between them.
+        delimiter: Character between them.
         columns: The columns.
         advice: Said where another delimiter, its `{!r}`, seems to be the right one.
 

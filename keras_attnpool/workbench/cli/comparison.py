@@ -28,7 +28,7 @@ class Simple(NamedTuple):
     Attributes:
         predicted: The class of every test text.
         seconds: How long it took.
-        scorer: What scores further texts; of `BOTH` alone.
+        scorer: Scorer of further texts; of `BOTH` alone.
         validation: Its scores of the validation texts, before it was fitted on them.
     """
 
@@ -217,7 +217,7 @@ def sentence(
     simpler: list[str],
     balanced: bool = False,
 ) -> str:
-    """What the results tell: whether the model is worth it, and what to take if it is not.
+    """The conclusion of the results: whether the model is worth it, and what to take if it is not.
 
     Args:
         labels: The true class of every test text.

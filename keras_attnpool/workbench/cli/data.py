@@ -162,7 +162,7 @@ def load_file(path: str, options: Options, **kwargs: Any) -> LabeledTexts:
     """The labelled texts of a file, read as the options say.
 
     Raises:
-        CommandError: If it cannot be read so.
+        CommandError: If the options do not fit the file.
     """
     suffix = Path(path.lower().removesuffix(".gz")).suffix
     if suffix not in LOADERS:

@@ -83,7 +83,7 @@ class Explainer:
 
     Args:
         model: The model.
-        reader: What makes its inputs.
+        reader: Reader that makes its inputs.
         label_names: The classes.
     """
 
@@ -189,7 +189,7 @@ class Numbered:
 
     Args:
         model: The model.
-        reader: What makes its inputs.
+        reader: Reader that makes its inputs.
         texts: The texts.
 
     Attributes:
@@ -347,7 +347,7 @@ def _over_steps(
     """Weights `(heads, kept steps)` of one text, whatever the layout: over time they sum to 1.
 
     Args:
-        scores: What the layer gives for the text: one axis of steps, maybe with heads and queries
+        scores: Weights of the layer for the text: one axis of steps, maybe with heads and queries
             before it and features behind it; or a dictionary of such.
         symbols: The outputs of the model that they are of: only an axis of steps has no size there,
             unless all texts have one length.

@@ -78,7 +78,7 @@ FINE_TUNING_RATE, RATE, NAMED_RATE = 5e-5, 1e-3, 2e-3
 
 
 class Encoder(NamedTuple):
-    """What `--encoder A+B` stands for."""
+    """The meaning of `--encoder A+B`."""
 
     language_model: str | None
     hierarchical: bool
@@ -205,7 +205,7 @@ def build(
 
     Args:
         options: The options of `train`.
-        inputs: What the reader says of the inputs, see `readers`.
+        inputs: Description of the inputs by the reader, see `readers`.
         num_classes: Number of classes.
         vectors: The first embeddings, unless they are random.
         pooling: Another pooling behind the same encoder, in place of that of the options.

@@ -107,7 +107,7 @@ class Options:
 
     @property
     def name(self) -> str:
-        """What the table calls the model."""
+        """The model's name in the table."""
         return self.model or f"{self.encoder} + {self.pooling}"
 
     def fit_to(self, texts: int) -> None:

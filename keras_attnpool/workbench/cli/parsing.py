@@ -1,4 +1,4 @@
-"""What may be typed: the arguments of every command, their defaults and their help."""
+"""The parser: the arguments of every command, their defaults and their help."""
 
 import argparse
 import difflib
@@ -119,7 +119,7 @@ both. A run with a language model, or one that reads by sentences, is refused.
 
 
 def parsed(argv: Sequence[str] | None) -> dict[str, Any]:
-    """What was given, and nothing else, with the name of the command as `command`.
+    """The given options, and nothing else, with the name of the command as `command`.
 
     Raises:
         SystemExit: After help, or a message on standard error.

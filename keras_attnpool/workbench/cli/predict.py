@@ -254,7 +254,7 @@ def table_rows(path: str, given: dict[str, Any]) -> Iterator[Any]:
 
     Args:
         path: The file.
-        given: What was given of `text_column`, `header`, `delimiter` and `encoding`.
+        given: Given values of `text_column`, `header`, `delimiter` and `encoding`.
 
     Returns:
         The names of the columns, then for every text the text and its row, as in `Table`.

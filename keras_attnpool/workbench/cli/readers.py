@@ -68,7 +68,7 @@ class Words:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the configuration says of it."""
+        """Its entries in the configuration."""
         return {"kind": self.kind, **{name: getattr(self, name) for name in self.limits()}}
 
     @property
@@ -145,7 +145,7 @@ class Words:
         return np.asarray(inputs != 0)
 
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
-        """What `fit` and `predict` take, for every part of the data."""
+        """The inputs of `fit` and `predict`, for every part of the data."""
         ids = {
             name: self.tokenizer.encode(part.texts, max_length=self.max_length)
             for name, part in parts.items()
@@ -203,7 +203,7 @@ class Sentences(Words):
         return np.pad(ids, ((0, 0), *((0, each) for each in more)))
 
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
-        """What `fit` and `predict` take, for every part of the data."""
+        """The inputs of `fit` and `predict`, for every part of the data."""
         ids = {
             name: self.tokenizer.encode_sentences(part.texts, self.max_sentences, self.max_words)
             for name, part in parts.items()
@@ -218,7 +218,7 @@ class Features:
         language_model: The language model with its tokenizer.
         preset: Its name.
         layer: The layer whose states are the features; `None` is the last.
-        scale: What features are multiplied with, so that their variance is 1.
+        scale: Factor of the features, so that their variance is 1.
     """
 
     kind = "features"
@@ -276,7 +276,7 @@ class Features:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the configuration says of it."""
+        """Its entries in the configuration."""
         names = ("kind", "preset", "layer", "max_length", "scale")
         return {name: getattr(self, name) for name in names} | {"tfidf": self.scorer is not None}
 
@@ -361,7 +361,7 @@ class Features:
         return np.asarray(inputs["padding_mask"], bool)
 
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
-        """What `fit` and `predict` take, for every part of the data."""
+        """The inputs of `fit` and `predict`, for every part of the data."""
         features = self._computed(parts)
         some = features["train"]
         kept = np.asarray(some["features"][:256], np.float32)[some["padding_mask"][:256]]
@@ -411,7 +411,7 @@ class Tokens(Features):
         return self._padded(self.language_model.encode(_spaced(texts), trim=True))
 
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
-        """What `fit` and `predict` take, for every part of the data."""
+        """The inputs of `fit` and `predict`, for every part of the data."""
         inputs = {
             name: self.language_model.encode(_spaced(part.texts), trim=True)
             for name, part in parts.items()
@@ -472,7 +472,7 @@ def _spaced(texts: Sequence[str]) -> list[str]:
 
 
 def _told_cut(share: float, *limits: str) -> str:
-    """What is said of the share of texts that are cut, and by which options."""
+    """The share of texts that are cut, and the options that cut them, in words."""
     shown = f"{share:.0%}" if share >= 0.005 else "under 1%"
     return f" ({shown} of the texts are cut: {', '.join(map(flag, limits))})" if share else ""
 

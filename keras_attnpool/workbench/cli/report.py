@@ -78,10 +78,10 @@ def write(
     Args:
         run: The run folder.
         options: The options of `train`.
-        name: What the table calls the model.
-        metrics: What goes into metrics.json.
+        name: The model's name in the table.
+        metrics: Content of metrics.json.
         test: The test texts.
-        reader: What makes the model's inputs.
+        reader: Reader that makes the model's inputs.
         model: The trained model.
         predicted: Integer array `(texts,)`, the model's class for every test text.
 

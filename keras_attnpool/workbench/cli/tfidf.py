@@ -22,7 +22,7 @@ LEAST = 1e-6  # no probability is smaller: its logarithm is to be finite
 
 
 def vectorizer(kind: str, **options: Any) -> Any:
-    """What counts words or characters, an estimator of scikit-learn."""
+    """The counter of words or characters, an estimator of scikit-learn."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     given = VECTORIZERS[kind] | options
@@ -33,7 +33,7 @@ class TfIdf:
     """Scores `(texts, classes)` of texts.
 
     Args:
-        vectorizers: What counts, by the kinds of `VECTORIZERS`, fitted.
+        vectorizers: Fitted counters, by the kinds of `VECTORIZERS`.
         weights: float32 array `(terms of all, classes)`.
         bias: float32 array `(classes,)`.
     """

@@ -90,7 +90,7 @@ class _Training:
         run: The run folder.
         options: The options of the run.
         digest: The hash of the data of the run that is resumed.
-        told: What is said first.
+        told: First lines of the output.
     """
 
     def __init__(

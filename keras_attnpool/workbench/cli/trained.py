@@ -31,9 +31,9 @@ class Run:
 
     Attributes:
         folder: Where it lies.
-        config: What `config.json` says.
+        config: Content of `config.json`.
         label_names: The classes.
-        reader: What makes the model's inputs of texts.
+        reader: Reader that makes the model's inputs of texts.
         model: The `keras.Model`, not compiled.
     """
 
@@ -48,7 +48,7 @@ class Run:
         """Reads a run of which at least one epoch was trained.
 
         Raises:
-            CommandError: A ValueError: there is no such run, or a file of it is damaged.
+            CommandError: If there is no such run, or a file of it is damaged.
         """
         run = Path(folder)
         config = runs.read_config(run)

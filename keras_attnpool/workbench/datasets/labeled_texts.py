@@ -100,8 +100,8 @@ class _Labeled:
     def split(self, fraction: float, seed: int = 0) -> tuple[Self, Self]:
         """Split at random in two parts with the class proportions of the whole.
 
-        Each class gives `fraction` of its rows, rounded so that the sizes add up to
-        `round(fraction * N)`, to the second part. Both parts keep the order of the rows.
+        Each class gives the second part `fraction` of its rows, rounded so that this part has
+        `round(fraction * N)` rows. Both parts keep the order of the rows.
 
         Args:
             fraction: Share of the second (validation) part, strictly between 0 and 1.

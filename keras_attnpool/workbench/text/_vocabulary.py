@@ -156,7 +156,7 @@ class Vocabulary:
 
         Raises:
             FileNotFoundError: If there is no such file.
-            ValueError: If the file is damaged or something else.
+            ValueError: If the file is damaged or holds no vocabulary.
         """
         owner = cls._owner
         caller = f"{owner}.load({str(path)!r})"

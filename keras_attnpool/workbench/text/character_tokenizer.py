@@ -21,9 +21,9 @@ from keras_attnpool.workbench.text.word_tokenizer import WordTokenizer
 class CharacterTokenizer(Vocabulary):
     """Numbers the characters of every word, for an embedding of words by their spelling.
 
-    The words are those of `WordTokenizer`, whatever the letter case of either: row t of a text's
-    characters belongs to word t that `WordTokenizer.encode` gives for the same text, if both
-    are cut alike. A character is a code point of the text's composed form (NFC). Id 0 is
+    The words are those of `WordTokenizer`; the letter case of the two may differ. Row t of a
+    text's characters belongs to word t of `WordTokenizer.encode`, if both cut the text at the
+    same length. A character is a code point of the text's composed form (NFC). Id 0 is
     `[PAD]`, which fills up short words and short texts; id 1 is `[UNK]`, any character
     outside the vocabulary, so that no word is all zeros.
 

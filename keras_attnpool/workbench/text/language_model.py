@@ -70,7 +70,7 @@ class LanguageModel:
 
     Raises:
         ValueError: If `backbone` or `preprocessor` is something else.
-        ValueError: If they do not fit together.
+        ValueError: If the arguments do not fit together.
         ImportError: If KerasHub is missing.
 
     Example:
@@ -148,8 +148,8 @@ class LanguageModel:
             tokenizer_options: Arguments of the tokenizer that replace the preset's,
                 `{"strip_accents": True}` for one.
             layer: The layer, from 1, whose states are the features; `None` is the last. The layers
-                behind it are left out. What the last one has learned for its own task, to compare
-                sentences in the case of `"minilm"`, can be worse for another.
+                behind it are left out. The last layer has learned its own task, to compare
+                sentences in the case of `"minilm"`; an earlier one can be better for another.
 
         Returns:
             The model.
@@ -333,7 +333,7 @@ class LanguageModel:
             outputs = self.backbone.predict_on_batch(batch)
             states = outputs["sequence_output"] if isinstance(outputs, dict) else outputs
             kept = batch["padding_mask"][:, :, None]
-            with np.errstate(over="ignore"):  # What overflows is infinite, and refused below.
+            with np.errstate(over="ignore"):  # An overflow is infinite, and refused below.
                 rows = np.where(kept, states, 0).astype(features.dtype)
             if not np.isfinite(rows).all():
                 must = "hold the states" + "; 'float32' may" * (features.dtype == np.float16)

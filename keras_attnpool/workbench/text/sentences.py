@@ -17,7 +17,7 @@ def split_sentences(text: str) -> list[str]:
     A mark ends a sentence when white space or the end of the text follows it, closing quotes and
     brackets let through. So runs such as `...` and `?!` stay together, `3.5` and `example.com`
     stay whole, and `good .` is cut as `good.` is. Marks that stand alone after a sentence
-    (`wow ! ! !`) belong to it. What follows the last mark is a sentence too.
+    (`wow ! ! !`) belong to it. The words behind the last mark are a sentence too.
 
     Abbreviations are not recognised: `Dr. Who` becomes two sentences. Nor is a line break
     an end, nor a mark of another script.

@@ -194,7 +194,7 @@ def _lines(path: PathLike) -> Iterator[tuple[int, str]]:
 
 def _vector(owner: str, fields: list[str]) -> Float32s:
     try:
-        with np.errstate(over="ignore"):  # What overflows is infinite, and refused below.
+        with np.errstate(over="ignore"):  # An overflow is infinite, and refused below.
             vector = np.array(fields, np.float32)
     except ValueError as error:
         raise ValueError(f"{owner} must hold numbers. Received: {str(error)[:100]}") from error
