@@ -407,3 +407,14 @@ def test_private_names_stay_in_their_room():
     )
     found = [name for _, _, name in house.private_across_rooms(trees)]
     assert found == ["MaskedInputs", "_made"]
+
+
+def test_a_page_weighs_what_it_names(tmp_path):
+    """Each file once; links to pages, to places outside and to what is not there add nothing."""
+    (tmp_path / "api").mkdir()
+    (tmp_path / "site.css").write_bytes(b"123")
+    page = '<link href="../site.css"><img src="../site.css?1"><a href="x.html">x</a>'
+    page += '<img src="https://a.b/c.png"><img src="no.png">'
+    (tmp_path / "api" / "x.html").write_text(page, encoding="utf-8")
+    weights = hook("house", ROOT.parent / "tools").page_weights(tmp_path)
+    assert weights == {"api/x.html": (len(page), 3)}

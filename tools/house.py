@@ -2,10 +2,14 @@
 
 Code lines are lines without docstrings, comments and blank ones. A private name crosses rooms where
 a module takes a name with a leading underscore, or a whole such module, from another room.
+
+`python tools/house.py --pages` prints the weight of every page of the built site: its own, and that
+of the styles, scripts, fonts and pictures that it names.
 """
 
 import ast
 import io
+import re
 import sys
 import tokenize
 from collections import Counter
@@ -25,6 +29,7 @@ FLOORS = [
 ]
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 NO_CODE |= {tokenize.ENDMARKER}
+NAMED = re.compile(r'(?:src|href)="([^"#?:]+\.(?:css|js|svg|png|jpg|gif|ico|woff2?))["?]')
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -124,8 +129,24 @@ def arguments(trees):
     }
 
 
-def main():
+def page_weights(site):
+    """`{page: (its own bytes, those of the files that it names)}` of a built site."""
+    weights = {}
+    for page in site.rglob("*.html"):
+        names = set(NAMED.findall(page.read_text(encoding="utf-8")))
+        files = {(page.parent / name).resolve() for name in names}
+        others = sum(file.stat().st_size for file in files if file.is_file())
+        weights[page.relative_to(site).as_posix()] = page.stat().st_size, others
+    return weights
+
+
+def main(*options):
     """Prints all figures."""
+    if "--pages" in options:
+        heaviest = sorted(page_weights(ROOT / "site").items(), key=lambda each: -sum(each[1]))
+        for page, (own, others) in heaviest:
+            print(f"{page:<50}{own / 1000:>8.0f} kB, with its files {(own + others) / 1000:.0f} kB")
+        return 0
     trees = modules()
     rooms = Counter()
     for path in (ROOT / PACKAGE).rglob("*.py"):
@@ -150,4 +171,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

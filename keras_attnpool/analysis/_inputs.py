@@ -1,6 +1,6 @@
 """The inputs of a model, in whatever form, as arrays of rows and a mask of their steps."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import keras
@@ -55,10 +55,14 @@ class Inputs:
             received = f"shapes {[each.shape for each in self.leaves.values()]}"
             raise ArgumentError("inputs", must, received, owner)
         self.count = sizes.pop()
-        self.kept_by = next((key for key in self.leaves if self._is_mask(key)), None)
+        self.kept_by = self._found_mask()
         self.steps = next((key for key in self.leaves if key != self.kept_by), self.kept_by)
-        if lengths is not None and self.kept_by is None and len(self._ranks) > len(self.leaves):
-            self._add_mask(symbols, lengths)
+        if self.kept_by is None and len(self._ranks) > len(self.leaves):
+            named = isinstance(given, Mapping)
+            if lengths is None and _has_lists(given.values() if named else [given]):
+                lengths = np.full(self.count, self.values.shape[1])
+            if lengths is not None:
+                self._add_mask(model, lengths)
         masking = [x for x in _layers(model) if isinstance(x, keras.layers.Masking)]
         self.mask_value = masking[0].mask_value if masking else None
         self.mask: Bools = self._mask(mask, lengths)
@@ -110,22 +114,40 @@ class Inputs:
                     rows[place][kept] = row
         return np.stack(aligned_rows(rows, [mask.shape[1]] * len(mask), self.owner, name))
 
-    def _is_mask(self, key: Any) -> bool:
-        """Whether an input tells which steps count: booleans, or what is called so."""
-        values = self.leaves[key]
-        named = isinstance(key, str) and "mask" in key
-        return len(self.leaves) > 1 and values.ndim == 2 and (values.dtype == bool or named)
+    def _found_mask(self) -> Any:
+        """The input that tells which steps count: booleans, what is called so, or looks so."""
+        flat = [key for key, each in self.leaves.items() if each.ndim == 2 and len(self.leaves) > 1]
+        for key in flat:
+            if self.leaves[key].dtype == bool or (isinstance(key, str) and "mask" in key):
+                return key
+        for key in flat:
+            others = [each for other, each in self.leaves.items() if other != key]
+            if looks_like_masks(zip(self.leaves[key], *others, strict=True)):
+                return key
+        return None
 
-    def _add_mask(self, symbols: Any, lengths: Array) -> None:
-        """Gives unequal rows the mask that the model takes as its other input."""
-        if self._form in (np.ndarray, list, tuple) and len(symbols) == 2:
-            self._form, self.kept_by = list, 1
-        else:
-            missing = [x.name for x in symbols if x.name not in self.leaves]
-            if len(missing) != 1:
-                return
-            self.kept_by = missing[0]
-        self.leaves[self.kept_by] = np.arange(self.values.shape[1]) < lengths[:, None]
+    def _add_mask(self, model: Any, lengths: Array) -> None:
+        """Gives rows the mask that the model takes as its other input."""
+        is_named = isinstance(model.input, Mapping)
+        taken = dict(model.input) if is_named else dict(enumerate(model.inputs))
+        values = self.values
+        mask = np.arange(values.shape[1]) < lengths[:, None]
+        if issubclass(self._form, Mapping):
+            names = taken if is_named else [x.name for x in model.inputs]
+            missing = [name for name in names if name not in self.leaves]
+            if len(missing) == 1:
+                self.kept_by = missing[0]
+                self.leaves[self.kept_by] = mask
+        elif len(taken) == 2:
+
+            def is_other(key: Any) -> tuple[bool, bool]:
+                symbol = taken[key]
+                is_mask = symbol.dtype == "bool" or "mask" in symbol.name
+                return len(symbol.shape) != values.ndim, is_mask
+
+            self.steps, self.kept_by = sorted(taken, key=is_other)
+            self._form = dict if is_named else list
+            self.leaves = {key: values if key == self.steps else mask for key in taken}
 
     def _mask(self, mask: Any, lengths: Array | None) -> Bools:
         values = self.values
@@ -194,6 +216,28 @@ def removed_by(inputs: Inputs, baseline: Any) -> Callable[[dict[Any, Array], Boo
 
 def _layers(model: Any) -> list[Any]:
     return model._flatten_layers() if isinstance(model, keras.Model) else []
+
+
+def looks_like_masks(rows: Iterable[Sequence[Array]]) -> bool:
+    """Whether the first input of each row is a block of ones among zeros, one per step of floats.
+
+    Args:
+        rows: The inputs of each row, without a batch axis.
+    """
+    any_kept = False
+    for x, *others in rows:
+        if x.ndim != 1 or not np.isin(x, (0, 1)).all():
+            return False
+        any_kept = any_kept or bool(x.any())
+        if np.abs(np.diff(x.astype(int))).sum() > 1:
+            return False
+        if not any(y.dtype.kind == "f" and y.ndim > 1 and len(y) == len(x) for y in others):
+            return False
+    return any_kept
+
+
+def _has_lists(given: Iterable[Any]) -> bool:
+    return any(isinstance(each, list | tuple) for each in given)
 
 
 def leaves_of(structure: Any) -> dict[Any, Array]:

@@ -149,6 +149,9 @@ def leave_one_out(
     positive value speaks for the class. It needs no gradient and sees the model from outside, so
     that it is the witness that attention is mostly held against.
 
+    A mask among the inputs is known as in `batch_independence`: by its booleans, by "mask" in its
+    name, or by a block of ones in each row beside floats of as many steps.
+
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors

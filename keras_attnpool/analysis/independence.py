@@ -10,6 +10,7 @@ import keras
 import numpy as np
 
 from keras_attnpool._checks import ArgumentError
+from keras_attnpool.analysis._inputs import looks_like_masks
 from keras_attnpool.types import Array, Bools
 
 # Steps by which the batch is padded beyond its longest row: of either parity, for strides.
@@ -92,9 +93,9 @@ def batch_independence(
     Padding is 0 for ids and False for a mask. Padding of floats is zeros where the model has a mask
     among its inputs, and the mask value where it has a `Masking` layer; without either there is no
     padding to try, and the result says so. It stands behind the rows, or in front where `rows` are
-    padded in front. A mask is an input of booleans, an input that has "mask" in its name, or one of
-    ones and zeros beside floats of as many steps. Steps of a strided mask are fewer; that is read
-    from the rows.
+    padded in front. A mask is an input of booleans, an input that has "mask" in its name, or one
+    beside floats of as many steps that has ones in a block and zeros else, of any type and name.
+    Steps of a strided mask are fewer; that is read from the rows.
 
     Args:
         model: Any Keras model.
@@ -254,7 +255,10 @@ class _Rows:
         ]
         self._masks = [x.dtype == bool or "mask" in n for x, n in zip(first, names, strict=True)]
         if not any(self._masks):
-            self._masks = [self._looks_like_a_mask(j) for j in range(len(first))]
+            self._masks = [
+                looks_like_masks((row[j], *row[:j], *row[j + 1 :]) for row in self.rows)
+                for j in range(len(first))
+            ]
         self._floats = [
             x.dtype.kind == "f" and not mask for x, mask in zip(first, self._masks, strict=True)
         ]
@@ -300,18 +304,6 @@ class _Rows:
         self._kept: list[dict[int, Bools]] = [{} for _ in self.rows]
         if self.pads and not strided:
             self._trim()
-
-    def _looks_like_a_mask(self, j: int) -> bool:
-        """Whether input `j` holds a block of ones among zeros, a number for each step of floats."""
-        for row in self.rows:
-            x = row[j]
-            if x.ndim != 1 or not np.isin(x, (0, 1)).all() or not x.any():
-                return False
-            if np.abs(np.diff(x.astype(int))).sum() > 1:
-                return False
-            if not any(y.dtype.kind == "f" and y.ndim > 1 and len(y) == len(x) for y in row):
-                return False
-        return True
 
     def _axes_of(self, j: int, declared: Any) -> list[int]:
         """The axes along which rows of this input may be longer or shorter."""

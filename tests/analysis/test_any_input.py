@@ -21,9 +21,9 @@ def head(vector, classes=2):
     return keras.layers.Dense(classes, activation="softmax")(vector)
 
 
-def with_mask(named=False):
+def with_mask(named=False, dtype="bool"):
     keras.utils.set_random_seed(0)
-    x, kept = keras.Input((None, 3), name="x"), keras.Input((None,), dtype="bool", name="kept")
+    x, kept = keras.Input((None, 3), name="x"), keras.Input((None,), dtype=dtype, name="kept")
     states = keras.layers.Dense(4, activation="tanh")(x)
     vector = layers.AttentionPooling(4, gated=True, name="pooling")(states, mask=kept)
     return keras.Model({"x": x, "kept": kept} if named else [x, kept], head(vector))
@@ -100,7 +100,12 @@ FORMS = {
     "list": (with_mask, lambda: [X, MASK]),
     "tuple": (with_mask, lambda: (X, MASK)),
     "dict": (lambda: with_mask(named=True), lambda: {"x": X, "kept": MASK}),
+    "integer mask": (
+        lambda: with_mask(named=True, dtype="int32"),
+        lambda: {"kept": MASK.astype("int32"), "x": X},
+    ),
     "unequal rows": (with_mask, lambda: ROWS),
+    "unequal rows for names": (lambda: with_mask(named=True), lambda: ROWS),
     "named unequal rows": (lambda: with_mask(named=True), lambda: {"x": ROWS}),
     "batches": (with_mask, lambda: SequenceBatches(ROWS, batch_size=2, mask=True, shuffle=True)),
     "PyDataset": (with_mask, OfUser),
@@ -179,6 +184,20 @@ def test_every_measure_takes_it(form, tmp_path):
     assert "guided accuracy" in report.tests["uniform weights"]
     # Other weights need the graph.
     assert ("accuracy" in report.tests["uniform weights"]) == (form != "subclassed")
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_rows_that_happen_to_be_equal_are_a_batch_like_others(named):
+    equal = [X[0], X[3]]
+    expected = analysis.attention_scores(with_mask(), [X[[0, 3]], np.ones((2, 6), bool)])
+    found = analysis.attention_scores(with_mask(named), equal)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_a_float_mask_of_any_name_is_known():
+    model = with_mask(dtype="float32")
+    lost = analysis.leave_one_out(model, [X, MASK.astype("float32")])
+    np.testing.assert_allclose(lost, effects_by_hand()[0], atol=1e-5)
 
 
 def test_integrated_gradients_add_up_from_each_baseline():

@@ -33,7 +33,7 @@ class DocumentBatches(Batches):
 
     Packed (`packed=K`): only the sentences that hold words are served, sorted by length into K
     groups of their own widths. With three groups the places are a quarter to a tenth of the
-    padded ones. It is for models that are built for as many groups. The inputs are a dictionary:
+    padded ones. The model must be built for the same K. The inputs are a dictionary:
 
     - `"sentences_0"`, ..., `"sentences_<K-1>"`: group k is ids `(N_k, W_k)`, one sentence in a
       row.
