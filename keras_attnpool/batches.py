@@ -227,6 +227,7 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
         Returns:
             The outputs of the model, in its structure: entry i of each belongs to row i.
         """
+        self._warn_of(model)
         bucketed, places = self.in_data_order()
         outputs = model.predict(bucketed, **({"verbose": 0} | kwargs))
         return keras.tree.map_structure(lambda each: each[places], outputs)
@@ -253,6 +254,9 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
     def in_order(self) -> list[Int64s]:
         """The rows of each batch where there is no shuffling."""
         return self.arranged(None)
+
+    def _warn_of(self, model: keras.Model) -> None:
+        """Warns where a model is not made for the batches."""
 
     def _arrange(self) -> None:
         random = np.random.default_rng([self._seed, self._epoch])
@@ -348,7 +352,7 @@ class SequenceBatches(Batches):
             raise _checks.ArgumentError("rows", must, f"{sizes or 'none'}", owner)
         self._masks = self._checked_masks(mask)
         each_length = np.array([[len(row) for row in rows] for rows in self._inputs.values()])
-        self._lengths = each_length.max(axis=0)
+        self._lengths: Int64s = each_length.max(axis=0)
         longest = int(self._lengths.max())
         self._boundaries = (
             length_buckets(self._lengths)
@@ -370,6 +374,11 @@ class SequenceBatches(Batches):
     def boundaries(self) -> tuple[int, ...]:
         """The lengths that batches are padded to."""
         return self._boundaries
+
+    @property
+    def lengths(self) -> Int64s:
+        """The number of steps of each row, in the order of the data."""
+        return self._lengths
 
     def __repr__(self) -> str:
         lengths = sorted({self._length_of(rows) for rows in self._batches})
@@ -467,6 +476,11 @@ class SequenceBatches(Batches):
             received = f"mask={mask!r} with inputs {names if self._is_named else 'without names'}"
             raise _checks.ArgumentError("mask", must, received, "SequenceBatches")
         return wanted
+
+    def _warn_of(self, model: keras.Model) -> None:
+        kinds = {_served(row.dtype).kind for rows in self._inputs.values() for row in rows[:1]}
+        if "f" in kinds and not self._masks and self.in_data_order()[0].padding_share > 0:
+            _checks.warn_of_padding(model, "SequenceBatches.predict", 4)
 
     def _length_of(self, rows: Int64s) -> int:
         """The boundary that a batch of these rows is padded to."""

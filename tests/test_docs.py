@@ -296,7 +296,7 @@ def test_the_first_screen_of_readme_is_written_from_the_results():
 
 def test_each_promise_of_readme_names_its_tests():
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    part = readme.split("## What you can rely on")[1].split("\n## ")[0]
+    part = readme.split("## Guarantees")[1].split("\n## ")[0]
     promises = part.split("\n- ")[1:]
     written = "".join(p.read_text(encoding="utf-8") for p in (REPOSITORY / "tests").rglob("*.py"))
     assert len(promises) > 8

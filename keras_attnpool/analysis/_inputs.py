@@ -6,9 +6,9 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError
+from keras_attnpool._checks import ArgumentError, warn_of_padding
 from keras_attnpool.analysis._token_rows import aligned_rows, checked_mask
-from keras_attnpool.batches import Batches, pad_rows
+from keras_attnpool.batches import Batches, SequenceBatches, pad_rows
 from keras_attnpool.types import Array, Bools, Float64s
 
 
@@ -27,6 +27,7 @@ class Inputs:
         owner: The public function, for messages.
         batch_size: Number of rows in one step.
         mask: `None`, or boolean or 0/1 array `(rows, time)`.
+        warns: Whether it warns of padding that counts as steps.
 
     Attributes:
         leaves: The arrays by name or place.
@@ -37,7 +38,13 @@ class Inputs:
     """
 
     def __init__(
-        self, model: Any, given: Any, owner: str, batch_size: int, mask: Any = None
+        self,
+        model: Any,
+        given: Any,
+        owner: str,
+        batch_size: int,
+        mask: Any = None,
+        warns: bool = True,
     ) -> None:
         if not batch_size >= 1:
             must, received = "be 1 or more", f"batch_size={batch_size}"
@@ -63,6 +70,10 @@ class Inputs:
                 lengths = np.full(self.count, self.values.shape[1])
             if lengths is not None:
                 self._add_mask(model, lengths)
+        self.lengths = lengths
+        unequal = lengths is not None and len(set(lengths.tolist())) > 1
+        if warns and unequal and self.kept_by is None and self.values.dtype.kind == "f":
+            warn_of_padding(model, owner, 4)
         masking = [x for x in _layers(model) if isinstance(x, keras.layers.Masking)]
         self.mask_value = masking[0].mask_value if masking else None
         self.mask: Bools = self._mask(mask, lengths)
@@ -336,8 +347,8 @@ def _joined(given: Any, owner: str) -> tuple[Any, Array | None]:
         joined[key] = np.concatenate(arrays)
         if order is not None:
             joined[key] = joined[key][order]
-    if lengths is not None and order is not None:
-        lengths = lengths[order]
+    if isinstance(given, SequenceBatches):
+        lengths = given.lengths
     if isinstance(form, Mapping):
         return joined, lengths
     values = list(joined.values())

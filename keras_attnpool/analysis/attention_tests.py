@@ -181,12 +181,10 @@ class AttentionTests:
 
 def _own_layout(layer: Any) -> str:
     """The layout of a layer of this package: heads stand before the time, features behind it."""
-    steps, given = keras.KerasTensor((None, ANY_TIME, 1)), {}
-    # A layer that was built with a context is not called without one.
-    shapes = (layer.get_build_config() or {}).get("shapes_dict", {})
-    if context := shapes.get("context_shape"):
-        given["context"] = keras.KerasTensor((None, *context[1:]))
-    sizes = layer.compute_output_spec(steps, **given, return_attention_scores=True)[1].shape
+    steps = keras.KerasTensor((None, ANY_TIME, 1))
+    # A copy that is not built has no size to hold the steps against.
+    layer = layer.from_config(layer.get_config())
+    sizes = layer.compute_output_spec(steps, return_attention_scores=True)[1].shape
     times = [place for place, size in enumerate(sizes) if size == ANY_TIME]
     if not times:
         return "b" + "d" * (len(sizes) - 1)

@@ -10,7 +10,7 @@ import keras
 import numpy as np
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.analysis._inputs import looks_like_masks
+from keras_attnpool.analysis._inputs import Inputs, looks_like_masks
 from keras_attnpool.types import Array, Bools
 
 # Steps by which the batch is padded beyond its longest row: of either parity, for strides.
@@ -90,18 +90,19 @@ def batch_independence(
     models are checked alike. Where a difference is found, the model runs twice more, step by step,
     and the first layer is named whose output differs in the row's own steps.
 
-    Padding is 0 for ids and False for a mask. Padding of floats is zeros where the model has a mask
-    among its inputs, and the mask value where it has a `Masking` layer; without either there is no
-    padding to try, and the result says so. It stands behind the rows, or in front where `rows` are
-    padded in front. A mask is an input of booleans, an input that has "mask" in its name, or one
-    beside floats of as many steps that has ones in a block and zeros else, of any type and name.
-    Steps of a strided mask are fewer; that is read from the rows.
+    Padding is 0 for ids and False for a mask. Padding of floats is the mask value where the model
+    has a `Masking` layer, else zeros. Floats of one length are not padded where the model has
+    neither that layer nor a mask among its inputs, and the result says so. Padding stands behind
+    the rows, or in front where `rows` are padded in front. A mask is an input of booleans, an input
+    that has "mask" in its name, or one beside floats of as many steps that has ones in a block and
+    zeros else, of any type and name. Steps of a strided mask are fewer; that is read from the rows.
 
     Args:
         model: Any Keras model.
         rows: A list of single inputs without a batch axis, of any lengths: arrays; for a model of
-            several inputs lists or dicts of arrays. Or what `predict` takes, padded, with the mask
-            among it. A handful of rows is enough.
+            several inputs lists or dicts of arrays. Or what the other measures take: batches, a
+            dict of arrays or of lists of rows; the mask may be left out where rows are unpadded.
+            A handful of rows is enough.
         tolerance: The largest difference that counts as rounding, relative to the row's outputs
             where they are above 1. `None`: 1e-2 if any layer computes in half precision, else 1e-4.
 
@@ -216,8 +217,8 @@ def _checked(model: keras.Model, rows: "_Rows", tolerance: float) -> BatchIndepe
                 compare("padding content", row, longest.at(row), changed.at(row))
         if not rows.pads:
             untried.append(
-                "Padding was not tried: the model has neither a mask among its inputs nor a "
-                "Masking layer."
+                "Padding was not tried: rows are of one length, and the model has neither a mask "
+                "among its inputs nor a Masking layer."
             )
         elif not rows.grow:
             untried.append("Longer padding was not tried: the model takes rows of one length.")
@@ -291,7 +292,7 @@ class _Rows:
             for j in lengths:
                 if max(lengths[j]) == steps:
                     self._strides[j] = max(1, round(steps / few))
-        self.pads = (
+        masked = (
             bool(masking)
             or strided
             or not any(
@@ -299,10 +300,11 @@ class _Rows:
                 for group in self._groups
             )
         )
+        self.pads = masked or any(len(set(each)) > 1 for each in lengths.values())
         self.grow = self.pads and any(growing)
         self._front = False
         self._kept: list[dict[int, Bools]] = [{} for _ in self.rows]
-        if self.pads and not strided:
+        if masked and not strided:
             self._trim()
 
     def _axes_of(self, j: int, declared: Any) -> list[int]:
@@ -436,23 +438,49 @@ def _read(model: keras.Model, rows: Any) -> tuple[list[Any], list[list[Array]]]:
         ]
         if rows and all(several):
             keys = list(rows[0]) if isinstance(rows[0], dict) else list(range(len(rows[0])))
+            if len(keys) < len(ranks) and isinstance(rows[0], dict):
+                return _prepared(model, {key: [row[key] for row in rows] for key in keys})
             return keys, [[_array(row[key]) for key in keys] for row in rows]
         arrays = [_array(row) for row in rows]
         kinds = {(x.ndim, x.dtype.kind) for x in arrays}
         is_batch = [x.ndim for x in arrays] == ranks if ranks else len(kinds) > 1
+        if not is_batch and arrays and len(ranks) > 1:
+            return _prepared(model, rows)
         if not is_batch:
-            if not arrays or len(ranks) > 1:
-                raise _refused(f"{len(arrays)} arrays for {len(ranks)} inputs")
+            if not arrays:
+                raise _refused("no row")
             return [None], [[x] for x in arrays]
         keys = list(range(len(arrays)))
-    elif isinstance(rows, dict):
+    elif isinstance(rows, dict) and all(hasattr(x, "shape") for x in rows.values()):
         keys, arrays = list(rows), [_array(x) for x in rows.values()]
+    elif isinstance(rows, dict) or not hasattr(rows, "shape"):
+        return _prepared(model, rows)
     else:
         keys, arrays = [None], [_array(rows)]
     counts = {len(x) if x.ndim else 0 for x in arrays}
     if len(counts) != 1 or counts == {0}:
         raise _refused(f"arrays of shapes {[x.shape for x in arrays]}")
     return keys, [list(row) for row in zip(*arrays, strict=True)]
+
+
+def _prepared(model: keras.Model, rows: Any) -> tuple[list[Any], list[list[Array]]]:
+    """Batches, named lists of rows and rows without their mask, as other measures read them."""
+    try:
+        given = Inputs(model, rows, "batch_independence", 32, warns=False)
+    except ArgumentError as error:
+        raise _refused(f"{error.received}") from error
+    if getattr(model, "inputs", None) and len(given.leaves) != len(model.inputs):
+        raise _refused(f"{len(given.leaves)} arrays for {len(model.inputs)} inputs")
+    alone = isinstance(given.structure, np.ndarray) and len(given.leaves) == 1
+    keys = [None] if alone else list(given.leaves)
+    read = [[x[row] for x in given.leaves.values()] for row in range(given.count)]
+    if given.lengths is not None:
+        cut = [key in (given.steps, given.kept_by) for key in given.leaves]
+        read = [
+            [x[:length] if is_cut else x for x, is_cut in zip(row, cut, strict=True)]
+            for row, length in zip(read, given.lengths.tolist(), strict=True)
+        ]
+    return keys, read
 
 
 def _refused(received: str) -> ArgumentError:

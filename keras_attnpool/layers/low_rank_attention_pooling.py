@@ -209,8 +209,8 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         if context is None:
             # `layer(x, context)` hands the context over as the mask.
             floats = isinstance(mask, keras.KerasTensor) and mask.dtype.startswith("float")
-            other_size = self.context_kernel.shape[0] != inputs_shape[-1]
-            if self._built_with_context and (floats or other_size):
+            other_size = self.built and self.context_kernel.shape[0] != inputs_shape[-1]
+            if self.built and self._built_with_context and (floats or other_size):
                 raise ArgumentError(
                     "context",
                     "be passed as `context=`, since the layer was built with one; the second "

@@ -1,5 +1,7 @@
 """Bags, series and words alike: every measure takes what the model takes, in any form."""
 
+import warnings
+
 import keras
 import numpy as np
 import pytest
@@ -237,6 +239,35 @@ def test_a_model_that_takes_no_mask_says_so():
     # The mask says which steps count, where the model does not.
     found = analysis.leave_one_out(model, X, baseline="zeros", mask=MASK)
     assert found[MASK].all() and not found[~MASK].any()
+
+
+def test_padding_that_counts_as_steps_is_warned_of_and_no_other():
+    inputs = keras.Input((None, 3))
+    leaky = keras.Model(inputs, head(layers.AttentionPooling(4)(inputs)))
+    kept = keras.ops.any(keras.ops.not_equal(inputs, 0), axis=-1)
+    by_itself = keras.Model(inputs, head(layers.AttentionPooling(4)(inputs, mask=kept)))
+
+    def calls(model, rows):
+        yield lambda: analysis.attention_scores(model, rows)
+        yield lambda: analysis.attention_scores(model, SequenceBatches(rows))
+        yield lambda: SequenceBatches(rows).predict(model)
+
+    for call in calls(leaky, ROWS):
+        with pytest.warns(UserWarning, match="padding counts as steps.*Masking") as caught:
+            call()
+        (told,) = [each for each in caught if each.category is UserWarning]
+        assert told.filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        for model, rows in ((leaky, [X[0], X[3]]), (by_itself, ROWS), (sequential(), ROWS)):
+            for call in calls(model, rows):
+                call()
+        # Words: 0 is padding, and the embedding masks it.
+        ids = keras.Input((None,), dtype="int32")
+        words = keras.layers.Embedding(9, 3, mask_zero=True)(ids)
+        model = keras.Model(ids, head(layers.AttentionPooling()(words)))
+        for call in calls(model, [np.array([3, 4, 5]), np.array([6])]):
+            call()
 
 
 def test_a_layer_that_is_not_called_is_told():

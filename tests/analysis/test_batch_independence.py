@@ -14,6 +14,7 @@ from refusals import refused
 from benchmarks.leaks.planted import PLANTED, SUBCLASSED, rows_of
 from keras_attnpool import layers
 from keras_attnpool.analysis import BatchIndependence, batch_independence
+from keras_attnpool.batches import SequenceBatches
 
 pytestmark = pytest.mark.every_backend
 RANDOM = np.random.default_rng(0)
@@ -116,19 +117,49 @@ def test_rows_are_read_in_every_form_that_predict_takes():
         assert found.holds and "padding content" in found.differences[0]
 
 
-def test_floats_without_a_mask_are_never_padded():
-    """A mean over all steps is right for them; statistics of the batch are not."""
-    rows = [RANDOM.normal(size=(n, 4)).astype("float32") for n in (5, 3, 5)]
+def test_floats_of_unequal_length_are_padded_and_those_of_one_length_are_not():
+    """A mean over all steps is right where there is no padding; statistics of the batch are not."""
+    unequal = [RANDOM.normal(size=(n, 4)).astype("float32") for n in (5, 3, 5)]
     for masked in (False, True):
         model = keras.Sequential([kl.Masking()] if masked else [])
         model.add(kl.Dense(4, bias_initializer="ones"))
         model.add(kl.Lambda(lambda x: ops.mean(x, axis=1), output_shape=(4,), name="mean"))
-        found = batch_independence(model, rows)
-        assert found.holds != masked and (found.layer == "mean") == masked
-        assert ("Masking layer" in str(found)) != masked
+        found = batch_independence(model, unequal)
+        assert (found.holds, found.layer) == (False, "mean") and found.check.startswith("padding")
+        found = batch_independence(model, unequal[::2])
+        assert found.holds != masked and ("Masking layer" in str(found)) != masked
     model = keras.Sequential([kl.Lambda(lambda x: x - ops.mean(x, axis=0), name="centre")])
-    found = batch_independence(model, rows)
+    found = batch_independence(model, unequal[::2])
     assert (found.holds, found.check, found.layer) == (False, "neighbours", "centre")
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32"])
+@pytest.mark.parametrize("named", [False, True])
+def test_rows_are_read_in_every_form_that_other_measures_take(named, dtype):
+    x, kept = keras.Input((None, 4), name="x"), keras.Input((None,), dtype=dtype, name="kept")
+    given = {"x": x, "kept": kept} if named else [x, kept]
+    right = keras.Model(given, layers.AttentionPooling(4)(x, mask=kept))
+    wrong = keras.Model(given, ops.mean(x, axis=1) + ops.mean(ops.cast(kept, "float32")))
+    bags = [RANDOM.normal(size=(n, 4)).astype("float32") for n in (3, 5, 9)]
+    forms = [bags, bags[:1] * 2]
+    if named:
+        forms += [{"x": bags}, [{"x": bag} for bag in bags]]
+        forms += [{"x": bags, "kept": [np.ones(len(bag), bool) for bag in bags]}]
+        forms += [SequenceBatches({"x": bags}, mask="kept", batch_size=2, shuffle=True)]
+    else:
+        forms += [SequenceBatches(bags, mask=True)]
+    for rows in forms:
+        found = batch_independence(right, rows)
+        assert found.holds and "padding length" in found.differences[0]
+        assert not batch_independence(wrong, rows).holds
+
+
+def test_batches_without_a_mask_are_rows_of_their_own_lengths():
+    model = keras.Sequential([keras.Input((None, 4)), kl.GlobalMaxPooling1D()])
+    bags = [-np.ones((n, 4), "float32") for n in (3, 5, 9)]
+    for rows in (bags, SequenceBatches(bags)):
+        found = batch_independence(model, rows)
+        assert (found.holds, found.check) == (False, "padding length")
 
 
 def test_a_mask_of_fewer_steps_than_the_inputs():

@@ -15,7 +15,6 @@ import zipfile
 from pathlib import Path
 
 import keras
-import numpy as np
 import pytest
 from command_line import refused
 
@@ -407,7 +406,6 @@ def fake_fit(name, model, checkpoint, parts, options):
 def quick(monkeypatch, tmp_path):
     reviews = corpora.reviews(20, seed=1), corpora.reviews(6, seed=2)
     monkeypatch.setattr(train, "_fit", fake_fit)
-    monkeypatch.setattr(train, "_predicted", lambda model, batches: np.zeros(6, np.int64))
     monkeypatch.setattr(corpora, "reviews", lambda size, seed: reviews[seed - 1])
     arguments = ["train", "--model", "average", "--embedding-dim", "2", "--hidden-units", "0"]
     arguments += ["--no-report", "--no-baseline", "--out", str(tmp_path / "run")]
