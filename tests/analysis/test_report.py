@@ -7,7 +7,7 @@ from backend_functions import numpy
 from keras import ops
 from refusals import refused
 
-from keras_attnpool import analysis, layers
+from keras_attnpool import analysis, layers, models
 from keras_attnpool.analysis._guided import guided_accuracy
 from keras_attnpool.analysis._randomizing import shuffled, weights_around
 from keras_attnpool.analysis._reweighting import Reweighting
@@ -300,6 +300,15 @@ def test_a_layer_tells_the_layout_of_its_scores(layout):
     wider = np.pad(IDS, ((0, 0), (0, 1)))
     again = AttentionTests(model, wider, wider != 0, "pooling", "test")
     np.testing.assert_allclose(again.weights[:, :6], tests.weights, atol=1e-6)
+
+
+def test_a_layer_with_a_context_tells_it_too():
+    keras.utils.set_random_seed(0)
+    model = models.LAMAEncoder(9, 2, num_heads=3, embedding_dim=6)
+    tests = AttentionTests(model, IDS, IDS != 0, "pooling", "test")
+    assert tests.layout == "bht"
+    scores = analysis.attention_scores(model, IDS)
+    np.testing.assert_allclose(tests.weights, scores.mean(axis=1), atol=1e-6)
 
 
 def test_keras_layers_tell_theirs():

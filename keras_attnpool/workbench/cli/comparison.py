@@ -249,6 +249,10 @@ def sentence(
         first, *more = level
         so = ("; so are " if more[1:] else "; so is ") * bool(more)
         widest = max(50 * (high - low) for _, low, high in (found[each] for each in level))
+        # No interval is narrower: of rows that answer all n texts alike, up to 3 / n of further
+        # texts may be answered differently.
+        sizes = np.unique(labels, return_counts=True)[1]
+        widest = max(widest, 300 / (len(sizes) * int(sizes.min()) if balanced else len(labels)))
         few = f" They are too few to tell less than about {widest:.0f} points."
         return (
             f"{first} is level with {name}, as far as {len(labels)} test texts can tell "

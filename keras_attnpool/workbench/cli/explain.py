@@ -1,6 +1,7 @@
 """The command `explain`."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from keras_attnpool.workbench.cli import explanations, runs
 from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.explanations import Explanation
 from keras_attnpool.workbench.cli.options import PRINTED_WORDS
-from keras_attnpool.workbench.cli.predict import field, given_table
+from keras_attnpool.workbench.cli.predict import field, given_table, tell_of_empty
 from keras_attnpool.workbench.cli.reporting import reported
 from keras_attnpool.workbench.cli.trained import Run
 
@@ -43,6 +44,7 @@ def explain(given: dict[str, Any]) -> int:
     texts = [content for content, _ in table.rows]
     if not texts:
         return 0
+    tell_of_empty(sum(not content.strip() for content in texts), len(texts))
     pieces: list[str] = []
     explained = []
     with reported():
@@ -74,10 +76,14 @@ def _print_words(explained: Explanation, number: int) -> None:
     attention = explained.attention
     if explained.words:
         print("   effect", *["attention"] * (attention is not None), "word", sep="  ")
-    for place in np.argsort(-np.abs(explained.effects), kind="stable")[:number]:
+    words, times = explained.words, Counter(explained.words)
+    for place in np.argsort(-np.abs(explained.effects), kind="stable")[:number].tolist():
         numbers = [f"{explained.effects[place]:+9.3f}"]
         numbers += [] if attention is None else [f"{attention[place]:9.2f}"]
-        print(*numbers, visible(explained.words[place]), sep="  ")
+        which = f"  (word {place + 1})" if times[words[place]] > 1 else ""
+        print(*numbers, f"{visible(words[place])}{which}", sep="  ")
+    if len(words) > number:
+        print(f"           {len(words) - number} more (--words)")
 
 
 def _check_out(out: Path) -> None:

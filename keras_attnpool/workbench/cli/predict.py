@@ -55,7 +55,7 @@ def predict(given: dict[str, Any]) -> int:
         run = Run.load(given["run"])
         # Whoever types waits for each answer.
         size = 1 if reads_stdin(given) and sys.stdin.isatty() else BATCH
-        start, done, shown = time.monotonic(), 0, 0.0
+        start, done, empty, shown = time.monotonic(), 0, 0, 0.0
         write = WRITERS[kind](stream, table.names, run.label_names, given.get("delimiter", ","))
         while batch := list(itertools.islice(table.rows, size)):
             answers = run.probabilities([content for content, _ in batch]).tolist()
@@ -63,13 +63,23 @@ def predict(given: dict[str, Any]) -> int:
                 write(content, row, dict(zip(run.label_names, answer, strict=True)))
             stream.flush()
             done += len(batch)
+            empty += sum(not content.strip() for content, _ in batch)
             seconds = time.monotonic() - start
             if stream is not sys.stdout and sys.stderr.isatty() and seconds > shown + 1:
                 print(f"\r{done} texts, {done / seconds:.0f} a second", end="", file=sys.stderr)
                 shown = seconds
         if stream is not sys.stdout:
             print(f"{done} texts: {given['output']}")
+        tell_of_empty(empty, done)
     return 0
+
+
+def tell_of_empty(empty: int, texts: int) -> None:
+    """Says on standard error how many texts have nothing to read."""
+    if empty:
+        told = f"note: {empty} of {texts} texts" if texts > 1 else "note: the text"
+        are = "is" if 1 in (empty, texts) else "are"
+        print(f"{told} {are} empty: the answer is what the model says of nothing", file=sys.stderr)
 
 
 @contextmanager

@@ -90,8 +90,8 @@ def test_accuracy_is_that_of_the_saved_model(trained, capsys):
 
 
 def test_predict_arguments(trained, capsys):
-    status, out, _ = run_main(capsys, "predict", trained, "Good food.", "", "qwertz\n asdf")
-    assert status == 0
+    status, out, err = run_main(capsys, "predict", trained, "Good food.", "", "qwertz\n asdf")
+    assert status == 0 and "note: 1 of 3 texts is empty" in err
     rows = [line.split("\t") for line in out.removesuffix("\n").split("\n")]
     assert [row[2] for row in rows] == ["Good food.", "", "qwertz asdf"]
     assert all(re.fullmatch(r"[1-5] stars?", label) for label, _, _ in rows)

@@ -99,6 +99,15 @@ def test_sentence():
     few = {"own": labels + (np.arange(40) < 8), "linear": labels + (np.arange(40) > 31)}
     told = comparison.sentence(labels, few, ["linear"])
     assert re.search(r"simpler\. They are too few to tell less than about (19|20) points\.$", told)
+    # Rows that answer 16 texts alike: each further text may be another, with a share up to 3 / 16.
+    alike = {"own": labels[:16], "linear": labels[:16]}
+    told = comparison.sentence(labels[:16], alike, ["linear"])
+    assert "+0.0 to +0.0" in told and told.endswith("less than about 19 points.")
+    # Balanced, the rare class tells least; of many texts the interval tells enough.
+    rare = np.array([0] * 90 + [1] * 10)
+    told = comparison.sentence(rare, {"own": rare, "linear": rare}, ["linear"], balanced=True)
+    assert told.endswith("less than about 15 points.")
+    assert "too few" not in comparison.sentence(rare, {"own": rare, "linear": rare}, ["linear"])
     # Rows that were not made are not told of.
     assert compared(own=5, largest=60) == ahead
 

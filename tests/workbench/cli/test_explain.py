@@ -62,6 +62,19 @@ def test_prediction_and_words(trained, tmp_path, capsys):
     assert "[UNK]: the model does not know this word" in page
 
 
+def test_a_word_that_stands_twice_and_words_that_are_left(trained, tmp_path, capsys):
+    run = ["explain", trained, "good room good food", "--out", tmp_path / "page.html"]
+    out = run_main(capsys, *run)[1]
+    shown = [line.split(maxsplit=2)[2] for line in out.splitlines()[2:6]]
+    assert sorted(shown) == ["food [UNK]", "good  (word 1)", "good  (word 3)", "room"]
+    assert "more" not in out
+    assert run_main(capsys, *run, "--words", 3)[1].splitlines()[5].split() == [
+        "1",
+        "more",
+        "(--words)",
+    ]
+
+
 def test_effects_are_what_the_prediction_loses(trained):
     run = load_run(trained)
     (explained,) = run.explain(["the room was not good ."])
@@ -214,8 +227,8 @@ def test_flat_weights_are_told(trained, tmp_path, capsys, monkeypatch):
 def test_lines(trained, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("Good food.\r\n\nBad food."))
     out_file = tmp_path / "page.html"
-    status, out, _ = run_main(capsys, "explain", trained, "--out", out_file)
-    assert status == 0
+    status, out, err = run_main(capsys, "explain", trained, "--out", out_file)
+    assert status == 0 and "note: 1 of 3 texts is empty" in err
     assert texts_of(out) == ["Good food.", "", "Bad food."]
     page = out_file.read_text(encoding="utf-8")
     # One of effects for each text, and one of attention for those with a word.
