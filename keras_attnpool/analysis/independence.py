@@ -560,7 +560,7 @@ def _calls(model: keras.Model, inputs: Any, size: int, index: int) -> _Call:
     def of_the_row(structure: Any) -> list[Array | None]:
         return [
             np.asarray(keras.ops.convert_to_numpy(x), np.float64)[index]
-            if keras.ops.is_tensor(x) and x.shape and x.shape[0] == size and _has_values(x)
+            if keras.ops.is_tensor(x) and len(x.shape) and x.shape[0] == size and _has_values(x)
             else None
             for x in keras.tree.flatten(structure)
         ]
