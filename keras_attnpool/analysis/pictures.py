@@ -20,6 +20,8 @@ from keras_attnpool.types import Array, Float64s
 
 # Of the drawings in units of their own; they are as wide as the page lets them be.
 _WIDTH, _SIGNAL, _STRIP = 720, 120, 18
+# The first line is darker than the others; from the third on dashes tell them apart.
+_DASHES = ("", "", "6 3", "2 3", "8 3 2 3")
 
 
 def series_html(
@@ -27,6 +29,7 @@ def series_html(
     weights: Any,
     *,
     names: Sequence[float] | None = None,
+    channels: Sequence[str] | None = None,
     title: str | None = None,
     label: str | None = None,
     row_names: Sequence[str] | None = None,
@@ -39,6 +42,7 @@ def series_html(
         signal: Float array `(time,)`, or `(time, channels)` with a line each.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
         names: The increasing times of the steps, as in seconds. The steps' numbers by default.
+        channels: Name of each channel, for a legend; none by default.
         row_names: Name of each row. Defaults to the heads' numbers.
         title: A heading.
         label: A second line, for instance the prediction.
@@ -60,16 +64,18 @@ def series_html(
     >>> "<svg" in piece and "4.9" in piece
     True
     """
-    lines, times, rows, vmax = _series("series_html", signal, weights, names, row_names, vmax)
+    lines, times, rows, vmax = _series(
+        "series_html", signal, weights, names, row_names, vmax, channels
+    )
     edges = _edges(times)
     places = _WIDTH * (edges - edges[0]) / (edges[-1] - edges[0])
     middles = (places[1:] + places[:-1]) / 2
     low, high = lines.min(), lines.max()
     parts, named = [], []
-    for line in lines.T:
+    for channel, line in enumerate(lines.T):
         heights = _SIGNAL * (1 - (line - low) / (high - low or 1))
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(middles, heights, strict=True))
-        parts.append(f'<polyline points="{points}"/>')
+        parts.append(f'<polyline points="{points}"{_dashes(channel)}/>')
     for number, row in enumerate(rows):
         top = _SIGNAL + 8 + number * (_STRIP + 2)
         if row_names is not None:
@@ -85,6 +91,15 @@ def series_html(
             f'<text x="{middles[place]:.1f}" y="{height - 3}" text-anchor="{anchor}">'
             f"{times[place]:g}</text>"
         )
+    for channel, name in enumerate(() if channels is None else channels):
+        left = _WIDTH * channel / lines.shape[1]
+        stroke = "dim" if channel else "fg"
+        parts.append(
+            f'<line x1="{left:.1f}" x2="{left + 24:.1f}" y1="{height + 9}" y2="{height + 9}" '
+            f'style="stroke:var(--{stroke})"{_dashes(channel)}/>'
+            f'<text x="{left + 28:.1f}" y="{height + 13}">{_text(name)}</text>'
+        )
+    height += 18 * (channels is not None)
     drawing = _drawing(_WIDTH, height, [*parts, *named], "series")
     return _figure(drawing, title, label, rows, vmax, unit)
 
@@ -207,6 +222,7 @@ def plot_series(
     ax: Any = None,
     *,
     names: Sequence[float] | None = None,
+    channels: Sequence[str] | None = None,
     title: str | None = None,
     row_names: Sequence[str] | None = None,
     vmax: float | None = None,
@@ -218,6 +234,7 @@ def plot_series(
         signal: Float array `(time,)`, or `(time, channels)` with a line each.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
         names: The increasing times of the steps, as in seconds. The steps' numbers by default.
+        channels: Name of each channel, for a legend; none by default.
         row_names: Name of each row. Defaults to the heads' numbers.
         ax: The Axes to draw on; a new figure's by default.
         title: The title.
@@ -242,9 +259,14 @@ def plot_series(
     ```
     """
     owner = "plot_series"
-    lines, times, rows, top = _series(owner, signal, weights, names, row_names, vmax)
+    lines, times, rows, top = _series(owner, signal, weights, names, row_names, vmax, channels)
     ax = axes_or_new(ax, owner, (8, 2.6 + 0.2 * len(rows)))
-    ax.plot(times, lines, linewidth=1)
+    drawn = ax.plot(times, lines, linewidth=1)
+    if channels is not None:
+        # A $ in a name is a dollar, and no formula.
+        legend = ax.legend(drawn, [str(name) for name in channels], loc="upper right", fontsize=8)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
     share = min(0.08 * len(rows), 0.5)  # of the height, for the strip
     low, high = lines.min(), lines.max()
     room = (high - low or 1.0) / (0.92 - share)
@@ -394,18 +416,25 @@ def plot_ranked(
 
 
 def _series(
-    owner: str, signal: Any, weights: Any, names: Any, row_names: Any, vmax: Any
+    owner: str, signal: Any, weights: Any, names: Any, row_names: Any, vmax: Any, channels: Any
 ) -> tuple[Float64s, Float64s, Float64s, float]:
     """The lines `(time, channels)`, the times, the weights `(rows, time)` and full colour."""
     lines = np.asarray(signal, np.float64)
     lines = lines[:, None] if lines.ndim == 1 else lines
-    times = np.arange(1.0, len(lines) + 1) if names is None else np.asarray(names, np.float64)
+    try:
+        times = np.arange(1.0, len(lines) + 1) if names is None else np.asarray(names, np.float64)
+    except (TypeError, ValueError) as error:
+        must = "be the increasing times of the steps, numbers without a unit"
+        raise ArgumentError("names", must, f"{names!r:.80}", owner) from error
     if lines.ndim != 2 or not lines.size or not np.isfinite(lines).all():
         must = "be finite numbers (time,) or (time, channels)"
         raise ArgumentError("signal", must, f"shape {np.shape(signal)}", owner)
     if times.shape != lines.shape[:1] or not (np.diff(times) > 0).all():
         must, received = f"be {len(lines)} increasing times", f"shape {times.shape}"
         raise ArgumentError("names", must, received, owner)
+    if channels is not None and (isinstance(channels, str) or len(channels) != lines.shape[1]):
+        must = f"have one name per channel, {lines.shape[1]} in all"
+        raise ArgumentError("channels", must, f"{channels!r}", owner)
     _, rows, full = checked_heatmap(owner, times.tolist(), weights, row_names, vmax)
     return lines, times, rows, full
 
@@ -461,6 +490,11 @@ def _cell(
 
 def _text(name: Any) -> str:
     return html.escape(visible(str(name)))
+
+
+def _dashes(channel: int) -> str:
+    dashes = _DASHES[channel % len(_DASHES)]
+    return f' stroke-dasharray="{dashes}"' if dashes else ""
 
 
 def _drawing(width: int, height: int, parts: list[str], kind: str) -> str:

@@ -115,6 +115,22 @@ def test_a_series_and_its_strips_share_the_time_axis():
     assert (SIGNAL.min() - bottom) / (top - bottom) > strip.get_coordinates()[..., 1].max()
 
 
+def test_channels_are_told_apart_and_named():
+    signal = np.arange(12.0).reshape(3, 4)
+    names = ["x", HOSTILE, "$z$", "w"]
+    drawing = svg_of(analysis.series_html(signal, WEIGHTS, channels=names))
+    lines = [line.get("stroke-dasharray") for line in drawing.iter("polyline")]
+    assert lines[0] is None and len(set(lines[1:])) == 3  # the first is darker
+    assert [line.get("stroke-dasharray") for line in drawing.iter("line")] == lines
+    told = [text.text for text in drawing.iter("text")][-4:]
+    assert told == ["x", HOSTILE.replace("\u202e", "U+202E"), "$z$", "w"]
+    bottom = float(drawing.get("viewBox").split()[3])
+    assert all(float(text.get("y")) < bottom for text in drawing.iter("text"))
+    ax = analysis.plot_series(signal, WEIGHTS, channels=names)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == names
+    ax.figure.savefig(io.BytesIO())
+
+
 def test_one_frame_is_a_series():
     assert len(list(svg_of(analysis.series_html([3.0], [1.0])).iter("rect"))) == 1
     analysis.plot_series([3.0], [1.0]).figure.savefig(io.BytesIO())
@@ -191,6 +207,8 @@ RANKED = (analysis.ranked_html, analysis.plot_ranked)
         (SERIES, "weights", (SIGNAL, [0, np.inf, 1]), {}),
         (SERIES, "names", (SIGNAL, WEIGHTS), {"names": [0, 1, 1]}),
         (SERIES, "names", (SIGNAL, WEIGHTS), {"names": [0, 1]}),
+        (SERIES, "names", (SIGNAL, WEIGHTS), {"names": ["0.0 s", "0.1 s", "0.2 s"]}),
+        (SERIES, "channels", (SIGNAL, WEIGHTS), {"channels": ["x"]}),
         (SERIES, "row_names", (SIGNAL, WEIGHTS), {"row_names": ["a", "b"]}),
         (GRID, "weights", (np.ones(37), (6, 6)), {}),
         (GRID, "weights", (np.ones((2, 3)), (3, 2)), {}),
