@@ -108,7 +108,8 @@ def heatmap_page(heatmaps: Sequence[str], path: PathLike, *, title: str = "Atten
     """Writes heat maps to one HTML page.
 
     Args:
-        heatmaps: Pieces made by `heatmap_html`, in order.
+        heatmaps: Pieces made by `heatmap_html` and the other functions that end in `_html`, in
+            order.
         path: The file to write (UTF-8), over an old one if need be; its folder must exist.
         title: The page's title and heading.
 
@@ -128,7 +129,10 @@ def heatmap_page(heatmaps: Sequence[str], path: PathLike, *, title: str = "Atten
     ```
     """
     if isinstance(heatmaps, str) or any(not isinstance(piece, str) for piece in heatmaps):
-        must, received = "be a list of strings from heatmap_html", f"{type(heatmaps).__name__}"
+        must, received = (
+            "be a list of strings from functions that end in _html",
+            f"{type(heatmaps).__name__}",
+        )
         raise ArgumentError("heatmaps", must, received, "heatmap_page")
     path = Path(path)
     path.write_text(page(title, "\n".join(heatmaps), lang="und"), encoding="utf-8", newline="\n")

@@ -66,9 +66,13 @@ class BatchIndependence(NamedTuple):
     def __str__(self) -> str:
         if self.holds:
             tried = ", ".join(WORDS[check] for check in self.differences[0])
+            number = len(self.differences)
+            rows = (
+                "The row keeps its answer" if number == 1 else f"{number} rows keep their answers"
+            )
             told = (
-                f"{len(self.differences)} rows keep their answers {tried}: the largest difference "
-                f"is {self.largest:.2g} (tolerance {self.tolerance:g})."
+                f"{rows} {tried}: the largest difference is {self.largest:.2g} "
+                f"(tolerance {self.tolerance:g})."
             )
         else:
             told = (

@@ -210,7 +210,9 @@ def ranked_html(
     body = f'<table class="ranked"><tbody>{"".join(lines)}</tbody></table>'
     left = len(steps) - len(order)
     if left:
-        body += f'<p class="rest">{left} more with {np.abs(np.delete(row, order)).sum():.3g}</p>'
+        body += (
+            f'<p class="rest">{left} more, together {np.abs(np.delete(row, order)).sum():.3g}</p>'
+        )
     return _figure(body, title, label, row, vmax, unit)
 
 

@@ -258,3 +258,4 @@ def test_the_result_says_that_it_holds():
         "2 rows keep their answers when the same batch is predicted again, with other rows in the "
         "batch: the largest difference is 1e-07 (tolerance 0.0001). Why."
     )
+    assert str(found._replace(differences=[held])).startswith("The row keeps its answer when")

@@ -166,11 +166,11 @@ def test_a_bag_is_listed_by_size_without_sign():
     names, weights = ["a", "b", "c", "d"], np.array([0.1, -0.4, 0.3, 0.2])
     piece = analysis.ranked_html(names, weights, top=2, images=[IMAGE] * 4)
     assert re.findall(r"<th>(\w)</th>", piece) == ["b", "c"]
-    assert piece.count("data:image/png") == 2 and "2 more with 0.3<" in piece
+    assert piece.count("data:image/png") == 2 and "2 more, together 0.3<" in piece
     assert re.findall(r";width:([\d]+\.\d)%", piece) == ["100.0", "75.0"]
     everything = analysis.ranked_html(names, weights, top=None)
     assert re.findall(r"<th>(\w)</th>", everything) == ["b", "c", "d", "a"]
-    assert " more with " not in everything
+    assert " more, together " not in everything
 
     ax = analysis.plot_ranked(names, weights, top=3, images=[IMAGE] * 4)
     assert [text.get_text() for text in ax.get_yticklabels()] == ["b", "c", "d"]
