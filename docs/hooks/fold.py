@@ -11,12 +11,9 @@ LONGEST = 6000  # characters of HTML that stay in sight under a heading
 SECTION = re.compile(r"(?=<h[23]\b)")
 TOP = re.compile(r"<h[23]\b.*?</h[23]>\s*(?:<p>.*?</p>\s*)?", re.S)
 OBJECT = '<div class="doc doc-object '
-INSIDE = re.compile(
-    r'(?P<title>.*?)(?P<signature>(?:<div class="doc-signature.*?</div>)?)\s*'
-    r'(?P<start><div class="doc doc-contents[^"]*">\s*(?:<p>.*?</p>\s*)?)(?P<rest>.*)'
-    r"(?P<end></div>\s*</div>)",
-    re.S,
-)
+SIGNATURE = '<div class="doc-signature'
+START = re.compile(r'<div class="doc doc-contents[^"]*">\s*(?:<p>.*?</p>\s*)?', re.S)
+END = re.compile(r"</div>\s*</div>")
 
 
 def sections(content):
@@ -34,10 +31,20 @@ def sections(content):
 
 def objects(content):
     """The page of a reference with each object folded behind its first sentence."""
-    summary = "<summary>Signature, arguments, example</summary>"
+
+    def folded(each):
+        start = START.search(each)
+        ends = [*END.finditer(each, start.end())] if start else []
+        if not ends:
+            return each
+        title, *signature = each[: start.start()].partition(SIGNATURE)
+        rest, end = each[start.end() : ends[-1].start()], each[ends[-1].start() :]
+        summary = "<summary>Signature, arguments, example</summary>"
+        inside = f"<details>{summary}{''.join(signature)}{rest}</details>"
+        return f"{title}{start[0]}{inside}{end}"
+
     first, *others = content.split(OBJECT)
-    folded = rf"\g<title>\g<start><details>{summary}\g<signature>\g<rest></details>\g<end>"
-    return OBJECT.join([first, *(INSIDE.sub(folded, each, count=1) for each in others)])
+    return OBJECT.join([first, *map(folded, others)])
 
 
 def on_page_content(content, page, config, files):
