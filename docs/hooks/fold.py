@@ -13,7 +13,7 @@ TOP = re.compile(r"<h[23]\b.*?</h[23]>\s*(?:<p>.*?</p>\s*)?", re.S)
 OBJECT = '<div class="doc doc-object '
 SIGNATURE = '<div class="doc-signature'
 START = re.compile(r'<div class="doc doc-contents[^"]*">\s*(?:<p>.*?</p>\s*)?', re.S)
-END = re.compile(r"</div>\s*</div>")
+DIV = re.compile(r'<div class="doc doc-children|<(/?)div\b')
 
 
 def sections(content):
@@ -29,19 +29,29 @@ def sections(content):
     return "".join(folded(each) for each in SECTION.split(content))
 
 
+def contents_end(html, start):
+    """Where the contents of an object end whose `div` is open at `start`, or its members begin."""
+    depth = 1
+    for each in DIV.finditer(html, start):
+        depth += {"": 1, "/": -1, None: 0}[each[1]]
+        if depth == 0 or each[1] is None:
+            return each.start()
+    return None
+
+
 def objects(content):
     """The page of a reference with each object folded behind its first sentence."""
 
     def folded(each):
         start = START.search(each)
-        ends = [*END.finditer(each, start.end())] if start else []
-        if not ends:
+        end = contents_end(each, start.end()) if start else None
+        if end is None:
             return each
         title, *signature = each[: start.start()].partition(SIGNATURE)
-        rest, end = each[start.end() : ends[-1].start()], each[ends[-1].start() :]
+        rest, others = each[start.end() : end], each[end:]
         summary = "<summary>Signature, arguments, example</summary>"
         inside = f"<details>{summary}{''.join(signature)}{rest}</details>"
-        return f"{title}{start[0]}{inside}{end}"
+        return f"{title}{start[0]}{inside}{others}"
 
     first, *others = content.split(OBJECT)
     return OBJECT.join([first, *map(folded, others)])
