@@ -100,7 +100,8 @@ def series_html(
             f'<text x="{left + 28:.1f}" y="{height + 13}">{_text(name)}</text>'
         )
     height += 18 * (channels is not None)
-    drawing = _drawing(_WIDTH, height, [*parts, *named], "series")
+    told = f"{title or 'a series'}: the signal above its weights"
+    drawing = _drawing(_WIDTH, height, [*parts, *named], "series", told)
     return _figure(drawing, title, label, rows, vmax, unit)
 
 
@@ -154,7 +155,8 @@ def grid_html(
     for (row, column), weight in np.ndenumerate(cells):
         told = f"row {row + 1}, column {column + 1}: {weight:.3g}"
         parts.append(_cell((column * size, row * size, size, size), weight, vmax, told, 0.75))
-    drawing = _drawing(width, height, parts, "patches")
+    told = f"{title or 'weights'}: a grid of patches"
+    drawing = _drawing(width, height, parts, "patches", told)
     return _figure(drawing, title, label, cells, vmax, unit)
 
 
@@ -199,11 +201,13 @@ def ranked_html(
     steps, row, order, vmax = _ranked(owner, names, weights, top, images, vmax)
     lines = []
     for place in order.tolist():
-        picture = "" if images is None else f'<img alt="" src="{_png(images[place], owner)}">'
+        name, picture = _text(steps[place]), ""
+        if images is not None:
+            picture = f'<img alt="{name}" src="{_png(images[place], owner)}">'
         kind = ' class="n"' if row[place] < 0 else ""
         width = 100 * min(abs(row[place]) / (vmax or 1), 1)
         lines.append(
-            f"<tr><th>{_text(steps[place])}</th><td>{picture}</td>"
+            f"<tr><th>{name}</th><td>{picture}</td>"
             f'<td><i{kind} style="--w:{width / 100:.3g};width:{width:.1f}%"></i></td>'
             f"<td>{row[place]:.3g}</td></tr>"
         )
@@ -497,10 +501,10 @@ def _dashes(channel: int) -> str:
     return f' stroke-dasharray="{dashes}"' if dashes else ""
 
 
-def _drawing(width: int, height: int, parts: list[str], kind: str) -> str:
+def _drawing(width: int, height: int, parts: list[str], kind: str, told: str) -> str:
     return (
         f'<svg class="{kind}" viewBox="0 0 {width} {height}" style="max-width:{width}px" '
-        f'role="img">{"".join(parts)}</svg>'
+        f'role="img" aria-label="{_text(told)}">{"".join(parts)}</svg>'
     )
 
 

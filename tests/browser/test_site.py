@@ -270,4 +270,8 @@ def test_code_can_be_copied(browser, served):
         return driver.execute_async_script(read)
 
     text = WebDriverWait(browser.driver, 5).until(copied)
-    assert text.startswith("import keras\nimport numpy as np\n") and "model.fit(texts" in text
+    assert (
+        text.startswith("import ")
+        and "import keras\nimport numpy as np\n" in text
+        and "model.fit(" in text
+    )

@@ -98,10 +98,10 @@ OBJECTS = """\
         ),
         (
             "x.csv",
-            "text;n\none;1,5\n;+49 89 12\n;+1-2\n",
+            "text;n\none;1,5\ntwo;+49 89 12\nsix;+1-2\n",
             ["--delimiter", ";"],
             "out.csv",
-            [["text", "n"], ["one", "1,5"], ["", "+49 89 12"], ["", "'+1-2"]],
+            [["text", "n"], ["one", "1,5"], ["two", "+49 89 12"], ["six", "'+1-2"]],
         ),
         ("x.csv", "n,text\n1,one\n", [], "out.tsv", [["n", "text"], ["1", "one"]]),
         # Columns without names are called by their positions.
