@@ -281,7 +281,8 @@ def test_the_first_screen_of_readme_is_written_from_the_results():
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     assert first_screen.readme(readme) == readme, "run `make layers`"
     first = readme.split("\n## ")[0]
-    assert "```diff" in first and "(docs/assets/sentences.svg)" in first and "make demo" in first
+    assert "```diff" in first and "(docs/assets/sentences.svg)" in first
+    assert "make demo" in first and "make test" in first
     assert first.count("\n") <= 50 and "np.random" not in readme
     # Ten layers stand open, the others below a line to press.
     names = re.findall(r"^\| `(\w+)` \|", readme, re.M)

@@ -152,7 +152,7 @@ def test_ragged_tensors_are_refused_with_the_cure(layer):
 
 def test_ragged_ids_are_refused_with_the_cure():
     if keras.config.backend() != "tensorflow":
-        pytest.skip("TensorFlow has ragged tensors")
+        pytest.skip("TensorFlow alone has ragged tensors")
     import tensorflow as tf
 
     ids = tf.ragged.constant([[[1, 2], [3]], [[4]]])
