@@ -122,30 +122,37 @@ def pytest_report_header():
     return f"keras {keras.__version__} on {BACKEND}"
 
 
-def _resident_bytes():
-    """The memory that this process holds; 0 where the system does not say it so."""
+def _too_many_mappings():
+    """Whether this process nears Linux's limit of 65,530 mappings.
+
+    Each function that JAX compiles on a CPU takes some and keeps them; at the limit LLVM fails, and
+    the process with it.
+    """
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        with open("/proc/self/maps", "rb") as file:
+            return file.read().count(b"\n") > 20_000
     except OSError:
-        return 0
+        return False
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _memory_given_back():
-    """What the tests of a file freed goes back to the system: glibc would keep gigabytes of it.
-
-    So do JAX's compiled functions, once they are many: the next files call every fifth of them.
-    """
+    """What the tests of a file freed goes back to the system: glibc would keep gigabytes of it."""
     yield
-    if BACKEND == "jax" and not 0 < _resident_bytes() < 2.5e9:
-        import jax
-
-        jax.clear_caches()
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:
             trim(0)
+
+
+@pytest.fixture(autouse=BACKEND == "jax")
+def _compiled_functions_dropped():
+    """JAX's compiled functions go once they are many; before that, tests share every fifth."""
+    yield
+    if _too_many_mappings():
+        import jax
+
+        jax.clear_caches()
 
 
 @pytest.fixture(autouse=True)
