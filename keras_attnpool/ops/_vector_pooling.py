@@ -216,6 +216,10 @@ def _on_tensorflow(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *t
     """See `_on_torch`. A loop that TensorFlow differentiates keeps the chunks."""
     tf = sys.modules["tensorflow"]
     kept = tensors[1]
+    # Where nobody records the inputs, their gradient has a loop of its own, which a graph leaves
+    # out: it would be as large as they are.
+    record = sys.modules.get("tensorflow.python.eager.record")
+    together = record is None or record.should_record_backprop([tensors[0]])
 
     @tf.custom_gradient  # type: ignore[untyped-decorator]
     def pooled(inputs: Tensor, *weights: Tensor) -> Any:
@@ -230,7 +234,9 @@ def _on_tensorflow(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *t
                 on_found = cotangents(gradients, results, *found)
                 return tape.gradient(found, wanted, on_found, unconnected_gradients="zero")
 
-            return _gradients(pulled, inputs, kept, weights, chunk_size, results)
+            given = pulled, inputs, kept, weights, chunk_size, results
+            on_inputs, *on_weights = _gradients(*given)
+            return on_inputs, *(on_weights if together else _gradients(*given, of_inputs=False)[1:])
 
         return results, backward
 
@@ -238,20 +244,27 @@ def _on_tensorflow(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *t
 
 
 def _gradients(
-    pulled: Any, inputs: Tensor, kept: Any, weights: Any, chunk_size: int, results: Any
+    pulled: Any,
+    inputs: Tensor,
+    kept: Any,
+    weights: Any,
+    chunk_size: int,
+    results: Any,
+    of_inputs: bool = True,
 ) -> Any:
     """The gradients of inputs and weights, from those that are `pulled` out of each chunk."""
     count, cut = _chunks(inputs, kept, chunk_size, results[0].dtype)
 
     def advance(index: Tensor, on_inputs: Tensor, *on_weights: Tensor) -> tuple[Tensor, ...]:
-        start, chunk, counts = cut(index)
+        # From the last chunk on: where it overlaps the one before, that one has the gradients.
+        start, chunk, counts = cut(count - 1 - index)
         on_chunk, *more = pulled(chunk, counts)
-        # The last chunk overlaps the one before.
-        on_chunk = on_chunk + ops.slice(on_inputs, (0, start, 0), ops.shape(chunk))
-        on_inputs = ops.slice_update(on_inputs, (0, start, 0), on_chunk)
+        if of_inputs:
+            on_inputs = ops.slice_update(on_inputs, (0, start, 0), on_chunk)
         return on_inputs, *(a + b for a, b in zip(on_weights, more, strict=True))
 
-    return _loop(count, advance, tuple(ops.zeros_like(x) for x in (inputs, *weights)))
+    carried = inputs if of_inputs else inputs[:, :0]
+    return _loop(count, advance, tuple(ops.zeros_like(x) for x in (carried, *weights)))
 
 
 @functools.cache
@@ -386,9 +399,11 @@ def _loop(count: Any, advance: Any, carry: tuple[Tensor, ...]) -> Any:
             carry = advance(index, *carry)
         return carry
     if backend == "tensorflow":
-        return ops.while_loop(
+        # Not that of Keras, which begins ten chunks at once, and holds them.
+        return sys.modules["tensorflow"].while_loop(
             lambda index, *_: index < count,
             lambda index, *carry: (index + 1, *advance(index, *carry)),
             (0, *carry),
+            parallel_iterations=1,
         )[1:]
     return ops.fori_loop(0, count, lambda index, carry: tuple(advance(index, *carry)), carry)

@@ -16,6 +16,7 @@ CASES = {
     "AttentiveStatisticsPooling": {"hidden_dim": 4, "gated": True},
     "AttentiveStatisticsPooling, per feature": {"hidden_dim": 4, "per_feature": True},
     "AttentiveStatisticsPooling, context": {"hidden_dim": 4, "global_context": True},
+    "GeneralizedPooling": {"num_heads": 2, "hidden_dim": 4},
     "GeneralizedPooling, scalar": {"num_heads": 2, "hidden_dim": 4, "per_feature": False},
     "LearnedQueryPooling": {"num_queries": 2, "num_heads": 3, "residual": True},
     "LearnedQueryPooling, many": {"num_queries": 9},
@@ -24,6 +25,7 @@ CASES = {
         "key_projection": False,
         "output_projection": False,
     },
+    "MultiDimAttentionPooling": {"activation": "tanh"},
     "StructuredSelfAttentionPooling": {"num_heads": 3, "hidden_dim": 4, "use_bias": True},
 }
 
