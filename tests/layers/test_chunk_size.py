@@ -106,6 +106,19 @@ def test_compiled_is_eager(case):
     )
 
 
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="others trace no function")
+def test_a_tape_around_a_function_has_all_gradients():
+    """Inside of the function nobody records the inputs."""
+    x, mask = example()
+    layer = made("AttentionPooling, gated", chunk_size=3)
+    eager, found = (
+        gradients(layer, x, lambda t, call=call: keras.ops.sum(call(t, mask) ** 2))
+        for call in (layer, compiled(layer))
+    )
+    for one, other in zip(*(keras.tree.flatten(each) for each in (found, eager)), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
 @pytest.mark.torch_first("the constructor computes nothing")
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(
