@@ -29,8 +29,8 @@ class LayerArguments(LayerWeights):
         flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
         keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
         gated: Whether the hidden layer is multiplied by a gate of its own.
-        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
-            zeros.
+        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
+            exact zeros.
         dropout: Share of the attention weights dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.

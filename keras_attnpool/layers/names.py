@@ -69,10 +69,9 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
 
     Poolings have the names `"mean"`, `"max"`, `"last"`, `"first"`, `"statistics"`,
     `"generalized_mean"`, `"attention"`, `"gated_attention"`, `"learned_query"`,
-    `"attentive_statistics"`, `"self_attention"`, `"lama"`, `"generalized"`,
-    `"generalized_scalar"`, `"multi_dim"`, `"target"` and `"sequential"`; encoders `"gru"`,
-    `"lstm"`, `"stacked_lstm"`, `"positions"` and `"conv_attention"`. Hyphens are as good as
-    underscores.
+    `"attentive_statistics"`, `"self_attention"`, `"lama"`, `"generalized"`, `"generalized_scalar"`,
+    `"multi_dim"`, `"target"` and `"sequential"`; encoders `"gru"`, `"lstm"`, `"stacked_lstm"`,
+    `"positions"` and `"conv_attention"`. A hyphen may stand for an underscore.
 
     Args:
         identifier: One of these names, or the name of a class of `keras_attnpool.layers` or

@@ -53,7 +53,8 @@ def GeneralizedPoolingClassifier(
         num_classes: Number of classes.
         num_heads: Number of attention heads, the paper's I.
         hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
-        per_feature: Whether each feature has attention weights of its own; else one serves a step.
+        per_feature: Whether each feature has attention weights of its own; otherwise all share one
+            weight per step.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
@@ -154,7 +155,8 @@ def GeneralizedPoolingPair(
             `"self_attention"` and `"multi_dim"` as in `BiLSTM`.
         num_heads: Number of attention heads, the paper's I.
         hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
-        per_feature: Whether each feature has attention weights of its own; else one serves a step.
+        per_feature: Whether each feature has attention weights of its own; otherwise all share one
+            weight per step.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the word embeddings are trained; the paper keeps pre-trained

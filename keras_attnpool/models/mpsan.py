@@ -73,7 +73,8 @@ def MPSAN(
         num_classes: Number of classes.
         positions: The positional masks of each self-attention, see `PositionalSelfAttention`.
         fusion: `"position"` (`PositionFusion`), `"gate"` (`FusionGate`), or `None`.
-        per_feature: Whether each feature has attention weights of its own; else one serves a step.
+        per_feature: Whether each feature has attention weights of its own; otherwise all share one
+            weight per step.
         pooling: `"multi_dim"` (`MultiDimAttentionPooling`) or `"mean"`.
         scale: Divisor of the scores, the paper's c.
         score_activation: Activation of the scores.
@@ -150,7 +151,8 @@ def MPSANPair(
         num_classes: Number of points on the scale, or of classes.
         positions: The positional masks of each self-attention, see `PositionalSelfAttention`.
         fusion: `"position"` (`PositionFusion`), `"gate"` (`FusionGate`), or `None`.
-        per_feature: Whether each feature has attention weights of its own; else one serves a step.
+        per_feature: Whether each feature has attention weights of its own; otherwise all share one
+            weight per step.
         pooling: `"multi_dim"` (`MultiDimAttentionPooling`) or `"mean"`.
         embedding_dim: Size of the embeddings, and of the attentions, when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
