@@ -11,7 +11,7 @@ from keras_attnpool.analysis._graph import layers_by_path
 
 
 def weights_around(model: keras.Model, path: str, owner: str) -> tuple[list[Any], list[Any]]:
-    """The weights of the layer at `path`, and those of all layers in front of it.
+    """Returns the weights of the layer at `path`, and those of all layers in front of it.
 
     A layer is in front if the graph lists it earlier; the models that hold the layer do not count.
     """

@@ -43,19 +43,19 @@ def heatmap_html(
 ) -> str:
     """Draws words, or other steps by their names, coloured by weight, as a piece of HTML.
 
-    Self-contained: no script, no file, no font is loaded. It reads on light and dark pages; long
-    texts wrap; a word shows its weight when pointed at. Whatever the names hold is shown as text:
-    control and direction-changing characters by their code point, right-to-left scripts in their
-    direction. The mean of several heads comes first; rows with names of their own have no mean.
-    Negative weights (saliency) have a second colour.
+    The piece loads no script, no file and no font. It suits light and dark pages, long texts wrap,
+    and a word shows its weight under the pointer. Names are always shown as text: control and
+    direction-changing characters by their code point, right-to-left scripts in their direction. The
+    mean of several heads comes first; rows with names of their own have no mean. Negative weights
+    (saliency) have a second colour.
 
     Args:
         names: The name of each step, `time` words, file names, seconds.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
         title: A heading.
         label: A second line, for instance the prediction.
-        sentence_lengths: Number of words of each sentence, in order: a line for each, with the
-            share of the row's weight that it holds.
+        sentence_lengths: Number of words of each sentence, in order. Each sentence then has a line
+            of its own, with its share of the row's weight.
         row_names: Name of each row, where the rows are not heads. Defaults to "head 1",
             "head 2" ...
         vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to

@@ -41,7 +41,8 @@ def series_html(
     Args:
         signal: Float array `(time,)`, or `(time, channels)` with a line each.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
-        names: The increasing times of the steps, as in seconds. The steps' numbers by default.
+        names: The times of the steps, in increasing order, such as seconds. The steps' numbers by
+            default.
         channels: Name of each channel, for a legend; none by default.
         row_names: Name of each row. Defaults to the heads' numbers.
         title: A heading.
@@ -237,7 +238,8 @@ def plot_series(
     Args:
         signal: Float array `(time,)`, or `(time, channels)` with a line each.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
-        names: The increasing times of the steps, as in seconds. The steps' numbers by default.
+        names: The times of the steps, in increasing order, such as seconds. The steps' numbers by
+            default.
         channels: Name of each channel, for a legend; none by default.
         row_names: Name of each row. Defaults to the heads' numbers.
         ax: The Axes to draw on; a new figure's by default.

@@ -13,13 +13,13 @@ OF_HEADS = ("attention_regularizer", "vector_regularizer")
 
 
 class LayerArguments(LayerWeights):
-    """Keeps the arguments of a layer, by which its weights start.
+    """Keeps the arguments that a layer was made with.
 
     What an argument may be follows from its name. A constructor is its signature and two lines,
     `super().__init__(**kwargs)` and `self._store_arguments(locals())`.
 
-    Keras's automatic config is no help here: it gives back the arguments as they were typed,
-    without defaults and checks, and nothing to a layer with a `get_config` of its own.
+    Keras's automatic config does not help here. It returns the arguments as they were typed,
+    without defaults and checks, and gives nothing to a layer with a `get_config` of its own.
 
     The docstrings of the base classes hold what those of the layers have in common: `make layers`
     keeps them alike.
@@ -31,7 +31,7 @@ class LayerArguments(LayerWeights):
         gated: Whether the hidden layer is multiplied by a gate of its own.
         normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
             exact zeros.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.

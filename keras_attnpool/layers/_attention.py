@@ -55,11 +55,11 @@ def dense_beside(dense: keras.layers.Dense, x: Tensor, context: Tensor | None) -
 
 
 class AttentionBase(LayerArguments, MaskedInputs):
-    """Base of the layers with weights and attention scores: DESIGN's common arguments and call.
+    """Base of the layers with weights and attention scores: their common arguments and call.
 
-    Not public. A subclass has `_compute_attention`: from the inputs, zero at padded steps (any
-    where they are `_in_chunks`), and the boolean mask to the output and the scores (or `None` where
-    `with_scores=False`), in any dtype.
+    Not public. A subclass has `_compute_attention`. It takes the inputs, which are zero at padded
+    steps unless they are `_in_chunks`, and the boolean mask. It returns the output and the scores,
+    in any dtype; the scores are `None` with `with_scores=False`.
 
     Call arguments:
         return_attention_scores: Whether to return `(output, scores)`.

@@ -28,7 +28,7 @@ class BidirectionalBase(LayerArguments, MaskedInputs):
     Args:
         units: Size of the state of one direction.
         merge_mode: How the directions are joined, `"concat"` or `"sum"`.
-        dropout: Share of the inputs dropped in training, in [0, 1).
+        dropout: Share of the inputs that is dropped in training, in [0, 1).
         kernel_initializer: Initializer of the kernels that multiply the inputs.
         recurrent_initializer: Initializer of the kernels that multiply the states.
         unit_forget_bias: Whether the forget gates' biases start at 1.

@@ -48,7 +48,7 @@ class AttentionPooling(AttentionPoolingBase):
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks need the softmax, no
             `dropout` and no `attention_regularizer`, for the others need all weights at once.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer and its gate have biases.
         kernel_initializer: Initializer of the hidden kernels and the context.
         bias_initializer: Initializer of the biases.

@@ -34,7 +34,7 @@ class BidirectionalLSTM(BidirectionalBase):
     Args:
         units: Size of the state of one direction.
         merge_mode: How the directions are joined, `"concat"` or `"sum"`.
-        dropout: Share of the inputs dropped in training, in [0, 1).
+        dropout: Share of the inputs that is dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels that multiply the inputs.
         recurrent_initializer: Initializer of the kernels that multiply the states.

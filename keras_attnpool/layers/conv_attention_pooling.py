@@ -39,7 +39,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
         scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`.
         normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
             exact zeros.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
         target_initializer: Initializer of the target. Zeros start at mean pooling.

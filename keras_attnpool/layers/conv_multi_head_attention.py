@@ -53,7 +53,7 @@ class ConvMultiHeadAttention(AttentionBase):
         scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`, the square
             root of the width of a head's queries; `math.sqrt(filters)` reads eq. 1 by the letter.
         layer_norm: Whether the layer norm of equation 4 is applied; its epsilon is 1e-6.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.

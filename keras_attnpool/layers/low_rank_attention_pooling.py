@@ -52,7 +52,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
             exact zeros.
         flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer of step 1 has a bias; P and Q have none.
         kernel_initializer: Initializer of P, Q and the learned context.
         hidden_initializer: Initializer of W. `None` is the paper's normal distribution with mean 0

@@ -34,7 +34,7 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         activation: Activation of the hidden layer.
         normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
             exact zeros.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.

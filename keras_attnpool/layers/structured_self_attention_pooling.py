@@ -46,7 +46,7 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks need the softmax, no
             `dropout` and no `attention_regularizer`, for the others need all weights at once.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer, its gate and the scores have biases; the paper has none.
             A bias of the scores adds the same number to all steps of a head, and the softmax
             cancels it.

@@ -63,7 +63,7 @@ class TokenWiseAttention(AttentionBase):
             pointwise mode it has 8.
         hidden_dim: Units of the hidden layer, instead of the number that `reduction` gives.
         pooled: Whether the weighted steps are summed.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.

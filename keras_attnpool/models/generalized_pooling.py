@@ -58,8 +58,9 @@ def GeneralizedPoolingClassifier(
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        num_characters: Number of character ids, padding included, to join to each word what a
-            `CharacterEmbedding` makes of its characters; `None` for words alone.
+        num_characters: Number of character ids, padding included. Each word's embedding is then
+            joined to the output of a `CharacterEmbedding` of its characters. `None` for words
+            alone.
         char_dim: Size of a character's embedding.
         char_filters: Filters of each width.
         char_kernel_sizes: Widths of the windows, in characters.
@@ -159,10 +160,11 @@ def GeneralizedPoolingPair(
             weight per step.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the word embeddings are trained; the paper keeps pre-trained
+        trainable_embeddings: Whether the word embeddings are trained. The paper keeps pre-trained
             ones fixed for pairs.
-        num_characters: Number of character ids, padding included, to join to each word what a
-            `CharacterEmbedding` makes of its characters; `None` for words alone.
+        num_characters: Number of character ids, padding included. Each word's embedding is then
+            joined to the output of a `CharacterEmbedding` of its characters. `None` for words
+            alone.
         char_dim: Size of a character's embedding.
         char_filters: Filters of each width.
         char_kernel_sizes: Widths of the windows, in characters.

@@ -25,7 +25,7 @@ def HAN(
     classifier_activation: ActivationLike = "softmax",
     name: str = "han",
 ) -> keras.Model:
-    """Builds HAN: for words, then for sentences: BiGRU, attention with a learned context.
+    """Builds HAN: a BiGRU and attention with a learned context, for words and then for sentences.
 
     Sentences and texts without a word are zeros; padding never changes a result.
 

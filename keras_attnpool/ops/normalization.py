@@ -44,9 +44,9 @@ def l2_normalize(x: Tensor, axis: int = -1) -> Tensor:
 def layer_normalize(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     """Layer norm of the last axis with epsilon 1e-6, in float32 at least.
 
-    `keras.ops.layer_normalization` is one operation on PyTorch. It has wrong second derivatives on
-    TensorFlow, whose variance takes the mean for a constant, and makes float32 of float64.
-    PyTorch's converter to ONNX lacks it for a size that it does not know: a trace gets the
+    `keras.ops.layer_normalization` is one operation on PyTorch. On TensorFlow its second
+    derivatives are wrong, because its variance treats the mean as a constant, and it turns float64
+    into float32. PyTorch's converter to ONNX lacks it for unknown sizes, so a trace gets the
     equation.
 
     Args:

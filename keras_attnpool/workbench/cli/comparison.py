@@ -44,9 +44,9 @@ def linear(
     """The classes that linear classifiers on TF-IDF predict: on words and pairs of words, on 2 to 5
     characters of a word, and on both.
 
-    Each is the support vector machine, or of words the naive Bayes, of the strength that does best
-    on the validation part; then it is fitted on training and validation part, as usual. Where there
-    is nothing to learn from, it is `largest`.
+    Each is a support vector machine; on words, naive Bayes is tried too. The regularization that
+    does best on the validation part is taken, and the classifier is fitted on the training and the
+    validation part. If there is nothing to learn from, it is `largest`.
 
     Args:
         data: The texts.
@@ -160,8 +160,8 @@ def mixed(
 ) -> tuple[float, float]:
     """The factor and the weight with which a network and scores are joined, see `tfidf.joined`.
 
-    They have the least loss of those that leave no fewer validation texts right than the network
-    alone has; the weight is 0 where that is the network alone.
+    Of all pairs that get at least as many validation texts right as the network alone, they have
+    the least loss. The weight is 0 if the network alone is best.
     """
     own = accuracy(labels, probabilities.argmax(axis=1), balanced)
     found = {}

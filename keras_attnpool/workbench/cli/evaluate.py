@@ -60,7 +60,9 @@ def classes(labels: npt.NDArray[Any], predicted: npt.NDArray[Any], names: list[s
 
 
 def calibration(sure: npt.NDArray[Any], right: npt.NDArray[np.bool_]) -> list[str]:
-    """How often the model is right when it is so and so sure, and how far off that is."""
+    """How often the model is right at each level of its confidence, and how far that is from the
+    confidence.
+    """
     bins = np.minimum((sure * BINS).astype(int), BINS - 1)
     rows = [["probability", "mean", "right", "texts"]]
     off = 0.0

@@ -189,7 +189,7 @@ def embedding_dim(options: Options) -> int:
 
 
 def learning_rate(options: Options) -> float:
-    """The step size: what is given, or what fits the model."""
+    """The step size: the given one, or one that fits the model."""
     usual = RATES.get(options.model or "", NAMED_RATE if options.model else RATE)
     return options.learning_rate or (FINE_TUNING_RATE if options.fine_tune else usual)
 

@@ -49,7 +49,7 @@ WEIGHED = {
 
 
 class Html(str):
-    """A part of the page; every other string is text, which `_filled` escapes."""
+    """A piece of HTML for the page; `_filled` escapes every other string."""
 
 
 # The templates of report.html, by the names in brackets.
@@ -215,7 +215,7 @@ class _ExplainedTexts:
         return weights
 
     def deletion(self) -> Html:
-        """Whether it costs the prediction more to lose the words of most weight than others."""
+        """Whether the prediction suffers more without the words of most weight than without others."""
         if not self.words:
             return Html()
         rows = self._tested()

@@ -139,7 +139,7 @@ def readable(path: Path, otherwise: str = "") -> Iterator[None]:
 def remove_run(run: Path) -> None:
     """Removes what is written about a model, and the model; other files of the folder stay.
 
-    So does the configuration, by which a folder is known as a run, whenever this is interrupted.
+    The configuration, by which a folder is known as a run, stays even if this is interrupted.
     """
     remove_resume(run)
     for name in (MODEL, METRICS, VOCABULARY, TFIDF, REPORT, *PICTURES, EXPLAINED):

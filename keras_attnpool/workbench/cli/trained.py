@@ -103,7 +103,7 @@ class Run:
             return list(self.explainer.explain(texts))
 
     def push(self, target: PathLike) -> None:
-        """Hands the run on: to a folder, or to the Hugging Face Hub, with a model card.
+        """Copies the run to a folder, or to the Hugging Face Hub, with a model card.
 
         Args:
             target: A folder, which gets all that `load_run` needs; or `"hf://user/name"`, where

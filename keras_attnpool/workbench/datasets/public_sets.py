@@ -369,11 +369,11 @@ def load(
     file. A file of the set's home that you put into the set's
     folder by hand is used instead of a download.
 
-    A table of the cache is checked whenever it is read: the number of rows of every class, and
-    the SHA-256 of its uncompressed bytes. The expected hash is that of the reference copy, or
-    the one in `FOLDER/SPLIT.sha256` where there is such a file: a download writes it where its
-    text differs from the reference copy or where there is none (IMDB), and so can you for a
-    table that you changed on purpose. An IMDB without that file is checked by its rows alone.
+    A table of the cache is checked whenever it is read: the number of rows of every class, and the
+    SHA-256 of its uncompressed bytes. The expected hash is that of the reference copy, or the one
+    in `FOLDER/SPLIT.sha256` where there is such a file: a download writes it where its text differs
+    from the reference copy or where there is none (IMDB), and so can you for a table that you
+    changed on purpose. If IMDB has no such file, only the numbers of its rows are checked.
 
     The sets, with their splits and options; the cache has a folder for each
     (`R8`, `TREC`, `SST`, `SUBJ`, `SICK`, `IMDB`, `HaHackathon`):
