@@ -38,7 +38,8 @@ def pad_rows(
     Returns:
         The array `(N, length, ...)`, and the boolean mask `(N, length)`, True = a step of the row.
 
-    Raises: ValueError: If rows differ in other axes than the first, or one is longer than `length`.
+    Raises:
+        ValueError: If rows differ in other axes than the first, or one is longer than `length`.
 
     Example:
 

@@ -92,6 +92,10 @@ def normalized_aopc(
         batch_size: Number of texts in one step. The search fills large batches: 256 is quicker.
         verbose: 1 shows a progress bar over the texts, 0 does not.
 
+    Returns:
+        `NormalizedAOPC`. It is NaN for texts without a token, and for texts on which all orders of
+        removal are equal, such as those of one token.
+
     Raises:
         ValueError: If shapes do not fit, an option is out of range, the model returns no finite
             probabilities, or no text has a token.

@@ -102,6 +102,13 @@ def attention_scores(
         batch_size: Number of examples in one step.
         return_predictions: Whether to return the predictions, too.
 
+    Returns:
+        The scores as a float32 NumPy array in the layer's layout, such as `(batch, heads, time)`,
+        in the order of the data, even if `SequenceBatches` are shuffled. A layer that is called
+        several times gives a list with an array per call. A layer whose scores are a tuple or dict
+        gives that structure. With `layer=None` and several such layers, a dict from path to scores.
+        With `return_predictions`, the pair `(scores, predictions)`.
+
     Raises:
         ValueError: If the model has no such layer, the layer has no weights to show, or the inputs
             are empty.

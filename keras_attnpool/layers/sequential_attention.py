@@ -60,8 +60,9 @@ class SequentialAttention(AttentionBase):
     Input shape:
         `(batch, time, dim)`; batch may be unknown, in pointwise mode time too.
 
-    Output shape: `(batch, dim)` where the last part weighs the tokens and pools, `(batch, time,
-        dim)` otherwise.
+    Output shape:
+        `(batch, dim)` where the last part weighs the tokens and pools, `(batch, time, dim)`
+        otherwise.
 
     Returns:
         The output, and on request a dictionary with the weights of each part by its name:

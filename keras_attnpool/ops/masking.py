@@ -436,7 +436,8 @@ def highest_along(x: Tensor, axis: int) -> Tensor:
 def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:
     """Replaces the entries of rows without a kept step by zeros.
 
-    Args: x: Tensor `(batch, ...)`, one entry per row.
+    Args:
+        x: Tensor `(batch, ...)`, one entry per row.
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
 
     Returns:

@@ -26,7 +26,8 @@ def faraway(time: Tensor, width: int) -> Tensor:
         time: Number of steps, an integer or a scalar tensor.
         width: The paper's m, 1 or more.
 
-    Returns: float32 tensor `(time, time)`, query by key. It is there to be looked at;
+    Returns:
+        float32 tensor `(time, time)`, query by key. It is there to be looked at;
         `PositionalSelfAttention` makes its own.
 
     Example:
@@ -52,7 +53,8 @@ def earlier(time: Tensor) -> Tensor:
     Args:
         time: Number of steps, an integer or a scalar tensor.
 
-    Returns: float32 tensor `(time, time)`, query by key. It is there to be looked at;
+    Returns:
+        float32 tensor `(time, time)`, query by key. It is there to be looked at;
         `PositionalSelfAttention` makes its own.
 
     Example:
@@ -77,7 +79,8 @@ def later(time: Tensor) -> Tensor:
     Args:
         time: Number of steps, an integer or a scalar tensor.
 
-    Returns: float32 tensor `(time, time)`, query by key. It is there to be looked at;
+    Returns:
+        float32 tensor `(time, time)`, query by key. It is there to be looked at;
         `PositionalSelfAttention` makes its own.
 
     Example:
@@ -99,7 +102,8 @@ def distance(time: Tensor) -> Tensor:
     Args:
         time: Number of steps, an integer or a scalar tensor.
 
-    Returns: float32 tensor `(time, time)`, query by key. It is there to be looked at;
+    Returns:
+        float32 tensor `(time, time)`, query by key. It is there to be looked at;
         `PositionalSelfAttention` makes its own.
 
     Example:
@@ -121,7 +125,8 @@ def scaled_distance(time: Tensor) -> Tensor:
     Args:
         time: Number of steps, an integer or a scalar tensor.
 
-    Returns: float32 tensor `(time, time)`, query by key. It is there to be looked at;
+    Returns:
+        float32 tensor `(time, time)`, query by key. It is there to be looked at;
         `PositionalSelfAttention` makes its own.
 
     Example:

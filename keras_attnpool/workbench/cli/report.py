@@ -215,7 +215,7 @@ class _ExplainedTexts:
         return weights
 
     def deletion(self) -> Html:
-        """Whether the prediction suffers more without the words of most weight than without others."""
+        """Whether words of most weight are missed more than other words."""
         if not self.words:
             return Html()
         rows = self._tested()

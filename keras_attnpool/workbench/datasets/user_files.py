@@ -59,7 +59,8 @@ def load_tsv(
         `LabeledTexts` in the order of the lines: labels int32 of shape `(N,)`, no
         rationales. White space around texts and labels is dropped.
 
-    Warns: UserWarning: In one line each, about control characters, and about labels that may be no
+    Warns:
+        UserWarning: In one line each, about control characters, and about labels that may be no
         labels: more than half of them differ, they are numbers that are not whole, or two of them
         differ only in case, blanks or the way a number is written.
 
