@@ -35,7 +35,7 @@ class ArgumentError(ValueError):
 
     Args:
         name: The argument.
-        must: The verb and what follows, "be an integer >= 1" say.
+        must: The rest of the sentence behind "must", such as "be an integer >= 1".
         received: The value that came, in words; or the arguments that do not fit, by name.
         owner: The function, the class or the layer whose argument it is. `""` where the code does
             not know it: who knows it raises `error.renamed(owner=...)`.
@@ -269,8 +269,8 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
     """Checks every argument of a function before its body runs; errors name the function.
 
     Args:
-        **special: The arguments whose name alone does not tell what they may be: a kind, or the
-            names of which it is one.
+        **special: Arguments whose name alone does not tell their kind: the kind, or the names of
+            all kinds that are allowed.
 
     Returns:
         The decorator.

@@ -29,7 +29,7 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
     """Base of the penalties on a set of heads.
 
     A subclass implements `penalties`; called on one tensor `(heads, ...)` it gives that tensor's
-    penalty, and `batch_penalty` is what the layers call.
+    penalty. Layers call `batch_penalty`.
 
     Args:
         factor: Weight of the penalty in the loss, a finite number.

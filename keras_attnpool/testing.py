@@ -32,7 +32,7 @@ def check_pooling_layer(
     - `"mask"`: the call takes `mask=`, booleans `(batch, time)` with True = keep, holes allowed.
     - `"padding content"`: numbers in padded steps change nothing.
     - `"padding length"`: more padding behind the row changes nothing.
-    - `"padding in front"`: padding in front of the row gives what padding behind it gives.
+    - `"padding in front"`: padding in front of the row gives the same output as padding behind it.
     - `"nan"`: NaN and infinity in padded steps change nothing.
     - `"empty row"`: a row without a kept step gives zeros.
     - `"gradient"`: it is finite, and 0 for padded steps and empty rows, also with NaN in padding.

@@ -28,7 +28,7 @@ def weights_around(model: keras.Model, path: str, owner: str) -> tuple[list[Any]
 
 @contextmanager
 def shuffled(weights: list[Any], rng: np.random.Generator) -> Iterator[None]:
-    """Inside, the numbers of each weight stand in another order; what was learned is gone.
+    """Inside, the numbers of each weight stand in another order, so nothing learned is left.
 
     Their size and spread stay those of the trained model, so that nothing saturates. Whole numbers,
     the states of random generators say, stay as they are.

@@ -134,7 +134,7 @@ def normalized(
 ) -> tuple[Float64s, Float64s, Float64s]:
     """Normalised comprehensiveness and sufficiency of each order, and the bounds, of some texts.
 
-    A bound is what the search or one of the orders reaches, whichever is further.
+    A bound is the furthest value that the search or one of the orders reaches.
     """
     last = removal.sizes[:, None] - 1
     both = [(places, np.where(removal.mask, last - places, places)) for places in orders]

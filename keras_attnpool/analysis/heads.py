@@ -103,7 +103,7 @@ def plot_head_similarity(similarity: Any, ax: Any = None, *, title: str | None =
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If there is nothing to draw, what is given does not fit or is not finite, or
+        ValueError: If there is nothing to draw, the data do not fit together or are not finite, or
             `ax` is no Axes.
 
     Example:

@@ -228,7 +228,7 @@ def checked_heatmap(
     row_names: Sequence[str] | None,
     vmax: float | None,
 ) -> tuple[list[str], Float64s, float]:
-    """Checks what a heat map is drawn from: names, weights, the weight of full colour.
+    """Checks the data of a heat map: names, weights, and the weight of full colour.
 
     Raises:
         ValueError: If the arguments do not fit together, or a number is not finite.
@@ -250,7 +250,7 @@ def checked_heatmap(
 
 
 def full_colour(vmax: float | None, numbers: Array, owner: str) -> float:
-    """The number of full colour: what was given for it, or the largest without its sign."""
+    """The number of full colour: the given one, or the largest absolute value."""
     if vmax is None:
         return float(np.abs(numbers).max(initial=0))
     if not (np.isfinite(vmax) and vmax > 0):

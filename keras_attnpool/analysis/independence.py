@@ -399,9 +399,10 @@ class _Rows:
         return changed if any_dropped else None
 
     def difference(self, row: int, own: list[Array], one: list[Array], other: list[Array]) -> float:
-        """The largest difference of what belongs to the row's own steps, relative to its size.
+        """The largest difference at the row's own steps, relative to the size of the output.
 
-        `own` is what the row gives alone: other batches give more where they have more steps.
+        `own` is the output of the row alone. Outputs in other batches are longer if these have more
+        steps.
         """
         found = [0.0]
         for like, *both in zip(own, one, other, strict=True):

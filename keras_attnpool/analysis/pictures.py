@@ -55,7 +55,7 @@ def series_html(
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
 
     Raises:
-        ValueError: If what is given does not fit together, or a number is not finite.
+        ValueError: If the data do not fit together, or a number is not finite.
 
     Example:
 
@@ -134,7 +134,7 @@ def grid_html(
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
 
     Raises:
-        ValueError: If what is given does not fit together, or a number is not finite.
+        ValueError: If the data do not fit together, or a number is not finite.
 
     Example:
 
@@ -189,7 +189,7 @@ def ranked_html(
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
 
     Raises:
-        ValueError: If what is given does not fit together, or a number is not finite.
+        ValueError: If the data do not fit together, or a number is not finite.
 
     Example:
 
@@ -252,7 +252,7 @@ def plot_series(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If what is given does not fit together, or is not finite.
+        ValueError: If the data do not fit together, or are not finite.
 
     Example:
 
@@ -326,7 +326,7 @@ def plot_grid(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If what is given does not fit together, or is not finite.
+        ValueError: If the data do not fit together, or are not finite.
 
     Example:
 
@@ -384,7 +384,7 @@ def plot_ranked(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If what is given does not fit together, or is not finite.
+        ValueError: If the data do not fit together, or are not finite.
 
     Example:
 

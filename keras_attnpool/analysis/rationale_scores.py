@@ -51,7 +51,7 @@ def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) ->
         mask: `None`, or the same layout, True = the token counts.
 
     Returns:
-        `RationaleScore`. `uniform` is the mean share of rationale tokens, what mean pooling
+        `RationaleScore`. `uniform` is the mean share of rationale tokens, which mean pooling
         reaches.
 
     Raises:

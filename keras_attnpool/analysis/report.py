@@ -123,7 +123,7 @@ def attention_report(
         path: Where to write an HTML page of tables, heat maps and, with the extra `plots`,
             pictures. It loads nothing.
         title: The page's title.
-        seed: Seed of what is shuffled, and of the order of equal weights.
+        seed: Seed of the shuffling, and of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
         verbose: 1 shows a progress bar over the texts, 0 does not.

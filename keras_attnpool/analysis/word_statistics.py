@@ -45,7 +45,7 @@ def top_attended_words(
         by alphabet. A class without such words has an empty list.
 
     Raises:
-        ValueError: If texts and what is given of them do not fit together, or an option is invalid.
+        ValueError: If the texts and their data do not fit together, or an option is invalid.
 
     Example:
 
@@ -106,7 +106,7 @@ def weight_distribution(
         the texts, possibly empty.
 
     Raises:
-        ValueError: If texts and what is given of them do not fit together, or an option is invalid.
+        ValueError: If the texts and their data do not fit together, or an option is invalid.
 
     Example:
 
@@ -151,7 +151,7 @@ def plot_weight_distribution(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If there is nothing to draw, what is given does not fit or is not finite, or
+        ValueError: If there is nothing to draw, the data do not fit together or are not finite, or
             `ax` is no Axes.
 
     Example:

@@ -21,8 +21,8 @@ class LayerArguments(LayerWeights):
     Keras's automatic config does not help here. It returns the arguments as they were typed,
     without defaults and checks, and gives nothing to a layer with a `get_config` of its own.
 
-    The docstrings of the base classes hold what those of the layers have in common: `make layers`
-    keeps them alike.
+    The docstrings of the base classes hold the common parts of the layers' docstrings; `make
+    layers` keeps them alike.
 
     Args:
         num_heads: Number of attention heads.
@@ -54,8 +54,8 @@ class LayerArguments(LayerWeights):
         Args:
             given: The constructor's `locals()`. Their `__class__`, which `super()` puts there, is
                 the class of the constructor: a subclass may have arguments of its own.
-            **special: The arguments whose name alone does not tell what they may be: a kind, or the
-                names of which it is one.
+            **special: For arguments whose name alone does not tell it: the kind of value, or the
+                names that are allowed.
         """
         parameters = inspect.signature(given["__class__"].__init__).parameters.values()
         own = [p for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"]

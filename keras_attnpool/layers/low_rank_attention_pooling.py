@@ -147,7 +147,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         self._store_arguments(locals(), context=CONTEXT)
 
     def build(self, inputs_shape: Shape, context_shape: Shape | None = None) -> None:
-        """Creates W, P, Q and what the options add."""
+        """Creates W, P, Q and the weights of the options."""
         dim = self._feature_dim(inputs_shape)
         self._check_context_shape(inputs_shape, context_shape)
         self._built_with_context = context_shape is not None

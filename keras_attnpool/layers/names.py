@@ -76,8 +76,9 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
     Args:
         identifier: One of these names, or the name of a class of `keras_attnpool.layers` or
             `keras.layers`; a configuration `{"class_name": a name, "config": arguments}`, whose
-            arguments take the place of the name's sizes; what `keras.saving.serialize_keras_object`
-            makes of a layer; or a layer, which is returned as it is.
+            arguments replace the sizes that the name stands for; the result of
+            `keras.saving.serialize_keras_object` for a layer; or a layer, which is returned as it
+            is.
 
     Returns:
         The layer.

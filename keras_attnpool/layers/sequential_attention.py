@@ -145,7 +145,7 @@ class SequentialAttention(AttentionBase):
         return output, scores
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
-        """Returns what the last part does: `None` when pooled, else the mask of the inputs."""
+        """Returns the mask of the inputs, or `None` if the last part pools."""
         return self.parts[-1].compute_mask(inputs, mask)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:

@@ -85,10 +85,10 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
     vector = keras_attnpool.layers.MaskedMaxPooling1D()(x)
     ```
 
-    Weights, by name, for the layers n = 1, 2 ... from below: `forward_n/lstm_cell/kernel`
-    `(dim of what it reads, 4 * units)`, `forward_n/lstm_cell/recurrent_kernel`
-    `(units, 4 * units)`, `forward_n/lstm_cell/bias` `(4 * units,)`, the gates in the order input,
-    forget, cell, output, and the same for `backward_n`.
+    Weights, by name, for the layers n = 1, 2 ... from below: `forward_n/lstm_cell/kernel` `(dim of
+    its input, 4 * units)`, `forward_n/lstm_cell/recurrent_kernel` `(units, 4 * units)`,
+    `forward_n/lstm_cell/bias` `(4 * units,)`, the gates in the order input, forget, cell, output,
+    and the same for `backward_n`.
 
     Difference: Nie and Bansal, who had stacked LSTMs with shortcuts before, feed a layer with the
     states of all layers below it. The paper feeds it with the words and the layer just below.

@@ -25,7 +25,7 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Returns what the encoder makes of its inputs."""
+        """Returns the outputs of the encoder."""
         return self.encoder(inputs, training=False)
 
     def compute_output_spec(self, inputs: Any) -> Any:

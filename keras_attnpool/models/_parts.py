@@ -268,9 +268,9 @@ def made(
 ) -> Part:
     """The part that a name, a configuration or an instance stands for.
 
-    `argument` is `"encoder"` or `"pooling"`, and `identifier` what the user gave for it. The layer
-    gets the name, or the names of its layers start with it. `options` are further arguments, for
-    what is not an instance.
+    `argument` is `"encoder"` or `"pooling"`, and `identifier` is the user's value for it. The layer
+    gets the name, or the names of its layers start with it. `options` are further arguments for
+    names and configurations; an instance ignores them.
     """
     options = options or {}
     accepted: Mapping[str, inspect.Parameter]

@@ -36,7 +36,8 @@ def pooling_of(given: dict[str, Any], **unused: Any) -> keras.layers.Layer:
 
     Args:
         given: The arguments of a builder.
-        **unused: Those that no such layer has, and what they are where they were left out.
+        **unused: Arguments that this layer has no use for, with the values that they have if left
+            out.
 
     Raises:
         ValueError: For an argument that the layer has no use for.
@@ -121,8 +122,8 @@ def BiLSTM(
         `(batch, time, word length)`, named `"tokens"` and `"characters"`. Not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 

@@ -69,8 +69,8 @@ def DiSAN(
         time)`. Not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 
@@ -144,8 +144,8 @@ def BiBloSAN(
         time)`. Not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 

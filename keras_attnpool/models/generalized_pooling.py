@@ -84,8 +84,8 @@ def GeneralizedPoolingClassifier(
         `(batch, time, word length)`, named `"tokens"` and `"characters"`. Not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 
@@ -189,8 +189,8 @@ def GeneralizedPoolingPair(
         `"characters_b"`. The sentences of a pair need not be equally long. Not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 

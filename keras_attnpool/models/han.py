@@ -51,8 +51,8 @@ def HAN(
         named `pooling`, that of the words `sentences/word_pooling` for `keras_attnpool.analysis`.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 

@@ -107,8 +107,8 @@ def TextClassifier(
         `word_encoder` and `word_pooling`.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 

@@ -147,8 +147,8 @@ def number_of_kept(mask: Tensor, dtype: str) -> Tensor:
 def affine(x: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
     """`x` times a kernel, plus a bias, if any, all in the dtype of `x`.
 
-    PyTorch has one operation for both, where Keras asks for two. TensorFlow, on a CPU, writes the
-    product of `(n, 1, t, d)` and a matrix beyond its memory: it gets rows `(n * t, d)`.
+    PyTorch has one operation for both, where Keras asks for two. On a CPU, TensorFlow writes the
+    product of `(n, 1, t, d)` and a matrix beyond its memory, so it gets rows `(n * t, d)`.
     """
     kernel = keras.ops.cast(kernel, x.dtype)
     bias = None if bias is None else keras.ops.cast(bias, x.dtype)

@@ -32,7 +32,7 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
         name: Name of the network's files.
         best: Where the model of the best epoch is kept.
         options: The options of `train`.
-        resume: Whether to go on from what is on disk.
+        resume: Whether to continue from the files on disk.
         begin: Called before anything is written: until then a run to be replaced is safe.
     """
 

@@ -217,7 +217,7 @@ def sentence(
     simpler: list[str],
     balanced: bool = False,
 ) -> str:
-    """The conclusion of the results: whether the model is worth it, and what to take if it is not.
+    """The conclusion of the results: whether the model is worth it, and otherwise a simpler row.
 
     Args:
         labels: The true class of every test text.
@@ -281,7 +281,9 @@ def scores(test: datasets.LabeledTexts, predicted: npt.NDArray[Any]) -> dict[str
 
 
 def columns(balanced: bool) -> tuple[str, ...]:
-    """The columns of the table of results; with balanced accuracy, it is what is compared."""
+    """The columns of the table of results. If there is balanced accuracy, the rows are compared by
+    it.
+    """
     shown = ("accuracy", "balanced", "macro-F1", "balanced, beside the model (95 %)")
     return (*shown, *COLUMNS[3:]) if balanced else COLUMNS
 

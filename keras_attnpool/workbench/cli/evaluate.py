@@ -21,8 +21,8 @@ BINS = 10
 def evaluate(given: dict[str, Any]) -> int:
     """Prints how well a run does on a labelled file.
 
-    `given` are `run`, `file`, and the options that say how the file is read. Returns 0; what the
-    user can mend, such as a file with other classes, is a `CommandError`.
+    `given` are `run`, `file`, and the options that say how the file is read. Returns 0. A mistake
+    of the user's, such as a file with other classes, is a `CommandError`.
     """
     run = Run.load(Path(given["run"]))
     columns = {name: given[name] for name in FILE_OPTIONS if name in given}

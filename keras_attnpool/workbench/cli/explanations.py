@@ -224,7 +224,7 @@ class Numbered:
 
 
 def plain(word: str) -> str:
-    """A word without what a reader adds to it, in lower case."""
+    """A word in lower case, without the mark that a reader adds to it."""
     return word.removesuffix(" [UNK]").strip(".,;:!?()\"'\u2019").lower()
 
 

@@ -201,7 +201,8 @@ def build(
     vectors: npt.NDArray[np.float32] | None,
     pooling: str | None = None,
 ) -> keras.Model:
-    """The model, or what it is compared with: of the same sizes, from the same first weights.
+    """The model, or the one that it is compared with, which has the same sizes and the same first
+    weights.
 
     Args:
         options: The options of `train`.

@@ -140,7 +140,7 @@ def best_behind(encoder: str) -> str:
 
 
 def missing() -> list[str]:
-    """The commands that install what MiniLM lacks; none where it can run."""
+    """The commands that install the packages which MiniLM lacks; none if it can run."""
     lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     return list(dict.fromkeys(NEEDED[name] for name in lacking))
 

@@ -86,8 +86,7 @@ def write(
         predicted: Integer array `(texts,)`, the model's class for every test text.
 
     Returns:
-        The lines that `train` prints: where the report is, what it lacks, what must not be read
-        into it.
+        The lines that `train` prints: the place of the report, its missing parts, and cautions.
     """
     results = metrics["results"]
     texts = _ExplainedTexts(test, reader, model, predicted)

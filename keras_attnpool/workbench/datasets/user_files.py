@@ -61,15 +61,15 @@ def load_tsv(
 
     Warns:
         UserWarning: In one line each, about control characters, and about labels that may be no
-        labels: more than half of them differ, they are numbers that are not whole, or two of them
-        differ only in case, blanks or the way a number is written.
+            labels: more than half of them differ, they are numbers that are not whole, or two of
+            them differ only in case, blanks or the way a number is written.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: With the file's name, and what to do about: bytes that are not in `encoding`,
-            a file that is no text, another delimiter, missing columns, one column for both, lines
-            with more or fewer fields than the first, empty texts or labels, unknown labels, a
-            single class, no rows, a gzip file that is damaged or holds more than 1 GiB.
+        ValueError: With the file's name and advice, for bytes that are not in `encoding`, a file
+            that is no text, another delimiter, missing columns, one column for both, lines with
+            more or fewer fields than the first, empty texts or labels, unknown labels, a single
+            class, no rows, a gzip file that is damaged or holds more than 1 GiB.
 
     Example:
         ```python

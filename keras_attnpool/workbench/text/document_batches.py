@@ -54,7 +54,7 @@ class DocumentBatches(Batches):
     groups, the spare groups have a single row.
 
     When there are several buckets, the first two batches differ in every size that varies between
-    buckets: TensorFlow learns from them what varies.
+    buckets, which tells TensorFlow that these sizes vary.
 
     Args:
         documents: Integers of shape `(N, S, W)`, as `WordTokenizer.encode_sentences` returns them;

@@ -127,7 +127,7 @@ class LanguageModel:
         tokenizer_options: Mapping[str, Any] | None = None,
         layer: int | None = None,
     ) -> "LanguageModel":
-        """Loads a pre-trained model and what belongs to it, through KerasHub.
+        """Loads a pre-trained model with its preprocessing, through KerasHub.
 
         KerasHub finds out which classes a preset needs. It downloads a preset that is not on this
         machine, once.
@@ -242,7 +242,7 @@ class LanguageModel:
         dtype: str = "float16",
         verbose: int = 0,
     ) -> dict[str, Array]:
-        """Computes the last layer's states of every token, by the backbone as it is.
+        """Computes the states of every token in the last layer of the unchanged backbone.
 
         Texts of similar length share a batch, and a call uses 8 lengths of batches at most. Padding
         changes nothing but roundings.
