@@ -326,58 +326,6 @@ def test_divergence_is_reported(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--model", "average", "--heads", "3"], "--model average does not take --heads"),
-        (["--model", "lama", "--pooling", "max"], "lama does not take --pooling"),
-        (["--model", "lama", "--encoder", "minilm"], "take --encoder: it has its own"),
-        (["--model", "disan", "--encoder", "cnn"], "does not take --encoder cnn"),
-        (["--pooling", "mean", "--heads", "3"], "gru + mean does not take --heads"),
-        (["--encoder", "cnn", "--max-tokens", "9"], "--max-tokens: it reads words, not tokens"),
-        (["--fine-tune"], "does not take --fine-tune: it reads words"),
-        (["--encoder", "minilm", "--max-length", "9"], "--max-length: it reads tokens"),
-        (["--encoder", "minilm", "--embeddings", "word2vec"], "those of the language model"),
-        (["--no-tfidf"], "does not take --no-tfidf: only behind a frozen language model"),
-        (["--encoder", "gru+gruu"], "Received: 'gruu' in 'gru+gruu'"),
-        (["--pooling", "maximum"], "--pooling must be one of mean, max, "),
-        (["--pooling", "mean", "--penalty", "attention"], "does not take --penalty attention"),
-        (["--compare", "--model", "san"], "it stands beside none of"),
-        (["--compare", "--penalty", "attention"], "it stands beside none of"),
-        (["--encoder", "gru+minilm"], "first of several joined by +"),
-        (["--model", "bigru", "--learn-scale"], "bigru does not take --learn-scale"),
-        (["--model", "san", "--penalty", "embedding"], "does not take --penalty embedding"),
-        (
-            ["--model", "lama-encoder", "--penalty", "embedding", "--heads", "1"],
-            "does not take --penalty embedding: it compares heads, and --heads is 1",
-        ),
-        (["--penalty-factor", "2"], "needs a --penalty"),
-        (["--model", "lamb"], "invalid choice: 'lamb'"),
-        (["--heads", "0"], "must be an integer >= 1 and below 2**31. Received: '0'"),
-        (["--seed", "4294967296"], "below 2**31. Received: '4294967296'"),
-        (["--dropout", "1"], "must be a number in [0, 1). Received: '1'"),
-        (["--learning-rate", "fast"], "must be a number above 0. Received: 'fast'"),
-        (["--test", "x.tsv"], "--test needs a FILE"),
-        (["--dataset", "r9"], "one of ('r8',"),
-        (["--train-size", "3"], "--train-size: each class must have some dozens of texts"),
-        (["x.tsv", "--dataset", "r8"], "exclude each other"),
-        (["x.tsv", "--train-size", "9"], "for the generated reviews only"),
-        (["no_such.tsv"], "no_such.tsv"),
-        (["mail.pdf"], "mail.pdf: the name must end in one of .tsv"),
-        (["--embeddings", "no_such.txt"], "no_such.txt"),
-        (["--embeddings", "no_such.txt", "--embedding-dim", "3"], "decided by the file"),
-        (["--resume"], "there is no such run folder"),
-        (["--resume", "--overwrite"], "not allowed with argument"),
-    ],
-)
-def test_train_refuses(arguments, message, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    status, out, err = run_main(capsys, "train", *arguments, "--out", "run")
-    assert status == 2 and message in err
-    assert err.splitlines()[-1].count("error: ") == 1
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
     ("content", "message"),
     [
         (None, "there is no such run folder"),
