@@ -14,15 +14,7 @@ from benchmarks.arena import grid, verdict
 from keras_attnpool import models
 from keras_attnpool.layers import BidirectionalGRU, MaskedAveragePooling1D
 from keras_attnpool.workbench import datasets, text
-from keras_attnpool.workbench.cli import (
-    comparison,
-    data,
-    export,
-    networks,
-    options,
-    readers,
-    tfidf,
-)
+from keras_attnpool.workbench.cli import comparison, data, export, networks, options, readers, tfidf
 from keras_attnpool.workbench.datasets import LabeledTexts
 
 RESULTS = Path(__file__).parents[3] / "benchmarks" / "results"
