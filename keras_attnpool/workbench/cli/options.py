@@ -38,9 +38,15 @@ ASK_FOR_WORDS = ("max_length", "min_frequency", "embeddings", "embedding_dim", "
 # The words of a text that `explain` prints.
 PRINTED_WORDS = 8
 DATASETS = ("r8", "trec", "sst5", "sst2", "subj", "sick", "imdb", "humor", "controversy")
-CONTEXTS = ("embeddings", "mean", "learned")
-PENALTIES = ("none", "attention", "embedding")
-FORMATS = ("onnx", "tf_saved_model")  # of `export`
+CHOICES = {
+    "model": MODELS,
+    "context": ("embeddings", "mean", "learned"),
+    "penalty": ("none", "attention", "embedding"),
+    "format": ("onnx", "tf_saved_model"),  # of `export`
+}
+# The least of an integer, where that is not 1.
+LEAST = {"train_size": 2, "max_tokens": 4}
+LEAST |= dict.fromkeys(("seed", "hidden_units", "text_column", "label_column"), 0)
 REVIEW_EPOCHS, EPOCHS = 8, 30
 # Of few texts, an epoch of large batches is few steps: 30 epochs end before the loss does.
 BATCH_SIZE, LEAST_BATCH, STEPS = 64, 8, 10
@@ -168,8 +174,6 @@ def choose_encoder(given: dict[str, Any]) -> str | None:
 
 
 DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(Options)}
-CHOICES = {"model": MODELS, "context": CONTEXTS, "penalty": PENALTIES}
-FROM_ZERO = ("seed", "hidden_units", "text_column", "label_column")
 FILE_OPTIONS = (
     "test", "text_column", "label_column", "header", "delimiter", "encoding", "skip_empty",
 )  # fmt: skip
@@ -218,8 +222,25 @@ def _is_possible(name: str, value: Any) -> bool:
     kinds = get_args(hint) or (hint,)
     if type(value) not in kinds and not (float in kinds and type(value) is int):
         return False
-    if name in CHOICES:
+    if value is None or name in CHOICES:
         return value is None or value in CHOICES[name]
-    if float in kinds and value is not None:
-        return bool(0 <= value < 1 if name == "dropout" else 0 < value < math.inf)
-    return type(value) is not int or (name not in FROM_ZERO) <= value < 2**31
+    return type(value) not in (int, float) or not unlike(name, value, float in kinds)
+
+
+def unlike(name: str, number: float, fraction: bool) -> str:
+    """A description of the numbers that an option takes, if this is none of them."""
+    if name == "dropout":
+        return "" if 0 <= number < 1 else "a number in [0, 1)"
+    if fraction:
+        return "" if 0 < number < math.inf else "a number above 0"
+    least = LEAST.get(name, 1)
+    fits = type(number) is int and least <= number < 2**31
+    return "" if fits else f"an integer >= {least} and below 2**31"
+
+
+def told() -> dict[str, Any]:
+    """The names in capitals of this file, as the help tells them."""
+    own = {name: value for name, value in globals().items() if name.isupper()}
+    lists = {name: ", ".join(own[name]) for name in ("MODELS", "COMPARED", "DATASETS")}
+    usual = (f"{pooling} behind {encoder}" for encoder, pooling in BEST_BEHIND.items())
+    return own | lists | {"BEST_BEHIND": ", ".join(usual)}

@@ -221,7 +221,8 @@ class _Training:
         ]
         simpler = [comparison.MAJORITY, *(each for each in others if each != comparison.MAJORITY)]
         simpler += smaller
-        metrics["comparison"] = comparison.sentence(test.labels, predicted, simpler, balanced)
+        told = comparison.sentence(test.labels, predicted, simpler, balanced)
+        metrics["comparison"] = f"{told}\n{NOT_REFITTED}"
         if self.options.compare:
             metrics["chosen"] = name
         # What linear rows need is missing: this is said, or the table would look complete.
@@ -230,7 +231,7 @@ class _Training:
         print(f"\n{comparison.table(metrics['results'], len(test), balanced)}\n")
         if self.options.compare:
             print(f"The validation part likes {name} best: it is the model of this run.")
-        print(metrics["comparison"], NOT_REFITTED, *[comparison.NO_LINEAR] * missing, sep="\n")
+        print(metrics["comparison"], *[comparison.NO_LINEAR] * missing, sep="\n")
         print(f"\nThe run is in {self.run}\n")
         if self.options.report:
             print("Writing the report ...", flush=True)

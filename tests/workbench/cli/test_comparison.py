@@ -284,13 +284,13 @@ def test_the_page_has_every_encoder_and_pooling():
 
 def test_names_are_those_of_the_builders():
     assert set(networks.MODELS) == set(options.MODELS)
-    assert ("none", *networks.PENALTIES) == options.PENALTIES
+    assert ("none", *networks.PENALTIES) == options.CHOICES["penalty"]
     assert options.DATASETS == datasets.available()
     assert options.ENCODER in networks.ENCODERS
     assert {*options.COMPARED, *options.BEST_BEHIND.values()} <= set(networks.POOLINGS)
-    assert set(networks.RATES) <= set(options.MODELS) and set(export.FORMATS) == set(
-        options.FORMATS
-    )
+    assert set(networks.RATES) <= set(options.MODELS) and {*export.FORMATS} == {
+        *options.CHOICES["format"]
+    }
 
 
 def test_the_pooling_behind_an_encoder_is_the_best_of_the_comparison():

@@ -12,7 +12,7 @@ import pytest
 
 from keras_attnpool import analysis, models
 from keras_attnpool.workbench import corpora, datasets, load_run, text
-from keras_attnpool.workbench.cli import data, main, readers, report, runs
+from keras_attnpool.workbench.cli import data, main, readers, report, runs, train
 from keras_attnpool.workbench.cli.options import Options
 
 pytestmark = pytest.mark.one_backend("test_smoke.py writes a report under every backend")
@@ -56,6 +56,9 @@ def test_results(trained, page):
         assert rows[name][:2] == [f"{result['accuracy']:.3f}", f"{result['macro_f1']:.3f}"]
     assert rows["lama-encoder"][3] == f"{metrics['results']['lama-encoder']['parameters']:,}"
     assert rows["train texts"] == ["36"] and rows["seed"] == ["3"]
+    assert train.NOT_REFITTED in metrics["comparison"]
+    for line in metrics["comparison"].splitlines():
+        assert line in page
 
 
 def test_options_without_effect_are_not_listed(tmp_path):
