@@ -222,22 +222,8 @@ NAME = Validator(
 )
 
 VALIDATORS: dict[str, Validator] = {
-    **dict.fromkeys(("vocabulary_size", "embedding_dim", "num_characters", "char_dim"), SIZE),
-    **dict.fromkeys(("num_heads", "rank", "key_dim", "hidden_dim"), SIZE),
-    "num_queries": SIZE,
-    **dict.fromkeys(("units", "gru_units", "lstm_units", "hidden_units", "feedforward_dim"), SIZE),
-    **dict.fromkeys(("filters", "char_filters", "kernel_size", "num_layers", "reduction"), SIZE),
-    **dict.fromkeys(("max_length", "max_words", "max_sentences", "sequence_length"), SIZE),
-    **dict.fromkeys(("block_length", "chunk_size"), SIZE),
-    **dict.fromkeys(("trainable_embeddings", "trainable_backbone", "hierarchical"), FLAG),
-    **dict.fromkeys(("parallel", "value_conv", "use_hidden", "l2_normalize"), FLAG),
-    **dict.fromkeys(("learn_scale", "rescale_scores", "layer_norm"), FLAG),
-    **dict.fromkeys(("use_bias", "unit_forget_bias", "bidirectional", "per_feature"), FLAG),
-    **dict.fromkeys(("flatten", "pooled", "keepdims", "gated"), FLAG),
-    **dict.fromkeys(("residual", "normalize_first", "position_weighted"), FLAG),
-    **dict.fromkeys(("global_context", "key_projection", "output_projection"), FLAG),
-    **dict.fromkeys(("dropout", "attention_dropout", "embedding_dropout"), SHARE),
-    **dict.fromkeys(("classifier_dropout",), SHARE),
+    "dropout": SHARE,
+    **dict.fromkeys(("attention_dropout", "embedding_dropout", "classifier_dropout"), SHARE),
     **dict.fromkeys(("kernel_sizes", "char_kernel_sizes"), SIZES),
     "num_classes": integer(2),
     "packed": integer(0),
@@ -253,6 +239,8 @@ VALIDATORS: dict[str, Validator] = {
     "backbone": BACKBONE,
     "name": NAME,
 }
+# An argument of another name, by its annotation.
+OF_TYPES: dict[Any, Validator] = {bool: FLAG, int: SIZE, int | None: SIZE}
 KERAS_VALIDATORS = {
     kind: _known_to_keras(getattr(keras, f"{kind}s"))
     for kind in ("initializer", "regularizer", "constraint", "activation")
@@ -309,6 +297,12 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
     return decorate
 
 
+def known_by(name: str, annotation: Any) -> Validator | None:
+    """What the name of an argument, or else its type, says that it may be."""
+    known = KERAS_VALIDATORS.get(name.rpartition("_")[2]) or VALIDATORS.get(name)
+    return known or OF_TYPES.get(annotation)
+
+
 def validator_of(
     name: str, special: Validator | Collection[str] | None, annotation: Any
 ) -> Validator:
@@ -318,7 +312,7 @@ def validator_of(
     elif special is not None:
         validator = one_of(special)
     else:
-        known = KERAS_VALIDATORS.get(name.rpartition("_")[2]) or VALIDATORS.get(name)
+        known = known_by(name, annotation)
         if known is None:
             raise KeyError(
                 f"`{name}` has no line in VALIDATORS of _checks.py, which says what it may be"

@@ -75,13 +75,6 @@ def test_a_new_layer_is_four_places_and_listed(copied):
     assert content()["CHANGELOG.md"].decode() == changes
 
 
-def test_a_file_is_named_as_the_class():
-    names = {"SoftPooling1D": "soft_pooling1d", "LSEPooling1D": "lse_pooling1d"}
-    names |= {"LastPooling1D": "last_pooling1d", "BidirectionalGRU": "bidirectional_gru"}
-    names |= {"Conv2DPooling": "conv2d_pooling"}
-    assert {name: new_layer.module_of(name) for name in names} == names
-
-
 def test_the_top_of_a_page_that_cannot_be_read_names_the_page(copied):
     page = copied / "docs" / "layers" / "last-pooling1d.md"
     text = page.read_text(encoding="utf-8")
@@ -193,13 +186,3 @@ def test_the_command_writes_a_layer_and_tells_what_it_lacks(copied):
     assert [line for line in lacks if "TODO" not in line] == [
         "CHANGELOG.md does not name LSEPooling1D"
     ]
-
-
-def test_the_command_runs_the_tests_that_name_the_layer_and_tells_what_is_open():
-    words = new_layer.tests_of(LAYERS["LastPooling1D"])
-    named = "LastPooling1D or last_pooling1d or last-pooling1d or last_word"
-    assert named in words and words[-1] == str(REPOSITORY / "tests")
-    layer = LAYERS["LastPooling1D"]
-    assert new_layer.open_places(layer) == []
-    (name, *_) = new_layer.open_places(layer._replace(name="SizedPooling1D"))
-    assert name.startswith("keras_attnpool/layers/names.py: a short name")

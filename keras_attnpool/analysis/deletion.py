@@ -168,7 +168,7 @@ def plot_deletion_curve(
     assert plot_deletion_curve(curve).get_xlabel() == "tokens removed (%)"
     ```
     """
-    ax = axes_or_new(ax, "plot_deletion_curve", (5.5, 3.6))
+    ax = axes_or_new(ax, "plot_deletion_curve", (5.5, 3.6), title)
     percent = 100 * curve.fractions
     label = f"{name} (area {curve.attended_area:.2f})"
     (line,) = ax.plot(percent, curve.attended, marker="o", markersize=4, label=label)
@@ -179,7 +179,7 @@ def plot_deletion_curve(
         ax.fill_between(percent, curve.attended, curve.random, color=line.get_color(), alpha=0.12)
     ax.set(xlabel="tokens removed (%)", ylabel="probability of the predicted class")
     ax.set_ylim(0, 1)
-    plain_grid(ax, title)
+    plain_grid(ax)
     plain_legend(ax)
     return ax
 

@@ -170,7 +170,7 @@ def plot_weight_distribution(
     if not sum(len(each) for each in values.values()):
         must, received = "have at least one weight", f"no occurrence in the classes {list(values)}"
         raise ArgumentError("by_class", must, received, "plot_weight_distribution")
-    ax = axes_or_new(ax, "plot_weight_distribution", (6, 3.6))
+    ax = axes_or_new(ax, "plot_weight_distribution", (6, 3.6), title)
     from matplotlib import colormaps
 
     everything = np.concatenate(list(values.values()))
@@ -196,7 +196,7 @@ def plot_weight_distribution(
     ax.set_xlim(grid[0], grid[-1])
     ax.tick_params(axis="x", pad=6 + 8 * len(values))
     ax.set(xlabel=xlabel, ylabel="density")
-    plain_grid(ax, title)
+    plain_grid(ax)
     plain_legend(ax, fontsize="small")
     return ax
 

@@ -8,13 +8,7 @@ from keras import ops
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import AttentionPoolingBase, heads_first
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")

@@ -7,18 +7,8 @@ from keras import ops
 
 from keras_attnpool.layers._attention import NORMALIZERS, AttentionPoolingBase
 from keras_attnpool.ops._devices import scalar_like
-from keras_attnpool.ops.masking import (
-    at_least_float32,
-    statistics_of_zeroed,
-    zero_masked_rows,
-)
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.ops.masking import at_least_float32, statistics_of_zeroed, zero_masked_rows
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")

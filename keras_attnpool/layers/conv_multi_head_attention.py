@@ -11,13 +11,7 @@ from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops._dot_product_attention import dot_product_weights, join_heads, split_heads
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
 from keras_attnpool.ops.normalization import layer_normalize
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 PARTS = ("query", "key", "value")
 

@@ -11,13 +11,7 @@ from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.regularizers import HeadRegularizer
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")

@@ -12,13 +12,7 @@ from keras_attnpool.ops._devices import affine
 from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.ops.normalization import layer_normalize
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")

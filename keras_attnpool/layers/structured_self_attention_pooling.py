@@ -5,13 +5,7 @@ from typing import Any
 import keras
 
 from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
