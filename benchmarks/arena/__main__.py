@@ -127,6 +127,7 @@ def main(given: list[str] | None = None) -> None:
     bar = tqdm(wanted, unit="run", dynamic_ncols=True)
     for run in bar:
         bar.set_description(f"{run.key}, seed {run.seed}")
+        gc.collect()
         gc.freeze()  # Every trial clears Keras's session, which would walk through all modules.
         with table.claimed(f"{run.key}", run.seed) as mine:
             lines = table.lines()

@@ -14,7 +14,7 @@ import keras
 import numpy as np
 from sklearn.dummy import DummyClassifier
 
-from benchmarks.arena import grid, verdict
+from benchmarks.arena import grid, traced, verdict
 from benchmarks.arena.data import Frozen, Words, data_of
 from benchmarks.arena.grid import Run
 from benchmarks.arena.verdict import BASE, LARGEST, read
@@ -124,6 +124,9 @@ def _trained(
 ) -> dict[str, Any]:
     """Tries the trials, or takes the settings that were chosen; tests the best, once."""
 
+    small = grid.TASKS[run.task].small and keras.config.backend() == "torch"
+    loop = traced.loop if small else tasks.keras_fit
+
     def tried(settings: dict[str, Any]) -> tuple[float, keras.Model, dict[str, Any]]:
         start = time.process_time()
         recipe = {**data.task.recipe, "learning_rate": settings["learning_rate"]}
@@ -131,7 +134,7 @@ def _trained(
             build, run.row, run.encoder, data, settings["size"], settings["dropout"]
         )
         task = dataclasses.replace(data.task, recipe=recipe)
-        model, result, score = tasks.fit(made, data, task, run.seed, options)
+        model, result, score = tasks.fit(made, data, task, run.seed, options, loop)
         result["cpu_seconds"] = round(time.process_time() - start, 2)
         return score, model, {**settings, **result}
 

@@ -7,15 +7,18 @@ import json
 import re
 from types import SimpleNamespace
 
+import keras
 import numpy as np
 import pytest
 from docs_hooks import drawn, hook
 from scipy import stats
 
 from benchmarks.arena import __main__ as command
-from benchmarks.arena import data, grid, runs, verdict, wheels, words
+from benchmarks.arena import data, grid, runs, traced, verdict, wheels, words
 from benchmarks.arena.grid import Run
+from benchmarks.reproduce import tasks
 from benchmarks.reproduce.results import packed, unpacked
+from benchmarks.reproduce.training import BestEpoch, compile_model
 from keras_attnpool import layers
 from keras_attnpool.workbench.cli import options
 
@@ -183,6 +186,20 @@ def test_states_are_served_as_given():
         assert inputs["features"].shape[1] == inputs["padding_mask"].sum(axis=1).max()
     assert grid.arguments("LastPooling1D", 0, "gru")[1]["bidirectional"] is True
     assert grid.arguments("LastPooling1D", 0, "minilm")[1]["bidirectional"] is False
+
+
+@pytest.mark.skipif(keras.backend.backend() != "torch", reason="PyTorch records")
+@pytest.mark.parametrize("row", ["AttentionPooling, sparsemax", "ConvMultiHeadAttention"])
+def test_recorded_training_is_that_of_keras(row):
+    found, losses = data.data_of("bags_two", "dense", 0, "", True), []
+    for loop in (tasks.keras_fit, traced.loop):
+        keras.utils.set_random_seed(0)
+        model = runs.build(row, "dense", found, 0, 0.0)
+        compile_model(model, {**found.task.recipe, "learning_rate": 1e-2})
+        batches = found.batches(0, 3), found.batches(1)
+        losses.append(loop(model, *batches, 4, BestEpoch(9)))
+        losses[-1] += tasks.measure(model, found, 1, found.task)[0].values()
+    np.testing.assert_allclose(losses[1], losses[0], rtol=1e-4)
 
 
 # --- what a code change moves ------------------------------------------------------------------
