@@ -57,7 +57,7 @@ def within(budget: float, wanted: list[Run], seconds: dict[Run, float]) -> list[
 def main(given: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.arena",
-        description="The comparison of all mechanisms. Alone it judges the runs of results.csv by "
+        description="The comparison of all mechanisms. Alone it judges the runs that are there by "
         "rule.toml, and writes verdict.json; --run runs what is missing. An interrupted pass goes "
         "on where it was, and several processes may share one.",
     )

@@ -24,8 +24,8 @@ from benchmarks.reproduce.results import Results, commit, versions
 from benchmarks.reproduce.training import embedding_size
 from keras_attnpool import models
 
-PATH = RESULTS / "arena" / "results.csv"
-VERDICT = PATH.with_name("verdict.json")
+FOLDER = RESULTS / "arena"
+VERDICT = FOLDER / "verdict.json"
 KEY = ("task", "encoder", "row", "seed")
 TOLD = ("learning_rate", "dropout", "size")
 COLUMNS = (
@@ -38,32 +38,37 @@ COLUMNS = (
 
 
 class Table(Results):
-    """`results.csv`: a line a run, added under a lock, so that processes may share it."""
+    """The files of a folder, one per kind of tasks: a line per run, added under a lock."""
 
-    def __init__(self, path: Path = PATH) -> None:
-        super().__init__(path, {})
+    def __init__(self, folder: Path = FOLDER) -> None:
+        super().__init__(folder / "runs", {})
+        self.folder = folder
 
     def lines(self) -> list[dict[str, Any]]:
         """The runs so far; refuses those of another protocol."""
-        lines = read(self.path)
+        lines = read(self.folder)
         for line in lines:
             now = grid.protocol(line["task"], line["row"])
             if line["protocol"] != now:
                 raise SystemExit(
-                    f"{self.path}: {[line[name] for name in KEY]} was run with the protocol "
+                    f"{self.folder}: {[line[name] for name in KEY]} was run with the protocol "
                     f"{line['protocol']}, and it is {now} now. Remove the lines of the other "
-                    "protocol from the file to run them anew."
+                    "protocol from its file to run them anew."
                 )
         return lines
 
     def append(self, line: dict[str, Any]) -> None:
         """Adds a run."""
         with self._locked():
-            new = not self.path.exists()
-            with self.path.open("a", encoding="utf-8", newline="") as file:
+            path = verdict.file_of(self.folder, grid.kind_of(line["task"]))
+            with path.open("a+", encoding="utf-8", newline="") as file:
+                file.seek(0)
+                first = next(csv.DictReader(file), None)
                 writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-                if new:
+                if first is None:
                     writer.writeheader()
+                elif first["versions"] == line["versions"]:
+                    line = {**line, "versions": ""}
                 writer.writerow(line)
 
 
@@ -87,7 +92,7 @@ def build(
 
 
 def finished(run: Run, lines: list[dict[str, Any]], folder: str, quick: bool) -> dict[str, Any]:
-    """Runs it: the line of `results.csv`. Seeds but the first take what the first one chose."""
+    """Runs it: a line of its results. Seeds but the first take what the first one chose."""
     try:
         data = data_of(run.task, run.encoder, run.seed, folder, quick)
     except (OSError, ValueError, ImportError) as error:

@@ -303,7 +303,7 @@ def test_names_are_those_of_the_builders():
 
 def test_the_pooling_behind_an_encoder_is_the_best_of_the_comparison():
     """By mean rank over the real sets of single texts, each row tuned alike."""
-    lines = verdict.read(RESULTS / "arena" / "results.csv")
+    lines = verdict.read(RESULTS / "arena")
     rows = [row for row in grid.MECHANISMS if any(line["row"] == row for line in lines)]
     for encoder, pooling in options.BEST_BEHIND.items():
         real = [
