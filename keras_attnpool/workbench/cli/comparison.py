@@ -29,7 +29,7 @@ STRENGTHS, SMOOTHINGS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), (0.1, 0.3, 1.0)
 RESAMPLES = 10_000
 # Validation texts that choose nothing, and what is taken then: where they are fewer, a mean of all
 # is better than any choice, see `few` in benchmarks/results/command_line/own_files.json.
-FEWEST, UNCHOSEN = 20, (0.5, 1.0, 1.0)
+FEWEST, UNCHOSEN = 20, (0.25, 0.5, 1.0)
 FEW = 5  # points: test texts that cannot tell a difference of so many are called few
 
 
