@@ -123,7 +123,9 @@ class _Training:
         self.metrics: dict[str, Any] = {"interrupted": True, "sizes": sizes, "results": {}}
 
     def finish(self) -> int:
-        """Trains what is not trained yet and writes what came of it; returns the exit status."""
+        """Trains the networks that are not trained yet and writes the results; returns the exit
+        status.
+        """
         run, is_new = self.run, not (self.run / runs.CONFIG).exists()
         first = next(iter(self.checkpoints.values()))
         try:
