@@ -149,8 +149,14 @@ def by_hand():
     return effects, slopes_by_hand(chosen), chosen, *shown
 
 
+@pytest.fixture(scope="module")
+def halves(by_hand):
+    """What each row loses without the half of its steps that counts most: their number matters."""
+    return analysis.faithfulness(with_mask(), [X, MASK], by_hand[0], [0.5]).comprehensiveness
+
+
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_is_read(form, by_hand):
+def test_every_form_is_read(form, by_hand, halves):
     make, given = FORMS[form]
     model = make()
     effects, slopes, _, expected, answers = by_hand
@@ -158,6 +164,8 @@ def test_every_form_is_read(form, by_hand):
     found = analysis.gradient_saliency(model, given())
     np.testing.assert_allclose(found, slopes, atol=2e-3)
     assert np.abs(found[MASK]).min() > 0 and not found[~MASK].any()
+    found = analysis.faithfulness(model, given(), effects, [0.5]).comprehensiveness
+    np.testing.assert_allclose(found, halves, atol=1e-5)
     shown, predictions = analysis.attention_scores(
         model, given(), "pooling", return_predictions=True
     )
