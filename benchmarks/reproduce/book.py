@@ -144,7 +144,7 @@ UNTESTED = "not testable here"
 
 @functools.cache
 def _judged(text: str) -> list[Judged]:
-    return judged(json.loads(text))
+    return list(judged(json.loads(text)))
 
 
 def judged_of(path: Path) -> list[Judged]:
