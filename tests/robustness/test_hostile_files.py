@@ -19,7 +19,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keras_attnpool import analysis
-from keras_attnpool.batches import SequenceBatches
 from keras_attnpool.workbench import datasets, text
 from keras_attnpool.workbench.datasets import _parsers, _tables, public_sets
 
@@ -157,27 +156,11 @@ def test_damaged_files(kind, size, tmp_path):
     assert refused > size // 4
 
 
-@pytest.mark.parametrize("encoding", ["no-such", "rot13", "hex", "idna", "", "utf\0", None, 3])
-def test_encodings_that_are_none(tmp_path, encoding):
-    path = tmp_path / "mine.tsv"
-    path.write_text("a\tbä\nb\tx\n", encoding="utf-8")
-    for load in (datasets.load_tsv, datasets.load_csv, datasets.load_nli):
-        with pytest.raises(ValueError, match=r"mine\.tsv"):
-            load(path, encoding=encoding)
-
-
 def test_sentences_that_are_no_unicode(tmp_path):
     path = tmp_path / "mine.jsonl"
     path.write_bytes(NLI + NLI.replace(b"A dog", b"\\ud800"))
     with pytest.raises(ValueError, match=r"mine\.jsonl, line 2: a sentence is not valid Unicode"):
         datasets.load_nli(path)
-
-
-@pytest.mark.parametrize("reader", ["tsv", "csv", "nli", "words", "vectors", "cache"])
-def test_folders_are_no_files(reader, tmp_path):
-    with pytest.raises(OSError, match="x"):
-        (tmp_path / "x").mkdir()
-        READERS[reader][2](tmp_path / "x")
 
 
 def test_members_that_climb_out_of_an_archive(tmp_path):
@@ -251,49 +234,6 @@ def test_tokenizers_read_any_text(strings):
     for each in strings:
         kept = "".join(text.split_sentences(each)).split()
         assert "".join(kept) == "".join(each.split())
-
-
-ODD = [
-    None,
-    True,
-    -1,
-    0,
-    2.5,
-    float("nan"),
-    "x",
-    b"x",
-    [None],
-    [[None]],
-    [["x"]],
-    [[1.5]],
-    object(),
-]
-ODD += [
-    [[1], 2],
-    [[[[1]]]],
-    np.float32(3),
-    np.zeros((2, 2)),
-    {"a": None},
-    {"a": [[1]], "b": [[1], [2]]},
-]
-
-
-ROWS = {repr(odd) for odd in ([[1.5]], [[[[1]]]], np.zeros((2, 2)))}
-
-
-@pytest.mark.parametrize("odd", ODD, ids=lambda odd: type(odd).__name__ + repr(odd)[:20])
-@pytest.mark.parametrize("make", [SequenceBatches, text.DocumentBatches])
-def test_batches_of_something_else(make, odd):
-    whole = [[[1, 2]]] if make is text.DocumentBatches else [[1, 2]]
-    # Rows of real numbers, and of any trailing shape, are no odd ones to SequenceBatches.
-    rows = {"rows": 1} if make is SequenceBatches and repr(odd) in ROWS else odd
-    for call in (
-        lambda: make(rows),
-        lambda: make(whole, batch_size=odd),
-        lambda: make(whole, seed=-1 if isinstance(odd, int) else odd),
-    ):
-        with pytest.raises((ValueError, TypeError), match=make.__name__):
-            call()
 
 
 # -- the streams of a process ----------------------------------------------------------------------

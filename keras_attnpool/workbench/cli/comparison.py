@@ -44,9 +44,9 @@ def linear(
     """The classes that linear classifiers on TF-IDF predict: on words and pairs of words, on 2 to 5
     characters of a word, and on both.
 
-    Each is the support vector machine, or of words the naive Bayes, of the strength that does best
-    on the validation part; then it is fitted on training and validation part, as usual. Where there
-    is nothing to learn from, it is `largest`.
+    Each is a support vector machine; on words, naive Bayes is tried too. The regularization that
+    does best on the validation part is taken, and the classifier is fitted on the training and the
+    validation part. If there is nothing to learn from, it is `largest`.
 
     Args:
         data: The texts.
@@ -160,8 +160,8 @@ def mixed(
 ) -> tuple[float, float]:
     """The factor and the weight with which a network and scores are joined, see `tfidf.joined`.
 
-    They have the least loss of those that leave no fewer validation texts right than the network
-    alone has; the weight is 0 where that is the network alone.
+    Of all pairs that get at least as many validation texts right as the network alone, they have
+    the least loss. The weight is 0 if the network alone is best.
     """
     own = accuracy(labels, probabilities.argmax(axis=1), balanced)
     found = {}
@@ -217,7 +217,7 @@ def sentence(
     simpler: list[str],
     balanced: bool = False,
 ) -> str:
-    """The conclusion of the results: whether the model is worth it, and what to take if it is not.
+    """The conclusion of the results: whether the model is worth it, and otherwise a simpler row.
 
     Args:
         labels: The true class of every test text.
@@ -281,7 +281,9 @@ def scores(test: datasets.LabeledTexts, predicted: npt.NDArray[Any]) -> dict[str
 
 
 def columns(balanced: bool) -> tuple[str, ...]:
-    """The columns of the table of results; with balanced accuracy, it is what is compared."""
+    """The columns of the table of results. If there is balanced accuracy, the rows are compared by
+    it.
+    """
     shown = ("accuracy", "balanced", "macro-F1", "balanced, beside the model (95 %)")
     return (*shown, *COLUMNS[3:]) if balanced else COLUMNS
 

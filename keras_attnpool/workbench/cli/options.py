@@ -6,17 +6,16 @@ Nothing heavy is imported here: help and refusals need no Keras.
 import importlib.util
 import math
 import reprlib
+import tomllib
 from dataclasses import dataclass, fields
+from importlib import resources
 from pathlib import Path
 from typing import Any, Self, get_args, get_type_hints
 
 from keras_attnpool.workbench.cli.errors import CommandError
 
-MODELS = (
-    "lama", "lama-encoder", "hcan", "han", "generalized", "bilstm", "sam", "attention-bilstm",
-    "mpsan", "disan", "bi-blosan", "multi-head-san", "san", "bigru", "text-cnn", "transformer",
-    "average",
-)  # fmt: skip
+_CHOICES = resources.files(__package__).joinpath("choices.toml").read_text(encoding="utf-8")
+MODELS, FORMATS = tomllib.loads(_CHOICES).values()
 # The encoder of words, and a small language model of English with the modules that it needs and the
 # commands that install them.
 ENCODER, MINILM = "gru", "minilm"
@@ -38,11 +37,11 @@ ASK_FOR_WORDS = ("max_length", "min_frequency", "embeddings", "embedding_dim", "
 # The words of a text that `explain` prints.
 PRINTED_WORDS = 8
 DATASETS = ("r8", "trec", "sst5", "sst2", "subj", "sick", "imdb", "humor", "controversy")
-CHOICES = {
+CHOICES: dict[str, Any] = {
     "model": MODELS,
     "context": ("embeddings", "mean", "learned"),
     "penalty": ("none", "attention", "embedding"),
-    "format": ("onnx", "tf_saved_model"),  # of `export`
+    "format": FORMATS,  # of `export`
 }
 # The least of an integer, where that is not 1.
 LEAST = {"train_size": 2, "max_tokens": 4}
@@ -117,7 +116,7 @@ class Options:
         return self.model or f"{self.encoder} + {self.pooling}"
 
     def fit_to(self, texts: int) -> None:
-        """Makes batches smaller, unless a size was given, so that an epoch has enough of them."""
+        """Makes batches smaller, so that an epoch has enough of them, unless a size was given."""
         if not self.batch_size:
             self.batch_size = BATCH_SIZE
             while self.batch_size > LEAST_BATCH and texts < STEPS * self.batch_size:
@@ -146,13 +145,15 @@ def best_behind(encoder: str) -> str:
 
 
 def missing() -> list[str]:
-    """The commands that install what MiniLM lacks; none where it can run."""
+    """The commands that install the packages which MiniLM lacks; none if it can run."""
     lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     return list(dict.fromkeys(NEEDED[name] for name in lacking))
 
 
 def choose_encoder(given: dict[str, Any]) -> str | None:
-    """Takes MiniLM for the user's own texts where it can run; one line says what was taken, why."""
+    """Takes MiniLM for the user's own texts if it can run; one line says which model was taken and
+    why.
+    """
     if {"model", "encoder", *ASK_FOR_WORDS} & given.keys() or not {
         "file",
         "dataset",

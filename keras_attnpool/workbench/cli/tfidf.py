@@ -53,7 +53,7 @@ class TfIdf:
         return np.asarray(scores, np.float32)
 
     def times(self, weight: float) -> Self:
-        """The scores times a number, rounded as they are kept."""
+        """The scores times a number, rounded as in the file that keeps them."""
         weights = (self.weights * weight).astype(np.float16).astype(np.float32)
         return type(self)(self.vectorizers, weights, self.bias * np.float32(weight))
 

@@ -1,6 +1,5 @@
 """The command `train`."""
 
-import shutil
 import sys
 import warnings
 from pathlib import Path
@@ -20,6 +19,7 @@ from keras_attnpool.workbench.cli.data import load
 from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.options import Options
 from keras_attnpool.workbench.cli.reporting import reported
+from keras_attnpool.workbench.cli.trained import Run
 
 NOT_REFITTED = (
     "The linear rows are fitted on the validation texts too, once these have chosen; networks are "
@@ -114,17 +114,8 @@ class _Training:
         resume = digest is not None
         self.rows = _rows(options)
         self.checkpoints = {
-            name: Checkpoint(
-                run,
-                files,
-                _best(run, files, resume),
-                options,
-                resume,
-                self._begin if files == "model" else None,
-            )
-            for name, files in zip(
-                self.rows, ("model", "baseline", "third", "fourth"), strict=False
-            )
+            name: Checkpoint(run, f"row-{row}", options, resume, None if row else self._begin)
+            for row, name in enumerate(self.rows)
         }
         self.trained: dict[str, keras.Model] = {}
         self.probabilities: dict[str, list[npt.NDArray[np.float32]]] = {}
@@ -132,7 +123,9 @@ class _Training:
         self.metrics: dict[str, Any] = {"interrupted": True, "sizes": sizes, "results": {}}
 
     def finish(self) -> int:
-        """Trains what is not trained yet and writes what came of it; returns the exit status."""
+        """Trains the networks that are not trained yet and writes the results; returns the exit
+        status.
+        """
         run, is_new = self.run, not (self.run / runs.CONFIG).exists()
         first = next(iter(self.checkpoints.values()))
         try:
@@ -183,10 +176,10 @@ class _Training:
         """Puts the run in the place of an older one, as soon as there is something to keep."""
         runs.remove_run(self.run)
         self.reader.save(self.run)
-        self._write_config()
+        runs.write_json(self.run / runs.CONFIG, self._config())
 
-    def _write_config(self) -> None:
-        config = {
+    def _config(self) -> dict[str, Any]:
+        return {
             "format": runs.FORMAT,
             "keras_attnpool": keras_attnpool.__version__,
             "keras": keras.__version__,
@@ -196,7 +189,6 @@ class _Training:
             "label_names": self.data.train.label_names,
             "data": {"sizes": self.data.sizes, "digest": self.data.digest},
         }
-        runs.write_json(self.run / runs.CONFIG, config)
 
     def _write_results(self) -> None:
         name, test, metrics = self._chosen(), self.data.test, self.metrics
@@ -235,11 +227,9 @@ class _Training:
         print(f"\nThe run is in {self.run}\n")
         if self.options.report:
             print("Writing the report ...", flush=True)
-            answers = self.trained[name], self.predicted[name]
-            for remark in report.write(
-                self.run, self.options, name, metrics, test, self.reader, *answers
-            ):
-                print(remark)
+            trained = Run(self.run, self._config(), self.reader, self.trained[name])
+            answers = self.predicted[name]
+            print(*report.write(trained, self.options, name, metrics, test, answers), sep="\n")
 
     def _simple(self) -> dict[str, comparison.Simple]:
         """The rows that no network is needed for, the largest class last."""
@@ -300,16 +290,10 @@ class _Training:
 
     def _replace(self, model: keras.Model) -> None:
         """Makes another model that of the run."""
-        # The first row's model stays at hand for a run that is resumed from here.
-        first = next(iter(self.checkpoints.values())).best
-        kept = self.run / runs.RESUME / runs.MODEL
-        if not kept.is_file():
-            with whole_file(kept) as temporary:
-                shutil.copyfile(first, temporary)
         with whole_file(self.run / runs.MODEL) as temporary:
             model.save(temporary)
         self.reader.save(self.run)
-        self._write_config()
+        runs.write_json(self.run / runs.CONFIG, self._config())
 
     def _vectors(self) -> npt.NDArray[np.float32] | None:
         """The initial embeddings, unless they are random."""
@@ -326,13 +310,6 @@ class _Training:
                 vectors, coverage = text.load_word_vectors(source, tokenizer, seed)
         print(f"{source} has vectors for {coverage:.0%} of the words.")
         return vectors
-
-
-def _best(run: Path, files: str, resume: bool) -> Path:
-    """Where the best model of a row is kept."""
-    kept = run / runs.RESUME / f"{files}.keras"
-    is_moved = resume and kept.is_file()  # by `_chosen`
-    return run / runs.MODEL if files == "model" and not is_moved else kept
 
 
 def _rows(options: Options) -> dict[str, str | None]:
