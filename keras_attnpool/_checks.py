@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 class Validator(NamedTuple):
-    """The condition on an argument, and the conversion to the value that the code behind takes."""
+    """A condition on an argument, and the conversion to the value that the function uses."""
 
     expected: str
     accepts: Callable[[Any], bool]
@@ -35,7 +35,7 @@ class ArgumentError(ValueError):
 
     Args:
         name: The argument.
-        must: The verb and what follows, "be an integer >= 1" say.
+        must: The rest of the sentence behind "must", such as "be an integer >= 1".
         received: The value that came, in words; or the arguments that do not fit, by name.
         owner: The function, the class or the layer whose argument it is. `""` where the code does
             not know it: who knows it raises `error.renamed(owner=...)`.
@@ -103,7 +103,7 @@ class ArgumentError(ValueError):
 
 
 def is_shape(shape: Sequence[int | None], expected: Sequence[int | None]) -> bool:
-    """Whether a shape is the expected one, as far as both are known."""
+    """Whether a shape is the expected one; unknown sizes are not compared."""
     return len(shape) == len(expected) and all(
         size is None or wanted is None or size == wanted
         for size, wanted in zip(shape, expected, strict=True)
@@ -119,9 +119,9 @@ def _is_number(value: Any) -> bool:
 
 
 def is_length(value: Any) -> bool:
-    """Whether it may be a number of steps: an integer >= 0, or one that is not known yet.
+    """Whether it may be a number of steps: an integer >= 0, or one that is unknown so far.
 
-    That is a tensor, or a symbol of PyTorch's; floats have no `__index__`.
+    An unknown one is a tensor, or a symbol of PyTorch's. Floats have no `__index__`.
     """
     if isinstance(value, numbers.Integral):
         return _is_integer(value) and int(value) >= 0
@@ -257,8 +257,8 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
     """Checks every argument of a function before its body runs; errors name the function.
 
     Args:
-        **special: The arguments whose name alone does not tell what they may be: a kind, or the
-            names of which it is one.
+        **special: Arguments whose name alone does not tell their kind: the kind, or the names of
+            all kinds that are allowed.
 
     Returns:
         The decorator.
@@ -377,7 +377,7 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
 def warn_of_padding(model: Any, owner: str, stacklevel: int) -> None:
     """Warns where padded vectors of unequal length would count as steps of a model.
 
-    Nothing is said of a model without a graph, which may mask by itself, and of one whose rows have
+    There is no warning for a model without a graph, which may mask by itself, or if all rows have
     one length.
 
     Args:

@@ -41,7 +41,8 @@ def series_html(
     Args:
         signal: Float array `(time,)`, or `(time, channels)` with a line each.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
-        names: The increasing times of the steps, as in seconds. The steps' numbers by default.
+        names: The times of the steps, in increasing order, such as seconds. The steps' numbers by
+            default.
         channels: Name of each channel, for a legend; none by default.
         row_names: Name of each row. Defaults to the heads' numbers.
         title: A heading.
@@ -54,7 +55,7 @@ def series_html(
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
 
     Raises:
-        ValueError: If what is given does not fit together, or a number is not finite.
+        ValueError: If the data do not fit together, or a number is not finite.
 
     Example:
 
@@ -133,7 +134,7 @@ def grid_html(
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
 
     Raises:
-        ValueError: If what is given does not fit together, or a number is not finite.
+        ValueError: If the data do not fit together, or a number is not finite.
 
     Example:
 
@@ -188,7 +189,7 @@ def ranked_html(
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
 
     Raises:
-        ValueError: If what is given does not fit together, or a number is not finite.
+        ValueError: If the data do not fit together, or a number is not finite.
 
     Example:
 
@@ -237,7 +238,8 @@ def plot_series(
     Args:
         signal: Float array `(time,)`, or `(time, channels)` with a line each.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
-        names: The increasing times of the steps, as in seconds. The steps' numbers by default.
+        names: The times of the steps, in increasing order, such as seconds. The steps' numbers by
+            default.
         channels: Name of each channel, for a legend; none by default.
         row_names: Name of each row. Defaults to the heads' numbers.
         ax: The Axes to draw on; a new figure's by default.
@@ -250,7 +252,7 @@ def plot_series(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If what is given does not fit together, or is not finite.
+        ValueError: If the data do not fit together, or are not finite.
 
     Example:
 
@@ -321,7 +323,7 @@ def plot_grid(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If what is given does not fit together, or is not finite.
+        ValueError: If the data do not fit together, or are not finite.
 
     Example:
 
@@ -377,7 +379,7 @@ def plot_ranked(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If what is given does not fit together, or is not finite.
+        ValueError: If the data do not fit together, or are not finite.
 
     Example:
 

@@ -39,7 +39,7 @@ def plot_heatmap(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If there is nothing to draw, what is given does not fit or is not finite, or
+        ValueError: If there is nothing to draw, the data do not fit together or are not finite, or
             `ax` is no Axes.
 
     Example:

@@ -57,10 +57,10 @@ def opened(
     newline: str | None = "",
     advice: Mapping[str, str] = ADVICE,
 ) -> Iterator[TextIO]:
-    """Opens a file of text, gzipped or not, once: it may be a pipe.
+    """Opens a file of text, gzipped or not. It is opened once, so it may be a pipe.
 
     Args:
-        owner: Who asks, and takes an argument `encoding`; `""` takes none.
+        owner: The function whose argument `encoding` errors name; `""` has none.
         path: The file.
         encoding: Its encoding. The mark of UTF-16 or UTF-32 replaces the default.
         newline: As in `open`.
@@ -145,8 +145,8 @@ def long_fields() -> Iterator[None]:
 def tsv_rows(content: str) -> Iterator[Row]:
     """The rows of a tab-separated file. A field in quotes is read as csv writes it.
 
-    Any other quotation mark is a part of its text: also the one that opens a field of a whole row
-    and is not closed before the next.
+    Any other quotation mark is part of the text, even one that opens a field and is not closed in
+    its row.
     """
     lines = [line.removesuffix("\r") for line in content.split("\n")]
     tabs, start = lines[0].count("\t"), 0

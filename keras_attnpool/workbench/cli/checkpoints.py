@@ -32,9 +32,9 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
         run: The run folder.
         name: Name of the network's files.
         options: The options of `train`.
-        resume: Whether to go on from what is on disk.
-        begin: Of the network whose best epoch is the run's model: called before anything is
-            written; until then a run to be replaced is safe.
+        resume: Whether to continue from the files on disk.
+        begin: Only for the network whose best epoch becomes the run's model. It is called before
+            anything is written; until then a run to be replaced is safe.
     """
 
     def __init__(

@@ -54,7 +54,7 @@ class Data(NamedTuple):
 
 
 def load(options: Options) -> tuple[Data, list[str]]:
-    """The data that the options name, and what looks wrong in a file of the user's.
+    """The data that the options name, and warnings about a file of the user's.
 
     Raises:
         CommandError: If they cannot be read.

@@ -47,9 +47,9 @@ class Explanation(NamedTuple):
         label: The predicted class.
         probability: Its probability.
         words: The words that the model reads, in order.
-        effects: float32 array `(words,)`: by how much the probability falls without each word.
-        heads: float32 array `(heads, words)`: where each head looks, as multiples of what the mean
-            gives; `None` of a model without attention over words.
+        effects: float32 array `(words,)`: how much the probability falls without each word.
+        heads: float32 array `(heads, words)`: the attention weights of each head as multiples of an
+            equal share; `None` for a model without attention over words.
         by_gradient: Whether the effects are gradient x input, as those of long texts are.
     """
 
@@ -151,9 +151,9 @@ class Explainer:
 
 
 class Numbered:
-    """A classifier of some texts by the numbers of their words, whatever the model itself reads.
+    """A classifier of some texts that reads numbers of words, whatever the model itself reads.
 
-    `analysis` takes ids out of texts: so it takes out words.
+    `analysis` removes ids from texts; with this classifier, it removes words.
 
     Args:
         model: The model.

@@ -167,7 +167,7 @@ def embedding_dim(options: Options) -> int:
 
 
 def learning_rate(options: Options) -> float:
-    """The step size: what is given, or what fits the model."""
+    """The step size: the given one, or one that fits the model."""
     usual = MODELS[options.model].get("rate", NAMED_RATE) if options.model else RATE
     return options.learning_rate or (FINE_TUNING_RATE if options.fine_tune else usual)
 
@@ -179,7 +179,8 @@ def build(
     vectors: npt.NDArray[np.float32] | None,
     pooling: str | None = None,
 ) -> keras.Model:
-    """The model, or what it is compared with: of the same sizes, from the same first weights.
+    """The model, or the one that it is compared with, which has the same sizes and the same first
+    weights.
 
     Args:
         options: The options of `train`.

@@ -28,7 +28,7 @@ NEEDED = {
 # `benchmarks/results/command_line/own_files.json`: the least, the most, and how many sets.
 WORTH = (-0.5, 9.4, 5)
 # Behind each encoder the pooling of the best mean rank on the real sets of single texts in
-# `benchmarks/results/arena/results.csv`, by `ranks_in` of benchmarks/arena/verdict.py.
+# `benchmarks/results/arena`, by `ranks_in` of benchmarks/arena/verdict.py.
 BEST_BEHIND = {ENCODER: "generalized_scalar", MINILM: "multi_dim"}
 # What --compare trains beside that: one whose attention finds what decides, and two without any.
 COMPARED = ("attention", "max", "mean")
@@ -116,7 +116,7 @@ class Options:
         return self.model or f"{self.encoder} + {self.pooling}"
 
     def fit_to(self, texts: int) -> None:
-        """Makes batches smaller, unless a size was given, so that an epoch has enough of them."""
+        """Makes batches smaller, so that an epoch has enough of them, unless a size was given."""
         if not self.batch_size:
             self.batch_size = BATCH_SIZE
             while self.batch_size > LEAST_BATCH and texts < STEPS * self.batch_size:
@@ -145,13 +145,15 @@ def best_behind(encoder: str) -> str:
 
 
 def missing() -> list[str]:
-    """The commands that install what MiniLM lacks; none where it can run."""
+    """The commands that install the packages which MiniLM lacks; none if it can run."""
     lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     return list(dict.fromkeys(NEEDED[name] for name in lacking))
 
 
 def choose_encoder(given: dict[str, Any]) -> str | None:
-    """Takes MiniLM for the user's own texts where it can run; one line says what was taken, why."""
+    """Takes MiniLM for the user's own texts if it can run; one line says which model was taken and
+    why.
+    """
     if {"model", "encoder", *ASK_FOR_WORDS} & given.keys() or not {
         "file",
         "dataset",

@@ -41,8 +41,8 @@ def predict(given: dict[str, Any]) -> int:
     """Prints the class of every text, batch by batch.
 
     Args:
-        given: `run`, and what was given of `texts`, `file`, `input` with how it is read, `output`
-            and `json`.
+        given: `run`, and those that the user gave of `texts`, `file`, `input` with the options of
+            reading it, `output` and `json`.
 
     Returns:
         The exit status, 0.
@@ -107,7 +107,7 @@ def _output(given: dict[str, Any]) -> Iterator[tuple[TextIO, str]]:
 
 
 class Table(NamedTuple):
-    """Texts, each with what stands beside it.
+    """Texts, each with the rest of its row.
 
     Attributes:
         names: The names of the columns, or the keys of the first object.

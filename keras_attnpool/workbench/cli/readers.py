@@ -63,7 +63,7 @@ class Words:
         return cls(tokenizer, **{name: settings[name] for name in cls.limits()})
 
     def save(self, run: Path) -> None:
-        """Writes what is too much for the configuration."""
+        """Writes the data that are too large for the configuration."""
         self.tokenizer.save(run / VOCABULARY)
 
     @property
@@ -73,7 +73,7 @@ class Words:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments of a model builder that say what it reads."""
+        """The arguments of a model builder that describe its inputs."""
         return {"vocabulary_size": self.tokenizer.vocabulary_size}
 
     def check(self, model: keras.Model) -> None:
@@ -234,7 +234,7 @@ class Features:
 
     @classmethod
     def learn(cls, texts: Sequence[str], options: Options) -> Self:
-        """A reader of as many tokens as `--max-tokens` says: later texts may be longer."""
+        """A reader with the number of tokens of `--max-tokens`, for later texts may be longer."""
         preset, most = str(networks.encoder(options).language_model), options.max_tokens
         layer = networks.layer(options)
         try:
@@ -262,7 +262,7 @@ class Features:
         return reader
 
     def save(self, run: Path) -> None:
-        """Writes what is too much for the configuration."""
+        """Writes the data that are too large for the configuration."""
         if self.scorer is not None:
             self.scorer.save(run)
 
@@ -274,7 +274,7 @@ class Features:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments of a model builder that say what it reads."""
+        """The arguments of a model builder that describe its inputs."""
         dim, length = self.language_model.dim, self.max_length
         return {"vocabulary_size": None, "backbone": dim, "sequence_length": length}
 
@@ -282,7 +282,7 @@ class Features:
         """Refuses a model for other inputs.
 
         Raises:
-            ValueError: If it does not read what the language model gives.
+            ValueError: If it does not read the outputs of the language model.
         """
         ranks = {"features": 3, "padding_mask": 2}
         if self.fine_tune:
@@ -395,7 +395,7 @@ class Tokens(Features):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments of a model builder that say what it reads."""
+        """The arguments of a model builder that describe its inputs."""
         # A backbone of its own for every network: training one must not change the next.
         fresh = text.LanguageModel.from_preset(self.preset, self.max_length, layer=self.layer)
         return {"vocabulary_size": None, "backbone": fresh.backbone}

@@ -51,7 +51,7 @@ WEIGHED = {
 
 
 class Html(str):
-    """A part of the page; every other string is text, which `_filled` escapes."""
+    """A piece of HTML for the page; `_filled` escapes every other string."""
 
 
 # The templates of report.html, by the names in brackets.
@@ -84,8 +84,7 @@ def write(
         predicted: Integer array `(texts,)`, the model's class for every test text.
 
     Returns:
-        The lines that `train` prints: where the report is, what it lacks, what must not be read
-        into it.
+        The lines that `train` prints: the place of the report, its missing parts, and cautions.
     """
     results = metrics["results"]
     texts = _ExplainedTexts(run, test, predicted)

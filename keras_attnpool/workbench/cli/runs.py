@@ -98,7 +98,7 @@ def read_config(run: Path) -> dict[str, Any]:
 
 
 def load_model(path: Path) -> keras.Model:
-    """Reads a model, for the forward pass alone: what it was compiled for does not matter.
+    """Reads a model for the forward pass alone, without the state of its training.
 
     Raises:
         CommandError: If the file is damaged, or holds code, which Keras does not run.
@@ -120,9 +120,9 @@ def readable(path: Path, otherwise: str = "") -> Iterator[None]:
 
 
 def remove_run(run: Path) -> None:
-    """Removes what is written about a model, and the model; other files of the folder stay.
+    """Removes a model and the files about it; other files of the folder stay.
 
-    So does the configuration, by which a folder is known as a run, whenever this is interrupted.
+    The configuration, by which a folder is known as a run, stays even if this is interrupted.
     """
     remove_resume(run)
     for name in (MODEL, METRICS, VOCABULARY, TFIDF, REPORT, EXPLAINED):
@@ -140,7 +140,7 @@ def remove_leftovers(run: Path) -> None:
 
 
 def remove_resume(run: Path) -> None:
-    """Removes what only an unfinished run needs."""
+    """Removes the files that only an unfinished run needs."""
     folder, old = run / RESUME, run / f".{RESUME}"
     shutil.rmtree(old, ignore_errors=True)
     if folder.is_symlink():

@@ -33,7 +33,7 @@ UNKNOWN = "?"  # a concept that nothing else has to do with
 class Frame(NamedTuple):
     """One event or state: who does what to whom, where and how.
 
-    Every value is a concept of `words/sentence_pairs.txt`. `None` says nothing about the slot.
+    Every value is a concept of `words/sentence_pairs.txt`. A slot that is `None` is left open.
     `quantity` is "one", a number, "all", "some", "no" or "not all", and counts agents.
     """
 

@@ -135,7 +135,7 @@ class _Writer(Writer):
         self.decides.extend([decides] * len(tokens))
 
     def manner(self, value: int) -> tuple[str, int]:
-        """Chooses how to say `value`: the kind of form and the value of its opinion word."""
+        """Chooses a form that expresses `value`, and the value of its opinion word."""
         sign, size = (1, value) if value > 0 else (-1, -value)
         if self.chance(self.negation_rate):
             return ("weak", "strong")[size - 1], -sign * (1 + self.below(2))

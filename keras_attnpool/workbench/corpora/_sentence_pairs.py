@@ -429,8 +429,8 @@ def sentence_pairs(
             version; other seeds give other pairs of the same distribution (use one for
             training, another for testing).
         paraphrase_rate: How often a wording other than the plainest is drawn, in [0, 1]: synonyms,
-            passive, converse, order. At 0 what differs in words differs in meaning, but for
-            "a" and "the", and the joining word.
+            passive, converse, order. At 0, sentences with different words have different meanings,
+            except for "a" and "the" and the joining word.
 
     Returns:
         `SentencePairs`: `num_examples` pairs with labels int32, relatedness float32 in [1, 5], and

@@ -58,7 +58,7 @@ class Table:
     content: str | None = None
 
     def check(self, name: str, rows: Sequence[Row]) -> None:
-        """Raises a ValueError if the rows do not agree with what is said here."""
+        """Raises a ValueError if the rows do not agree with this description."""
         if self.header and (not rows or tuple(rows[0]) != tuple(self.header)):
             raise ValueError(f"{name}: the header is not {tuple(self.header)}")
         width = len(self.header) or 2
@@ -79,7 +79,7 @@ def _listed(counts: Mapping[str, int]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class PublicSet:
-    """Where a set comes from and what it must hold."""
+    """The source of a set and its expected content."""
 
     folder: str  # in the cache
     page: str  # its home
@@ -345,9 +345,9 @@ def load(
     file. A file of the set's home that you put into the set's
     folder by hand is used instead of a download.
 
-    A table of the cache is checked whenever it is read: the number of rows of every class, and,
-    where the SHA-256 of the reference copy's bytes is known, whether its own are the same; others
-    are warned of. IMDB is checked by its rows alone.
+    A table of the cache is checked whenever it is read. The number of rows of every class must be
+    right. If the SHA-256 of the reference copy is known and differs, there is a warning. For IMDB
+    only the numbers of rows are checked.
 
     The sets, with their splits and options; the cache has a folder for each
     (`R8`, `TREC`, `SST`, `SUBJ`, `SICK`, `IMDB`, `HaHackathon`):
@@ -389,8 +389,8 @@ def load(
     Raises:
         ValueError: For an unknown name, split or option; for a file that is damaged,
             not the set or not the expected content.
-        ConnectionError: If a download fails; says what to fetch by hand and where to
-            put it.
+        ConnectionError: If a download fails; the message names the file to fetch by hand and its
+            place.
         FileNotFoundError: If the set must be fetched by hand and is not there.
         OSError: If the cache folder cannot be written.
 

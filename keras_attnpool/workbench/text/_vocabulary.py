@@ -85,7 +85,7 @@ def padded(rows: Sequence[Any], length: int, *inner: int) -> Int32s:
 
 
 class Vocabulary:
-    """Base class of the tokenizers: what they are made of, kept in one JSON file.
+    """Base class of the tokenizers: their vocabulary and options, kept in one JSON file.
 
     Args:
         vocabulary: Distinct non-empty strings, index = id, the first two `"[PAD]"` and `"[UNK]"`.

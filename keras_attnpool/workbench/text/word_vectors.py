@@ -39,8 +39,8 @@ def word2vec(
 ) -> Float32s:
     """Trains word2vec vectors (Mikolov et al., 2013) on texts, with gensim.
 
-    It trains on what the model will read: words outside the vocabulary are `[UNK]`, which
-    therefore gets a vector of its own.
+    It trains on the tokens that the model will read. Words outside the vocabulary are `[UNK]`, so
+    `[UNK]` gets a vector too.
 
     Args:
         texts: Sequence of strings, the training split.

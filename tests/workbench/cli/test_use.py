@@ -362,7 +362,7 @@ def test_the_scores_of_tfidf_stand_beside_a_language_model(language_model, tmp_p
     assert status == 0, err
     results = json.loads((run / "metrics.json").read_text(encoding="utf-8"))["results"]
     both, alone, *_ = results
-    assert both == f"{alone} + TF-IDF" and results[both]["accuracy"] == 1
+    assert both == f"{alone} + TF-IDF + logistic" and results[both]["accuracy"] == 1
     assert results[alone]["accuracy"] < 0.8
     page = (run / "report.html").read_text(encoding="utf-8")
     assert both in page and "Where attention looks" in page
