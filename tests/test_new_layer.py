@@ -171,6 +171,7 @@ def test_what_arguments_ask_for_is_seen(copied):
     assert len(kinds) == 1 and "lacks a line for `softness` in" in kinds[0]
 
 
+@pytest.mark.slow  # a process of its own; what it calls is tested above
 def test_the_command_writes_a_layer_and_tells_what_it_lacks(copied):
     for folder in ("keras_attnpool", "tools"):
         shutil.copytree(REPOSITORY / folder, copied / folder, dirs_exist_ok=True)
@@ -186,3 +187,13 @@ def test_the_command_writes_a_layer_and_tells_what_it_lacks(copied):
     assert [line for line in lacks if "TODO" not in line] == [
         "CHANGELOG.md does not name LSEPooling1D"
     ]
+
+
+def test_the_command_runs_the_tests_that_name_the_layer_and_tells_what_is_open():
+    words = new_layer.tests_of(LAYERS["LastPooling1D"])
+    named = "LastPooling1D or last_pooling1d or last-pooling1d or last_word"
+    assert named in words and words[-1] == str(REPOSITORY / "tests")
+    layer = LAYERS["LastPooling1D"]
+    assert new_layer.open_places(layer) == []
+    (name, *_) = new_layer.open_places(layer._replace(name="SizedPooling1D"))
+    assert name.startswith("keras_attnpool/layers/names.py: a short name")

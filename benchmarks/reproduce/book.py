@@ -6,6 +6,7 @@ so a place cannot claim what is not there.
 """
 
 import dataclasses
+import functools
 import json
 import math
 import textwrap
@@ -119,8 +120,8 @@ def state(place: Place, papers: dict[str, Paper], folder: Path = RESULTS) -> Sta
         return State(place, "reproduced" if entry in measured else "not run")
     paper = papers[place.paper]
     rows = [row for row in rows_of([paper], [str(place.dataset)]) if _belongs(row, place)]
-    results = _read(folder / f"{place.paper}_{place.dataset}.json")
-    measured = results.get("rows", {})
+    path = folder / f"{place.paper}_{place.dataset}.json"
+    measured = _read(path).get("rows", {})
     runs = [len(measured[row.name]["runs"]) for row in rows if row.name in measured]
     drawn = [row for row in rows if row.drawn and row.name in measured]
     counts = [len(measured[row.name]["runs"]) for row in drawn] or runs or [0]
@@ -132,7 +133,7 @@ def state(place: Place, papers: dict[str, Paper], folder: Path = RESULTS) -> Sta
         word = "in part"
     else:
         word = "reproduced"
-    orders = orders_of(results) if runs and place.rows is None else ""
+    orders = orders_of(judged_of(path)) if runs and place.rows is None else ""
     ran = (min(counts), max(counts))
     return State(place, word, len(runs), len(rows), ran, planned, needs, orders)
 
@@ -141,9 +142,19 @@ WORDS = (HELD, LEVEL, SMALLER, REVERSED)
 UNTESTED = "not testable here"
 
 
-def orders_of(results: dict[str, Any]) -> str:
+@functools.cache
+def _judged(text: str) -> list[Judged]:
+    return list(judged(json.loads(text)))
+
+
+def judged_of(path: Path) -> list[Judged]:
+    """The claims of a results file, judged once: the matrix and the list of claims read them."""
+    return _judged(path.read_text(encoding="utf-8")) if path.exists() else []
+
+
+def orders_of(claims: Iterable[Judged]) -> str:
     """What became of the pairs of rows whose order the paper gives, in the words of a cell."""
-    words = Counter(claim.word for claim in judged(results) if claim.paper is not None)
+    words = Counter(claim.word for claim in claims if claim.paper is not None)
     return ", ".join(f"{words[word]} {word}" for word in WORDS if words[word])
 
 
@@ -200,7 +211,7 @@ def _orders(paper: Paper, folder: Path) -> Iterator[Line]:
         measured = {
             dataset: {
                 (claim.better, claim.worse): claim
-                for claim in judged(_read(folder / f"{paper.name}_{dataset}.json") or {"rows": {}})
+                for claim in judged_of(folder / f"{paper.name}_{dataset}.json")
             }
             for dataset in datasets
         }

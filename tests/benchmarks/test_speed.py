@@ -151,6 +151,7 @@ def test_compiled_cases_go_on_where_the_time_ended(monkeypatch):
     assert speed.compiled_table(data).count("\n| ") == 5
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(keras.backend.backend() != "torch", reason="PyTorch counts what it compiles")
 def test_many_layers_of_one_process_are_all_compiled(monkeypatch):
     torch = pytest.importorskip("torch")

@@ -398,29 +398,6 @@ def test_an_encoder_may_return_several_outputs(kind):
     np.testing.assert_array_equal(numpy(layer.compute_mask(FEATURES, MASK)), SENTENCES)
 
 
-@pytest.mark.parametrize("name", ["hcan", "pooling"])
-def test_a_saved_model_is_the_model(name, tmp_path):
-    layer, inputs, mask = made(name)
-    if mask is None:
-        given = keras.Input((None, None), dtype="int32")
-        model = keras.Model(given, layer(given))
-    else:
-        given = [keras.Input((None, None, 3)), keras.Input((None, None), dtype="bool")]
-        model = keras.Model(given, layer(given[0], mask=given[1]))
-        inputs = [inputs, mask]
-    target = model.predict(inputs, verbose=0)
-    assert np.abs(target[SENTENCES]).min() > 0
-    model.save(tmp_path / "model.keras")
-    loaded = keras.models.load_model(tmp_path / "model.keras")
-    np.testing.assert_array_equal(loaded.predict(inputs, verbose=0), target)
-    model.save_weights(tmp_path / "model.weights.h5")
-    fresh = keras.models.clone_model(model)
-    assert fresh.layers[-1].encoder is not layer.encoder
-    assert len(fresh.weights) == len(layer.encoder.weights) > 0
-    fresh.load_weights(tmp_path / "model.weights.h5")
-    np.testing.assert_array_equal(fresh.predict(inputs, verbose=0), target)
-
-
 def test_half_precision():
     """The encoder computes in it; whole ids that it cannot hold stay what they are."""
     single, x, mask = made("pooling")
