@@ -5,7 +5,6 @@ import gzip
 import json
 import re
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -509,8 +508,12 @@ def test_compare(tmp_path, capsys, monkeypatch):
     arguments = ["--encoder", "none", "--embedding-dim", "4", "--hidden-units", "0", "--compare"]
     arguments += ["--train-size", "60", "--test-size", "10", "--epochs", "2", "--out"]
     run = tmp_path / "run"
+
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
     with monkeypatch.context() as patch:  # stopped in the report, and gone on with
-        patch.setattr(report, "write", signal.default_int_handler)
+        patch.setattr(report, "write", interrupt)
         assert run_main(capsys, "train", *arguments, run, "--learning-rate", "0.1")[0] == 130
     assert (run / "resume").is_dir()
     status, out, err = run_main(capsys, "train", "--resume", "--out", run)
