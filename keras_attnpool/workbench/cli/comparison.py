@@ -35,7 +35,7 @@ FEW = 5  # points: test texts that cannot tell a difference of so many are calle
 
 
 class Simple(NamedTuple):
-    """A row of the table that no network is needed for.
+    """A row of the table that needs no network.
 
     Attributes:
         predicted: The class of every test text.
