@@ -30,6 +30,7 @@ RESAMPLES = 10_000
 # Validation texts that choose nothing, and what is taken then: where they are fewer, a mean of all
 # is better than any choice, see `few` in benchmarks/results/command_line/own_files.json.
 FEWEST, UNCHOSEN = 20, (0.25, 0.5, 1.0)
+TOO_FEW = "{} validation texts are too few to choose by: other texts would give other figures."
 FEW = 5  # points: test texts that cannot tell a difference of so many are called few
 
 

@@ -359,8 +359,9 @@ def test_the_scores_of_tfidf_stand_beside_a_language_model(language_model, tmp_p
     arguments += ["--out", run]
     status, _, err = run_main(capsys, "train", language_model, *arguments)
     assert status == 0, err
-    results = json.loads((run / "metrics.json").read_text(encoding="utf-8"))["results"]
-    both, alone, *_ = results
+    metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
+    assert comparison.TOO_FEW.format(metrics["sizes"]["validation"]) in metrics["comparison"]
+    both, alone, *_ = results = metrics["results"]
     assert both == f"{alone} + TF-IDF + logistic" and results[both]["accuracy"] == 1
     assert results[alone]["accuracy"] < 0.8
     page = (run / "report.html").read_text(encoding="utf-8")

@@ -269,7 +269,7 @@ def test_from_preset_of_a_folder(model, tmp_path):
     assert options == {"strip_accents": True}
     with refused("sequence_length", None, "at most 16"):
         text.LanguageModel.from_preset(tmp_path, sequence_length=17)
-    with refused("sequence_length", None, "positive"):
+    with refused("sequence_length", None, ">= 1"):
         text.LanguageModel.from_preset(tmp_path, sequence_length=0)
 
 
