@@ -14,12 +14,14 @@ import numpy as np
 
 from benchmarks.reproduce.results import packed
 from benchmarks.reproduce.significance import paired_interval
-from keras_attnpool import analysis, models
+from keras_attnpool import analysis, models, regularizers
 from keras_attnpool.workbench import corpora, text
 
 FILE = pathlib.Path(__file__).with_name("results") / "tutorial" / "lama_reviews.json"
 SEEDS, LENGTH, PATIENCE, EPOCHS = (0, 1, 2), 28, 4, 60
 SCALE = dict(learn_scale=True, scale_initializer=keras.initializers.Constant(5.0))
+D_P = dict(attention_regularizer=regularizers.AttentionOrthogonality(0.2))
+D_E = dict(vector_regularizer=regularizers.CosineDisagreement(0.2))
 GRU = dict(gru_units=32)
 ROWS = {
     "AVG": (models.AverageEmbedding, {}),
@@ -32,6 +34,10 @@ ROWS = {
     "LAMA + Ctx, no hidden layer": (models.LAMA, dict(GRU, num_heads=6, use_hidden=False)),
     "LAMA + Ctx, scale": (models.LAMA, dict(GRU, num_heads=6, **SCALE)),
     "LAMA + Ctx, scale fixed": (models.LAMA, dict(GRU, num_heads=6, **SCALE)),
+    "LAMA + Ctx, 1 head": (models.LAMA, dict(GRU, num_heads=1)),
+    "LAMA + Ctx, 20 heads": (models.LAMA, dict(GRU, num_heads=20)),
+    "LAMA + Ctx, scale, D_p": (models.LAMA, dict(GRU, num_heads=6, **SCALE, **D_P)),
+    "LAMA + Ctx, scale, D_e": (models.LAMA, dict(GRU, num_heads=6, **SCALE, **D_E)),
 }
 # What the tutorial compares: the first row with the second.
 PAIRS = [
@@ -46,6 +52,10 @@ PAIRS = [
     ("LAMA + Ctx, scale", "LAMA + Ctx"),
     ("LAMA + Ctx, scale", "LAMA + Ctx, scale fixed"),
     ("LAMA + Ctx, scale", "SAN, hidden layer of 64"),
+    ("LAMA + Ctx, 1 head", "LAMA + Ctx"),
+    ("LAMA + Ctx, 20 heads", "LAMA + Ctx"),
+    ("LAMA + Ctx, scale, D_p", "LAMA + Ctx, scale"),
+    ("LAMA + Ctx, scale, D_e", "LAMA + Ctx, scale"),
 ]
 
 
@@ -98,8 +108,9 @@ def run(row, seed, parts, rationales, common):
     }
     if "num_heads" in arguments:
         weights = analysis.attention_scores(model, ids, "pooling", batch_size=500)
-        similarity = analysis.head_similarity(weights, ids != 0)
-        found["redundancy"] = round(float(analysis.head_redundancy(similarity)), 3)
+        if arguments["num_heads"] > 1:
+            similarity = analysis.head_similarity(weights, ids != 0)
+            found["redundancy"] = round(float(analysis.head_redundancy(similarity)), 3)
         by_word = analysis.reduce_scores(weights)
         mass = analysis.rationale_mass(by_word, rationales)
         found["mass"], found["uniform"] = round(mass.mean, 3), round(mass.uniform, 3)

@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 class Validator(NamedTuple):
-    """The condition on an argument, and the conversion to the value that the code behind takes."""
+    """A condition on an argument, and the conversion to the value that the function uses."""
 
     expected: str
     accepts: Callable[[Any], bool]
@@ -35,7 +35,7 @@ class ArgumentError(ValueError):
 
     Args:
         name: The argument.
-        must: The verb and what follows, "be an integer >= 1" say.
+        must: The rest of the sentence behind "must", such as "be an integer >= 1".
         received: The value that came, in words; or the arguments that do not fit, by name.
         owner: The function, the class or the layer whose argument it is. `""` where the code does
             not know it: who knows it raises `error.renamed(owner=...)`.
@@ -103,7 +103,7 @@ class ArgumentError(ValueError):
 
 
 def is_shape(shape: Sequence[int | None], expected: Sequence[int | None]) -> bool:
-    """Whether a shape is the expected one, as far as both are known."""
+    """Whether a shape is the expected one; unknown sizes are not compared."""
     return len(shape) == len(expected) and all(
         size is None or wanted is None or size == wanted
         for size, wanted in zip(shape, expected, strict=True)
@@ -119,9 +119,9 @@ def _is_number(value: Any) -> bool:
 
 
 def is_length(value: Any) -> bool:
-    """Whether it may be a number of steps: an integer >= 0, or one that is not known yet.
+    """Whether it may be a number of steps: an integer >= 0, or one that is unknown so far.
 
-    That is a tensor, or a symbol of PyTorch's; floats have no `__index__`.
+    An unknown one is a tensor, or a symbol of PyTorch's. Floats have no `__index__`.
     """
     if isinstance(value, numbers.Integral):
         return _is_integer(value) and int(value) >= 0
@@ -222,22 +222,8 @@ NAME = Validator(
 )
 
 VALIDATORS: dict[str, Validator] = {
-    **dict.fromkeys(("vocabulary_size", "embedding_dim", "num_characters", "char_dim"), SIZE),
-    **dict.fromkeys(("num_heads", "rank", "key_dim", "hidden_dim"), SIZE),
-    "num_queries": SIZE,
-    **dict.fromkeys(("units", "gru_units", "lstm_units", "hidden_units", "feedforward_dim"), SIZE),
-    **dict.fromkeys(("filters", "char_filters", "kernel_size", "num_layers", "reduction"), SIZE),
-    **dict.fromkeys(("max_length", "max_words", "max_sentences", "sequence_length"), SIZE),
-    **dict.fromkeys(("block_length", "chunk_size"), SIZE),
-    **dict.fromkeys(("trainable_embeddings", "trainable_backbone", "hierarchical"), FLAG),
-    **dict.fromkeys(("parallel", "value_conv", "use_hidden", "l2_normalize"), FLAG),
-    **dict.fromkeys(("learn_scale", "rescale_scores", "layer_norm"), FLAG),
-    **dict.fromkeys(("use_bias", "unit_forget_bias", "bidirectional", "per_feature"), FLAG),
-    **dict.fromkeys(("flatten", "pooled", "keepdims", "gated"), FLAG),
-    **dict.fromkeys(("residual", "normalize_first", "position_weighted"), FLAG),
-    **dict.fromkeys(("global_context", "key_projection", "output_projection"), FLAG),
-    **dict.fromkeys(("dropout", "attention_dropout", "embedding_dropout"), SHARE),
-    **dict.fromkeys(("classifier_dropout",), SHARE),
+    "dropout": SHARE,
+    **dict.fromkeys(("attention_dropout", "embedding_dropout", "classifier_dropout"), SHARE),
     **dict.fromkeys(("kernel_sizes", "char_kernel_sizes"), SIZES),
     "num_classes": integer(2),
     "packed": integer(0),
@@ -253,6 +239,8 @@ VALIDATORS: dict[str, Validator] = {
     "backbone": BACKBONE,
     "name": NAME,
 }
+# An argument of another name, by its annotation.
+OF_TYPES: dict[Any, Validator] = {bool: FLAG, int: SIZE, int | None: SIZE}
 KERAS_VALIDATORS = {
     kind: _known_to_keras(getattr(keras, f"{kind}s"))
     for kind in ("initializer", "regularizer", "constraint", "activation")
@@ -269,8 +257,7 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
     """Checks every argument of a function before its body runs; errors name the function.
 
     Args:
-        **special: The arguments whose name alone does not tell what they may be: a kind, or the
-            names of which it is one.
+        **special: The kind of an argument whose name does not tell it, or the names that it allows.
 
     Returns:
         The decorator.
@@ -309,6 +296,12 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
     return decorate
 
 
+def known_by(name: str, annotation: Any) -> Validator | None:
+    """What the name of an argument, or else its type, says that it may be."""
+    known = KERAS_VALIDATORS.get(name.rpartition("_")[2]) or VALIDATORS.get(name)
+    return known or OF_TYPES.get(annotation)
+
+
 def validator_of(
     name: str, special: Validator | Collection[str] | None, annotation: Any
 ) -> Validator:
@@ -318,7 +311,7 @@ def validator_of(
     elif special is not None:
         validator = one_of(special)
     else:
-        known = KERAS_VALIDATORS.get(name.rpartition("_")[2]) or VALIDATORS.get(name)
+        known = known_by(name, annotation)
         if known is None:
             raise KeyError(
                 f"`{name}` has no line in VALIDATORS of _checks.py, which says what it may be"
@@ -383,7 +376,7 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
 def warn_of_padding(model: Any, owner: str, stacklevel: int) -> None:
     """Warns where padded vectors of unequal length would count as steps of a model.
 
-    Nothing is said of a model without a graph, which may mask by itself, and of one whose rows have
+    There is no warning for a model without a graph, which may mask by itself, or if all rows have
     one length.
 
     Args:

@@ -25,10 +25,10 @@ def pad_rows(
     value: float = 0,
     dtype: Any = None,
 ) -> tuple[Array, Bools]:
-    """Pads rows of unequal length to one array, and tells by a mask which steps are there.
+    """Pads rows of unequal length to one array, and makes the mask of their own steps.
 
     Args:
-        rows: N arrays `(n_i, ...)` that are alike behind the first axis.
+        rows: N arrays `(n_i, ...)` that differ at most in their first axis.
         length: The length to pad to; that of the longest row by default.
         side: `"right"` pads behind the rows, `"left"` in front of them.
         value: Value of padded steps.
@@ -39,7 +39,7 @@ def pad_rows(
         The array `(N, length, ...)`, and the boolean mask `(N, length)`, True = a step of the row.
 
     Raises:
-        ValueError: If rows differ behind the first axis, or one is longer than `length`.
+        ValueError: If rows differ in other axes than the first, or one is longer than `length`.
 
     Example:
 
@@ -233,7 +233,7 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
         return keras.tree.map_structure(lambda each: each[places], outputs)
 
     def in_data_order(self) -> tuple[Self, Int64s]:
-        """The batches without shuffling, of like lengths, and where in them each row stands."""
+        """The unshuffled batches of rows of similar length, and the place of each row in them."""
         bucketed = copy.copy(self)
         bucketed._shuffle, bucketed._batches = False, bucketed.arranged(None)
         return bucketed, np.argsort(np.concatenate(bucketed._batches))
@@ -269,22 +269,22 @@ class SequenceBatches(Batches):
     A row is a sequence of ids `(n,)`, of vectors `(n, dim)`, or of anything else, `(n, ...)`: the
     words of a text, the instances of a bag, the frames of a recording. A batch is padded to the
     first boundary that its rows fit in; nothing is ever cut, and no array of all rows is made.
-    Batches have few shapes, so that a model is compiled for few.
+    Batches have few shapes, so a model is compiled for few.
 
-    With `shuffle=True`, for training, rows of similar length share a batch; rows and batches
-    are drawn anew at the end of every pass, the same way for the same seed. Without it rows come in
-    their own order, so that row i of `model.predict(batches)` belongs to row i of the data; a row
-    that is much longer than its neighbours has a batch to itself. `batches.predict(model)` gives
-    that order in both cases.
+    With `shuffle=True`, for training, rows of similar length share a batch; rows and batches are
+    drawn anew at the end of every pass, the same way for the same seed. Without it rows keep their
+    order, and row i of `model.predict(batches)` belongs to row i of the data. A row that is much
+    longer than its neighbours then has a batch to itself. `batches.predict(model)` gives the order
+    of the data in both cases.
 
-    Where there is more than one length, the first two batches differ in length: TensorFlow learns
-    from them that the length varies.
+    If there are several lengths, the first two batches differ in length, which tells TensorFlow
+    that the length varies.
 
     Args:
-        rows: N arrays `(n_i, ...)`, alike behind the first axis; or a dictionary of such inputs,
-            served by name. Row i of all belongs together: the longest of them decides, and all
-            are padded to its boundary. In an integer array `(N, T)` or `(N, T, W)`, padded ids,
-            zeros at the end of a row are no part of it.
+        rows: N arrays `(n_i, ...)` that differ at most in their first axis; or a dictionary of such
+            inputs, served by name. The rows i of all inputs belong together and are padded to the
+            same boundary, which the longest of them decides. In an integer array `(N, T)` or `(N,
+            T, W)` of padded ids, zeros at the end of a row do not count as steps.
         labels: Array of shape `(N, ...)`, a dictionary of such arrays, or `None` for `predict`.
         batch_size: Rows in a batch.
         boundaries: Increasing lengths, the last at least the longest row's. `None` takes those of
@@ -294,7 +294,7 @@ class SequenceBatches(Batches):
             `(padded, mask)`; a name, for a dictionary, adds the mask of its longest input under
             that name; a dictionary `{input: name}` adds one for each of these inputs.
         fixed: Names of inputs that are no sequences: arrays `(N, ...)`, served as they are.
-        shuffle: Whether rows are drawn anew for every epoch, by similar length.
+        shuffle: Whether each epoch draws its batches anew, from rows of similar length.
         seed: Seed of the shuffling.
         sample_weight: Array of shape `(N,)`, or `None`; needs `labels`. Class weights are given to
             `fit`, as ever.
@@ -500,7 +500,7 @@ def in_buckets(
     Args:
         bucket_of: Integers `(N,)`, the bucket of every row.
         shapes: For every bucket, the sizes of its batches that differ between buckets. The first
-            two batches differ in as many of them as possible.
+            two batches differ in as many of these sizes as possible.
         batch_size: Rows in a batch.
         random: Draws the rows of each bucket and the order of batches; `None` leaves them.
 

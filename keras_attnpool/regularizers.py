@@ -29,7 +29,7 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
     """Base of the penalties on a set of heads.
 
     A subclass implements `penalties`; called on one tensor `(heads, ...)` it gives that tensor's
-    penalty, and `batch_penalty` is what the layers call.
+    penalty. Layers call `batch_penalty`.
 
     Args:
         factor: Weight of the penalty in the loss, a finite number.
@@ -72,8 +72,8 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
         """The mean penalty over the examples that count.
 
         Args:
-            heads: Float tensor `(batch, heads, ...)`; axes after the heads are flattened, but by
-                `AttentionOrthogonality`.
+            heads: Float tensor `(batch, heads, ...)`. All but `AttentionOrthogonality` flatten the
+                axes after the heads.
             kept: Boolean tensor `(batch,)`, False for examples that do not count (empty texts),
                 or `None` when all do.
 
@@ -102,12 +102,13 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class AttentionOrthogonality(HeadRegularizer):
-    """Pushes the heads' attention to different, and to few, tokens: `factor * ||A A^T - I||_F^2`.
+    """Pushes each head to few tokens, and the heads to different ones: `factor * ||A A^T -
+    I||_F^2`.
 
-    With rows that sum to 1 an entry of the diagonal of `A A^T` is 1 only for a head that attends to
-    a single token, and an entry off it is 0 only for heads that share no token. The norm is squared
-    as printed in both papers. Where every feature has weights of its own, `(heads, time, features)`
-    as in `GeneralizedPooling`, it is the mean over the features.
+    The rows of `A` sum to 1. So an entry on the diagonal of `A A^T` is 1 only if its head attends
+    to a single token, and an entry off the diagonal is 0 only if its two heads share no token. The
+    norm is squared as printed in both papers. If every feature has weights of its own, `(heads,
+    time, features)` as in `GeneralizedPooling`, the penalty is the mean over the features.
 
     Args:
         factor: Weight in the loss; 0.2 in LAMA, 1.0 in Lin et al. for the Yelp reviews.

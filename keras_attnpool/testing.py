@@ -25,19 +25,19 @@ SINGLE, HALF = 1e-5, 3e-2
 def check_pooling_layer(
     make_layer: Callable[[], Any], *, skip: Collection[str] = (), largest: float = 3e4
 ) -> None:
-    """Checks that a layer pools `(batch, time, dim)` and a mask as the layers of this package do.
+    """Checks that a layer pools `(batch, time, dim)` with a mask as the layers of this package do.
 
     The promises, by their names:
 
     - `"mask"`: the call takes `mask=`, booleans `(batch, time)` with True = keep, holes allowed.
     - `"padding content"`: numbers in padded steps change nothing.
     - `"padding length"`: more padding behind the row changes nothing.
-    - `"padding in front"`: padding in front of the row gives what padding behind it gives.
+    - `"padding in front"`: padding in front of the row gives the same output as padding behind it.
     - `"nan"`: NaN and infinity in padded steps change nothing.
     - `"empty row"`: a row without a kept step gives zeros.
     - `"gradient"`: it is finite, and 0 for padded steps and empty rows, also with NaN in padding.
-    - `"half precision"`: with the policy `mixed_float16` the output stays near that of float32, and
-      finite for numbers as large as `largest`.
+    - `"half precision"`: with the policy `mixed_float16` the output is near that of float32, and is
+      finite for inputs as large as `largest`.
     - `"saving"`: a saved model loads and gives the same.
     - `"scores"`: with `return_attention_scores=True`, where the call takes it, weights are >= 0,
       sum to 1 over the kept steps, are 0 on padding, and asking for them changes nothing.
@@ -46,7 +46,7 @@ def check_pooling_layer(
         make_layer: Called without arguments, makes the layer; also more than once.
         skip: Names of promises that the layer does not make.
         largest: A number with which the output must be finite in half precision. 65,504 is the end
-            of its range; what multiplies inputs by each other needs less.
+            of its range. A layer that multiplies inputs by each other needs a smaller number.
 
     Raises:
         AssertionError: If promises are broken. The message has a line for each of them.

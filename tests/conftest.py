@@ -107,6 +107,17 @@ def pytest_runtest_makereport(item, call):
             report.longrepr = (str(item.path), item.location[1] or 0, "KerasHub cannot be had")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """PyTorch traces a layer for seconds: of its forms the first is captured, the others slowly."""
+    seen = set()
+    for item in items if BACKEND == "torch" else ():
+        if getattr(item, "originalname", "") == "test_compiled_is_eager":
+            if item.path in seen:
+                item.add_marker(pytest.mark.slow)
+            seen.add(item.path)
+
+
 def pytest_collection_finish(session):
     """What is imported and collected stays: Python need not look through it again and again.
 

@@ -75,13 +75,6 @@ def test_a_new_layer_is_four_places_and_listed(copied):
     assert content()["CHANGELOG.md"].decode() == changes
 
 
-def test_a_file_is_named_as_the_class():
-    names = {"SoftPooling1D": "soft_pooling1d", "LSEPooling1D": "lse_pooling1d"}
-    names |= {"LastPooling1D": "last_pooling1d", "BidirectionalGRU": "bidirectional_gru"}
-    names |= {"Conv2DPooling": "conv2d_pooling"}
-    assert {name: new_layer.module_of(name) for name in names} == names
-
-
 def test_the_top_of_a_page_that_cannot_be_read_names_the_page(copied):
     page = copied / "docs" / "layers" / "last-pooling1d.md"
     text = page.read_text(encoding="utf-8")
@@ -178,6 +171,7 @@ def test_what_arguments_ask_for_is_seen(copied):
     assert len(kinds) == 1 and "lacks a line for `softness` in" in kinds[0]
 
 
+@pytest.mark.slow  # a process of its own; what it calls is tested above
 def test_the_command_writes_a_layer_and_tells_what_it_lacks(copied):
     for folder in ("keras_attnpool", "tools"):
         shutil.copytree(REPOSITORY / folder, copied / folder, dirs_exist_ok=True)

@@ -47,7 +47,7 @@ MARKER = re.compile(
     re.M,
 )
 TABLE = re.compile(r"(?<=<!-- layers -->\n).*?(?=<!-- end of layers -->)", re.S)
-IMPORTS = re.compile(r"^from keras_attnpool\.layers\..*", re.M | re.S)
+IMPORTS = re.compile(r"^from \..*", re.M | re.S)
 FRONT = re.compile(r"\A---\n(?P<front>.*?)^---\n+", re.M | re.S)
 # The cells of a page's part "Shapes", as far as they go for every choice of arguments.
 SHAPES = re.compile(r"^\| (output|scores) \| (.*?)(?:; .*| where .*|, or .*)? \|$", re.M)
@@ -117,7 +117,7 @@ def exports(found: list[Layer]) -> str:
     functions = [("names", "get"), ("names", "is_attention_layer")]
     lines = []
     for module, name in sorted([*functions, *((layer.module, layer.name) for layer in found)]):
-        start = f"from keras_attnpool.layers.{module} import"
+        start = f"from .{module} import"
         line = f"{start} {name} as {name}"
         lines.append(line if len(line) <= 100 else f"{start} (\n    {name} as {name},\n)")
     return "\n".join(lines) + "\n"

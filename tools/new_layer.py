@@ -200,22 +200,17 @@ def of_class(cls: type) -> dict[str, bool]:
 
     docstring = inspect.getdoc(cls) or ""
     titles = re.findall(r"^([A-Z][\w ]+):$", docstring, re.M)
-    arguments = [
-        f"**{p.name}" if p.kind is p.VAR_KEYWORD else p.name
-        for p in inspect.signature(cls).parameters.values()
-    ]
+    parameters = inspect.signature(cls).parameters
+    arguments = [f"**{p.name}" if p.kind is p.VAR_KEYWORD else p.name for p in parameters.values()]
     listed = docstring.partition("\nArgs:\n")[2].partition("\n\n")[0]
     kept = inspect.getsource(cls.__init__).partition("_store_arguments(")[2]
     return {
         **{
             f"a line for `{name}` in VALIDATORS of keras_attnpool/_checks.py": bool(
-                not kept
-                or name in _checks.VALIDATORS
-                or _checks.module_of(name)
-                or f" {name}=" in kept
+                not kept or _checks.known_by(name, parameter.annotation) or f" {name}=" in kept
             )
-            for name in arguments
-            if not name.startswith("**")
+            for name, parameter in parameters.items()
+            if parameter.kind is not parameter.VAR_KEYWORD
         },
         f"the parts {', '.join(OF_DOCSTRING)} of the docstring, in this order": tuple(titles)
         == OF_DOCSTRING,

@@ -6,6 +6,7 @@ so a place cannot claim what is not there.
 """
 
 import dataclasses
+import functools
 import json
 import math
 import textwrap
@@ -14,10 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reproduce import generalized_pooling, lama, sam
 from benchmarks.reproduce.engine import RESULTS, Row, rows_of
 from benchmarks.reproduce.hcan import ONE
-from benchmarks.reproduce.paper import Claim, Paper
+from benchmarks.reproduce.paper import Claim, Paper, told
 from benchmarks.reproduce.significance import (
     HELD,
     LEVEL,
@@ -80,302 +80,7 @@ class Place:
         return f"papers/{self.paper.replace('_', '-')}.md#{self.section}"
 
 
-LICENCE = "the set may not be passed on"
-SUBSET = "reviews of a public subset"
-YELP = "reviews of films for reviews of shops"
-DAYS = "days on two cores"
-TABLE = "MiniLM's word table for GloVe"
-BOTH = "the notebook has it too"
-FROZEN = "frozen MiniLM for frozen RoBERTa"
-THIRD = "a third run of three fine-tuned rows wants a GPU"
-PLACES = (
-    Place("lama", "Table 4", "Reuters", "r8", reason="MiniLM stands in for BERT"),
-    Place("lama", "Table 4", "IMDB", "imdb_4000", f"4,000 {SUBSET}", section="imdb"),
-    Place(
-        "lama",
-        "Table 4",
-        "IMDB, all reviews",
-        "imdb",
-        f"9,000 {SUBSET}",
-        section="imdb-all",
-        reason=f"{DAYS}: one run a row",
-    ),
-    Place(
-        "lama",
-        "Table 4",
-        "IMDB, Adam for all rows",
-        "imdb_4000_adam",
-        f"4,000 {SUBSET}",
-        section="imdb-adam",
-        reason="the paper has SGD; the Transformer wants a GPU",
-    ),
-    Place("lama", "Table 4", "News", "news", reason=LICENCE),
-    Place("lama", "Table 4", "Yelp", "yelp", reason=LICENCE),
-    Place("lama", "Table 4", "Yelp-L", "yelp_l", reason=LICENCE),
-    Place("lama", "Table 4", "Yelp-P", "yelp_p", reason=LICENCE),
-    Place(
-        "lama",
-        "Table 5",
-        "parameters against heads",
-        notebook=("01_lama", "Table 5: parameters against heads"),
-    ),
-    Place(
-        "lama", "Table 6", "top attended words", notebook=("01_lama", "Table 6: top attended words")
-    ),
-    Place(
-        "lama",
-        "Figure 2",
-        "time against length",
-        stands_in="layers alone, other lengths, for whole models on IMDB and Reuters",
-        drawn=("speed.md", "speed: jax growth"),
-        reason=BOTH,
-    ),
-    Place(
-        "lama",
-        "Figure 3",
-        "accuracy against parameters",
-        stands_in="R8 for Yelp-P",
-        drawn=("papers/lama.md", "results: lama_r8 parameters"),
-        reason=BOTH,
-    ),
-    Place(
-        "lama",
-        "Figure 4",
-        "weights of a word by rating",
-        notebook=("01_lama", "Figure 4: the weight of a word depends on its company"),
-    ),
-    Place(
-        "lama",
-        "Figure 5",
-        "number of heads, IMDB",
-        "imdb_4000",
-        f"4,000 {SUBSET}",
-        rows=("LAMA+ctx", *lama.HEAD_ROWS),
-        section="heads",
-    ),
-    Place("lama", "Figure 5", "number of heads, Yelp-L", "yelp_l", reason=LICENCE),
-    Place("hcan", "Table 2", "Yelp 2016", "yelp", reason=LICENCE),
-    Place("hcan", "Table 2", "Amazon sentiment", "amazon_sentiment", reason=LICENCE),
-    Place("hcan", "Table 2", "Amazon category", "amazon_category", reason=LICENCE),
-    Place("hcan", "Table 2", "PubMed", "pubmed", reason="not collected"),
-    Place(
-        "hcan",
-        "Table 2",
-        "a sentiment set",
-        "imdb_4000",
-        f"{YELP}, 4,000 of them",
-        section="imdb",
-    ),
-    Place(
-        "hcan",
-        "Table 2",
-        "a sentiment set, ratings",
-        "imdb_stars",
-        f"8 ratings, {YELP}, 4,000 of them",
-        section="stars",
-    ),
-    Place(
-        "hcan",
-        "Table 2",
-        "a sentiment set, all reviews",
-        "imdb",
-        f"{YELP}, 9,000 of them",
-        section="imdb",
-    ),
-    Place(
-        "hcan", "Table 2", "a topic set", "r8", "newswire for products and abstracts", section="r8"
-    ),
-    Place(
-        "hcan",
-        "Table 2",
-        "time a document",
-        stands_in=YELP,
-        note=("hcan_imdb_4000", "times_torch"),
-        section="time",
-        reason="HCAN, HAN and the CNN; no total time of training",
-    ),
-    Place(
-        "hcan",
-        "Figure 3",
-        "accuracy against time",
-        stands_in="ratings of films, whole trainings",
-        drawn=("papers/hcan.md", "results: hcan_imdb_stars time"),
-        reason=f"{BOTH}, by epochs",
-    ),
-    Place(
-        "hcan",
-        "Figure 4",
-        "target attention of words and sentences, self-attention of a word",
-        notebook=("02_hcan", "Figure 4: words and sentences under target attention"),
-        reason="the lower half, self-attention, is shown with figure 5",
-    ),
-    Place(
-        "hcan",
-        "Figure 5",
-        "one self-attention and two",
-        notebook=("02_hcan", "Figure 5: what one word looks at"),
-    ),
-    Place(
-        "mpsan", "Tables 1 to 5", "SST-5", "sst5", f"{TABLE}, sentences for phrases", section="sst5"
-    ),
-    Place(
-        "mpsan",
-        "Tables 1 to 5",
-        "SST-5, trained on phrases",
-        "sst5_phrases",
-        TABLE,
-        section="sst5-phrases",
-        reason="MPSAN and no positions; the other rows take hours on a core",
-    ),
-    Place(
-        "mpsan",
-        "Tables 1 to 5",
-        "seconds an epoch",
-        note=("mpsan_sst5", "epoch_times"),
-        section="time",
-    ),
-    Place("mpsan", "Table 6", "TREC", "trec", TABLE, section="trec"),
-    Place("mpsan", "Table 6", "SUBJ", "subj", TABLE, section="subj"),
-    Place("mpsan", "Table 6", "CR", "cr", reason="not collected"),
-    Place("mpsan", "Table 6", "MPQA", "mpqa", reason=LICENCE),
-    Place(
-        "mpsan",
-        "Table 7",
-        "SICK, relatedness",
-        "sick",
-        TABLE,
-        section="sick",
-    ),
-    Place("generalized_pooling", "Tables 1 and 4", "SNLI", "snli", reason="not collected"),
-    Place(
-        "generalized_pooling",
-        "Tables 2 and 4",
-        "MultiNLI",
-        "multinli",
-        reason="not collected; of its two columns the cross-domain one",
-    ),
-    Place("generalized_pooling", "Tables 3 and 4", "Yelp", "yelp", reason=LICENCE),
-    Place("generalized_pooling", "Tables 3 and 4", "Age", "age", reason="not collected"),
-    Place(
-        "generalized_pooling",
-        "Tables 1 and 4",
-        "pairs, three classes",
-        "sick_entailment",
-        f"SICK's 4,500 pairs for SNLI's 550,000, {TABLE}",
-        section="sick",
-    ),
-    Place(
-        "generalized_pooling",
-        "Tables 1 and 4",
-        "pairs, graded",
-        "sick_relatedness",
-        f"SICK's relatedness, {TABLE}",
-        section="relatedness",
-    ),
-    Place(
-        "generalized_pooling",
-        "Tables 3 and 4",
-        "stars of a sentence, trained on phrases",
-        "sst5_phrases",
-        f"SST-5 for Yelp, {TABLE}",
-        section="sst5-phrases",
-        reason="generalized, mean and max; the other rows take hours on a core",
-    ),
-    Place(
-        "generalized_pooling",
-        "Tables 3 and 4",
-        "stars of a sentence",
-        "sst5",
-        f"SST-5 for Yelp, {TABLE}",
-        section="sst5",
-    ),
-    Place(
-        "generalized_pooling",
-        "Tables 3 and 4",
-        "reviews",
-        "imdb",
-        f"{YELP}, 2,000 of them, {TABLE}",
-        section="imdb",
-    ),
-    Place(
-        "generalized_pooling",
-        "Figure 1",
-        "vectors and scalars, number of heads",
-        "sick_entailment",
-        f"SICK's 4,500 pairs for SNLI's 550,000, {TABLE}",
-        rows=("generalized", "scalar", *generalized_pooling.HEAD_ROWS),
-        section="heads",
-    ),
-    Place(
-        "generalized_pooling",
-        "Figure 2",
-        "what heads look at",
-        notebook=("04_generalized_pooling", "Figure 2: a head, word by word"),
-    ),
-    Place(
-        "sam",
-        "Tables 2 and 4",
-        "Humor.",
-        "humor",
-        "MiniLM, frozen and fine-tuned, for fine-tuned RoBERTa",
-        section="humor",
-        reason=THIRD,
-    ),
-    Place(
-        "sam",
-        "Tables 2 and 4",
-        "Contro.",
-        "controversy",
-        "MiniLM, frozen and fine-tuned, for fine-tuned RoBERTa",
-        section="controversy",
-        reason=THIRD,
-    ),
-    Place(
-        "sam",
-        "Tables 3 and 4",
-        "SST",
-        "sst5",
-        "MiniLM, frozen and fine-tuned, for fine-tuned RoBERTa",
-        section="sst5",
-        reason=THIRD,
-    ),
-    Place(
-        "sam",
-        "Tables 3 and 4",
-        "SST, trained on phrases, which is not the paper's",
-        "sst5_phrases",
-        "frozen MiniLM for fine-tuned RoBERTa",
-        section="sst5-phrases",
-        reason="SAM, RB and rows without BiLSTMs, frozen; the others take hours on a core",
-    ),
-    Place("sam", "Tables 4 and 5", "SUBJ", "subj", FROZEN, section="subj"),
-    Place("sam", "Tables 4 and 5", "TREC", "trec", FROZEN, section="trec"),
-    Place("sam", "Tables 4 and 5", "CR", "cr", reason="not collected"),
-    Place(
-        "sam",
-        "Tables 4 and 5",
-        "seconds an epoch, SUBJ",
-        stands_in="what stands on the language model, without it",
-        note=("sam_subj", "epoch_times"),
-        section="time",
-    ),
-    Place(
-        "sam",
-        "Figure 2",
-        "heat maps of RBA and SAM",
-        notebook=("05_sam", "8. Figure 2: what do the weights tell?"),
-    ),
-    Place(
-        "sam",
-        "Figure 3",
-        "the threshold, TREC",
-        "trec",
-        FROZEN,
-        rows=("SAM", "SAM 0.1", *sam.THRESHOLDS),
-        section="trec",
-        reason="7 of the 17 thresholds, the paper's best among them",
-    ),
-)
+PLACES = tuple(Place(name, **place) for name in PAPERS for place in told(name)["places"])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -415,8 +120,8 @@ def state(place: Place, papers: dict[str, Paper], folder: Path = RESULTS) -> Sta
         return State(place, "reproduced" if entry in measured else "not run")
     paper = papers[place.paper]
     rows = [row for row in rows_of([paper], [str(place.dataset)]) if _belongs(row, place)]
-    results = _read(folder / f"{place.paper}_{place.dataset}.json")
-    measured = results.get("rows", {})
+    path = folder / f"{place.paper}_{place.dataset}.json"
+    measured = _read(path).get("rows", {})
     runs = [len(measured[row.name]["runs"]) for row in rows if row.name in measured]
     drawn = [row for row in rows if row.drawn and row.name in measured]
     counts = [len(measured[row.name]["runs"]) for row in drawn] or runs or [0]
@@ -428,7 +133,7 @@ def state(place: Place, papers: dict[str, Paper], folder: Path = RESULTS) -> Sta
         word = "in part"
     else:
         word = "reproduced"
-    orders = orders_of(results) if runs and place.rows is None else ""
+    orders = orders_of(judged_of(path)) if runs and place.rows is None else ""
     ran = (min(counts), max(counts))
     return State(place, word, len(runs), len(rows), ran, planned, needs, orders)
 
@@ -437,9 +142,19 @@ WORDS = (HELD, LEVEL, SMALLER, REVERSED)
 UNTESTED = "not testable here"
 
 
-def orders_of(results: dict[str, Any]) -> str:
+@functools.cache
+def _judged(text: str) -> list[Judged]:
+    return list(judged(json.loads(text)))
+
+
+def judged_of(path: Path) -> list[Judged]:
+    """The claims of a results file, judged once: the matrix and the list of claims read them."""
+    return _judged(path.read_text(encoding="utf-8")) if path.exists() else []
+
+
+def orders_of(claims: Iterable[Judged]) -> str:
     """What became of the pairs of rows whose order the paper gives, in the words of a cell."""
-    words = Counter(claim.word for claim in judged(results) if claim.paper is not None)
+    words = Counter(claim.word for claim in claims if claim.paper is not None)
     return ", ".join(f"{words[word]} {word}" for word in WORDS if words[word])
 
 
@@ -466,50 +181,6 @@ class Line:
     word: str
 
 
-# What no run of ours can tell.
-OTHERS = "their figures are from their own papers"
-OPEN = (
-    (
-        "lama",
-        "Section 5",
-        "LAMA trains in minutes where BERT takes hours",
-        "Yelp 25 min against 8.5 h, Yelp-P 20 min against 12.5 h",
-        DAYS,
-    ),
-    ("hcan", "Table 2", "HCAN converges in half of HAN's hours", "32 against 67 on Yelp", DAYS),
-    ("mpsan", "Table 1", "MPSAN beats RNNs, trees and CNNs", "52.53 against 43.2 to 51.2", OTHERS),
-    (
-        "mpsan",
-        "Table 6",
-        "MPSAN beats encoders of others",
-        "TREC 94.8 against 87.3 to 92.2",
-        OTHERS,
-    ),
-    (
-        "mpsan",
-        "Table 7, SICK",
-        "MPSAN has the lowest squared error",
-        "0.2612 against 0.2879 to 0.3395",
-        "MPSAN's runs kept no grades",
-    ),
-    (
-        "generalized_pooling",
-        "Tables 1 to 3",
-        "generalized pooling beats encoders of others",
-        "SNLI 86.6 against 77.6 to 86.3",
-        OTHERS,
-    ),
-    (
-        "generalized_pooling",
-        "Tables 2 and 4, MultiNLI in-domain",
-        "... max pooling and itself without a penalty",
-        "73.8 against 73.6 and 73.7",
-        "not collected",
-    ),
-    ("sam", "Tables 2 to 5", "SAM takes the seconds of RB on five more sets", "–", "timed on SUBJ"),
-)
-
-
 def lines(papers: dict[str, Paper], folder: Path = RESULTS) -> list[Line]:
     """Every claim that the papers' tables make on mechanisms, one line each."""
     found = []
@@ -518,9 +189,8 @@ def lines(papers: dict[str, Paper], folder: Path = RESULTS) -> list[Line]:
         places = [place for place in PLACES if place.paper == name and place.note]
         found += [line for place in places for line in _times(place, folder)]
         found += [
-            Line(paper, table, claim, said, "–", reason, UNTESTED)
-            for paper, table, claim, said, reason in OPEN
-            if paper == name
+            Line(name, table, claim, said, "–", reason, UNTESTED)
+            for table, claim, said, reason in told(name)["open"]
         ]
     return found
 
@@ -541,7 +211,7 @@ def _orders(paper: Paper, folder: Path) -> Iterator[Line]:
         measured = {
             dataset: {
                 (claim.better, claim.worse): claim
-                for claim in judged(_read(folder / f"{paper.name}_{dataset}.json") or {"rows": {}})
+                for claim in judged_of(folder / f"{paper.name}_{dataset}.json")
             }
             for dataset in datasets
         }

@@ -24,7 +24,7 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.devices import device
 from benchmarks.reproduce import floors, tasks
-from benchmarks.reproduce.paper import Paper
+from benchmarks.reproduce.paper import Paper, told
 from benchmarks.reproduce.tasks import Options, Parts, Task, adam, few, held_out
 from benchmarks.reproduce.timing import Timed, Turns, compiled
 from keras_attnpool import models
@@ -58,24 +58,10 @@ NEURAL = {
     "mean of words": ("AverageEmbedding", {}),
     "HCAN 2 target, code": ("HCAN", {"value_conv": False, "classifier_dropout": 0.1}),
 }
-# Accuracies of the paper's table 2, and the columns that they stand in.
+TOLD = told("hcan")
+# Table 2's, in the order of its figures.
 COLUMNS = ("yelp", "amazon_sentiment", "amazon_category", "pubmed")
-PUBLISHED = {
-    "Naive Bayes": (63.12, 61.66, 88.14, 75.81),
-    "logistic regression, L1": (71.31, 67.57, 88.69, 78.57),
-    "TextCNN": (74.44, 70.75, 88.20, 78.15),
-    "HAN": (76.30, 72.56, 89.68, 79.89),
-    "CAN 1 max": (75.01, 71.24, 89.27, 79.21),
-    "CAN 1 target": (75.17, 71.45, 89.35, 79.70),
-    "CAN 2 max": (75.21, 71.45, 89.41, 79.86),
-    "CAN 2 target": (75.25, 71.78, 89.71, 79.95),
-    "HCAN 1 max": (75.00, 71.09, 88.85, 79.31),
-    "HCAN 1 target": (75.75, 72.33, 89.55, 79.91),
-    "HCAN 2 max": (75.54, 72.43, 89.34, 80.09),
-    "HCAN 2 target": (76.51, 72.85, 89.89, 80.13),
-}
-# Milliseconds to train on one document, one at a time on a GPU, Amazon sentiment.
-PAPER_TIMES = {"HCAN": 38, "HAN": 97, "TextCNN": 15}
+PUBLISHED = TOLD["figures"]
 ONE = ", one document at a time"
 
 
@@ -268,32 +254,10 @@ class OneByOne(keras.utils.PyDataset):
         return ids[:, 0] if self.flat else ids, self.labels[index : index + 1]
 
 
-# What the paper says of the order of its rows, and what we ask beside it.
-CLAIMS = (
-    ("HCAN 2 target", "HAN", "HCAN is at least as accurate as HAN"),
-    ("HCAN 2 target", "TextCNN", "... and better than a CNN"),
-    ("HCAN 2 target", "logistic regression, L1", "... than logistic regression"),
-    ("HCAN 2 target", "linear SVM", "... than a linear SVM, which is ours"),
-    ("HCAN 2 target", "CAN 2 target", "the hierarchy helps (two self-attentions, target)"),
-    ("HCAN 1 target", "CAN 1 target", "... (one, target)"),
-    ("HCAN 2 max", "CAN 2 max", "... (two, maximum)"),
-    ("HCAN 1 max", "CAN 1 max", "... (one, maximum)"),
-    ("HCAN 2 target", "HCAN 1 target", "two self-attentions help (hierarchy, target)"),
-    ("HCAN 2 max", "HCAN 1 max", "... (hierarchy, maximum)"),
-    ("CAN 2 target", "CAN 1 target", "... (flat, target)"),
-    ("CAN 2 max", "CAN 1 max", "... (flat, maximum)"),
-    ("HCAN 2 target", "HCAN 2 max", "target attention helps (hierarchy, two)"),
-    ("HCAN 1 target", "HCAN 1 max", "... (hierarchy, one)"),
-    ("CAN 2 target", "CAN 2 max", "... (flat, two)"),
-    ("CAN 1 target", "CAN 1 max", "... (flat, one)"),
-    ("HCAN 2 target", "HCAN 2 target, code", "the values' convolution, which the code lacks"),
-)
-
-
 class _HCAN(Paper):
     name, title = "hcan", "HCAN"
     tasks = TASKS
-    claims = CLAIMS
+    claims = TOLD["claims"]
     fixed = tuple(LINEAR)
     timed = ("imdb_4000",)
 
@@ -366,7 +330,7 @@ class _HCAN(Paper):
                 add(f"TextCNN{ONE}", "TextCNN", one(flat=True))
         # The paper's times are those of one document at a time on a GPU.
         way = "" if device() == "cpu" else ONE
-        published = {f"{name}{way}": each for name, each in PAPER_TIMES.items()}
+        published = {f"{name}{way}": each for name, each in TOLD["times"].items()}
         entry = f"times_{keras.config.backend()}"
         return Turns(turns, published, f"HCAN{way}", 1 if options.quick else 3, entry)
 

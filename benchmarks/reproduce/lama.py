@@ -13,7 +13,7 @@ from typing import Any
 import keras
 
 from benchmarks.reproduce import floors, pieces, tasks
-from benchmarks.reproduce.paper import Paper
+from benchmarks.reproduce.paper import Paper, told
 from benchmarks.reproduce.tasks import Data, Options, Parts, Task
 from keras_attnpool import models, regularizers
 from keras_attnpool.workbench import datasets
@@ -73,33 +73,7 @@ HEAD_ROWS = {
 }
 BUILT = {**ROWS, **HEAD_ROWS}
 
-# The paper's table 4, by column. Its BERT has 110 million weights, trained 2 epochs at 5e-6.
-PUBLISHED: dict[str, dict[str, float]] = {
-    "r8": dict(SAN=0.942, BiGRU=0.867, CNN=0.96, TE=0.901, AVG=0.795, LAMA=0.965)
-    | {
-        TUNED: 0.97,
-        "LAMA+ctx": 0.973,
-        "LAMA+ctx+d_p": 0.948,
-        "LAMA+ctx+d_e": 0.831,
-        "LAMA Encoder": 0.939,
-    },
-    "imdb": dict(SAN=0.831, BiGRU=0.876, CNN=0.874, TE=0.817, AVG=0.874, LAMA=0.895)
-    | {
-        TUNED: 0.894,
-        "LAMA+ctx": 0.90,
-        "LAMA+ctx+d_p": 0.874,
-        "LAMA+ctx+d_e": 0.805,
-        "LAMA Encoder": 0.830,
-    },
-    "news": dict(SAN=0.876, BiGRU=0.905, CNN=0.914, TE=0.899, AVG=0.91, LAMA=0.922)
-    | {TUNED: 0.92, "LAMA+ctx": 0.923, "LAMA+ctx+d_p": 0.903, "LAMA+ctx+d_e": 0.91},
-    "yelp": dict(SAN=0.68, BiGRU=0.663, CNN=0.693, TE=0.655, AVG=0.653, LAMA=0.697)
-    | {TUNED: 0.715, "LAMA+ctx": 0.716, "LAMA+ctx+d_p": 0.711, "LAMA+ctx+d_e": 0.677},
-    "yelp_l": dict(SAN=0.638, BiGRU=0.608, CNN=0.672, TE=0.569, AVG=0.652, LAMA=0.653)
-    | {TUNED: 0.672, "LAMA+ctx": 0.665, "LAMA+ctx+d_p": 0.656, "LAMA+ctx+d_e": 0.619},
-    "yelp_p": dict(SAN=0.945, BiGRU=0.943, CNN=0.953, TE=0.925, AVG=0.928, LAMA=0.947)
-    | {TUNED: 0.97, "LAMA+ctx": 0.952, "LAMA+ctx+d_p": 0.948, "LAMA+ctx+d_e": 0.893},
-}
+TOLD = told("lama")
 
 
 def _public(name: str, limit: int | None, folder: str) -> Parts:
@@ -148,30 +122,11 @@ TASKS = {
 ALIKE = "imdb_4000_adam"
 TASKS[ALIKE] = dataclasses.replace(TASKS["imdb_4000"], recipe=ADAM, max_epochs=40)
 
-# What the paper says of the order of its models, and what we ask of the options that are ours.
-CLAIMS = (
-    ("LAMA+ctx", "LAMA", "a context of its own for each text beats a learned one"),
-    ("LAMA+ctx", "SAN", "LAMA with context beats structured self-attention"),
-    ("LAMA+ctx", "BiGRU", "attention beats max pooling over the same BiGRU"),
-    ("LAMA+ctx", "CNN", "LAMA with context beats convolutions"),
-    ("LAMA+ctx", "TE", "LAMA with context beats a Transformer encoder"),
-    ("LAMA+ctx", "AVG", "LAMA with context beats the mean of the word embeddings"),
-    ("LAMA+ctx", TUNED, "LAMA with context beats a fine-tuned language model"),
-    ("LAMA+ctx", "LAMA Encoder", "the BiGRU helps"),
-    ("LAMA Encoder", "TE", "without it LAMA beats a Transformer encoder (section 5.2)"),
-    ("LAMA+ctx", "LAMA+ctx+d_p", "the penalty on attention weights hurts"),
-    ("LAMA+ctx", "LAMA+ctx+d_e", "the penalty on the heads' vectors hurts"),
-    ("LAMA+ctx, no l2", "LAMA+ctx", "leaving the l2 step out helps"),
-    ("LAMA+ctx, learned scale from 5", "LAMA+ctx", "learned scales help"),
-    ("LAMA+ctx, 15 heads", "LAMA+ctx, 1 head", "fifteen heads beat one (figure 5)"),
-    ("LAMA+ctx, 20 heads", "LAMA+ctx, 1 head", "twenty heads beat one (figure 5)"),
-)
-
 
 class _LAMA(Paper):
     name, title = "lama", "LAMA"
     tasks = TASKS
-    claims = CLAIMS
+    claims = TOLD["claims"]
     on_gpu = (TUNED,)
 
     def names(self, dataset: str) -> tuple[str, ...]:
@@ -180,7 +135,7 @@ class _LAMA(Paper):
         return (*floors.ROWS, *ROWS, *tuned, *heads)
 
     def published(self, dataset: str) -> dict[str, float]:
-        return PUBLISHED.get(dataset, {})
+        return TOLD["figures"].get(dataset, {})
 
     def config(self, dataset: str, row: str, options: Options) -> dict[str, Any]:
         if row == TUNED:

@@ -13,7 +13,7 @@ import keras
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.reproduce import floors, tasks
-from benchmarks.reproduce.paper import Paper
+from benchmarks.reproduce.paper import Paper, told
 from benchmarks.reproduce.tasks import Data, Options, Parts, Task, adam, held_out, official
 from benchmarks.reproduce.timing import Timed, Turns, compiled
 from keras_attnpool import models, ops
@@ -118,6 +118,8 @@ def _folded(name: str, folder: str, fold: int = 0) -> Parts:
     return *whole.subset(rest).split(0.1, seed=0), whole.subset(test)
 
 
+TOLD = told("mpsan")
+PUBLISHED, TIMED = TOLD["figures"], TOLD["times"]
 # The paper has five runs on TREC and SICK, the best of ten on SST-5, and ten folds elsewhere.
 TASKS: dict[str, Task] = {
     "trec": Task(
@@ -127,7 +129,7 @@ TASKS: dict[str, Task] = {
         (8, 12, 20, 37),
         15,
         "6, TREC",
-        {"Bi-LSTM": 94.4, "multi-head": 93.4, "DiSAN": 94.2, "Bi-BloSAN": 94.8, "MPSAN": 94.8},
+        PUBLISHED["trec"],
         patience=4,
         full_runs=5,
     ),
@@ -138,26 +140,7 @@ TASKS: dict[str, Task] = {
         (16, 24, 56),
         8,
         "1 to 5, SST",
-        {
-            "multi-head": 49.41,
-            "Bi-LSTM": 49.95,
-            "DiSAN": 51.72,
-            "Bi-BloSAN": 51.49,
-            "MPSAN": 52.53,
-            "no positions": 49.19,
-            "model 1": 51.54,
-            "model 2": 51.81,
-            "model 3": 51.13,
-            "model 4": 51.99,
-            "model 5": 52.48,
-            "model 6": 52.17,
-            "B&F + FG": 51.36,
-            "mul + FG": 52.39,
-            "M-D + B&F + TPW": 51.95,
-            "M-D + mul + TPW": 52.67,
-            "w/o fusion": 51.22,
-            "w/o attention": 44.93,
-        },
+        PUBLISHED["sst5"],
         full_runs=10,
     ),
     "subj": Task(
@@ -167,7 +150,7 @@ TASKS: dict[str, Task] = {
         (24, 64),
         5,
         "6, SUBJ",
-        {"Bi-LSTM": 94.7, "multi-head": 94.0, "DiSAN": 94.2, "Bi-BloSAN": 94.5, "MPSAN": 94.6},
+        PUBLISHED["subj"],
         patience=2,
         runs=10,
     ),
@@ -178,15 +161,7 @@ TASKS: dict[str, Task] = {
         (14, 32),
         8,
         "7, SICK",
-        {
-            "Bi-LSTM": 84.73,
-            "TextCNN": 83.74,
-            "hierarchical CNN": 84.36,
-            "multi-head": 85.21,
-            "DiSAN": 86.95,
-            "Bi-BloSAN": 86.16,
-            "MPSAN": 86.74,
-        },
+        PUBLISHED["sick"],
         graded=True,
         full_runs=5,
     ),
@@ -202,91 +177,21 @@ TASKS = {
     **TASKS,
 }
 # Sets of table 6 that are not passed on: whoever has them gives their texts.
-for _name, _paper in {
-    "cr": {"Bi-LSTM": 84.6, "multi-head": 82.6, "DiSAN": 84.8, "Bi-BloSAN": 84.8, "MPSAN": 85.4},
-    "mpqa": {"Bi-LSTM": 90.2, "multi-head": 89.8, "DiSAN": 90.1, "Bi-BloSAN": 90.4, "MPSAN": 90.4},
-}.items():
+for _name in ("cr", "mpqa"):
     TASKS[_name] = dataclasses.replace(
         TASKS["subj"],
         table=f"6, {_name.upper()}",
-        paper=_paper,
+        paper=PUBLISHED[_name],
         parts=functools.partial(_folded, _name),
         needs=tasks.ONE_FILE.format(_name),
     )
 FOLDED = ("subj", "cr", "mpqa")
-# Table 7's other measures.
-RELATED = {
-    "test_spearman": {
-        "Bi-LSTM": 0.7913,
-        "TextCNN": 0.7793,
-        "hierarchical CNN": 0.7874,
-        "multi-head": 0.7942,
-        "DiSAN": 0.8139,
-        "Bi-BloSAN": 0.8038,
-        "MPSAN": 0.8119,
-    },
-    "test_mse": {
-        "Bi-LSTM": 0.3276,
-        "TextCNN": 0.3395,
-        "hierarchical CNN": 0.3162,
-        "multi-head": 0.3258,
-        "DiSAN": 0.2879,
-        "Bi-BloSAN": 0.3008,
-        "MPSAN": 0.2612,
-    },
-}
-# The rows whose time is taken side by side, and the seconds for an epoch of SST in tables 1 and 3
-# to 5.
-TIMED = {
-    "MPSAN": 359,
-    "DiSAN": 485,
-    "Bi-BloSAN": 425,
-    "Bi-LSTM": 1704,
-    "multi-head": 432,
-    "model 1": 276,
-    "B&F + FG": 298,
-    "mul + FG": 497,
-    "M-D + B&F + TPW": 466,
-    "M-D + mul + TPW": 953,
-    "w/o fusion": 325,
-    "no positions": 204,
-    "w/o attention": 115,
-}
-
-# What the paper says of the order of its rows; the last one is ours.
-CLAIMS = (
-    ("MPSAN", "DiSAN", "MPSAN beats DiSAN"),
-    ("MPSAN", "Bi-BloSAN", "... Bi-BloSAN"),
-    ("MPSAN", "multi-head", "... multi-head attention"),
-    ("MPSAN", "Bi-LSTM", "... a Bi-LSTM with self-attention"),
-    ("MPSAN", "TextCNN", "... a CNN"),
-    ("MPSAN", "hierarchical CNN", "... a hierarchical CNN"),
-    ("MPSAN", "no positions", "positional attention helps (model 0)"),
-    ("model 1", "no positions", "directions help"),
-    ("model 3", "no positions", "windows help"),
-    ("model 4", "model 3", "directions help beside windows"),
-    ("model 4", "model 1", "windows help beside directions"),
-    ("MPSAN", "model 2", "windows help beside directions with a distance"),
-    ("model 2", "model 1", "the scaled distance helps directions"),
-    ("MPSAN", "model 4", "the scaled distance helps"),
-    ("model 6", "model 4", "the distance helps"),
-    ("MPSAN", "model 6", "the scaled distance is better than the distance"),
-    ("MPSAN", "model 5", "the windows need no distance"),
-    ("model 1", "B&F + FG", "the softmax over sources is better than gates (two masks)"),
-    ("MPSAN", "mul + FG", "... (four masks)"),
-    ("M-D + B&F + TPW", "model 1", "a score for each feature adds little (two masks)"),
-    ("M-D + mul + TPW", "MPSAN", "a score for each feature adds little"),
-    ("MPSAN", "w/o fusion", "the fusion helps"),
-    ("no positions", "w/o attention", "multi-dimensional attention beats the mean"),
-    ("MPSAN", "w/o attention", "all of its attention beats the mean"),
-    ("MPSAN", "released code", "the paper's scores and windows against the code's"),
-)
 
 
 class _MPSAN(Paper):
     name, title = "mpsan", "MPSAN"
     tasks = TASKS
-    claims = CLAIMS
+    claims = TOLD["claims"]
     timed = ("sst5",)
 
     def names(self, dataset: str) -> tuple[str, ...]:
@@ -356,7 +261,7 @@ class _MPSAN(Paper):
         return printed and others.get((better, worse), printed)
 
     def header(self, dataset: str) -> dict[str, Any]:
-        published = {"published": RELATED} if TASKS[dataset].graded else {}
+        published = {"published": TOLD["related"]} if TASKS[dataset].graded else {}
         return {**super().header(dataset), **published, "folded": dataset in FOLDED}
 
     def protocol(self, dataset: str) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 import abc
 import functools
+import tomllib
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import keras
@@ -12,6 +14,18 @@ from benchmarks.reproduce.tasks import Options, Task
 from benchmarks.reproduce.timing import Turns
 
 Claim = tuple[str, str, str]  # better row, worse row, the claim in words
+
+
+@functools.cache
+def told(name: str) -> dict[str, Any]:
+    """What a paper tells, from the file of its name: figures, claims, times, places.
+
+    Args:
+        name: The paper's name.
+    """
+    with Path(__file__).with_name(f"{name}.toml").open("rb") as file:
+        found = tomllib.load(file)
+    return {**found, "claims": tuple(map(tuple, found["claims"]))}
 
 
 class Paper(abc.ABC):

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from benchmarks.reproduce import floors, pieces, tasks
-from benchmarks.reproduce.paper import Paper
+from benchmarks.reproduce.paper import Paper, told
 from benchmarks.reproduce.tasks import Options, Parts, Task, few
 from benchmarks.reproduce.timing import Timed, Turns, compiled
 from keras_attnpool import layers, models
@@ -58,86 +58,8 @@ FINE_TUNED_SETS = ("sst5", "sst5_phrases", "humor", "controversy")
 THRESHOLDS = {f"SAM {delta}": ("SAM", {"threshold": delta}) for delta in (0.15, 0.2, 0.4, 0.6, 0.8)}
 BUILT = {**ROWS, **THRESHOLDS, **TUNED}
 
-# Tables 2, 3 and 5, table 4 for the ablations, section 4.6 for a threshold of 0.15.
-PUBLISHED = {
-    "cr": {
-        "language model": 87.56,
-        "RB": 88.14,
-        "RBA": 89.52,
-        "DiSAN": 87.60,
-        "SAM": 90.03,
-        "SAM -FAM": 89.77,
-        "SAM -TAM": 89.02,
-        "SAM TAM+FAM": 89.91,
-        "SAM 0.1": 89.97,
-    },
-    "humor": {
-        "language model": 95.42,
-        "RB": 95.48,
-        "RBA": 95.68,
-        "SAM": 96.41,
-        "SAM -FAM": 95.70,
-        "SAM -TAM": 95.50,
-        "SAM TAM+FAM": 95.98,
-        "SAM 0.1": 96.12,
-    },
-    "controversy": {
-        "language model": 59.29,
-        "RB": 59.06,
-        "RBA": 60.33,
-        "SAM": 62.89,
-        "SAM -FAM": 60.50,
-        "SAM -TAM": 60.65,
-        "SAM TAM+FAM": 61.03,
-        "SAM 0.1": 60.86,
-    },
-    "sst5": {
-        "language model": 59.10,
-        "RB": 59.30,
-        "RBA": 59.40,
-        "DiSAN": 59.20,
-        "SAM": 59.70,
-        "SAM -FAM": 59.30,
-        "SAM -TAM": 59.10,
-        "SAM TAM+FAM": 58.45,
-        "SAM 0.1": 59.40,
-    },
-    "subj": {
-        "language model": 94.09,
-        "RB": 95.39,
-        "RBA": 95.05,
-        "DiSAN": 94.11,
-        "SAM": 95.78,
-        "SAM -FAM": 95.69,
-        "SAM -TAM": 94.99,
-        "SAM TAM+FAM": 95.83,
-        "SAM 0.1": 95.84,
-    },
-    "trec": {
-        "language model": 91.9,
-        "RB": 92.4,
-        "RBA": 92.6,
-        "DiSAN": 91.9,
-        "SAM": 93.4,
-        "SAM -FAM": 92.6,
-        "SAM -TAM": 92.4,
-        "SAM TAM+FAM": 93.2,
-        "SAM 0.1": 93.2,
-        "SAM 0.15": 93.8,
-    },
-}
-# Seconds an epoch, tables 4 and 5, SUBJ.
-TIMED = {
-    "language model": 40,
-    "RB": 43,
-    "RBA": 43,
-    "DiSAN": 84,
-    "SAM": 43,
-    "SAM -FAM": 41,
-    "SAM -TAM": 41,
-    "SAM TAM+FAM": 43,
-    "SAM 0.1": 45,
-}
+TOLD = told("sam")
+PUBLISHED, TIMED = TOLD["figures"], TOLD["times"]
 
 
 def _sources(name: str, folder: str) -> Parts:
@@ -272,42 +194,10 @@ def build(row: str, data: Features | pieces.Pieces, units: int = UNITS) -> keras
     return maker(None, data.num_classes, backbone=source, **given)
 
 
-# What the paper says of the order of its rows, and what we ask beside it.
-CLAIMS = (
-    ("SAM", "language model", "SAM beats the language model alone"),
-    ("SAM", "language model, mean", "... its mean"),
-    ("SAM", "RB", "... BiLSTMs on it (RB)"),
-    ("SAM", "RBA", "... with attention (RBA)"),
-    ("SAM", "DiSAN", "... DiSAN on it"),
-    ("DiSAN", "language model", "DiSAN helps"),
-    ("RBA", "language model", "BiLSTMs with attention help"),
-    ("RB", "language model", "BiLSTMs help"),
-    ("RBA", "RB", "attention helps"),
-    ("SAM", "SAM -FAM", "the weights of features help"),
-    ("SAM", "SAM -TAM", "the weights of tokens help"),
-    ("SAM -FAM", "SAM -TAM", "... and more than those of features"),
-    ("SAM", "SAM TAM+FAM", "features should come first"),
-    ("SAM", "SAM 0.1", "no threshold against 0.1 (table 4)"),
-    ("SAM 0.15", "SAM", "a threshold of 0.15 is better than none (figure 3)"),
-    ("SAM", "SAM pointwise", "weights for positions against weights for words"),
-    ("SAM", "SAM, no BiLSTM", "BiLSTMs in front of the attention"),
-    ("AttentionPooling", "language model, mean", "plain attention against the mean"),
-    ("language model, mean", "language model", "the mean against the first token"),
-    (f"SAM{FINE}", f"language model{FINE}", "SAM beats the language model alone, both fine-tuned"),
-    (f"SAM{FINE}", f"RB{FINE}", "... BiLSTMs on it, fine-tuned"),
-    (f"SAM{FINE}", f"RBA{FINE}", "... with attention, fine-tuned"),
-    (f"RB{FINE}", f"language model{FINE}", "BiLSTMs help, fine-tuned"),
-    (f"RBA{FINE}", f"language model{FINE}", "... with attention, fine-tuned"),
-    (f"RBA{FINE}", f"RB{FINE}", "attention helps, fine-tuned"),
-    (f"language model{FINE}", "language model", "fine-tuning helps"),
-    (f"SAM{FINE}", "SAM", "... SAM"),
-)
-
-
 class _SAM(Paper):
     name, title = "sam", "SAM"
     tasks = TASKS
-    claims = CLAIMS
+    claims = TOLD["claims"]
     on_gpu = tuple(TUNED)
     timed = ("subj",)
 

@@ -5,8 +5,8 @@ from typing import Any
 from keras_attnpool._checks import ArgumentError
 
 
-def axes_or_new(ax: Any, owner: str, size: tuple[float, float]) -> Any:
-    """`ax`, or the Axes of a new figure of `size` inches.
+def axes_or_new(ax: Any, owner: str, size: tuple[float, float], title: str | None = None) -> Any:
+    """`ax`, or the Axes of a new figure of `size` inches; with a title, if there is one.
 
     Raises:
         ImportError: If matplotlib is not installed.
@@ -20,22 +20,22 @@ def axes_or_new(ax: Any, owner: str, size: tuple[float, float]) -> Any:
             f"{owner} draws with matplotlib: pip install keras_attnpool[plots]"
         ) from error
     if ax is None:
-        return pyplot.subplots(figsize=size, layout="constrained")[1]
+        ax = pyplot.subplots(figsize=size, layout="constrained")[1]
     if not isinstance(ax, Axes):
         raise ArgumentError("ax", "be a matplotlib Axes", f"{type(ax)}", owner)
+    if title is not None:
+        ax.set_title(title, parse_math=False)  # a $ is a dollar, and no formula
     return ax
 
 
 def plain_legend(ax: Any, **options: Any) -> None:
-    """A legend without a frame, whose names are no formulas."""
-    for text in ax.legend(frameon=False, **options).get_texts():
+    """A legend, by default without a frame, whose names are no formulas."""
+    for text in ax.legend(**({"frameon": False} | options)).get_texts():
         text.set_parse_math(False)
 
 
-def plain_grid(ax: Any, title: str | None = None, axis: str = "both") -> None:
-    """A title, a light grid behind the data, and no frame at the top and on the right."""
-    if title is not None:
-        ax.set_title(title, parse_math=False)  # a $ is a dollar, and no formula
+def plain_grid(ax: Any, axis: str = "both") -> None:
+    """A light grid behind the data, and no frame at the top and on the right."""
     ax.grid(True, axis=axis, color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)

@@ -97,7 +97,7 @@ def _inside(outer: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
-    """A functional model over the very layers of `model`, each called through `visit`.
+    """A functional model of the same layers as `model`; each of them is called through `visit`.
 
     The results of one layer's visits stand in the order in which `model` called it.
 

@@ -14,8 +14,8 @@ def guided_accuracy(steps: Array, weights: Array, labels: Array, classes: int) -
 
     Vectors (of words, where `steps` are ids), a hidden layer for each step, the sum of the steps by
     `weights`, the classes. Half of the rows of each class, drawn at random, train it for a fixed
-    number of epochs from fixed numbers; the others test it. No step knows its neighbours: what the
-    weights know of them is all that it can use.
+    number of epochs from fixed numbers; the others test it. No step knows its neighbours. The
+    weights are its only information about them.
     """
     tokens = keras.Input((None, *steps.shape[2:]), dtype="int32" if steps.ndim == 2 else "float32")
     given = keras.Input((None,))

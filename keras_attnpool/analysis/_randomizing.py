@@ -11,7 +11,7 @@ from keras_attnpool.analysis._graph import layers_by_path
 
 
 def weights_around(model: keras.Model, path: str, owner: str) -> tuple[list[Any], list[Any]]:
-    """The weights of the layer at `path`, and those of all layers in front of it.
+    """Returns the weights of the layer at `path`, and those of all layers in front of it.
 
     A layer is in front if the graph lists it earlier; the models that hold the layer do not count.
     """
@@ -28,7 +28,7 @@ def weights_around(model: keras.Model, path: str, owner: str) -> tuple[list[Any]
 
 @contextmanager
 def shuffled(weights: list[Any], rng: np.random.Generator) -> Iterator[None]:
-    """Inside, the numbers of each weight stand in another order; what was learned is gone.
+    """Inside, the numbers of each weight stand in another order, so nothing learned is left.
 
     Their size and spread stay those of the trained model, so that nothing saturates. Whole numbers,
     the states of random generators say, stay as they are.

@@ -17,9 +17,10 @@ _BYTES = 2**26
 
 
 class Removal:
-    """Rows, the probability of a class for each, and what is left of it without some steps.
+    """Rows, the probability of a class for each, and this probability without some steps.
 
-    It checks its arguments, those of the public functions. `owner` is the one that was called.
+    It checks its arguments, those of the public functions. `owner` is the public function that was
+    called.
 
     Attributes:
         inputs: The `Inputs`.
@@ -59,7 +60,7 @@ class Removal:
         self.full: Float64s = full[np.arange(len(full)), self.classes]
 
     def scores(self, weights: Any, name: str = "weights") -> Float64s:
-        """One number per step, `(used, time)`, from what the user gave for all rows."""
+        """One number per step, `(used, time)`, from the user's numbers for all rows."""
         return self.inputs.spread(weights, name)[self.used]
 
     def places(self, scores: Float64s, rng: np.random.Generator) -> Int64s:

@@ -29,8 +29,8 @@ class Reweighting:
         batch_size: Number of texts in one step.
 
     Attributes:
-        possible: Whether the layer's output is the weighted sum of its inputs, head after head. Of
-            other layers nobody knows what other weights would give.
+        possible: Whether the layer's output is the weighted sum of its inputs, head after head. For
+            other layers the effect of other weights is unknown.
     """
 
     def __init__(

@@ -14,8 +14,8 @@ def aligned_rows(
 ) -> list[Float64s]:
     """The weights of each text's tokens, float64 row i of shape `(lengths[i],)`.
 
-    A row may be longer than its text if what is beyond it is exactly 0 (padding). Errors name the
-    public function and its argument.
+    A row may be longer than its text if the numbers beyond the text are exactly 0 (padding). Errors
+    name the public function and its argument.
     """
     if len(weights) != len(lengths):
         must, received = f"have one row per text, {len(lengths)} in all", f"{len(weights)} rows"

@@ -36,7 +36,7 @@ class AttentionTests:
         inputs: Inputs of its `predict`, as arrays.
         mask: Boolean array `(texts, steps)`, True where the layer has a step to weigh. Of a layer
             inside a `HierarchicalEncoder`, `(texts, sentences, words)`: each sentence has weights
-            of its own, and what is measured of them is averaged over the sentences of a text.
+            of its own, and measures of them are averaged over the sentences of a text.
         path: The path of the layer.
         owner: The public function, for messages.
         layout: The layout of its scores, see `reduce_scores`.

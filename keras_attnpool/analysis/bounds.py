@@ -21,8 +21,8 @@ class NormalizedAOPC(NamedTuple):
         comprehensiveness: The AOPC of removing tokens from the largest weight down, 0 at the lower
             and 1 at the upper bound. Large is good.
         sufficiency: The same of removing them from the smallest weight up. Small is good.
-        lower: The lowest AOPC that any order of removal of this text was found to have, those of
-            the weights among them.
+        lower: The lowest AOPC of all orders of removal that were tried on this text, those of the
+            weights included.
         upper: The highest one.
 
     Example:
@@ -57,17 +57,17 @@ def normalized_aopc(
     """Computes AOPC relative to the lowest and the highest that each text allows.
 
     Tokens are removed one after the other until none is left; AOPC is the mean drop of the class's
-    probability over these steps. How far it can go depends on the model and the text, so that plain
-    AOPC says more of the model than of the attribution. The bounds are those of the best orders
-    that a beam search finds. Where two orders have removed the same tokens, the search keeps
-    the better one.
+    probability over these steps. Its range depends on the model and the text, so plain AOPC says
+    more about the model than about the attribution. A beam search looks for the two orders with the
+    lowest and the highest AOPC; they are the bounds. Of two orders that have removed the same
+    tokens, the search keeps the better one.
 
-    A beam can miss the best order. Where the order of the weights, or its reverse, goes further
-    than the search did, it is the bound: every value lies in [0, 1].
+    A beam can miss the best order. If the order of the weights, or its reverse, reaches further
+    than the search, it is the bound. So every value lies in [0, 1].
 
-    Cost: for a text of n tokens about `beam_size * n ** 2` predictions (20 tokens, 5 beams:
-    2,000), and n for each of the two orders of the weights. `beam_size=None` tries all sets,
-    `2 ** n`: exact, for up to a dozen tokens.
+    Cost: a text of n tokens takes about `beam_size * n ** 2` predictions (20 tokens, 5 beams:
+    2,000), and n more for each of the two orders of the weights. `beam_size=None` tries all `2 **
+    n` sets, which is exact and feasible for up to a dozen tokens.
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
@@ -75,24 +75,26 @@ def normalized_aopc(
             `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
-        weights: One row `(time,)` per text or `(texts, time)`, of any sign, one number for each
-            place of the inputs: see `reduce_scores`. Any array will do, one of another library too.
+        weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
+            or one array `(texts, time)`. `reduce_scores` makes them of attention scores; arrays of
+            other libraries will do.
         beam_size: Number of sets that each search goes on with, or `None` for all of them.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
-            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
-            unequal rows have.
-        baseline: Stand-in for a step that is removed. `"masked"`: nothing, the mask leaves it
-            out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
-            steps that count; a vector; or an id, such as an unknown token's.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
+            mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
+            unequal rows tell.
+        baseline: Stand-in for a step that is removed. `"masked"` has none: the mask leaves the step
+            out, or id 0 stands there if the model reads ids without a mask. Others are `"zeros"`,
+            `"mean"` (of all steps that count), a vector, and an id, such as that of an unknown
+            token.
         seed: Seed of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. The search fills large batches: 256 is quicker.
-        verbose: 0 or 1, whether there is a progress bar over the texts.
+        verbose: 1 shows a progress bar over the texts, 0 does not.
 
     Returns:
-        `NormalizedAOPC`; NaN for texts without a token and for those that no removal changes
-        differently from another, such as texts of one token.
+        `NormalizedAOPC`. It is NaN for texts without a token, and for texts on which all orders of
+        removal are equal, such as those of one token.
 
     Raises:
         ValueError: If shapes do not fit, an option is out of range, the model returns no finite
@@ -132,7 +134,7 @@ def normalized(
 ) -> tuple[Float64s, Float64s, Float64s]:
     """Normalised comprehensiveness and sufficiency of each order, and the bounds, of some texts.
 
-    A bound is what the search or one of the orders reaches, whichever is further.
+    A bound is the furthest value that the search or one of the orders reaches.
     """
     last = removal.sizes[:, None] - 1
     both = [(places, np.where(removal.mask, last - places, places)) for places in orders]

@@ -19,8 +19,8 @@ class DeletionCurve(NamedTuple):
 
     Attributes:
         fractions: float64 array `(steps,)`, the removed shares of the tokens.
-        attended: float64 array `(steps,)`, the mean probability of the class predicted on the full
-            text, without the tokens of largest weight.
+        attended: float64 array `(steps,)`. The class is that predicted on the full text; this is
+            its mean probability without the tokens of largest weight.
         random: float64 array `(steps,)`, the same without tokens chosen at random.
         attended_area: Area under `attended` divided by the range of the fractions: the mean
             probability along the curve. The lower, the more the prediction depends on these tokens.
@@ -61,8 +61,9 @@ def deletion_curve(
     """Removes the most attended tokens of each text and watches the prediction.
 
     The class is the one that the model predicts on the full text. Of a text with n tokens,
-    `ceil(fraction * n)` are removed; equal weights are ordered at random. Tokens chosen at random
-    are the control: a curve below it says that the weights point at tokens that matter.
+    `ceil(fraction * n)` are removed; equal weights are ordered at random. The control removes
+    tokens chosen at random. A curve below the control says that the weights point at tokens that
+    matter.
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
@@ -70,15 +71,17 @@ def deletion_curve(
             `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
-        weights: One row `(time,)` per text or `(texts, time)`, of any sign, one number for each
-            place of the inputs: see `reduce_scores`. Any array will do, one of another library too.
+        weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
+            or one array `(texts, time)`. `reduce_scores` makes them of attention scores; arrays of
+            other libraries will do.
         fractions: Increasing shares in [0, 1], at least two.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
-            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
-            unequal rows have.
-        baseline: Stand-in for a step that is removed. `"masked"`: nothing, the mask leaves it
-            out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
-            steps that count; a vector; or an id, such as an unknown token's.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
+            mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
+            unequal rows tell.
+        baseline: Stand-in for a step that is removed. `"masked"` has none: the mask leaves the step
+            out, or id 0 stands there if the model reads ids without a mask. Others are `"zeros"`,
+            `"mean"` (of all steps that count), a vector, and an id, such as that of an unknown
+            token.
         num_random: Number of random orders that the control is averaged over.
         seed: Seed of the random orders.
         from_logits: Whether the model returns logits and not probabilities.
@@ -151,7 +154,7 @@ def plot_deletion_curve(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If there is nothing to draw, what is given does not fit or is not finite, or
+        ValueError: If there is nothing to draw, the data do not fit together or are not finite, or
             `ax` is no Axes.
 
     Example:
@@ -165,7 +168,7 @@ def plot_deletion_curve(
     assert plot_deletion_curve(curve).get_xlabel() == "tokens removed (%)"
     ```
     """
-    ax = axes_or_new(ax, "plot_deletion_curve", (5.5, 3.6))
+    ax = axes_or_new(ax, "plot_deletion_curve", (5.5, 3.6), title)
     percent = 100 * curve.fractions
     label = f"{name} (area {curve.attended_area:.2f})"
     (line,) = ax.plot(percent, curve.attended, marker="o", markersize=4, label=label)
@@ -176,7 +179,7 @@ def plot_deletion_curve(
         ax.fill_between(percent, curve.attended, curve.random, color=line.get_color(), alpha=0.12)
     ax.set(xlabel="tokens removed (%)", ylabel="probability of the predicted class")
     ax.set_ylim(0, 1)
-    plain_grid(ax, title)
+    plain_grid(ax)
     plain_legend(ax)
     return ax
 

@@ -17,10 +17,10 @@ class Faithfulness(NamedTuple):
 
     Attributes:
         shares: float64 array `(shares,)`.
-        comprehensiveness: float64 array `(texts, shares)`, the probability of the class on the full
-            text minus that without the top tokens. Large is good.
-        sufficiency: float64 array `(texts, shares)`, the same minus that of the top tokens alone.
-            Small is good.
+        comprehensiveness: float64 array `(texts, shares)`: the probability of the class on the full
+            text, minus its probability without the top tokens. Large is good.
+        sufficiency: float64 array `(texts, shares)`: the probability of the class on the full text,
+            minus its probability on the top tokens alone. Small is good.
         aopc_comprehensiveness: The mean of `comprehensiveness` over shares and texts.
         aopc_sufficiency: The mean of `sufficiency` over shares and texts.
 
@@ -62,7 +62,7 @@ def faithfulness(
     taken out for comprehensiveness; all others are taken out for sufficiency. AOPC, the area over
     the perturbation curve, is the mean over the shares. Equal weights are ordered at random.
 
-    The reachable value depends on the model: to compare attributions of two models, take
+    The largest possible value depends on the model. To compare attributions of two models, take
     `normalized_aopc`.
 
     Args:
@@ -71,16 +71,18 @@ def faithfulness(
             `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
-        weights: One row `(time,)` per text or `(texts, time)`, of any sign, one number for each
-            place of the inputs: see `reduce_scores`. Any array will do, one of another library too.
+        weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
+            or one array `(texts, time)`. `reduce_scores` makes them of attention scores; arrays of
+            other libraries will do.
         shares: Increasing shares in [0, 1].
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
-            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
-            unequal rows have.
-        baseline: Stand-in for a step that is removed. `"masked"`: nothing, the mask leaves it
-            out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
-            steps that count; a vector; or an id, such as an unknown token's.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
+            mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
+            unequal rows tell.
+        baseline: Stand-in for a step that is removed. `"masked"` has none: the mask leaves the step
+            out, or id 0 stands there if the model reads ids without a mask. Others are `"zeros"`,
+            `"mean"` (of all steps that count), a vector, and an id, such as that of an unknown
+            token.
         seed: Seed of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
@@ -143,14 +145,14 @@ def leave_one_out(
     batch_size: int = 32,
     verbose: int = 0,
 ) -> Float32s:
-    """Computes for each token what a class's probability loses when that token alone is removed.
+    """Computes for each token how much the probability of a class falls without that token.
 
     For token t: `p(class | text) - p(class | text without t)`. It is signed: a token with a
-    positive value speaks for the class. It needs no gradient and sees the model from outside, so
-    that it is the witness that attention is mostly held against.
+    positive value speaks for the class. It needs no gradient and no look into the model. Attention
+    is mostly compared with it.
 
-    A mask among the inputs is known as in `batch_independence`: by its booleans, by "mask" in its
-    name, or by a block of ones in each row beside floats of as many steps.
+    An input is a mask if it holds booleans, if its name has "mask" in it, or if each row is a block
+    of ones beside floats of as many steps. `batch_independence` decides alike.
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
@@ -159,15 +161,16 @@ def leave_one_out(
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
-            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
-            unequal rows have.
-        baseline: Stand-in for a step that is removed. `"masked"`: nothing, the mask leaves it
-            out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
-            steps that count; a vector; or an id, such as an unknown token's.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
+            mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
+            unequal rows tell.
+        baseline: Stand-in for a step that is removed. `"masked"` has none: the mask leaves the step
+            out, or id 0 stands there if the model reads ids without a mask. Others are `"zeros"`,
+            `"mean"` (of all steps that count), a vector, and an id, such as that of an unknown
+            token.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
-        verbose: 0 or 1, whether there is a progress bar over the texts.
+        verbose: 1 shows a progress bar over the texts, 0 does not.
 
     Returns:
         float32 array of the shape of the inputs; 0 on padding. The model predicts once per step.

@@ -53,8 +53,8 @@ def grade_attributions(
 ) -> ScoreTable:
     """Grades one or several attributions of a model's predictions, in one table.
 
-    A row for each attribution, and "uniform": equal weights, whose order is drawn at random, the
-    floor of every measure. Columns, with up or down for what is better:
+    The table has a row for each attribution, and a row "uniform" of equal weights in random order,
+    which is the floor of every measure. Columns, with up or down for what is better:
 
     | column | what it is |
     |---|---|
@@ -65,13 +65,13 @@ def grade_attributions(
     | `entropy`, `gini` | how concentrated the weights are, no better or worse |
     | `AUC`, `AUPRC`, `token F1`, `IOU F1` (up) | against `rationales`, where there are some |
 
-    Normalised columns compare models; attributions of one model compare by any column. A polarity
-    violation is a text where the token of largest absolute weight, alone removed, moves the
-    probability against the weight's sign by more than 1e-6: for attention, where it rises.
+    To compare attributions of one model, take any column; to compare models, take the normalised
+    ones. A polarity violation is a text in which the token of largest absolute weight has the wrong
+    sign: when this token alone is removed, the probability moves against the sign by more than
+    1e-6. Attention has no negative weights, so there the probability rises.
 
-    Cost: the predictions of all columns together, of which `NAOPC` takes nearly all. The bounds
-    are searched once for all attributions, and none of them lies outside; `beam_size=0` leaves them
-    out.
+    Cost: `NAOPC` takes nearly all of the predictions. Its bounds are searched once for all
+    attributions, none of which lies outside. `beam_size=0` leaves it out.
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
@@ -79,9 +79,9 @@ def grade_attributions(
             `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
-        attributions: A dict from names to arrays, or one array: a row `(time,)` per text or
-            `(texts, time)`, of any sign, one number per place of the inputs. Attention comes from
-            `reduce_scores`; arrays of other libraries will do.
+        attributions: A dict from names to arrays, or one array: a row `(time,)` per text, or
+            `(texts, time)`, with one number per step of the inputs, positive or negative.
+            `reduce_scores` makes them of attention scores; arrays of other libraries will do.
         rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
             each token, or one for each place of `ids`.
         shares: Increasing shares in [0, 1].
@@ -90,16 +90,17 @@ def grade_attributions(
         gradients: Whether the agreement with `gradient_saliency` is measured.
         layer: The embedding layer, for `gradient_saliency`.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
-            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
-            unequal rows have.
-        baseline: Stand-in for a step that is removed. `"masked"`: nothing, the mask leaves it
-            out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
-            steps that count; a vector; or an id, such as an unknown token's.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
+            mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
+            unequal rows tell.
+        baseline: Stand-in for a step that is removed. `"masked"` has none: the mask leaves the step
+            out, or id 0 stands there if the model reads ids without a mask. Others are `"zeros"`,
+            `"mean"` (of all steps that count), a vector, and an id, such as that of an unknown
+            token.
         seed: Seed of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. 256 is quicker than 32.
-        verbose: 0 or 1, whether there is a progress bar over the texts.
+        verbose: 1 shows a progress bar over the texts, 0 does not.
 
     Returns:
         `ScoreTable`: `{attribution: {column: mean over texts}}`. Its attribute `per_text` has the
@@ -218,8 +219,8 @@ def polarity_violations(
 ) -> Float64s:
     """1 where the effect of the token of largest absolute weight has the other sign, else 0.
 
-    Weights without any sign, those of zero too, say "for the class". Of equal ones the first by
-    their places counts. An effect within `ROUNDING` of 0 has no sign.
+    Weights without any sign, those of zero too, say "for the class". Of equal ones the first
+    counts. An effect within `ROUNDING` of 0 has no sign.
     """
     sizes = np.where(tokens, np.abs(scores), -1)
     top = np.lexsort((places, -sizes), axis=1)[:, :1]

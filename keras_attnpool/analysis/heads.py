@@ -20,8 +20,8 @@ def head_similarity(scores: Any, mask: Any = None, *, measure: str = "cosine") -
         mask: Boolean or 0/1 array `(batch, time)`, True = keep; other tokens do not count.
         measure: `"cosine"`: of the weights as vectors; `"overlap"`: the attention that two heads
             share, the sum over tokens of the smaller weight, after each head is scaled to sum 1.
-            Both are 1 for equal heads and 0 for heads without a common token. Two heads near
-            uniform are alike by both.
+            Both are 1 for equal heads and 0 for heads without a common token. By both, two heads
+            with nearly equal weights are similar.
 
     Returns:
         Symmetric float64 array `(heads, heads)` in [0, 1], ones on the diagonal. Texts on which
@@ -103,7 +103,7 @@ def plot_head_similarity(similarity: Any, ax: Any = None, *, title: str | None =
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If there is nothing to draw, what is given does not fit or is not finite, or
+        ValueError: If there is nothing to draw, the data do not fit together or are not finite, or
             `ax` is no Axes.
 
     Example:

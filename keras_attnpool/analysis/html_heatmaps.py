@@ -43,19 +43,19 @@ def heatmap_html(
 ) -> str:
     """Draws words, or other steps by their names, coloured by weight, as a piece of HTML.
 
-    Self-contained: no script, no file, no font is loaded. It reads on light and dark pages; long
-    texts wrap; a word shows its weight when pointed at. Whatever the names hold is shown as text:
-    control and direction-changing characters by their code point, right-to-left scripts in their
-    direction. The mean of several heads comes first; rows with names of their own have no mean.
-    Negative weights (saliency) have a second colour.
+    The piece loads no script, no file and no font. It suits light and dark pages, long texts wrap,
+    and a word shows its weight under the pointer. Names are always shown as text: control and
+    direction-changing characters by their code point, right-to-left scripts in their direction. The
+    mean of several heads comes first; rows with names of their own have no mean. Negative weights
+    (saliency) have a second colour.
 
     Args:
         names: The name of each step, `time` words, file names, seconds.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
         title: A heading.
         label: A second line, for instance the prediction.
-        sentence_lengths: Number of words of each sentence, in order: a line for each, with the
-            share of the row's weight that it holds.
+        sentence_lengths: Number of words of each sentence, in order. Each sentence then has a line
+            of its own, with its share of the row's weight.
         row_names: Name of each row, where the rows are not heads. Defaults to "head 1",
             "head 2" ...
         vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
@@ -228,7 +228,7 @@ def checked_heatmap(
     row_names: Sequence[str] | None,
     vmax: float | None,
 ) -> tuple[list[str], Float64s, float]:
-    """Checks what a heat map is drawn from: names, weights, the weight of full colour.
+    """Checks the data of a heat map: names, weights, and the weight of full colour.
 
     Raises:
         ValueError: If the arguments do not fit together, or a number is not finite.
@@ -250,7 +250,7 @@ def checked_heatmap(
 
 
 def full_colour(vmax: float | None, numbers: Array, owner: str) -> float:
-    """The number of full colour: what was given for it, or the largest without its sign."""
+    """The number of full colour: the given one, or the largest absolute value."""
     if vmax is None:
         return float(np.abs(numbers).max(initial=0))
     if not (np.isfinite(vmax) and vmax > 0):

@@ -23,9 +23,9 @@ def matrices_html(
     one below the other. Negative numbers have a second colour.
 
     Args:
-        matrices: Title of each matrix, and the pair `(matrix, column_names)`: a float array
-            `(rows, columns)` and the names of its columns. Minus infinity, a forbidden pair, has a
-            cell of its own kind.
+        matrices: Title of each matrix, and the pair `(matrix, column_names)`: a float array `(rows,
+            columns)` and the names of its columns. Minus infinity marks a forbidden pair; its cell
+            has a dashed frame.
         row_names: Names of the rows, the same for all matrices.
         vmax: The number (without its sign) of full colour. Defaults to the largest finite one of
             each matrix; give it where matrices are compared.

@@ -85,30 +85,32 @@ class BatchIndependence(NamedTuple):
 def batch_independence(
     model: keras.Model, rows: Any, *, tolerance: float | None = None
 ) -> BatchIndependence:
-    """Checks that a model gives a row the same answer whatever stands beside it in the batch.
+    """Checks that the answer to a row does not depend on the rest of its batch.
 
     The model predicts each row alone and in batches, and the outputs are compared: with other rows
-    beside it, in another order, with more padding, and with other content under the mask. A batch
-    that is predicted twice comes first, since no other check means anything for a model that gives
-    random answers. Nothing of the model's source is needed: functional, Sequential and subclassed
-    models are checked alike. Where a difference is found, the model runs twice more, step by step,
-    and the first layer is named whose output differs in the row's own steps.
+    beside it, in another order, with more padding, and with other content under the mask. First a
+    batch is predicted twice: a model that answers at random fails here, and no other check would
+    mean anything. Nothing of the model's source is needed: functional, Sequential and subclassed
+    models are checked alike. If there is a difference, the model runs twice more, layer by layer.
+    The result then names the first layer whose output differs at the steps of the row.
 
     Padding is 0 for ids and False for a mask. Padding of floats is the mask value where the model
-    has a `Masking` layer, else zeros. Floats of one length are not padded where the model has
-    neither that layer nor a mask among its inputs, and the result says so. Padding stands behind
-    the rows, or in front where `rows` are padded in front. A mask is an input of booleans, an input
-    that has "mask" in its name, or one beside floats of as many steps that has ones in a block and
-    zeros else, of any type and name. Steps of a strided mask are fewer; that is read from the rows.
+    has a `Masking` layer, else zeros. Floats of one length are not padded if the model has neither
+    such a layer nor a mask among its inputs. The result says so. Padding stands behind the rows, or
+    in front where `rows` are padded in front. An input is a mask if it holds booleans or has "mask"
+    in its name. An input is also a mask if each of its rows is a block of ones among zeros, and
+    another input has floats of as many steps. A strided mask has fewer steps; the rows tell how
+    many.
 
     Args:
         model: Any Keras model.
         rows: A list of single inputs without a batch axis, of any lengths: arrays; for a model of
-            several inputs lists or dicts of arrays. Or what the other measures take: batches, a
-            dict of arrays or of lists of rows; the mask may be left out where rows are unpadded.
-            A handful of rows is enough.
-        tolerance: The largest difference that counts as rounding, relative to the row's outputs
-            where they are above 1. `None`: 1e-2 if any layer computes in half precision, else 1e-4.
+            several inputs lists or dicts of arrays. The inputs that the other measures take will do
+            as well: batches, or a dict of arrays or of lists of rows. The mask may be left out
+            where rows are unpadded. A handful of rows is enough.
+        tolerance: The largest difference that counts as rounding, relative to the row's outputs if
+            they are above 1. `None` is 1e-2 if any layer computes in half precision, and 1e-4
+            otherwise.
 
     Returns:
         The differences per row and check, and the first layer that makes them.
@@ -398,9 +400,10 @@ class _Rows:
         return changed if any_dropped else None
 
     def difference(self, row: int, own: list[Array], one: list[Array], other: list[Array]) -> float:
-        """The largest difference of what belongs to the row's own steps, relative to its size.
+        """The largest difference at the row's own steps, relative to the size of the output.
 
-        `own` is what the row gives alone: other batches give more where they have more steps.
+        `own` is the output of the row alone. Outputs in other batches are longer if these have more
+        steps.
         """
         found = [0.0]
         for like, *both in zip(own, one, other, strict=True):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.analysis._axes import axes_or_new
+from keras_attnpool.analysis._axes import axes_or_new, plain_legend
 from keras_attnpool.analysis.html_heatmaps import STYLE, caption, checked_heatmap, scale, visible
 from keras_attnpool.analysis.plotted_heatmaps import colours
 from keras_attnpool.types import Array, Float64s
@@ -41,7 +41,8 @@ def series_html(
     Args:
         signal: Float array `(time,)`, or `(time, channels)` with a line each.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
-        names: The increasing times of the steps, as in seconds. The steps' numbers by default.
+        names: The times of the steps, in increasing order, such as seconds. The steps' numbers by
+            default.
         channels: Name of each channel, for a legend; none by default.
         row_names: Name of each row. Defaults to the heads' numbers.
         title: A heading.
@@ -54,7 +55,7 @@ def series_html(
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
 
     Raises:
-        ValueError: If what is given does not fit together, or a number is not finite.
+        ValueError: If the data do not fit together, or a number is not finite.
 
     Example:
 
@@ -133,7 +134,7 @@ def grid_html(
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
 
     Raises:
-        ValueError: If what is given does not fit together, or a number is not finite.
+        ValueError: If the data do not fit together, or a number is not finite.
 
     Example:
 
@@ -188,7 +189,7 @@ def ranked_html(
         A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
 
     Raises:
-        ValueError: If what is given does not fit together, or a number is not finite.
+        ValueError: If the data do not fit together, or a number is not finite.
 
     Example:
 
@@ -237,7 +238,8 @@ def plot_series(
     Args:
         signal: Float array `(time,)`, or `(time, channels)` with a line each.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
-        names: The increasing times of the steps, as in seconds. The steps' numbers by default.
+        names: The times of the steps, in increasing order, such as seconds. The steps' numbers by
+            default.
         channels: Name of each channel, for a legend; none by default.
         row_names: Name of each row. Defaults to the heads' numbers.
         ax: The Axes to draw on; a new figure's by default.
@@ -250,7 +252,7 @@ def plot_series(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If what is given does not fit together, or is not finite.
+        ValueError: If the data do not fit together, or are not finite.
 
     Example:
 
@@ -264,13 +266,12 @@ def plot_series(
     """
     owner = "plot_series"
     lines, times, rows, top = _series(owner, signal, weights, names, row_names, vmax, channels)
-    ax = axes_or_new(ax, owner, (8, 2.6 + 0.2 * len(rows)))
+    ax = axes_or_new(ax, owner, (8, 2.6 + 0.2 * len(rows)), title)
     drawn = ax.plot(times, lines, linewidth=1)
     if channels is not None:
-        # A $ in a name is a dollar, and no formula.
-        legend = ax.legend(drawn, [str(name) for name in channels], loc="upper right", fontsize=8)
-        for text in legend.get_texts():
-            text.set_parse_math(False)
+        labels = [str(name) for name in channels]
+        place = {"loc": "upper right", "fontsize": 8, "frameon": True}
+        plain_legend(ax, handles=drawn, labels=labels, **place)
     share = min(0.08 * len(rows), 0.5)  # of the height, for the strip
     low, high = lines.min(), lines.max()
     room = (high - low or 1.0) / (0.92 - share)
@@ -290,8 +291,6 @@ def plot_series(
             parse_math=False,
         )
     ax.set_xlabel("time")
-    if title is not None:
-        ax.set_title(title, parse_math=False)
     ax.figure.colorbar(strip, ax=ax, label=colorbar_label)
     return ax
 
@@ -324,7 +323,7 @@ def plot_grid(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If what is given does not fit together, or is not finite.
+        ValueError: If the data do not fit together, or are not finite.
 
     Example:
 
@@ -337,7 +336,7 @@ def plot_grid(
     ```
     """
     cells, top = _grid("plot_grid", weights, grid, vmax)
-    ax = axes_or_new(ax, "plot_grid", (4.4, 3.6))
+    ax = axes_or_new(ax, "plot_grid", (4.4, 3.6), title)
     extent = (0, cells.shape[1], cells.shape[0], 0)
     options = colours(cells, top)
     if image is not None:
@@ -347,8 +346,6 @@ def plot_grid(
     drawn = ax.imshow(cells, extent=extent, interpolation="nearest", **options)
     ax.set_xticks([])
     ax.set_yticks([])
-    if title is not None:
-        ax.set_title(title, parse_math=False)
     drawn_scale = ax.figure.colorbar(drawn, ax=ax, label=colorbar_label)
     drawn_scale.solids.set_alpha(1)
     return ax
@@ -382,7 +379,7 @@ def plot_ranked(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If what is given does not fit together, or is not finite.
+        ValueError: If the data do not fit together, or are not finite.
 
     Example:
 
@@ -395,7 +392,7 @@ def plot_ranked(
     """
     owner = "plot_ranked"
     steps, row, order, full = _ranked(owner, names, weights, top, images, vmax)
-    ax = axes_or_new(ax, owner, (5.5, 1 + 0.32 * len(order)))
+    ax = axes_or_new(ax, owner, (5.5, 1 + 0.32 * len(order)), title)
     from matplotlib import colormaps
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
@@ -414,8 +411,6 @@ def plot_ranked(
             ax.add_artist(AnnotationBbox(shown, (0, height), frameon=False, **where))
     ax.set_xlabel(xlabel)
     ax.spines[["top", "right"]].set_visible(False)
-    if title is not None:
-        ax.set_title(title, parse_math=False)
     return ax
 
 

@@ -39,7 +39,7 @@ def plot_heatmap(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If there is nothing to draw, what is given does not fit or is not finite, or
+        ValueError: If there is nothing to draw, the data do not fit together or are not finite, or
             `ax` is no Axes.
 
     Example:
@@ -56,7 +56,7 @@ def plot_heatmap(
         must, received = "have at least one step", "none"
         raise ArgumentError("names", must, received, "plot_heatmap")
     size = (min(max(4.0, 1.8 + 0.34 * len(steps)), 16), 2.4 + 0.3 * min(len(rows), 20))
-    ax = axes_or_new(ax, "plot_heatmap", size)
+    ax = axes_or_new(ax, "plot_heatmap", size, title)
     image = ax.imshow(rows, aspect="auto", interpolation="nearest", **colours(rows, top))
     step = -(-len(steps) // _NAMED_STEPS)
     named = range(0, len(steps), step)
@@ -75,8 +75,6 @@ def plot_heatmap(
     if len(rows) == 1 and row_names is None:
         ax.set_yticks([])
         ax.set_ylabel("")
-    if title is not None:
-        ax.set_title(title, parse_math=False)
     ax.figure.colorbar(image, ax=ax, label=colorbar_label)
     return ax
 

@@ -18,8 +18,8 @@ class RationaleScore(NamedTuple):
         uniform: The same mean for uniform weights, the floor.
         per_text: float64 array `(batch,)`; NaN for the texts that were left out.
         num_scored: Number of scored texts.
-        num_left_out: Number of texts without a rationale token, with nothing but rationale tokens,
-            or without any weight (mass only).
+        num_left_out: Number of texts that were left out: those without a rationale token, those of
+            rationale tokens alone, and, for the mass, those without any weight.
 
     Example:
 
@@ -44,13 +44,14 @@ def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) ->
     The weights must not be negative. The floor, too, leaves out tokens that do not count.
 
     Args:
-        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
-            tokens must be 0. One number per token: see `reduce_scores`.
+        weights: One row `(time,)` per text, or one array `(batch, time)`, positive or negative;
+            padding behind the tokens must be 0. One number per token; `reduce_scores` makes them of
+            attention scores.
         rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
         mask: `None`, or the same layout, True = the token counts.
 
     Returns:
-        `RationaleScore`. `uniform` is the mean share of rationale tokens, what mean pooling
+        `RationaleScore`. `uniform` is the mean share of rationale tokens, which mean pooling
         reaches.
 
     Raises:
@@ -77,12 +78,13 @@ def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) ->
 def rationale_auc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> RationaleScore:
     """Computes how well the weights rank rationale tokens before the others.
 
-    For each text: the probability that a rationale token has a larger weight than another token,
-    ties counting one half (the area under the ROC curve).
+    The score of a text is the probability that a rationale token has a larger weight than another
+    token; ties count one half. It is the area under the ROC curve.
 
     Args:
-        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
-            tokens must be 0. One number per token: see `reduce_scores`.
+        weights: One row `(time,)` per text, or one array `(batch, time)`, positive or negative;
+            padding behind the tokens must be 0. One number per token; `reduce_scores` makes them of
+            attention scores.
         rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
         mask: `None`, or the same layout, True = the token counts.
 
@@ -107,12 +109,13 @@ def rationale_auprc(weights: Any, rationales: Sequence[Any], mask: Any = None) -
     """Computes the area under the precision-recall curve of the weights, as ERASER does.
 
     The curve has a point for each distinct weight, and (recall 0, precision 1). The area is that of
-    trapezoids, so that weights without an order have `(1 + share of rationale tokens) / 2`: compare
-    with `uniform` and not with 0.
+    trapezoids. So random weights have `(1 + share of rationale tokens) / 2`: compare with
+    `uniform`, not with 0.
 
     Args:
-        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
-            tokens must be 0. One number per token: see `reduce_scores`.
+        weights: One row `(time,)` per text, or one array `(batch, time)`, positive or negative;
+            padding behind the tokens must be 0. One number per token; `reduce_scores` makes them of
+            attention scores.
         rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
         mask: `None`, or the same layout, True = the token counts.
 
@@ -142,13 +145,14 @@ def rationale_token_f1(
 ) -> RationaleScore:
     """Computes F1 of the tokens of largest weight against the rationale tokens, as ERASER does.
 
-    Of a text with n tokens the `ceil(share * n)` of largest weight are the explanation. Of tokens
-    of equal weight of which only some fit in, each counts by its chance: the F1 is what is
-    expected if they are drawn at random.
+    Of a text with n tokens the `ceil(share * n)` of largest weight are the explanation. If only
+    some of several tokens of equal weight fit in, they are as if drawn at random: the F1 is the
+    expected one.
 
     Args:
-        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
-            tokens must be 0. One number per token: see `reduce_scores`.
+        weights: One row `(time,)` per text, or one array `(batch, time)`, positive or negative;
+            padding behind the tokens must be 0. One number per token; `reduce_scores` makes them of
+            attention scores.
         rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
         mask: `None`, or the same layout, True = the token counts.
         share: The share of each text that is taken. Defaults to the mean share of rationale tokens
@@ -196,23 +200,25 @@ def rationale_iou_f1(
 
     The tokens that `rationale_token_f1` takes are joined to spans. A span matches where its
     intersection with a rationale span, divided by their union, reaches the threshold. Precision is
-    the share of matching spans among those of the explanation, recall their number divided by that
-    of the rationale spans, which may so exceed 1.
+    the share of matching spans among those of the explanation. Recall is the number of matching
+    spans divided by the number of rationale spans, so it may exceed 1.
 
     Args:
-        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
-            tokens must be 0. One number per token: see `reduce_scores`.
+        weights: One row `(time,)` per text, or one array `(batch, time)`, positive or negative;
+            padding behind the tokens must be 0. One number per token; `reduce_scores` makes them of
+            attention scores.
         rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
-        mask: `None`, or the same layout, True = the token counts. Spans are of the tokens that
+        mask: `None`, or the same layout, True = the token counts. Spans consist of tokens that
             count.
         share: The share of each text that is taken. Defaults to the mean share of rationale tokens
             over the texts that are scored, as in ERASER.
-        threshold: The intersection over union from which on spans match.
+        threshold: The least intersection over union of spans that match.
         seed: Seed of the order of tokens of equal weight.
 
     Returns:
-        `RationaleScore`. Its mean is ERASER's macro F1, the F1 of the mean precision and the mean
-        recall, and not the mean of `per_text`. `uniform` is what tokens drawn at random got.
+        `RationaleScore`. Its mean is ERASER's macro F1: the F1 of the mean precision and the mean
+        recall, which is not the mean of `per_text`. `uniform` is the same for tokens drawn at
+        random.
 
     Raises:
         ValueError: If shapes do not fit together, an option is out of range, or no text can be

@@ -22,9 +22,9 @@ def reduce_scores(
 ) -> Float32s:
     """Reduces attention scores to one number per token.
 
-    The axes go in this order: features, then queries (their mean over the kept queries: how much a
-    token is looked at), then heads. A mean of weights that sum to 1 sums to 1; a maximum or a norm
-    does not.
+    The axes are reduced in this order: features; queries, by the mean over the kept ones, which
+    says how much a token is attended to; heads. A mean of weights that sum to 1 sums to 1; a
+    maximum or a norm does not.
 
     Args:
         scores: Float array with the axes of `layout`.
@@ -35,8 +35,8 @@ def reduce_scores(
             `"bht"` for three; say `"btd"`, `"bhtd"`, `"bqt"`, `"bhqt"` or `"blht"` where those are
             meant.
         mask: Boolean or 0/1 array `(batch, time)`, True = keep: other tokens get 0, and their
-            queries do not count. A text without a kept token gets zeros. Learned queries all count;
-            `q` stands for them too where there are not as many queries as tokens.
+            queries do not count. A text without a kept token gets zeros. All learned queries count.
+            `q` may stand for them too if there are not as many queries as tokens.
 
     Returns:
         float32 array `(batch, time)`.

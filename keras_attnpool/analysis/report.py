@@ -82,14 +82,15 @@ def attention_report(
     | `random both` | both | the same |
 
     Other weights that give the same classes are another explanation of the same prediction. The
-    columns: `tau`, Kendall's with the attention as it is; `overlap`, the weight that both share;
-    `same class`, the share of texts whose predicted class stays; `change`, half of the sum of
-    absolute changes of the probabilities; with `labels` also `accuracy`, and `guided accuracy`,
-    that of a bag of words on held-out texts whose mean is weighted by these weights, frozen. It is
-    above that of uniform weights where the weights tell what another model can use.
+    columns compare each test with the attention as it is. `tau` is Kendall's; `overlap` is the
+    weight that both share; `same class` is the share of texts whose predicted class stays; `change`
+    is half of the sum of the absolute changes of the probabilities. With `labels` there are also
+    `accuracy` and `guided accuracy`. The latter is that of a bag of words on held-out texts, whose
+    mean is weighted by these frozen weights. It is above that of uniform weights if the weights
+    tell something that another model can use.
 
-    Weights can be changed where the layer's output is the weighted sum of its inputs. Of other
-    layers these rows hold no predictions. A layer without such weights has no row.
+    Weights can be changed where the layer's output is the weighted sum of its inputs. For other
+    layers these rows have no predictions. A layer without such weights has no row.
 
     Cost: that of `grade_attributions` and about ten predictions of all texts; with `labels`, ten
     epochs of a small model for each row.
@@ -103,31 +104,32 @@ def attention_report(
         labels: `None`, or integer array `(texts,)`. Texts that the model was not trained on.
         layer: The attention layer, its name or path, see `attention_scores`. Needed if the model
             has several.
-        layout: The layout of its scores, see `reduce_scores`. Layers of this package and of Keras
-            tell theirs; that of another layer is needed where its shape does not.
+        layout: The layout of its scores, see `reduce_scores`. Needed for layers of other packages,
+            unless the shape of the scores tells it.
         embedding: The embedding layer, for `gradient_saliency`. Needed if the model has several.
         others: Models of the same kind from other seeds, with a layer of the same path.
         names: One list per row with a name for each step that counts (words, file names, seconds),
             for the heat maps of the page; their numbers by default.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
-            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
-            unequal rows have.
-        baseline: Stand-in for a step that is removed. `"masked"`: nothing, the mask leaves it
-            out (the id 0, where the model reads ids without a mask); `"zeros"`; `"mean"` of all
-            steps that count; a vector; or an id, such as an unknown token's.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
+            mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
+            unequal rows tell.
+        baseline: Stand-in for a step that is removed. `"masked"` has none: the mask leaves the step
+            out, or id 0 stands there if the model reads ids without a mask. Others are `"zeros"`,
+            `"mean"` (of all steps that count), a vector, and an id, such as that of an unknown
+            token.
         rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
             each token, or one for each place of `ids`.
         beam_size: Of the search of bounds, see `grade_attributions`; 0 leaves the bounds out.
         path: Where to write an HTML page of tables, heat maps and, with the extra `plots`,
             pictures. It loads nothing.
         title: The page's title.
-        seed: Seed of what is shuffled, and of the order of equal weights.
+        seed: Seed of the shuffling, and of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
-        verbose: 0 or 1, whether there is a progress bar over the texts.
+        verbose: 1 shows a progress bar over the texts, 0 does not.
 
     Returns:
-        `AttentionReport`. The model comes out as it went in.
+        `AttentionReport`. The model is not changed.
 
     Raises:
         ValueError: If the model has no such layer or several, its scores are no single array, or

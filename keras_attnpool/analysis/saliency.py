@@ -27,14 +27,15 @@ def gradient_saliency(
 ) -> Float32s:
     """Computes gradient x input of a class's log-probability for every token.
 
-    For token t with embedding `e_t` and class c: `sum over dim of e_t * d log p_c / d e_t`, to
-    first order what the log-probability loses when the embedding is scaled to zero. It is signed: a
-    token with a positive value speaks for the class. `np.abs` of it ranks tokens by influence.
+    For token t with embedding `e_t` and class c it is `sum over dim of e_t * d log p_c / d e_t`. To
+    first order, the log-probability falls by this number if the embedding is scaled to zero. It is
+    signed: a token with a positive value speaks for the class. `np.abs` of it ranks tokens by
+    influence.
 
-    The model runs in inference mode and comes out as it went in: weights, trainable flags, compiled
-    state. How: the embeddings are multiplied by a gate of ones, the only trainable weight of a
-    model around yours, and one SGD step of learning rate 1 moves the gate by its gradient, which is
-    the number wanted.
+    The model runs in inference mode. Its weights, trainable flags and compiled state are not
+    changed. It works as follows. A model around yours multiplies the embeddings by a gate of ones,
+    its only trainable weight. One SGD step of learning rate 1 moves the gate by its gradient, which
+    is the number wanted.
 
     Where the predicted probability is 1 to float32 precision, the gradient is 0.
 
@@ -45,9 +46,9 @@ def gradient_saliency(
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
-            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
-            unequal rows have.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
+            mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
+            unequal rows tell.
         layer: The layer whose output is gated, by itself, by name or by path
             (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
         from_logits: Whether the model returns logits and not probabilities.
@@ -94,10 +95,10 @@ def integrated_gradients(
 ) -> Float32s:
     """Computes integrated gradients of a class's log-probability for every token.
 
-    The embeddings of a text grow from zero to what they are, all by the same factor a. For token t
-    with embedding `e_t`: the integral over a from 0 to 1 of `sum over dim of e_t * d log p_c / d
-    (a e_t)`. The values of a text add up to the log-probability of the class minus that for
-    embeddings of zero, up to the error of the quadrature: more `steps` make it smaller.
+    All embeddings of a text are multiplied by a factor a that grows from 0 to 1. For token t with
+    embedding `e_t` the result is the integral over a of `sum over dim of e_t * d log p_c / d (a
+    e_t)`. The values of a text add up to the log-probability of the class minus its log-probability
+    for embeddings of zero. The error is that of the quadrature; more `steps` make it smaller.
 
     It works as `gradient_saliency` does, with one gradient for each step.
 
@@ -109,9 +110,9 @@ def integrated_gradients(
             padded, with a mask where the model takes one. Steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
         steps: Number of points of the Gauss-Legendre quadrature.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default those
-            that an input of the model or its `Masking` layer keeps, whose id is not 0, or that
-            unequal rows have.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
+            mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
+            unequal rows tell.
         baseline: Start of the vectors: `"zeros"`, `"mean"` of all steps that count, or a vector.
             Embeddings of ids grow from zeros.
         layer: The layer whose output is gated, by itself, by name or by path

@@ -12,7 +12,7 @@ class ScoreTable(dict[str, dict[str, float]]):
     """A dict `{row: {column: number}}` that prints as a table.
 
     Args:
-        rows: The numbers; NaN, or no entry, for what was not measured.
+        rows: The numbers. A number that was not measured is NaN or left out.
         per_text: `{row: {column: float64 array (texts,)}}`, where the numbers are means over texts.
 
     Example:
@@ -66,6 +66,6 @@ def _cell(value: Any) -> str:
 
 
 def mean_of(values: Float64s) -> float:
-    """The mean of what is not NaN; NaN where nothing else is."""
+    """The mean without NaN; NaN if there is no other number."""
     kept = values[~np.isnan(values)]
     return float(kept.mean()) if len(kept) else float("nan")

@@ -23,15 +23,15 @@ FLAG = "return_attention_scores"
 def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     """Builds a model that returns the attention weights beside the predictions.
 
-    It shares every layer with `model`, so it follows further training. Use it where
-    `attention_scores` would be called again and again: it is compiled only once.
+    It shares every layer with `model`, so it follows further training. It is compiled once, so
+    prefer it to many calls of `attention_scores`.
 
     A layer has weights to show if its `call` takes `return_attention_scores`: the attention layers
-    of this package, `keras.layers.MultiHeadAttention` and its relatives, KerasHub's encoders.
-    Models and layers of your own nested in the model are searched too, and the model inside a
-    `HierarchicalEncoder`, whose scores come as `(batch, sentences, ...)`; a layer inside another
-    wrapper is not found. Of a subclassed model the layers that it holds as attributes are seen, and
-    their calls while it runs.
+    of this package, `keras.layers.MultiHeadAttention` and its relatives, KerasHub's encoders. The
+    search includes nested models, your own layers that hold others, and the model inside a
+    `HierarchicalEncoder`, whose scores are `(batch, sentences, ...)`. It does not look into other
+    wrappers. In a subclassed model it finds the layers that are attributes, and watches their calls
+    while the model runs.
 
     Args:
         model: A functional or built Sequential model.
@@ -89,7 +89,7 @@ def attention_scores(
     """Reads the attention weights that a model uses for the given inputs.
 
     They come from the pass that makes the predictions, in inference mode and under the model's own
-    masks. The model is left as it is; it needs not be compiled.
+    masks. The model is not changed, and need not be compiled.
 
     Args:
         model: A functional or built Sequential model.
@@ -103,11 +103,11 @@ def attention_scores(
         return_predictions: Whether to return the predictions, too.
 
     Returns:
-        The scores as float32 NumPy array in the layer's layout, as `(batch, heads, time)`, in the
-        order of the data, also of `SequenceBatches` that are shuffled. A layer
-        that is called several times gives a list of such arrays, call after call; a layer whose
-        scores are a tuple or dict gives that structure. With `layer=None` and several such layers,
-        a dict from path to scores. With `return_predictions`, the pair `(scores, predictions)`.
+        The scores as a float32 NumPy array in the layer's layout, such as `(batch, heads, time)`,
+        in the order of the data, even if `SequenceBatches` are shuffled. A layer that is called
+        several times gives a list with an array per call. A layer whose scores are a tuple or dict
+        gives that structure. With `layer=None` and several such layers, a dict from path to scores.
+        With `return_predictions`, the pair `(scores, predictions)`.
 
     Raises:
         ValueError: If the model has no such layer, the layer has no weights to show, or the inputs

@@ -18,7 +18,7 @@ def weight_entropy(weights: Any, mask: Any = None) -> Float64s:
     Args:
         weights: One row `(time,)` per text, or `(texts, time)`. Signs do not count.
         mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. `None` counts every
-            number given, so give it for padded texts.
+            number, so padded texts need a mask.
 
     Returns:
         float64 array `(texts,)` in [0, 1]; NaN for texts of fewer than two tokens or without
@@ -45,7 +45,7 @@ def weight_gini(weights: Any, mask: Any = None) -> Float64s:
     Args:
         weights: One row `(time,)` per text, or `(texts, time)`. Signs do not count.
         mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. `None` counts every
-            number given, so give it for padded texts.
+            number, so padded texts need a mask.
 
     Returns:
         float64 array `(texts,)` in [0, 1); NaN for texts of fewer than two tokens or without
@@ -86,17 +86,17 @@ def _gini(row: Float64s) -> float:
 def kendall_tau(weights: Any, others: Any, mask: Any = None) -> Float64s:
     """Computes Kendall's tau-b between two attributions of each text.
 
-    Of all pairs of tokens: those that both rank alike minus those that they rank the other way
-    round. A pair that one of them holds equal is neither; tau-b divides by
-    `sqrt(pairs untied in the first * pairs untied in the second)`, so that 1 and -1 can be reached
-    with ties too. 0 is what orders without relation have on average.
+    It counts the pairs of tokens that both attributions rank alike, minus those that they rank in
+    opposite order. A pair that is tied in one of them counts as neither. The difference is divided
+    by `sqrt(pairs untied in the first * pairs untied in the second)`, so that 1 and -1 can be
+    reached with ties too. Unrelated orders have 0 on average.
 
     Args:
-        weights: One row `(time,)` per text, or `(texts, time)`, of any sign.
-        others: The other attribution, in the same layout: of `leave_one_out`,
-            `gradient_saliency` or another model, say.
+        weights: One row `(time,)` per text, or one array `(texts, time)`, positive or negative.
+        others: The other attribution, in the same layout, such as that of `leave_one_out`,
+            `gradient_saliency` or another model.
         mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. `None` counts every
-            number given, so give it for padded texts.
+            number, so padded texts need a mask.
 
     Returns:
         float64 array `(texts,)` in [-1, 1]; NaN where one of the two holds all tokens equal, and

@@ -29,8 +29,9 @@ def top_attended_words(
 
     Args:
         names: A name for each step of every row: words, file names.
-        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
-            tokens must be 0. One number per token: see `reduce_scores`.
+        weights: One row `(time,)` per text, or one array `(batch, time)`, positive or negative;
+            padding behind the tokens must be 0. One number per token; `reduce_scores` makes them of
+            attention scores.
         labels: Integer array `(batch,)`, the true or the predicted class of each text.
         label_names: The name of each class.
         k: Number of words per class, at least 1.
@@ -44,7 +45,7 @@ def top_attended_words(
         by alphabet. A class without such words has an empty list.
 
     Raises:
-        ValueError: If texts and what is given of them do not fit together, or an option is invalid.
+        ValueError: If the texts and their data do not fit together, or an option is invalid.
 
     Example:
 
@@ -91,8 +92,9 @@ def weight_distribution(
 
     Args:
         names: A name for each step of every row: words, file names.
-        weights: One row `(time,)` per text, or `(batch, time)`, of any sign; padding behind the
-            tokens must be 0. One number per token: see `reduce_scores`.
+        weights: One row `(time,)` per text, or one array `(batch, time)`, positive or negative;
+            padding behind the tokens must be 0. One number per token; `reduce_scores` makes them of
+            attention scores.
         words: The words to look at.
         labels: Integer array `(batch,)`, the class of each text.
         label_names: The name of each class.
@@ -104,7 +106,7 @@ def weight_distribution(
         the texts, possibly empty.
 
     Raises:
-        ValueError: If texts and what is given of them do not fit together, or an option is invalid.
+        ValueError: If the texts and their data do not fit together, or an option is invalid.
 
     Example:
 
@@ -135,8 +137,8 @@ def plot_weight_distribution(
 ) -> Any:
     """Draws the distribution of one word's attention weights, a curve for each class.
 
-    The curves are Gaussian kernel density estimates (Silverman's bandwidth); the weights themselves
-    are the ticks below. Classes with fewer than 5 occurrences have ticks only.
+    The curves are Gaussian kernel density estimates with Silverman's bandwidth. The ticks below
+    them are the weights themselves. Classes with fewer than 5 occurrences have only ticks.
 
     Args:
         by_class: One word's entry of `weight_distribution`: class name to weights `(n,)`.
@@ -149,7 +151,7 @@ def plot_weight_distribution(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If there is nothing to draw, what is given does not fit or is not finite, or
+        ValueError: If there is nothing to draw, the data do not fit together or are not finite, or
             `ax` is no Axes.
 
     Example:
@@ -168,7 +170,7 @@ def plot_weight_distribution(
     if not sum(len(each) for each in values.values()):
         must, received = "have at least one weight", f"no occurrence in the classes {list(values)}"
         raise ArgumentError("by_class", must, received, "plot_weight_distribution")
-    ax = axes_or_new(ax, "plot_weight_distribution", (6, 3.6))
+    ax = axes_or_new(ax, "plot_weight_distribution", (6, 3.6), title)
     from matplotlib import colormaps
 
     everything = np.concatenate(list(values.values()))
@@ -194,7 +196,7 @@ def plot_weight_distribution(
     ax.set_xlim(grid[0], grid[-1])
     ax.tick_params(axis="x", pad=6 + 8 * len(values))
     ax.set(xlabel=xlabel, ylabel="density")
-    plain_grid(ax, title)
+    plain_grid(ax)
     plain_legend(ax, fontsize="small")
     return ax
 

@@ -13,25 +13,25 @@ OF_HEADS = ("attention_regularizer", "vector_regularizer")
 
 
 class LayerArguments(LayerWeights):
-    """Keeps the arguments of a layer, by which its weights start.
+    """Keeps the arguments that a layer was made with.
 
     What an argument may be follows from its name. A constructor is its signature and two lines,
     `super().__init__(**kwargs)` and `self._store_arguments(locals())`.
 
-    Keras's automatic config is no help here: it gives back the arguments as they were typed,
-    without defaults and checks, and nothing to a layer with a `get_config` of its own.
+    Keras's automatic config does not help here. It returns the arguments as they were typed,
+    without defaults and checks, and gives nothing to a layer with a `get_config` of its own.
 
-    The docstrings of the base classes hold what those of the layers have in common: `make layers`
-    keeps them alike.
+    The docstrings of the base classes hold the common parts of the layers' docstrings; `make
+    layers` keeps them alike.
 
     Args:
         num_heads: Number of attention heads.
         flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
         keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
         gated: Whether the hidden layer is multiplied by a gate of its own.
-        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
-            zeros.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
+            exact zeros.
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
@@ -54,8 +54,8 @@ class LayerArguments(LayerWeights):
         Args:
             given: The constructor's `locals()`. Their `__class__`, which `super()` puts there, is
                 the class of the constructor: a subclass may have arguments of its own.
-            **special: The arguments whose name alone does not tell what they may be: a kind, or the
-                names of which it is one.
+            **special: For arguments whose name alone does not tell it: the kind of value, or the
+                names that are allowed.
         """
         parameters = inspect.signature(given["__class__"].__init__).parameters.values()
         own = [p for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"]

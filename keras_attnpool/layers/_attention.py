@@ -55,11 +55,11 @@ def dense_beside(dense: keras.layers.Dense, x: Tensor, context: Tensor | None) -
 
 
 class AttentionBase(LayerArguments, MaskedInputs):
-    """Base of the layers with weights and attention scores: DESIGN's common arguments and call.
+    """Base of the layers with weights and attention scores: their common arguments and call.
 
-    Not public. A subclass has `_compute_attention`: from the inputs, zero at padded steps (any
-    where they are `_in_chunks`), and the boolean mask to the output and the scores (or `None` where
-    `with_scores=False`), in any dtype.
+    Not public. A subclass has `_compute_attention`. It takes the inputs, which are zero at padded
+    steps unless they are `_in_chunks`, and the boolean mask. It returns the output and the scores,
+    in any dtype; the scores are `None` with `with_scores=False`.
 
     Call arguments:
         return_attention_scores: Whether to return `(output, scores)`.
@@ -194,11 +194,11 @@ class SequenceAttentionBase(AttentionBase):
     Not public.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps are attended to by none, and are exactly 0 in output
-    and weights, whatever they hold. The output carries the mask.
+    layers before or as `mask=`. No step attends to a padded one, and padded steps are exactly 0 in
+    output and weights, whatever they hold. The output carries the mask.
 
     Args:
-        dropout: Share of the features dropped in training in front of every kernel, in [0, 1). The
+        dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
             values that are summed and mixed are not dropped.
     """
 
@@ -230,11 +230,11 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     without a kept step gives zeros. The output carries no mask.
 
     Args:
-        chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
-            a chunk are forgotten and computed again in the backward pass: less memory for long
-            texts, more time; the same result up to rounding. With `return_attention_scores=True`
-            they are computed whole. Needs the softmax, no `dropout` and no `attention_regularizer`:
-            these need all weights at once.
+        chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
+            chunk are not kept; the backward pass computes them again. Long texts then need less
+            memory and more time, and the result is the same up to rounding.
+            `return_attention_scores=True` computes all scores at once. Chunks go with the softmax
+            only, and not with `dropout` or `attention_regularizer`, which need all weights at once.
     """
 
     normalizer = "softmax"

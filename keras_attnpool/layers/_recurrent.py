@@ -19,21 +19,21 @@ class BidirectionalBase(LayerArguments, MaskedInputs):
     returns the states of both directions.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. A state passes padded steps unchanged, whatever they hold, and the
-    output there is exactly 0; a row without a kept step gives zeros. The output carries the mask.
-    The layer moves the kept steps of each row to its front, so that the fast kernels for rows
-    without a mask serve masked rows and holes too. On the CPUs of JAX and TensorFlow moving costs
-    more than a mask, and the steps stay. In float32 on PyTorch's CPU the kernel is PyTorch's own.
+    layers before or as `mask=`. Padded steps leave the states as they are, whatever they hold, and
+    the output there is exactly 0; a row without a kept step gives zeros. The output carries the
+    mask. The backends' fast kernels read rows without a mask. To use them, the layer moves the kept
+    steps of each row to its front. On CPUs with JAX and TensorFlow it does not: there a mask costs
+    less than moving. On CPUs with PyTorch, in float32, it calls PyTorch's own kernel.
 
     Args:
         units: Size of the state of one direction.
         merge_mode: How the directions are joined, `"concat"` or `"sum"`.
-        dropout: Share of the inputs dropped in training, in [0, 1).
+        dropout: Share of the inputs that is dropped in training, in [0, 1).
         kernel_initializer: Initializer of the kernels that multiply the inputs.
-        recurrent_initializer: Initializer of the kernels that the states meet.
+        recurrent_initializer: Initializer of the kernels that multiply the states.
         unit_forget_bias: Whether the forget gates' biases start at 1.
         kernel_regularizer: Regularizer of the kernels that multiply the inputs.
-        recurrent_regularizer: Regularizer of the kernels that the states meet.
+        recurrent_regularizer: Regularizer of the kernels that multiply the states.
 
     Output shape:
         `(batch, time, 2 * units)`, or `(batch, time, units)` with `merge_mode="sum"`.

@@ -9,7 +9,7 @@ from keras_attnpool.types import Tensor
 
 
 class LayerWeights:
-    """Adds weights that the layer's arguments start and regularize; not public."""
+    """Adds weights with the initializers and regularizers of the layer's arguments; not public."""
 
     name: str
     dropout: float = 0.0

@@ -19,16 +19,16 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 class AddPositionEmbedding(LayerArguments, MaskedInputs):
     """Adds a learned vector for its position to each step.
 
-    `output_t = inputs_t + P_(t - f)`, with one row of P `(max_length, dim)` for each position, and
-    the first kept step `f` of the example, 0 without a mask.
+    `output_t = inputs_t + P_(t - f)`. P `(max_length, dim)` has one row per position; `f` is the
+    first kept step of the example, 0 without a mask.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, goes on; padded
-    steps are 0. Positions count from the first kept step, so that padding in front moves nothing; a
-    hole stays a position.
+    steps are 0. Positions count from the first kept step, so padding in front changes nothing. A
+    hole counts as a position.
 
     Args:
-        max_length: Number of positions. From its first kept step to its last a text has no more
-            steps; its padding may.
+        max_length: Number of positions. A text may have so many steps from its first kept one to
+            its last; padding does not count.
         embeddings_initializer: Initializer of P. `None` is a normal distribution with mean 0 and
             standard deviation 0.1.
         embeddings_regularizer: Regularizer of P.
@@ -52,8 +52,8 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
             `dim`, more than `max_length` steps from the first kept one to the last, or a mask that
-            is not `(batch, time)` of 0 and 1. A compiled function cannot look into the mask: there
-            the steps beyond come out as NaN, or TensorFlow raises its own error.
+            is not `(batch, time)` of 0 and 1. A compiled function cannot read the mask: there the
+            steps beyond `max_length` are NaN, or TensorFlow raises its own error.
 
     Example:
 
@@ -69,8 +69,8 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
 
     Weights, by name: `embeddings` `(max_length, dim)`, P.
 
-    Difference: `keras_hub.layers.PositionEmbedding` returns the vectors, for the caller to add,
-    and knows no masks.
+    Difference: `keras_hub.layers.PositionEmbedding` returns the vectors without adding them, and
+    knows no masks.
 
     Reference:
         - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text

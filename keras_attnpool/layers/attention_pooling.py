@@ -8,13 +8,7 @@ from keras import ops
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import AttentionPoolingBase, heads_first
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -41,14 +35,14 @@ class AttentionPooling(AttentionPoolingBase):
         output_activation: Activation of the pooled vector. `None` is the identity. The vector of a
             row without a kept step stays zero whatever the activation.
         gated: Whether the hidden layer is multiplied by a gate of its own; needs `hidden_dim`.
-        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
-            zeros.
-        chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
-            a chunk are forgotten and computed again in the backward pass: less memory for long
-            texts, more time; the same result up to rounding. With `return_attention_scores=True`
-            they are computed whole. Needs the softmax, no `dropout` and no `attention_regularizer`:
-            these need all weights at once.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
+            exact zeros.
+        chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
+            chunk are not kept; the backward pass computes them again. Long texts then need less
+            memory and more time, and the result is the same up to rounding.
+            `return_attention_scores=True` computes all scores at once. Chunks go with the softmax
+            only, and not with `dropout` or `attention_regularizer`, which need all weights at once.
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer and its gate have biases.
         kernel_initializer: Initializer of the hidden kernels and the context.
         bias_initializer: Initializer of the biases.

@@ -7,18 +7,8 @@ from keras import ops
 
 from keras_attnpool.layers._attention import NORMALIZERS, AttentionPoolingBase
 from keras_attnpool.ops._devices import scalar_like
-from keras_attnpool.ops.masking import (
-    at_least_float32,
-    statistics_of_zeroed,
-    zero_masked_rows,
-)
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.ops.masking import at_least_float32, statistics_of_zeroed, zero_masked_rows
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -35,9 +25,9 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
     3. `mu = sum_t alpha_t * h_t`, `sigma = sqrt(max(sum_t alpha_t * (h_t - mu)^2, epsilon))`
     4. `output = [mu; sigma]`
 
-    Okabe et al. print `sum_t alpha_t * h_t^2 - mu^2` for the variance: the same number, from which
-    rounding takes more. `k` moves all steps alike, so that the softmax cancels it. Of the context,
-    which is the same for all steps, `W [0; m; s] + b` is computed once per row.
+    Okabe et al. print `sum_t alpha_t * h_t^2 - mu^2` for the variance: it is the same number, with
+    larger rounding errors. `k` adds the same number to all steps, and the softmax cancels it. The
+    context is the same for all steps, so `W [0; m; s] + b` is computed once per row.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
     layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
@@ -45,21 +35,22 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
 
     Args:
         hidden_dim: Size of the hidden layer in front of the scores.
-        per_feature: Whether each feature has weights of its own; else one serves all.
-        global_context: Whether the hidden layer reads each step beside mean and standard deviation
-            of the whole sequence (ECAPA-TDNN).
+        per_feature: Whether each feature has weights of its own; otherwise all share one weight per
+            step.
+        global_context: Whether the hidden layer reads, beside each step, the mean and the standard
+            deviation of the whole sequence (ECAPA-TDNN).
         activation: Activation of the hidden layer.
         gated: Whether the hidden layer is multiplied by a gate of its own.
-        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
-            zeros.
-        epsilon: The least variance, a number > 0, of sigma and of the context; below it they have
-            no gradient.
-        chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
-            a chunk are forgotten and computed again in the backward pass: less memory for long
-            texts, more time; the same result up to rounding. With `return_attention_scores=True`
-            they are computed whole. Needs the softmax, no `dropout` and no `attention_regularizer`:
-            these need all weights at once.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
+            exact zeros.
+        epsilon: The least variance, a number > 0. Smaller variances, of sigma and of the context,
+            count as this one and have no gradient.
+        chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
+            chunk are not kept; the backward pass computes them again. Long texts then need less
+            memory and more time, and the result is the same up to rounding.
+            `return_attention_scores=True` computes all scores at once. Chunks go with the softmax
+            only, and not with `dropout` or `attention_regularizer`, which need all weights at once.
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.

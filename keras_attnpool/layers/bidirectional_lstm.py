@@ -11,7 +11,7 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class BidirectionalLSTM(BidirectionalBase):
-    """Encodes a sequence by an LSTM from either end.
+    """Encodes a sequence by two LSTMs, one from each end.
 
     With inputs `x_t`, the gates' order being input, forget, cell, output, for one direction:
 
@@ -25,23 +25,23 @@ class BidirectionalLSTM(BidirectionalBase):
     The recurrence is `keras.layers.LSTM`.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. A state passes padded steps unchanged, whatever they hold, and the
-    output there is exactly 0; a row without a kept step gives zeros. The output carries the mask.
-    The layer moves the kept steps of each row to its front, so that the fast kernels for rows
-    without a mask serve masked rows and holes too. On the CPUs of JAX and TensorFlow moving costs
-    more than a mask, and the steps stay. In float32 on PyTorch's CPU the kernel is PyTorch's own.
+    layers before or as `mask=`. Padded steps leave the states as they are, whatever they hold, and
+    the output there is exactly 0; a row without a kept step gives zeros. The output carries the
+    mask. The backends' fast kernels read rows without a mask. To use them, the layer moves the kept
+    steps of each row to its front. On CPUs with JAX and TensorFlow it does not: there a mask costs
+    less than moving. On CPUs with PyTorch, in float32, it calls PyTorch's own kernel.
 
     Args:
         units: Size of the state of one direction.
         merge_mode: How the directions are joined, `"concat"` or `"sum"`.
-        dropout: Share of the inputs dropped in training, in [0, 1).
+        dropout: Share of the inputs that is dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels that multiply the inputs.
-        recurrent_initializer: Initializer of the kernels that the states meet.
+        recurrent_initializer: Initializer of the kernels that multiply the states.
         bias_initializer: Initializer of the biases.
         unit_forget_bias: Whether the forget gates' biases start at 1.
         kernel_regularizer: Regularizer of the kernels that multiply the inputs.
-        recurrent_regularizer: Regularizer of the kernels that the states meet.
+        recurrent_regularizer: Regularizer of the kernels that multiply the states.
         seed: Seed of the dropout, and of initializers that have none of their own.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 

@@ -34,27 +34,27 @@ class BlockSelfAttention(DirectionalAttentionBase):
     7. `output_t = G_t * F_t + (1 - G_t) * h_t`
 
     Blocks of `r = ceil((2 n)^(1/3))` steps keep the memory for a text of `n` steps low: it grows as
-    `n^(4/3)`, where attention between all steps takes `n^2`. `b_v` moves all steps of a block
-    alike, so that the softmax cancels it: it is there as in the released code, and its gradient is
-    exactly 0.
+    `n^(4/3)`, where attention between all steps takes `n^2`. `b_v` adds the same number to all
+    steps of a block, and the softmax cancels it. The released code has it, so the layer has it; its
+    gradient is exactly 0.
 
-    Blocks of padded steps alone are 0 as well, and a hole keeps its place in its block. Blocks
-    begin at the first kept step, and without `block_length` `n` is the length of each text by
-    itself, from its first kept step to its last: how far a batch is padded, and on which side,
-    changes nothing.
+    A block that holds nothing but padded steps is 0 as well, and a hole keeps its place in its
+    block. Blocks begin at the first kept step. Without `block_length`, `n` is the length of each
+    text by itself, from its first kept step to its last. So neither the length nor the side of the
+    padding changes a result.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps are attended to by none, and are exactly 0 in output
-    and weights, whatever they hold. The output carries the mask.
+    layers before or as `mask=`. No step attends to a padded one, and padded steps are exactly 0 in
+    output and weights, whatever they hold. The output carries the mask.
 
     Args:
         units: Size of the output, and of everything inside.
-        direction: How the layer reads, in the paper's words: `"forward"` attends to earlier steps
-            and blocks, `"backward"` to later ones, `None` to all but itself.
+        direction: Which steps a step attends to, in the paper's words: `"forward"` to those of
+            earlier steps and blocks, `"backward"` to later ones, `None` to all but itself.
         block_length: Steps of a block, the paper's r, or `None` for `ceil((2 n)^(1/3))`.
         scale: Bound of the scores, the paper's c.
-        activation: Activation of steps 1 and 6, and of the first step within 4.
-        dropout: Share of the features dropped in training in front of every kernel, in [0, 1). The
+        activation: Activation in equations 1 and 6, and in the first part of equation 4.
+        dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
             values that are summed and mixed are not dropped.
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
@@ -76,7 +76,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
     Output shape:
         `(batch, time, units)`; the scores are a dict: `"intra"` `(batch, blocks, query, key,
         units)`, the steps of each block, and `"inter"` `(batch, blocks, blocks, units)`, query by
-        key. Blocks and their steps are as many as the longest text of that time may need.
+        key. The numbers of blocks and of their steps follow from `time`: the longest possible text
+        sets them.
 
     Returns:
         The output, and on request the attention weights before dropout, in the compute dtype.
@@ -103,8 +104,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
     and W_g transposed; with biases `hidden/bias`, `score_bias`, `block_bias`, `fusion_bias` and
     `gate_bias` `(units,)`; below `inter/` those of `DirectionalSelfAttention`.
 
-    Difference: the released code cuts all texts of a batch by its padded length and lets blocks
-    attend to blocks of padding, so that the result depends on the padding. Here it does not.
+    Difference: the released code takes the block length from the padded length of a batch, and its
+    blocks attend to blocks of padding. So its result depends on the padding; here it does not.
 
     Reference:
         - Shen et al., 2018, Bi-Directional Block Self-Attention for Fast and Memory-Efficient

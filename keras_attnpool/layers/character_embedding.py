@@ -24,14 +24,14 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
     1. `y_i = relu(K_1 c_i + K_2 c_{i+1} + ... + K_k c_{i+k-1})`
     2. `e = max over i of y_i`, over the windows that start at a character
 
-    The word's vector is the `e` of all kernel sizes side by side, in their order. A window may run
-    over the end of its word, so that a word shorter than a kernel has a vector too, and no result
-    depends on how far the words are padded.
+    The word's vector is the `e` of all kernel sizes side by side, in their order. A window may
+    reach past the end of its word. So a word that is shorter than a kernel has a vector too, and
+    padding changes no result.
 
     Masking: the id 0 is padding; inside a word it is a zero vector at its position, and no window
     starts there. A word without a character gives zeros. The output carries the mask "any
     character" `(batch, time)`. A mask of the words, from the layers before or as `mask=`, is
-    combined with it, and a word that it leaves out is a word without characters.
+    combined with it. A word that this mask leaves out counts as a word without characters.
 
     Args:
         num_characters: Number of character ids, padding included.
@@ -49,7 +49,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
 
     Call arguments:
         inputs: Character ids `(batch, time, word_length)`, integers or whole floats, 0 = padding.
-            Ids outside `[0, num_characters)` do what they do in `keras.layers.Embedding`.
+            Ids outside `[0, num_characters)` are treated as `keras.layers.Embedding` treats them.
         mask: Boolean or 0/1 tensor of the words `(batch, time)`, True = keep. Defaults to the
             inputs' Keras mask.
 
@@ -85,9 +85,9 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
     `(k, char_dim, filters)`, and with biases `bias_k` `(filters,)`: `kernel_1`, `kernel_3`,
     `kernel_5`.
 
-    Difference: the official code pads a batch to its longest word, whose last windows end with
-    the word, and lets a shorter word's windows run into the padding. Here every word is treated as
-    the shorter ones are there.
+    Difference: the official code pads a batch to its longest word. The windows of that word end
+    with it; those of shorter words reach into the padding. Here the windows of every word may do
+    so.
 
     Reference:
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, sections 3.1

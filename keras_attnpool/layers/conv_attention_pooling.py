@@ -33,13 +33,13 @@ class ConvAttentionPooling(AttentionPoolingBase):
         num_heads: Number of attention heads.
         filters: Size of K, V and the output; a multiple of `num_heads`.
         kernel_size: Steps that a window spans.
-        value_conv: Whether V is convolved; `False`, as in the official code, takes the inputs
-            themselves, whose `dim` must then be `filters`.
+        value_conv: Whether V is convolved. `False`, as in the official code, takes the inputs
+            themselves; their `dim` must then be `filters`.
         activation: Activation of K and V.
         scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`.
-        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
-            zeros.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
+            exact zeros.
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
         target_initializer: Initializer of the target. Zeros start at mean pooling.

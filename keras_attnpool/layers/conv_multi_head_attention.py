@@ -11,20 +11,14 @@ from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops._dot_product_attention import dot_product_weights, join_heads, split_heads
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
 from keras_attnpool.ops.normalization import layer_normalize
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 PARTS = ("query", "key", "value")
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class ConvMultiHeadAttention(AttentionBase):
-    """Self-attention over convolved steps, alone or as the product of two side by side.
+    """Self-attention over convolved steps, alone or as a product of two.
 
     For one example with inputs `E` `(time, dim)`:
 
@@ -36,8 +30,8 @@ class ConvMultiHeadAttention(AttentionBase):
        whose V has `tanh` in place of `elu`
     4. layer norm over the features of each step
 
-    A weighted mean of words cannot turn their meaning round; a product of two can: the second
-    attention's values lie in (-1, 1) and may negate or scale what the first one found.
+    A weighted mean of words cannot reverse their meaning. A product can: the values of the second
+    attention lie in (-1, 1), so they may negate or scale the result of the first.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed. The convolutions
     see zeros at padded steps, as past the ends; no query attends to a padded key; outputs and
@@ -47,13 +41,13 @@ class ConvMultiHeadAttention(AttentionBase):
         num_heads: Number of attention heads.
         filters: Size of Q, K, V and the output; a multiple of `num_heads`.
         kernel_size: Steps that a window spans.
-        parallel: Whether step 3 is done.
+        parallel: Whether there is a second attention (equation 3).
         activation: Activation of Q, K and V.
         parallel_activation: Activation of the second attention's V.
         scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`, the square
             root of the width of a head's queries; `math.sqrt(filters)` reads eq. 1 by the letter.
-        layer_norm: Whether step 4 is done; epsilon is 1e-6.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        layer_norm: Whether the layer norm of equation 4 is applied; its epsilon is 1e-6.
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
@@ -100,9 +94,9 @@ class ConvMultiHeadAttention(AttentionBase):
     `parallel=True` the same again with `parallel_` in front; `gamma` and `beta` `(filters,)` of the
     layer norm.
 
-    Difference: the official code normalises over steps and features at once, padding included,
-    and lets convolutions see the position vectors of padded steps. Here each step is normalised
-    alone and padding is zero, so that no result depends on it.
+    Difference: the official code normalises over steps and features together, padding included, and
+    its convolutions read the position vectors of padded steps. Here each step is normalised by
+    itself and padding is zero, so no result depends on padding.
 
     Reference:
         - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text

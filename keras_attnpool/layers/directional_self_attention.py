@@ -12,7 +12,7 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class DirectionalSelfAttention(DirectionalAttentionBase):
-    """Each step attends to those before it, or to those after it, and is mixed with what it finds.
+    """Attends from each step to earlier or to later ones, and mixes the step with the result.
 
     With inputs `x_t` of one example, `i` the step attended to and `j` the one that attends:
 
@@ -25,21 +25,21 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     5. `F_j = sigmoid(W_f1 h_j + W_f2 s_j + b_f)`, a `FusionGate`
     6. `output_j = F_j * h_j + (1 - F_j) * s_j`
 
-    A step that may attend to nothing, the first one with `"forward"`, has `s_j = 0`. DiSAN joins a
-    forward and a backward layer. The scores take `time^2 * units` numbers; for long texts there is
-    `BlockSelfAttention`.
+    The first step with `"forward"` may attend to nothing: then `s_j = 0`. DiSAN joins a forward and
+    a backward layer. The scores are `time^2 * units` numbers. `BlockSelfAttention` needs fewer for
+    long texts.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps are attended to by none, and are exactly 0 in output
-    and weights, whatever they hold. The output carries the mask.
+    layers before or as `mask=`. No step attends to a padded one, and padded steps are exactly 0 in
+    output and weights, whatever they hold. The output carries the mask.
 
     Args:
         units: Size of the output, and of everything inside.
-        direction: How the layer reads, in DiSAN's words and a GRU's: `"forward"` attends to earlier
-            steps, `"backward"` to later ones, `None` to all but the step itself.
+        direction: Which steps a step attends to, in the words of DiSAN: `"forward"` to earlier
+            ones, `"backward"` to later ones, `None` to all but itself.
         scale: Bound of the scores, the paper's c.
         activation: Activation of step 1.
-        dropout: Share of the features dropped in training in front of every kernel, in [0, 1). The
+        dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
             values that are summed and mixed are not dropped.
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
@@ -89,9 +89,9 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     and `score_bias`, and `gate/inputs_bias`, `gate/attention_bias` and `gate/output_bias`, whose
     sum is b_f, all `(units,)`.
 
-    Difference: at a step without a source, and at padding, a softmax over numbers lowered by a
-    large constant would be uniform, which the released code then multiplies away. Here such weights
-    are 0 from the start.
+    Difference: a step without a step to attend to, or a padded one, has weights of exactly 0 here.
+    The released code lowers all its scores by a large constant, so its softmax is uniform there,
+    and multiplies the result by 0 afterwards.
 
     Reference:
         - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language

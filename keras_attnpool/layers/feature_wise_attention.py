@@ -17,7 +17,7 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class FeatureWiseAttention(AttentionBase):
-    """Weighs the features of a sequence by what its maximum and its mean over time say of them.
+    """Multiplies each feature by a gate computed from its maximum and mean over time.
 
     For one example with inputs `X` `(time, dim)` and `ffn(x) = relu(x W1 + b1) W2 + b2`:
 
@@ -25,12 +25,13 @@ class FeatureWiseAttention(AttentionBase):
     2. `M' = max(0, M - threshold)`
     3. `output_t = M' * x_t`
 
-    The threshold takes its amount from every weight, and features below it are left out. Fresh
-    weights are near 0.5: a threshold above leaves out nearly everything, also in the gradient.
+    The threshold is subtracted from every weight; features with a smaller weight become 0.
+    Untrained weights are near 0.5. So a threshold above 0.5 removes nearly everything from the
+    start, and no gradient brings it back.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed. Maximum and mean
-    are those of the kept steps, padded steps come out as 0, a row without a kept step has a gate of
-    zeros. The mask goes on.
+    are taken over the kept steps. Padded steps are 0 in the output, and a row without a kept step
+    has a gate of zeros. The mask goes on.
 
     Args:
         reduction: The hidden layer has `dim // reduction` units, at least 1.

@@ -13,8 +13,8 @@ from keras_attnpool.types import Tensor
 class FirstPooling1D(GlobalPoolingBase):
     """Takes the first kept step of a sequence.
 
-    The pooling of BERT and its kin, whose first token, `[CLS]` or `<s>`, stands for the text. Where
-    the padding is, at the end, in front or in holes, does not matter.
+    The pooling of BERT and its kin, whose first token, `[CLS]` or `<s>`, stands for the text.
+    Padding may be at the end, in front or in holes.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
     layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row

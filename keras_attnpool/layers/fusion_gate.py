@@ -13,7 +13,7 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class FusionGate(FusionBase):
-    """Mixes a sequence and an attention over it by weights that both decide.
+    """Mixes a sequence with an attention over it, by a gate that is computed from both.
 
     With inputs `h` and attention `s`, both `(batch, time, dim)`, at each step and for each feature
     by itself:
@@ -21,16 +21,16 @@ class FusionGate(FusionBase):
     1. `F = sigmoid(W_1 h + b_1 + W_2 s + b_2 + b_o)`
     2. `output = F * h + (1 - F) * s`
 
-    The paper has one bias, its released code these three. Two of them are redundant, since only the
-    sum counts; they are kept so that parameters count as published and weights can be carried over.
+    The paper has one bias, its released code these three. Only their sum counts. All three are
+    kept, so that the number of parameters is the published one and published weights fit.
 
     Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without one, the mask of the
     first argument is taken, or else that of the second. Padded steps are exactly 0 in output and
     weights, whatever they hold. The output carries that mask.
 
     Args:
-        dropout: Share of the features dropped in training where they decide the gate, in [0, 1).
-            The mixed vectors get no dropout.
+        dropout: Share of the features that is dropped in training in front of the gate's kernels,
+            in [0, 1). The vectors that are mixed are not dropped.
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.

@@ -25,10 +25,10 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
 
     With `p = 1` this is the mean, and the larger `p` is, the nearer the output comes to the
     maximum. All values below `epsilon` count as `epsilon` and get no gradient: the layer belongs
-    behind features that are mostly positive, as a ReLU makes them. The powers are taken in
-    logarithms and relative to the largest, in float32 at least, so that none of them overflows or
-    vanishes, in half precision neither. A learned power may become negative, down to the minimum;
-    one between -0.001 and 0.001 counts as 0.001, nearly the geometric mean.
+    behind features that are mostly positive, as a ReLU makes them. The powers are computed as
+    logarithms relative to the largest value, in float32 at least. So none overflows or vanishes,
+    even in half precision. A learned power may become negative; the output then approaches the
+    minimum. A power between -0.001 and 0.001 counts as 0.001, which is nearly the geometric mean.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
     layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row
@@ -36,10 +36,10 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
 
     Args:
         p: The power that training starts from, a number > 0.
-        per_feature: Whether each feature has a power of its own; else one serves all.
+        per_feature: Whether each feature has a power of its own; otherwise all share one.
         epsilon: The smallest value that counts as it is, a number > 0.
         keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
-        p_initializer: Initializer of the powers, for other starts than `p` for all.
+        p_initializer: Initializer of the powers, if they should not all start at `p`.
         p_regularizer: Regularizer of the powers.
         p_constraint: Constraint of the powers.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`;

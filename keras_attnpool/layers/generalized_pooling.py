@@ -11,18 +11,12 @@ from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.regularizers import HeadRegularizer
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class GeneralizedPooling(MultiHeadPoolingBase):
-    """Pools a sequence to several vectors, one per head; every feature has attention of its own.
+    """Pools a sequence to one vector per head, with attention weights of its own for every feature.
 
     With inputs `H` `(time, dim)` of one example and each head `i`:
 
@@ -35,8 +29,8 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     W2_i has one row, `A_i` is `(time,)`, and with `activation="tanh"`, no biases and one W1 for all
     heads it is `StructuredSelfAttentionPooling`.
 
-    b2 moves all steps of a column alike, so that the softmax cancels it: the weight is there as in
-    the paper, and its gradient is exactly 0.
+    b2 adds the same number to all steps of a column, and the softmax cancels it. The paper has it,
+    so the layer has it; its gradient is exactly 0.
 
     The paper's penalties are `keras_attnpool.regularizers.HeadDistance(...)` as
     `kernel_regularizer` (eq. 7), `attention_regularizer` (eq. 8) and `vector_regularizer`
@@ -49,19 +43,20 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     Args:
         num_heads: Number of attention heads, the paper's I; 5 there.
         hidden_dim: Size of the hidden layer of each head, the paper's d_a.
-        per_feature: Whether each feature has weights of its own; else one per step serves all.
+        per_feature: Whether each feature has weights of its own; otherwise all share one weight per
+            step.
         activation: Activation of the hidden layers.
-        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
-            zeros.
+        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
+            exact zeros.
         flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
-        chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
-            a chunk are forgotten and computed again in the backward pass: less memory for long
-            texts, more time; the same result up to rounding. With `return_attention_scores=True`
-            they are computed whole. Needs the softmax, no `dropout` and no `attention_regularizer`:
-            these need all weights at once.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
+            chunk are not kept; the backward pass computes them again. Long texts then need less
+            memory and more time, and the result is the same up to rounding.
+            `return_attention_scores=True` computes all scores at once. Chunks go with the softmax
+            only, and not with `dropout` or `attention_regularizer`, which need all weights at once.
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether there are biases.
-        kernel_initializer: Initializer of both kernels, drawn for each head by itself.
+        kernel_initializer: Initializer of both kernels; each head is drawn separately.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of both kernels; a `HeadRegularizer` of this package goes to
             W1 alone, as eq. 7 has it.

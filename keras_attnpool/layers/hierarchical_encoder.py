@@ -26,12 +26,13 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     1. `v_i = encoder(sentence i)`, for every sentence with a word
     2. `output[b, s] = v` of the s-th sentence of document b, and zeros where there is none
 
-    The result is that of each document alone, whatever it is padded with. Two kinds of input:
+    The result for a document does not depend on the other documents or on padding. Two kinds of
+    input:
 
     - Padded: a tensor `(batch, sentences, words)` of ids, or `(batch, sentences, words, dim)` of
       features with their mask. An eager call, and so all of PyTorch, computes the sentences that
       have words, and no others. A compiled function (TensorFlow, JAX, `torch.compile`) computes the
-      empty ones as well and drops what comes out; losses that the encoder adds see them as
+      empty sentences too and drops their results. For the losses that the encoder adds, they are
       sentences of one word.
     - Packed: the dictionary of `keras_attnpool.workbench.text.DocumentBatches(..., packed=k)`.
       `"sentences_0"` `(rows, words)`, `"sentences_1"` ... hold the sentences, or their features
@@ -41,17 +42,17 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
     Masking: integer ids carry their own mask, id 0 is padding; a mask of the words, from the layers
     before or as `mask=`, is combined with it. A sentence without a kept word gives zeros and zero
-    gradients, whatever the encoder would make of it. The output carries the mask "any word"
-    `(batch, sentences)`; of several outputs the first does (in a dictionary, by name).
+    gradients, whatever the encoder is. The output carries the mask "any word" `(batch, sentences)`.
+    If the encoder has several outputs, the first carries it; in a dictionary, the first by name.
 
     Args:
-        encoder: A `keras.layers.Layer` or `keras.Model` from a batch of sentences
-            `(rows, words[, dim])` to tensors `(rows, ...)`; one tensor or a structure of them. It
-            gets features with `mask=`, and must take that argument then.
+        encoder: A `keras.layers.Layer` or `keras.Model` from a batch of sentences `(rows, words[,
+            dim])` to tensors `(rows, ...)`; one tensor or a structure of them. With features, it is
+            called with `mask=` and must take that argument.
         **kwargs: `name`, `dtype`, `trainable` of `keras.layers.Layer`.
 
     Call arguments:
-        inputs: One of the two kinds above. Ids that are whole floats will do.
+        inputs: One of the two kinds above. Ids may also be floats with whole values.
         mask: Boolean or 0/1 tensor of the words, True = keep: `(batch, sentences, words)`, or for
             packed inputs a dictionary of `(rows, words)`. Defaults to the inputs' Keras mask.
         training: Passed on to the encoder.

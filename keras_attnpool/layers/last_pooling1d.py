@@ -15,10 +15,10 @@ from keras_attnpool.types import Shape, Tensor
 class LastPooling1D(GlobalPoolingBase):
     """Takes the last kept step of a sequence.
 
-    Where the padding is, at the end, in front or in holes, does not matter.
+    Padding may be at the end, in front or in holes.
 
-    After a bidirectional layer the last step holds the last forward state, which has read all
-    steps, and the first backward state, which has read one. `bidirectional=True` takes the last
+    After a bidirectional layer, the last step holds two states: a forward state that has read all
+    steps, and a backward state that has read this step alone. `bidirectional=True` takes the last
     state of both directions: the first half of the features at the last kept step, the second half
     at the first kept step.
 

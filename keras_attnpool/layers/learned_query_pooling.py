@@ -12,13 +12,7 @@ from keras_attnpool.ops._devices import affine
 from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.ops.normalization import layer_normalize
-from keras_attnpool.types import (
-    ActivationLike,
-    InitializerLike,
-    RegularizerLike,
-    Shape,
-    Tensor,
-)
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -37,9 +31,9 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
 
     The queries do not depend on the sequence, so that keys and values need not be computed: `a_jh =
     softmax over time of (W_k[h]^T q_jh) . x_t / sqrt(d)`, and `o_jh = W_v[h] sum_t a_jht x_t`, plus
-    the bias. The layer computes it in this order where that takes fewer multiplications, as it does
-    for one or a few queries, and in the other order for many; the result is the same. A key bias
-    would move all scores of a head alike, and the softmax cancels it: there is none.
+    the bias. For one or a few queries this order takes fewer multiplications, and the layer uses
+    it. For many queries it uses the other order. The result is the same. Keys have no
+    bias: it would add the same number to all scores of a head, and the softmax would cancel it.
 
     With `key_projection=False` each head has a query of its own that is as wide as the inputs, and
     step 2 is `a_jh = softmax over time of s_jh . x_t / sqrt(dim)`. With `output_projection=False`
@@ -54,31 +48,31 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         num_queries: Number of learned queries; PMA's seeds, SigLIP's probe.
         num_heads: Number of attention heads.
         key_dim: Size of each head. `None` is `dim // num_heads`, which must leave no rest.
-        key_projection: Whether queries and inputs are projected before they meet; `False` leaves
-            out both projections, and each head learns its own query.
-        output_projection: Whether the joined heads are projected to `dim` features; `False` leaves
-            the `num_heads * key_dim` as they are.
-        residual: Whether each query is added to what it finds (PMA); needs `key_projection`.
+        key_projection: Whether queries and inputs are projected before they are compared. `False`
+            leaves out both projections, and each head learns its own query.
+        output_projection: Whether the joined heads are projected to `dim` features. With `False`
+            the output has their `num_heads * key_dim` features.
+        residual: Whether each query is added to its result (PMA); needs `key_projection`.
         feedforward_dim: Size of the hidden layer of step 5, or `None` to leave the step out.
-        normalize_first: Whether the layer norm stands in front of the feedforward network (SigLIP)
-            or behind each of the two parts (PMA; needs `feedforward_dim`).
+        normalize_first: `True`: the layer norm stands in front of the feedforward network (SigLIP).
+            `False`: one stands behind each of the two parts (PMA; needs `feedforward_dim`).
         activation: Activation of the feedforward network's hidden layer.
-        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
-            zeros.
+        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
+            exact zeros.
         flatten: `True`: the output is `(batch, num_queries * dim)`; `False`: `(batch, num_queries,
             dim)`; with `output_projection=False` `num_heads * key_dim` for `dim`.
-        chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
-            a chunk are forgotten and computed again in the backward pass: less memory for long
-            texts, more time; the same result up to rounding. With `return_attention_scores=True`
-            they are computed whole. Needs the softmax, no `dropout` and no `attention_regularizer`:
-            these need all weights at once.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
+            chunk are not kept; the backward pass computes them again. Long texts then need less
+            memory and more time, and the result is the same up to rounding.
+            `return_attention_scores=True` computes all scores at once. Chunks go with the softmax
+            only, and not with `dropout` or `attention_regularizer`, which need all weights at once.
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether queries, values, output and feedforward network have biases.
         kernel_initializer: Initializer of the queries and the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the queries and the kernels.
-        attention_regularizer: Regularizer of the attention weights of each example; the heads of
-            all queries count as so many heads.
+        attention_regularizer: Regularizer of the attention weights of each example. It sees
+            `num_queries * num_heads` heads.
         vector_regularizer: Regularizer of the vectors of each example, one per query.
         seed: Seed of the dropout, and of initializers that have none of their own.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.

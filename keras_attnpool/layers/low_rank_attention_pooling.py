@@ -30,11 +30,11 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     4. `A = softmax over time of f`, `(heads, time)`
     5. `S = A H`, `(heads, dim)`, laid out head after head
 
-    A head costs `(context_dim + dim) * rank` parameters. With the l2 step every score is in
-    [-1, 1], so that no weight exceeds `e^2` (7.4) times another of its head and long texts tend to
-    mean pooling; `learn_scale=True` multiplies the scores of each head by a learned number (our
-    addition, off by default). One head alone would be normalised to +-1, without a gradient: the l2
-    step is left out for `num_heads=1`.
+    A head costs `(context_dim + dim) * rank` parameters. With the l2 step every score is in [-1,
+    1]. So no weight is more than `e^2` (7.4) times another weight of its head, and long texts are
+    pooled almost by the mean. `learn_scale=True` multiplies the scores of each head by a learned
+    number (our addition, off by default). `num_heads=1` leaves the l2 step out, for it would turn
+    every score into +-1 without a gradient.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
     layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
@@ -43,16 +43,16 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     Args:
         num_heads: Number of attention heads, the paper's m.
         rank: Rank of each head's bilinear form, the paper's k.
-        context: Where the context comes from when the call gives none: `"mean"`, the masked mean of
-            the inputs of each row; `"learned"`, one vector for all rows.
-        use_hidden: Whether step 1 is done.
+        context: The context when the call gives none: `"mean"`, the masked mean of the inputs of
+            each row, or `"learned"`, one learned vector for all rows.
+        use_hidden: Whether there is the hidden layer of step 1.
         l2_normalize: Whether the l2 norm of step 3 is taken.
         learn_scale: Whether each head's scores are multiplied by a learned number before step 4.
         activation: Activation of the scores in step 3; `None` leaves it out.
-        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
-            zeros.
+        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
+            exact zeros.
         flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer of step 1 has a bias; P and Q have none.
         kernel_initializer: Initializer of P, Q and the learned context.
         hidden_initializer: Initializer of W. `None` is the paper's normal distribution with mean 0
@@ -71,9 +71,9 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         inputs: Float tensor `(batch, time, dim)`.
         mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
             mask.
-        context: By name only. Float tensor `(batch, context_dim)`, the mean of the word embeddings,
-            say; not with `context="learned"`. Defaults to what the constructor says. `context_dim`
-            is fixed by the first call.
+        context: By name only. Float tensor `(batch, context_dim)`, such as the mean of the word
+            embeddings; not with `context="learned"`. Defaults to the context that the constructor
+            names. The first call fixes `context_dim`.
         training: Whether dropout is on.
         return_attention_scores: Whether to return `(output, scores)`.
 
@@ -147,7 +147,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         self._store_arguments(locals(), context=CONTEXT)
 
     def build(self, inputs_shape: Shape, context_shape: Shape | None = None) -> None:
-        """Creates W, P, Q and what the options add."""
+        """Creates W, P, Q and the weights of the options."""
         dim = self._feature_dim(inputs_shape)
         self._check_context_shape(inputs_shape, context_shape)
         self._built_with_context = context_shape is not None

@@ -14,16 +14,16 @@ from keras_attnpool.types import Tensor
 class MaskedAveragePooling1D(GlobalPoolingBase):
     """Averages the kept steps of a sequence.
 
-    `keras.layers.GlobalAveragePooling1D` with a promise: padding never changes the result, and the
-    sum runs in float32 at least.
+    It is `keras.layers.GlobalAveragePooling1D` with two promises: padding never changes the result,
+    and the sum is computed in float32 at least.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
     layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row
     without a kept step gives a zero vector. The output carries no mask.
 
     Args:
-        position_weighted: Whether the n-th kept step counts n times, as for decoders, whose later
-            states have read more.
+        position_weighted: Whether the n-th kept step counts n times. This suits decoders, whose
+            later states have read more.
         keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 

@@ -13,8 +13,8 @@ from keras_attnpool.types import Tensor
 class MaskedMaxPooling1D(GlobalPoolingBase):
     """Takes the maximum of each feature over the kept steps of a sequence.
 
-    `keras.layers.GlobalMaxPooling1D` ignores masks, so that a padded step wins wherever the kept
-    ones are negative; here it never does.
+    `keras.layers.GlobalMaxPooling1D` ignores masks: there a padded step of zeros is the maximum
+    wherever the kept ones are negative. Here it never is.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
     layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row

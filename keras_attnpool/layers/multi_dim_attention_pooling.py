@@ -13,7 +13,7 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class MultiDimAttentionPooling(AttentionPoolingBase):
-    """Pools a sequence to one vector; every feature of it has attention weights of its own.
+    """Pools a sequence to one vector, with attention weights of its own for every feature.
 
     With inputs `u_t` of one example:
 
@@ -22,8 +22,8 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
     3. `output = sum_t p_t * u_t`, element by element
 
     DiSAN calls this source2token attention; MPSAN ends in it. It is `GeneralizedPooling` with one
-    head and an ELU. `b_b` moves all steps alike, so that the softmax cancels it: the weight is
-    there as in the papers, and its gradient is exactly 0.
+    head and an ELU. `b_b` adds the same number to all steps, and the softmax cancels it. The papers
+    have it, so the layer has it; its gradient is exactly 0.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
     layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
@@ -32,14 +32,14 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
     Args:
         hidden_dim: Size of the hidden layer, or `None` for that of the inputs, as in the papers.
         activation: Activation of the hidden layer.
-        normalizer: Makes weights of scores: `"softmax"`; `"sparsemax"` and `"entmax15"` give exact
-            zeros.
-        chunk_size: `None`, or the number of time steps that are scored at once. Then the scores of
-            a chunk are forgotten and computed again in the backward pass: less memory for long
-            texts, more time; the same result up to rounding. With `return_attention_scores=True`
-            they are computed whole. Needs the softmax, no `dropout` and no `attention_regularizer`:
-            these need all weights at once.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
+            exact zeros.
+        chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
+            chunk are not kept; the backward pass computes them again. Long texts then need less
+            memory and more time, and the result is the same up to rounding.
+            `return_attention_scores=True` computes all scores at once. Chunks go with the softmax
+            only, and not with `dropout` or `attention_regularizer`, which need all weights at once.
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.

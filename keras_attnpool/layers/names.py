@@ -69,16 +69,16 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
 
     Poolings have the names `"mean"`, `"max"`, `"last"`, `"first"`, `"statistics"`,
     `"generalized_mean"`, `"attention"`, `"gated_attention"`, `"learned_query"`,
-    `"attentive_statistics"`, `"self_attention"`, `"lama"`, `"generalized"`,
-    `"generalized_scalar"`, `"multi_dim"`, `"target"` and `"sequential"`; encoders `"gru"`,
-    `"lstm"`, `"stacked_lstm"`, `"positions"` and `"conv_attention"`. Hyphens are as good as
-    underscores.
+    `"attentive_statistics"`, `"self_attention"`, `"lama"`, `"generalized"`, `"generalized_scalar"`,
+    `"multi_dim"`, `"target"` and `"sequential"`; encoders `"gru"`, `"lstm"`, `"stacked_lstm"`,
+    `"positions"` and `"conv_attention"`. A hyphen may stand for an underscore.
 
     Args:
         identifier: One of these names, or the name of a class of `keras_attnpool.layers` or
             `keras.layers`; a configuration `{"class_name": a name, "config": arguments}`, whose
-            arguments take the place of the name's sizes; what `keras.saving.serialize_keras_object`
-            makes of a layer; or a layer, which is returned as it is.
+            arguments replace the sizes that the name stands for; the result of
+            `keras.saving.serialize_keras_object` for a layer; or a layer, which is returned as it
+            is.
 
     Returns:
         The layer.

@@ -14,7 +14,7 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class PositionFusion(FusionBase):
-    """Mixes attentions over one text and its tokens by weights that the tokens decide.
+    """Mixes several attentions over a text with its tokens, by weights computed from the tokens.
 
     With attentions `s_1 ... s_k` and tokens `w`, all `(batch, time, dim)`, at each step and for
     each feature by itself:
@@ -22,16 +22,16 @@ class PositionFusion(FusionBase):
     1. `a_1, ..., a_{k+1} = softmax over the k + 1 sources of W_P w + b_P`
     2. `output = a_1 * s_1 + ... + a_k * s_k + a_{k+1} * w`
 
-    The paper calls the weights Tokens-Position-Weight. The tokens are the last source, so that a
-    step whose attentions are all empty still has its word.
+    The paper calls the weights Tokens-Position-Weight. The tokens are the last source. So a step
+    without any attention still has its own word.
 
     Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without one, the mask of the
     first argument is taken, or else that of the second. Padded steps are exactly 0 in output and
     weights, whatever they hold. The output carries that mask.
 
     Args:
-        dropout: Share of the tokens' features dropped in training where they decide the weights,
-            in [0, 1).
+        dropout: Share of the tokens' features that is dropped in training in front of the weights'
+            kernel, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.

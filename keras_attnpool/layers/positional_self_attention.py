@@ -34,20 +34,20 @@ class PositionalSelfAttention(SequenceAttentionBase):
     - `"distance"`: `-|i - j|`
     - `"scaled_distance"`: `-log |i - j|`, 0 where `i = j`
 
-    A step that may attend to no kept step gives a zero vector with zero weights: the first one with
-    `"earlier"`, the last with `"later"`, a single one with `"faraway_m"`. With a faraway mask
-    time and memory grow with `m * time`; otherwise with `time^2`, for a score of each feature with
-    `time^2 * units`.
+    A step that may attend to no kept step has a zero vector and zero weights. Examples are the
+    first step with `"earlier"`, the last with `"later"`, and the only one with `"faraway_m"`. With
+    a faraway mask, time and memory grow with `m * time`. Otherwise they grow with `time^2`, or with
+    `time^2 * units` if each feature has a score.
 
-    Where ELU, the default score activation, is linear, which is for positive sums, `V h_j` moves
-    all scores of a step alike and the softmax cancels it. That is so in the paper's equations, and
-    no fault.
+    ELU, the default score activation, is linear for positive sums. There `V h_j` adds the same
+    number to all scores of a step, and the softmax cancels it. This follows from the paper's
+    equations.
 
     A hole in the mask stays a position: distances count it.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps are attended to by none, and are exactly 0 in output
-    and weights, whatever they hold. The output carries the mask.
+    layers before or as `mask=`. No step attends to a padded one, and padded steps are exactly 0 in
+    output and weights, whatever they hold. The output carries the mask.
 
     Args:
         units: Size of the output, the paper's d_h.
@@ -56,10 +56,10 @@ class PositionalSelfAttention(SequenceAttentionBase):
         per_feature: Whether each feature has a score of its own.
         activation: Activation of step 1.
         score_activation: Activation of the scores.
-        rescale_scores: Whether the scores are multiplied by `scale` again. With
-            `score_activation="tanh"` they are then between -scale and scale, as in DiSAN and in
+        rescale_scores: Whether the activated scores are multiplied by `scale`. With
+            `score_activation="tanh"` they then lie between -scale and scale, as in DiSAN and in
             MPSAN's published code.
-        dropout: Share of the features dropped in training in front of every kernel, in [0, 1). The
+        dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
             values that are summed and mixed are not dropped.
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
@@ -73,8 +73,8 @@ class PositionalSelfAttention(SequenceAttentionBase):
         mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
             mask.
         training: Whether dropout is on.
-        return_attention_scores: Whether to return `(output, scores)`. The scores take `time^2`
-            numbers, a faraway mask or not.
+        return_attention_scores: Whether to return `(output, scores)`. The scores are `time^2`
+            numbers, with a faraway mask too.
 
     Input shape:
         `(batch, time, dim)`; batch and time may be unknown.

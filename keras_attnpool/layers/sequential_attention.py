@@ -26,22 +26,22 @@ ORDER = Validator(
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class SequentialAttention(AttentionBase):
-    """Weighs the features of a sequence, then its tokens: the module to plug in behind an encoder.
+    """Weighs the features of a sequence and then its tokens, behind an encoder.
 
-    `FeatureWiseAttention` and `TokenWiseAttention`, one after the other, as `order` says. The
-    output is that of the last part: one vector when that is the tokens' part and `pooled=True`, the
-    weighted steps otherwise.
+    `FeatureWiseAttention` and `TokenWiseAttention`, one after the other, as `order` says. The last
+    part gives the output. It is one vector if that part weighs the tokens and `pooled=True`;
+    otherwise it is the weighted steps.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, serves both parts.
     Padded steps have no effect; a row without a kept step gives zeros.
 
     Args:
-        order: `("feature", "token")`, the same swapped, or one of the two alone.
+        order: `("feature", "token")`, `("token", "feature")`, or a tuple of one of the two.
         reduction: Divisor of the sizes of both hidden layers; see the two layers.
-        threshold: The paper's delta, in [0, 1]: taken from every weight of a feature.
+        threshold: The paper's delta, in [0, 1], subtracted from the weight of every feature.
         mode: `"dense"` or `"pointwise"`, the tokens' network; dense needs a known length.
         hidden_dim: Hidden units of the tokens' network; `None` leaves it to `mode`.
-        pooled: Whether a last part of the tokens sums the steps.
+        pooled: Whether the tokens' part sums the steps, where it comes last.
         dropout: Share of the weights of each part dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
@@ -61,7 +61,8 @@ class SequentialAttention(AttentionBase):
         `(batch, time, dim)`; batch may be unknown, in pointwise mode time too.
 
     Output shape:
-        `(batch, dim)` where the last part is the tokens' and pools, `(batch, time, dim)` otherwise.
+        `(batch, dim)` where the last part weighs the tokens and pools, `(batch, time, dim)`
+        otherwise.
 
     Returns:
         The output, and on request a dictionary with the weights of each part by its name:
@@ -69,8 +70,8 @@ class SequentialAttention(AttentionBase):
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, in dense mode a length that is unknown or not the first, or a mask that is not
-            `(batch, time)` of 0 and 1.
+            `dim`, in dense mode a length that is unknown or differs from that of the first call, or
+            a mask that is not `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -144,7 +145,7 @@ class SequentialAttention(AttentionBase):
         return output, scores
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
-        """Returns what the last part does: `None` when pooled, else the mask of the inputs."""
+        """Returns the mask of the inputs, or `None` if the last part pools."""
         return self.parts[-1].compute_mask(inputs, mask)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:

@@ -14,7 +14,7 @@ SHORTCUTS = ("full", "per_direction", "none")
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class ShortcutStackedBiLSTM(BidirectionalBase):
-    """Encodes a sequence by bidirectional LSTMs on top of each other, with shortcuts.
+    """Encodes a sequence by a stack of bidirectional LSTMs, with shortcuts.
 
     With inputs `e_t`, the lowest layer reads `e_t` and layer `l` above it, `shortcut="full"`:
 
@@ -22,18 +22,18 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
     2. `b_t^l = LSTM([e_t; f_t^{l-1}; b_t^{l-1}], b_{t+1}^l)`, backward
     3. `h_t^l = [f_t^l; b_t^l]`; the output is `h_t` of the highest layer
 
-    With `shortcut="per_direction"` a direction reads its own states of the layer below only: 1
+    With `shortcut="per_direction"` each direction reads the states of its own direction alone: 1
     reads `[e_t; f_t^{l-1}]`, and 2 reads `[e_t; b_t^{l-1}]`. With `shortcut="none"` both read
     `[f_t^{l-1}; b_t^{l-1}]` alone: a plain stack of bidirectional LSTMs.
 
     The recurrence is `keras.layers.LSTM`.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. A state passes padded steps unchanged, whatever they hold, and the
-    output there is exactly 0; a row without a kept step gives zeros. The output carries the mask.
-    The layer moves the kept steps of each row to its front, so that the fast kernels for rows
-    without a mask serve masked rows and holes too. On the CPUs of JAX and TensorFlow moving costs
-    more than a mask, and the steps stay. In float32 on PyTorch's CPU the kernel is PyTorch's own.
+    layers before or as `mask=`. Padded steps leave the states as they are, whatever they hold, and
+    the output there is exactly 0; a row without a kept step gives zeros. The output carries the
+    mask. The backends' fast kernels read rows without a mask. To use them, the layer moves the kept
+    steps of each row to its front. On CPUs with JAX and TensorFlow it does not: there a mask costs
+    less than moving. On CPUs with PyTorch, in float32, it calls PyTorch's own kernel.
 
     Args:
         units: Size of the state of one direction, the paper's d.
@@ -44,11 +44,11 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         dropout: Share of each layer's inputs dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels that multiply the inputs.
-        recurrent_initializer: Initializer of the kernels that the states meet.
+        recurrent_initializer: Initializer of the kernels that multiply the states.
         bias_initializer: Initializer of the biases.
         unit_forget_bias: Whether the forget gates' biases start at 1.
         kernel_regularizer: Regularizer of the kernels that multiply the inputs.
-        recurrent_regularizer: Regularizer of the kernels that the states meet.
+        recurrent_regularizer: Regularizer of the kernels that multiply the states.
         seed: Seed of the dropout, and of initializers that have none of their own.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
@@ -85,13 +85,13 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
     vector = keras_attnpool.layers.MaskedMaxPooling1D()(x)
     ```
 
-    Weights, by name, for the layers n = 1, 2 ... from below: `forward_n/lstm_cell/kernel`
-    `(dim of what it reads, 4 * units)`, `forward_n/lstm_cell/recurrent_kernel`
-    `(units, 4 * units)`, `forward_n/lstm_cell/bias` `(4 * units,)`, the gates in the order input,
-    forget, cell, output, and the same for `backward_n`.
+    Weights, by name, for the layers n = 1, 2 ... from below: `forward_n/lstm_cell/kernel` `(dim of
+    its input, 4 * units)`, `forward_n/lstm_cell/recurrent_kernel` `(units, 4 * units)`,
+    `forward_n/lstm_cell/bias` `(4 * units,)`, the gates in the order input, forget, cell, output,
+    and the same for `backward_n`.
 
     Difference: Nie and Bansal, who had stacked LSTMs with shortcuts before, feed a layer with the
-    states of all layers below; the paper takes the words and the layer below.
+    states of all layers below it. The paper feeds it with the words and the layer just below.
 
     Reference:
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 1-3

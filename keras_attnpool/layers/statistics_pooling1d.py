@@ -24,7 +24,8 @@ class StatisticsPooling1D(GlobalPoolingBase):
     without a kept step gives a zero vector. The output carries no mask.
 
     Args:
-        epsilon: The least variance, a number > 0; below it sigma has no gradient.
+        epsilon: The least variance, a number > 0. Smaller variances count as this one, and their
+            sigma has no gradient.
         keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 

@@ -46,23 +46,24 @@ class TokenWiseAttention(AttentionBase):
     1. `M = softmax over time of (ffn(max over dim of X) + ffn(mean over dim of X))`, `(time,)`
     2. `output = sum over t of M_t x_t`, or with `pooled=False` the steps `M_t x_t` themselves
 
-    The paper's network goes over the steps: `mode="dense"` maps the `time` numbers of a text to as
-    many. So each position has weights of its own, and the length must be known and always the same;
-    positions count from the first kept step. `mode="pointwise"` maps each step's number by itself,
-    for texts of any length.
+    The paper's network is `mode="dense"`: it maps the `time` numbers of a text to `time` scores. So
+    each position has weights of its own, and the length must be known and always the same.
+    Positions count from the first kept step. `mode="pointwise"` maps the number of each step
+    separately, for texts of any length.
 
     Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed. Padded steps go
-    into the network as 0 and have weight exactly 0; a row without a kept step gives zeros. On which
-    side texts are padded does not matter, nor how far in pointwise mode; in dense mode all have the
-    same length. The output carries no mask when pooled, the mask of the inputs otherwise.
+    into the network as 0 and have weight exactly 0; a row without a kept step gives zeros. The side
+    of the padding does not matter. In pointwise mode its length does not matter either; in dense
+    mode all texts have the same length. The output carries no mask when pooled, the mask of the
+    inputs otherwise.
 
     Args:
         mode: `"dense"` or `"pointwise"`.
         reduction: In dense mode the hidden layer has `time // reduction` units, at least 1; in
             pointwise mode it has 8.
-        hidden_dim: Units of the hidden layer, in place of these.
+        hidden_dim: Units of the hidden layer, instead of the number that `reduction` gives.
         pooled: Whether the weighted steps are summed.
-        dropout: Share of the attention weights dropped in training, in [0, 1).
+        dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
@@ -89,8 +90,8 @@ class TokenWiseAttention(AttentionBase):
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, in dense mode a length that is unknown or not the first, or a mask that is not
-            `(batch, time)` of 0 and 1.
+            `dim`, in dense mode a length that is unknown or differs from that of the first call, or
+            a mask that is not `(batch, time)` of 0 and 1.
 
     Example:
 

@@ -15,8 +15,8 @@ from keras_attnpool.types import ActivationLike, Tensor
 class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
     """Calls an encoder with `training=False` whatever its own call is given; not public.
 
-    A functional model hands its own `training` to every layer, also to one that was called with
-    another when the model was built.
+    A functional model passes its own `training` to every layer, even to one that was called with
+    another value when the model was built.
     """
 
     def __init__(self, encoder: keras.Model, **kwargs: Any) -> None:
@@ -25,7 +25,7 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Returns what the encoder makes of its inputs."""
+        """Returns the outputs of the encoder."""
         return self.encoder(inputs, training=False)
 
     def compute_output_spec(self, inputs: Any) -> Any:
@@ -50,9 +50,8 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
 class CheckedMask(keras.layers.Layer):  # type: ignore[misc]
     """The boolean mask of an input of 0 and 1; refuses other values where they can be read.
 
-    Not public. Keras makes an input what its `dtype` says before any layer sees it: a boolean one
-    would read an additive mask (0 keeps, -1e9 pads) the other way round. `source` is the input's
-    name.
+    Not public. Keras casts an input to its `dtype` before any layer sees it. A boolean input would
+    reverse an additive mask, in which 0 keeps and -1e9 pads. `source` is the input's name.
     """
 
     _has_looked = False
@@ -115,7 +114,7 @@ def embed_and_mask(given: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def embed_words_and_characters(given: dict[str, Any]) -> tuple[Any, Tensor]:
-    """`embed_tokens`, joined to what a `CharacterEmbedding` makes of the words' characters.
+    """`embed_tokens`, joined to the output of a `CharacterEmbedding` of the words' characters.
 
     The ids are those of the words, or `[words, characters]` where `num_characters` is given.
     """
@@ -163,7 +162,7 @@ def documents(
 def encode_tokens(
     backbone: keras.Model | int, sequence_length: int | None, trainable: bool
 ) -> tuple[Any, Tensor, Tensor | None]:
-    """Symbolic inputs of a token encoder, the states that it makes of them, and their mask.
+    """Symbolic inputs of a token encoder, its states, and their mask.
 
     The arguments are those of the builders. The mask is `None` where the states may carry a Keras
     mask.
@@ -252,8 +251,8 @@ def classifier(
         inputs: Symbolic inputs.
         vector: Symbolic `(batch, dim)`.
         activation: Activation of the hidden layer.
-        shortcut: Whether a further hidden layer stands before it, whose output it reads beside the
-            vector: the classifier of the generalized pooling paper.
+        shortcut: Whether a further hidden layer stands in front, and this one reads its output
+            beside the vector, as in the classifier of the generalized pooling paper.
         drops_vector: Whether dropout is also on the vector in front of a hidden layer.
     """
     units, dropout = given["hidden_units"], given["dropout"]

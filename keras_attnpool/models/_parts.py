@@ -66,7 +66,8 @@ POSITIONS = (
 def with_mask(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
     """Calls a layer with the mask, if there is one and the layer reads one.
 
-    A foreign layer sees zeros at padding, and where it calls the mask otherwise it gets it there.
+    A layer of another package sees zeros at padding, and gets the mask under the name that its call
+    has for it.
     """
     if not isinstance(part, keras.layers.Layer):
         return part(x, mask)
@@ -115,7 +116,7 @@ def encode(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
 def both_directions(part: Part, before: bool) -> bool:
     """Whether states are forward states followed by as many backward states.
 
-    `before` says so of what the encoder `part` was given.
+    `before` says whether the inputs of the encoder `part` were.
     """
     if isinstance(part, BOTH_DIRECTIONS):
         return bool(part.merge_mode == "concat")
@@ -267,9 +268,9 @@ def made(
 ) -> Part:
     """The part that a name, a configuration or an instance stands for.
 
-    `argument` is `"encoder"` or `"pooling"`, and `identifier` what the user gave for it. The layer
-    gets the name, or the names of its layers start with it. `options` are further arguments, for
-    what is not an instance.
+    `argument` is `"encoder"` or `"pooling"`, and `identifier` is the user's value for it. The layer
+    gets the name, or the names of its layers start with it. `options` are further arguments for
+    names and configurations; an instance ignores them.
     """
     options = options or {}
     accepted: Mapping[str, inspect.Parameter]

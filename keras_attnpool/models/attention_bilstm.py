@@ -44,27 +44,27 @@ def AttentionBiLSTM(
         backbone: A token encoder in place of the embeddings: a KerasHub backbone, or any functional
             `keras.Model` to `(batch, time, dim)`; or an integer, the `dim` of precomputed token
             features as `text.LanguageModel.features` makes them. The mask is the input
-            `"padding_mask"` or `"attention_mask"`. Without such an input, a single integer tensor
-            has its zeros masked, and other inputs keep the Keras mask of the states.
-        sequence_length: Steps of every text, or `None` where that is left open; for backbones.
-        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; of a
-            backbone that is frozen in part, as by LoRA, that part stays so. If not, the backbone
-            runs in inference mode, without dropout.
+            `"padding_mask"` or `"attention_mask"`. Without such an input, the zeros of a single
+            integer input are padding; for other inputs the Keras mask of the states counts.
+        sequence_length: Number of steps of every text, or `None` for any number; for backbones.
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; a
+            part that is frozen already, as LoRA freezes it, stays frozen. A frozen backbone runs in
+            inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share of the states in front of the attention and of the pooled vector dropped in
-            training.
+        dropout: Share that is dropped in training, of the states in front of the attention and of
+            the pooled vector.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from the backbone's inputs (of features a dictionary:
-        `"features"` `(batch, time, dim)` and `"padding_mask"` `(batch, time)`), without a backbone
-        from int32 ids `(batch, time)`, 0 = padding, to float32 scores `(batch, num_classes)`. Not
-        compiled.
+        A functional `keras.Model` to float32 scores `(batch, num_classes)`. Without a backbone its
+        input are int32 ids `(batch, time)`, 0 = padding; with one, the inputs of the backbone; with
+        features, a dictionary of `"features"` `(batch, time, dim)` and `"padding_mask"` `(batch,
+        time)`. Not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 

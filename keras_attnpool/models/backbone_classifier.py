@@ -34,18 +34,18 @@ def BackboneClassifier(
         backbone: A token encoder in place of the embeddings: a KerasHub backbone, or any functional
             `keras.Model` to `(batch, time, dim)`; or an integer, the `dim` of precomputed token
             features as `text.LanguageModel.features` makes them. The mask is the input
-            `"padding_mask"` or `"attention_mask"`. Without such an input, a single integer tensor
-            has its zeros masked, and other inputs keep the Keras mask of the states.
+            `"padding_mask"` or `"attention_mask"`. Without such an input, the zeros of a single
+            integer input are padding; for other inputs the Keras mask of the states counts.
         num_classes: Number of classes.
         pooling: `"first"` (the first kept token), `"mean"`, `"max"`, or a layer from
             `(batch, time, dim)` to a vector, any pooling layer of this package.
         encoder: A layer from `(batch, time, dim)` to `(batch, time, other dim)` between backbone
-            and pooling, or several in order. The mask goes to those whose call takes one; the
-            others see zeros at padded steps.
+            and pooling, or several in order. Layers whose call takes a mask get it; the others see
+            zeros at padded steps.
         sequence_length: Steps of every text; needed by layers that must know it.
-        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; of a
-            backbone that is frozen in part, as by LoRA, that part stays so. If not, the backbone
-            runs in inference mode, without dropout.
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; a
+            part that is frozen already, as LoRA freezes it, stays frozen. A frozen backbone runs in
+            inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share of the hidden layer (of the pooled vector when there is none) dropped in
             training.
@@ -53,14 +53,14 @@ def BackboneClassifier(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from the backbone's inputs (of features a dictionary:
-        `"features"` `(batch, time, dim)` and `"padding_mask"` `(batch, time)`), without a backbone
-        from int32 ids `(batch, time)`, 0 = padding, to float32 scores `(batch, num_classes)`. Not
-        compiled.
+        A functional `keras.Model` to float32 scores `(batch, num_classes)`. Without a backbone its
+        input are int32 ids `(batch, time)`, 0 = padding; with one, the inputs of the backbone; with
+        features, a dictionary of `"features"` `(batch, time, dim)` and `"padding_mask"` `(batch,
+        time)`. Not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 

@@ -36,7 +36,8 @@ def pooling_of(given: dict[str, Any], **unused: Any) -> keras.layers.Layer:
 
     Args:
         given: The arguments of a builder.
-        **unused: Those that no such layer has, and what they are where they were left out.
+        **unused: Arguments that this layer has no use for, with the values that they have if left
+            out.
 
     Raises:
         ValueError: For an argument that the layer has no use for.
@@ -84,7 +85,7 @@ def BiLSTM(
 ) -> keras.Model:
     """Builds the BiLSTM baseline: embeddings, stacked BiLSTMs, plain pooling, MLP with shortcut.
 
-    It differs from `GeneralizedPoolingClassifier` in the pooling alone.
+    It differs from `GeneralizedPoolingClassifier` only in the pooling.
 
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
@@ -98,8 +99,9 @@ def BiLSTM(
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        num_characters: Number of character ids, padding included, to join to each word what a
-            `CharacterEmbedding` makes of its characters; `None` for words alone.
+        num_characters: Number of character ids, padding included. Each word's embedding is then
+            joined to the output of a `CharacterEmbedding` of its characters. `None` for words
+            alone.
         char_dim: Size of a character's embedding.
         char_filters: Filters of each width.
         char_kernel_sizes: Widths of the windows, in characters.
@@ -116,12 +118,12 @@ def BiLSTM(
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`; with `num_characters` from the list of these and of character ids
-        `(batch, time, word length)`, named `"tokens"` and `"characters"`. Not compiled.
+        `(batch, num_classes)`. With `num_characters` it has two inputs, named `"tokens"` and
+        `"characters"`; the second are character ids `(batch, time, word length)`. Not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 

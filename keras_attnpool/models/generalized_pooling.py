@@ -53,12 +53,14 @@ def GeneralizedPoolingClassifier(
         num_classes: Number of classes.
         num_heads: Number of attention heads, the paper's I.
         hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
-        per_feature: Whether each feature has attention weights of its own; else one serves a step.
+        per_feature: Whether each feature has attention weights of its own; otherwise all share one
+            weight per step.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        num_characters: Number of character ids, padding included, to join to each word what a
-            `CharacterEmbedding` makes of its characters; `None` for words alone.
+        num_characters: Number of character ids, padding included. Each word's embedding is then
+            joined to the output of a `CharacterEmbedding` of its characters. `None` for words
+            alone.
         char_dim: Size of a character's embedding.
         char_filters: Filters of each width.
         char_kernel_sizes: Widths of the windows, in characters.
@@ -78,12 +80,12 @@ def GeneralizedPoolingClassifier(
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`; with `num_characters` from the list of these and of character ids
-        `(batch, time, word length)`, named `"tokens"` and `"characters"`. Not compiled.
+        `(batch, num_classes)`. With `num_characters` it has two inputs, named `"tokens"` and
+        `"characters"`; the second are character ids `(batch, time, word length)`. Not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 
@@ -154,13 +156,15 @@ def GeneralizedPoolingPair(
             `"self_attention"` and `"multi_dim"` as in `BiLSTM`.
         num_heads: Number of attention heads, the paper's I.
         hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
-        per_feature: Whether each feature has attention weights of its own; else one serves a step.
+        per_feature: Whether each feature has attention weights of its own; otherwise all share one
+            weight per step.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the word embeddings are trained; the paper keeps pre-trained
+        trainable_embeddings: Whether the word embeddings are trained. The paper keeps pre-trained
             ones fixed for pairs.
-        num_characters: Number of character ids, padding included, to join to each word what a
-            `CharacterEmbedding` makes of its characters; `None` for words alone.
+        num_characters: Number of character ids, padding included. Each word's embedding is then
+            joined to the output of a `CharacterEmbedding` of its characters. `None` for words
+            alone.
         char_dim: Size of a character's embedding.
         char_filters: Filters of each width.
         char_kernel_sizes: Widths of the windows, in characters.
@@ -185,8 +189,8 @@ def GeneralizedPoolingPair(
         `"characters_b"`. The sentences of a pair need not be equally long. Not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 

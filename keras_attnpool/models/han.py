@@ -25,7 +25,7 @@ def HAN(
     classifier_activation: ActivationLike = "softmax",
     name: str = "han",
 ) -> keras.Model:
-    """Builds HAN: for words, then for sentences: BiGRU, attention with a learned context.
+    """Builds HAN: a BiGRU and attention with a learned context, for words and then for sentences.
 
     Sentences and texts without a word are zeros; padding never changes a result.
 
@@ -51,8 +51,8 @@ def HAN(
         named `pooling`, that of the words `sentences/word_pooling` for `keras_attnpool.analysis`.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 

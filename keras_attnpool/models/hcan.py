@@ -40,15 +40,16 @@ def HCAN(
     classifier_activation: ActivationLike = "softmax",
     name: str = "hcan",
 ) -> keras.Model:
-    """Builds HCAN: for words, then for sentences: positions, self-attention, target attention.
+    """Builds HCAN: positions, self-attention and target attention, for words and then for
+    sentences.
 
-    The eight neural rows of the paper's table 2 are arguments: `hierarchical=False` reads the whole
-    text as one sequence, `parallel=False` has one self-attention in place of the product of two,
-    `pooling="max"` has the maximum in place of the target attention.
+    Arguments give the eight neural rows of the paper's table 2. `hierarchical=False` reads the
+    whole text as one sequence. `parallel=False` has one self-attention instead of the product of
+    two. `pooling="max"` has the maximum instead of the target attention.
 
-    Padding never changes a result, and no row has to be as long as another: sentences without a
-    word cost nothing where they are known before computing, and packed batches save most padding on
-    every backend; see `keras_attnpool.layers.HierarchicalEncoder`.
+    Padding never changes a result, and rows may differ in length. An eager call skips sentences
+    without words, and packed batches save most of the padding on every backend; see
+    `keras_attnpool.layers.HierarchicalEncoder`.
 
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
@@ -56,20 +57,20 @@ def HCAN(
         hierarchical: Whether a text is read as sentences of words.
         parallel: Whether each self-attention is the product of two.
         pooling: `"target"` or `"max"`.
-        value_conv: Whether the target attention's values are convolved; `False`, as in the
-            official code, takes the self-attention's outputs themselves.
+        value_conv: Whether the values of the target attention are convolved. With `False`, as in
+            the official code, they are the outputs of the self-attention.
         num_heads: Number of attention heads.
         filters: Size of queries, keys, values and of the vectors of sentences and texts.
         kernel_size: Words or sentences that a window spans.
-        max_words: Learned positions of words: the longest sentence, or the longest text with
-            `hierarchical=False`. A longer input is an error.
+        max_words: Number of learned positions of words. It is the length of the longest sentence;
+            with `hierarchical=False`, of the longest text. A longer input is an error.
         max_sentences: Learned positions of sentences. More sentences are an error.
         packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
             Weights and their names are the same.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        dropout: Dropout of words and sentences once the positions are added, and of the attention
+        dropout: Dropout of the words and sentences, with their positions, and of the attention
             weights.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         classifier_dropout: Dropout in front of the classifier; the official code has 0.1.
@@ -85,8 +86,8 @@ def HCAN(
         `keras_attnpool.analysis`.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 

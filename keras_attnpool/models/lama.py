@@ -39,9 +39,9 @@ def LAMA(
 ) -> keras.Model:
     """Builds LAMA: embeddings, BiGRU, low-rank multi-head attention pooling, MLP.
 
-    The rows of the paper's table 4 are arguments: LAMA+ctx is the default, LAMA is
-    `context="learned"`, +d_p is `attention_regularizer=AttentionOrthogonality(0.2)`, +d_e is
-    `vector_regularizer=CosineDisagreement(0.2)`, LAMA Encoder is `gru_units=None` (see
+    Arguments give the rows of the paper's table 4. LAMA+ctx is the default, and LAMA is
+    `context="learned"`. The penalty +d_p is `attention_regularizer=AttentionOrthogonality(0.2)`,
+    and +d_e is `vector_regularizer=CosineDisagreement(0.2)`. LAMA Encoder is `gru_units=None` (see
     `LAMAEncoder`).
 
     Args:
@@ -49,8 +49,8 @@ def LAMA(
         num_classes: Number of classes.
         num_heads: Number of attention heads, the paper's m; its figure 5 is best at 15.
         rank: Rank of each head's bilinear form, the paper's k.
-        context: Query of the tokens: `"embeddings"`, the mean of the text's word embeddings;
-            `"mean"`, the mean of the encoder's states; `"learned"`, one learned vector.
+        context: The vector that queries the tokens: `"embeddings"`, the mean of the text's word
+            embeddings; `"mean"`, the mean of the encoder's states; `"learned"`, one learned vector.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
@@ -72,8 +72,8 @@ def LAMA(
         `(batch, num_classes)`. Not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 
@@ -140,8 +140,8 @@ def LAMAEncoder(
 ) -> keras.Model:
     """Builds LAMA Encoder: LAMA directly on the word embeddings, without a GRU.
 
-    It does not see word order, and is the fast one: its cost grows linearly with the text's length
-    and nothing is sequential.
+    It does not see word order. It is the faster of the two: its cost grows linearly with the text's
+    length, and no step waits for another.
 
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
@@ -169,8 +169,8 @@ def LAMAEncoder(
         `(batch, num_classes)`. Not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 

@@ -62,8 +62,8 @@ def MPSAN(
       default is MPSAN.
     - table 3: `fusion="gate"` is DiSAN's fusion gate for each attention, side by side.
     - table 4: `per_feature=True` scores each feature.
-    - table 5: `fusion=None` takes the mean of the attentions; `positions=()` leaves them out, with
-      the fusion; `pooling="mean"` with it leaves no attention at all.
+    - table 5: `fusion=None` takes the mean of the attentions. `positions=()` leaves out the
+      attentions and the fusion. `positions=()` with `pooling="mean"` has no attention at all.
 
     The released code differs from the paper in the scores, `score_activation="tanh",
     rescale_scores=True`, and its windows are `faraway_1` and `faraway_2`.
@@ -73,7 +73,8 @@ def MPSAN(
         num_classes: Number of classes.
         positions: The positional masks of each self-attention, see `PositionalSelfAttention`.
         fusion: `"position"` (`PositionFusion`), `"gate"` (`FusionGate`), or `None`.
-        per_feature: Whether each feature has attention weights of its own; else one serves a step.
+        per_feature: Whether each feature has attention weights of its own; otherwise all share one
+            weight per step.
         pooling: `"multi_dim"` (`MultiDimAttentionPooling`) or `"mean"`.
         scale: Divisor of the scores, the paper's c.
         score_activation: Activation of the scores.
@@ -82,8 +83,8 @@ def MPSAN(
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share of the features dropped in training in front of the kernels of the
-            attentions, of the fusion and of the classifier (the paper's code keeps 0.7).
+        dropout: Share of the features that is dropped in training, in front of the kernels of the
+            attentions, of the fusion and of the classifier. (The paper's code keeps 0.7.)
         kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling; the paper has
             an L2 of 1e-7.
         classifier_activation: Activation of the output; `None` gives logits.
@@ -95,8 +96,8 @@ def MPSAN(
         `fusion_0` ... for gates) and `pooling`.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 
@@ -150,14 +151,15 @@ def MPSANPair(
         num_classes: Number of points on the scale, or of classes.
         positions: The positional masks of each self-attention, see `PositionalSelfAttention`.
         fusion: `"position"` (`PositionFusion`), `"gate"` (`FusionGate`), or `None`.
-        per_feature: Whether each feature has attention weights of its own; else one serves a step.
+        per_feature: Whether each feature has attention weights of its own; otherwise all share one
+            weight per step.
         pooling: `"multi_dim"` (`MultiDimAttentionPooling`) or `"mean"`.
         embedding_dim: Size of the embeddings, and of the attentions, when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: As in `MPSAN`, but the vector in front of the classifier gets no dropout. The
-            paper's 0.55 for this task is the share that its code keeps.
+            paper's 0.55 for this task is the share of features that its code keeps.
         kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling; the paper has
             an L2 of 5e-4 for this task.
         classifier_activation: Activation of the output; `None` gives logits.
@@ -169,8 +171,8 @@ def MPSANPair(
         not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 

@@ -28,9 +28,8 @@ def MultiHeadSAN(
     """Builds the multi-head baseline: embeddings + sinusoidal positions, multi-head attention.
 
     The attention is `keras.layers.MultiHeadAttention`; a `MultiDimAttentionPooling` makes one
-    vector of its output. The positions, without which the model would be blind to word order, are
-    KerasHub's, so that this model needs `keras-hub` to be built and loaded. They count from the
-    first kept step.
+    vector of its output. Without positions the model would not see word order. They are KerasHub's,
+    so building and loading this model needs `keras-hub`. Positions count from the first kept step.
 
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
@@ -41,8 +40,8 @@ def MultiHeadSAN(
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share dropped in training of the attention's input and of what the classifier
-            reads.
+        dropout: Share that is dropped in training, of the attention's input and of the
+            classifier's.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 

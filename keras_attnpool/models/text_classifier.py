@@ -46,9 +46,9 @@ def TextClassifier(
 ) -> keras.Model:
     """Builds a text classifier from any encoder and any pooling: words, encoder, pooling, head.
 
-    `encoder` and `pooling` are each a name, a configuration
-    `{"class_name": name, "config": arguments}`, or a Keras layer. Beside the short names, that of
-    any class of `keras_attnpool.layers` or `keras.layers` is a name.
+    `encoder` and `pooling` are each a name, a configuration `{"class_name": name, "config":
+    arguments}`, or a Keras layer. A name is one of the short names below, or that of a class of
+    `keras_attnpool.layers` or `keras.layers`.
 
     Encoders: `"none"` leaves the words' vectors as they are; `"gru"`, `"lstm"` and `"stacked_lstm"`
     are `BidirectionalGRU`, `BidirectionalLSTM` and `ShortcutStackedBiLSTM`; `"cnn"` has windows of
@@ -59,19 +59,19 @@ def TextClassifier(
     Poolings: the names of `layers.get`, such as `"mean"`, `"max"`, `"attention"`, `"lama"` or
     `"learned_query"`.
 
-    Every layer gets the mask, also behind one that would lose it. Layers of other packages see
-    zeros at padding. Hyphens are as good as underscores in the short names.
+    Every layer gets the mask, even behind a layer that loses it. Layers of other packages see zeros
+    at padding. Hyphens are as good as underscores in the short names.
 
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included; `None` on a backbone.
         num_classes: Number of classes.
-        encoder: Layer that makes states `(batch, time, other dim)` of the words' vectors
-            `(batch, time, dim)`, or a list of such, in order. The states of one that reads
-            backwards are put at their words again, the final one at the first word.
-        pooling: Layer that makes one vector of the states. By its name or by a config without
-            `bidirectional`, `"last"` takes the final state of both directions behind an encoder of
-            both, if all that stands between leaves the features in their places: dropout, noise,
-            normalization, activations, positions. Otherwise it takes the last step.
+        encoder: Layer that makes states `(batch, time, other dim)` of the words' vectors `(batch,
+            time, dim)`, or a list of such, in order. If a layer reads backwards, each of its states
+            is put back at its word, the final one at the first word.
+        pooling: Layer that makes one vector of the states. Behind an encoder of both directions,
+            `"last"` takes the final state of each, if only dropout, noise, normalization,
+            activations or positions stand between, and the config has no `bidirectional`. Otherwise
+            it takes the last step.
         attention_regularizer: Penalty on the weights of a pooling that attends, for instance
             `AttentionOrthogonality`; for a pooling by its name.
         vector_regularizer: Penalty on the heads' vectors, likewise.
@@ -86,12 +86,12 @@ def TextClassifier(
         backbone: A token encoder in place of the embeddings: a KerasHub backbone, or any functional
             `keras.Model` to `(batch, time, dim)`; or an integer, the `dim` of precomputed token
             features as `text.LanguageModel.features` makes them. The mask is the input
-            `"padding_mask"` or `"attention_mask"`. Without such an input, a single integer tensor
-            has its zeros masked, and other inputs keep the Keras mask of the states.
-        sequence_length: Steps of every text, or `None` where that is left open; for backbones.
-        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; of a
-            backbone that is frozen in part, as by LoRA, that part stays so. If not, the backbone
-            runs in inference mode, without dropout.
+            `"padding_mask"` or `"attention_mask"`. Without such an input, the zeros of a single
+            integer input are padding; for other inputs the Keras mask of the states counts.
+        sequence_length: Number of steps of every text, or `None` for any number; for backbones.
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; a
+            part that is frozen already, as LoRA freezes it, stays frozen. A frozen backbone runs in
+            inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         hidden_activation: Activation of that layer.
         dropout: Share of the hidden layer (of the pooled vector when there is none) dropped in
@@ -107,8 +107,8 @@ def TextClassifier(
         `word_encoder` and `word_pooling`.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 

@@ -29,8 +29,8 @@ def TextCNN(
 ) -> keras.Model:
     """Builds TextCNN: embeddings, convolutions of several widths, maximum over time, classifier.
 
-    The windows are centred on the kept tokens ("same" padding) and see zeros past the text's ends,
-    so that a text shorter than a window is welcome and padding changes nothing.
+    The windows are centred on the kept tokens ("same" padding) and see zeros past the ends of the
+    text. So a text may be shorter than a window, and padding changes nothing.
 
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
@@ -50,8 +50,8 @@ def TextCNN(
         `(batch, num_classes)`. Not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others; the message names
-            the builder, the argument, and what it may be.
+        ValueError: For an argument that does not fit, alone or with the others. The message names
+            the builder, the argument and its possible values.
 
     Example:
 

@@ -29,10 +29,10 @@ def TransformerEncoderClassifier(
 ) -> keras.Model:
     """Builds the TE baseline: embeddings + learned positions, Transformer encoder, mean, MLP.
 
-    The encoder (post-norm, ReLU) is KerasHub's, so that this model needs `keras-hub` to be built
-    and loaded. Its attention masks padded keys and leaves padded queries alone, whose outputs the
-    masked mean does not see; with token ids as input padding never changes the result and an empty
-    text gives the classifier a zero vector.
+    The encoder (post-norm, ReLU) is KerasHub's, so building and loading this model needs
+    `keras-hub`. Its attention masks padded keys. Padded queries are not masked, but the masked mean
+    leaves their outputs out. So padding never changes the result, and an empty text gives the
+    classifier a zero vector.
 
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.

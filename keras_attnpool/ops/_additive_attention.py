@@ -29,13 +29,13 @@ def additive_attention(
     `output_j = sum_i softmax_i(score(source_i + target_j) - penalty_ji) * values_i`, over the kept
     and allowed steps `i`.
 
-    With one score per pair nothing larger than `(batch, time, time)` is made; with one for each
-    feature that table has `dim` as its last axis.
+    The largest tensor is the table of scores: `(batch, time, time)`, with a last axis `dim` if each
+    feature has a score.
 
     Args:
         source: Float tensor `(batch, time, 1)`, or `(batch, time, dim)` for a score of each
-            feature: what a step adds to a score as the one attended to.
-        target: Like `source`: what a step adds as the one that attends.
+            feature: the part of a score that comes from the step attended to.
+        target: Like `source`: the part of a score that comes from the step that attends.
         values: Float tensor `(batch, time, dim)`, finite at padded steps.
         score: Applied to the sums, element by element: an activation, a bias.
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
@@ -43,10 +43,10 @@ def additive_attention(
             key; `None`: to all.
         penalty: Float tensor `(time, time)`, query by key, finite, subtracted from the scores.
         return_attention_scores: Whether the weights are wanted.
-        bounded: Whether all scores lie in [-10, 10], so that their exponentials need no shift
-            where there is no penalty. Saves time where each feature has a score.
-        zero_padding: Whether padded steps come out as 0 too where no weights are wanted; else what
-            they find is finite.
+        bounded: Whether all scores lie in [-10, 10]. Without a penalty their exponentials then need
+            no shift, which saves time if each feature has a score.
+        zero_padding: Whether the output at padded steps is 0 even if no weights are wanted;
+            otherwise it is any finite number.
 
     Returns:
         Tensor `(batch, time, dim)`, at least float32, exactly 0 at padded steps and at steps that

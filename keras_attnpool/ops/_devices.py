@@ -45,8 +45,8 @@ TOGETHER = 2**28
 def heads_together(x: Tensor, num_heads: int, numbers: int) -> bool:
     """Whether a layer computes its heads together, not one after the other.
 
-    An accelerator spends its time on launches, and all heads together take as many as one. A CPU
-    does not, and keeps the numbers of one head in its cache.
+    An accelerator spends its time on kernel launches, and all heads together take as many as one
+    head. A CPU is faster head by head, for the numbers of one head fit into its cache.
 
     Args:
         x: The inputs `(batch, time, dim)`.
@@ -67,9 +67,10 @@ FEW_PAIRS = 2**22
 
 
 def pairs_together(x: Tensor, scores: int) -> bool:
-    """Whether an attention to near steps computes all pairs of steps, most of them for nothing.
+    """Whether an attention to near steps computes all pairs of steps, though it needs few.
 
-    So on an accelerator, for short texts: the near pairs alone take twice as many launches.
+    It does so on an accelerator for short texts, where the near pairs alone would take twice as
+    many kernel launches.
 
     Args:
         x: The inputs `(batch, time, dim)`.
@@ -90,8 +91,8 @@ MOST_CONSTANTS, LARGEST_CONSTANT = 256, 2**16
 def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
     """`make()`, a small tensor that depends on nothing but its name and the dtype of `x`.
 
-    PyTorch keeps it. Else every call would tell an accelerator to make it, or wait until a number
-    is copied there.
+    PyTorch keeps it. It is kept for later calls, so an accelerator need not make it, or wait for
+    its copy, each time.
 
     Args:
         name: Name of the constant, hashable.
@@ -147,8 +148,8 @@ def number_of_kept(mask: Tensor, dtype: str) -> Tensor:
 def affine(x: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
     """`x` times a kernel, plus a bias, if any, all in the dtype of `x`.
 
-    PyTorch has one operation for both, where Keras asks for two. TensorFlow, on a CPU, writes the
-    product of `(n, 1, t, d)` and a matrix beyond its memory: it gets rows `(n * t, d)`.
+    PyTorch has one operation for both, where Keras asks for two. On a CPU, TensorFlow writes the
+    product of `(n, 1, t, d)` and a matrix beyond its memory, so it gets rows `(n * t, d)`.
     """
     kernel = keras.ops.cast(kernel, x.dtype)
     bias = None if bias is None else keras.ops.cast(bias, x.dtype)
@@ -185,7 +186,7 @@ def need_gradients(owner: str) -> None:
 
 
 def torch_traces() -> bool:
-    """Whether PyTorch records what is called, for other batches than the one at hand."""
+    """Whether PyTorch records the operations of this call, to replay them on other batches."""
     if keras.backend.backend() != "torch":
         return False
     torch = sys.modules["torch"]
@@ -246,11 +247,11 @@ def _in_host_memory(x: Any) -> bool:
 
 
 def can_recompute() -> bool:
-    """Whether the backend can compute again, in the backward pass, what it did not keep.
+    """Whether the backward pass can compute again what the forward pass did not keep.
 
-    PyTorch cannot inside `torch.func`, whose transformations take no function with a gradient of
-    its own; and its compiler takes no layer of Keras inside what is computed again. NumPy and
-    OpenVINO have no backward pass.
+    PyTorch cannot inside `torch.func`, whose transformations refuse functions with a gradient of
+    their own. Its compiler cannot either if a layer of Keras is computed again. NumPy and OpenVINO
+    have no backward pass.
     """
     if keras.backend.backend() != "torch":
         return keras.backend.backend() not in ("numpy", "openvino")
@@ -279,6 +280,6 @@ def _torch_identity() -> Any:
 def masks_are_cheap() -> bool:
     """Whether a recurrence with a mask costs less than one over steps that have been moved.
 
-    So on the CPUs of JAX and TensorFlow; elsewhere a mask keeps the fast kernels away.
+    It does on CPUs with JAX or TensorFlow. Elsewhere the fast kernels take no mask.
     """
     return keras.backend.backend() != "torch" and on_cpu()

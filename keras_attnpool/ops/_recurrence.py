@@ -13,14 +13,14 @@ from keras_attnpool.types import Tensor
 
 
 class BothDirections:
-    """Reads masked rows forward and backward, by the backend's fast kernels where it has some.
+    """Reads masked rows forward and backward, by the backend's fast kernels if there are any.
 
-    The kept steps of each row are moved to its front, where padding can reach none of them in
-    either direction: the backward reading turns the kept steps alone. So holes, left and right
-    padding are read alike, and a backend's kernels for rows without a mask serve them all.
+    These kernels take no mask, so the kept steps of each row are moved to its front. The backward
+    reading reverses the kept steps alone. So padding reaches none of them, and padding on the left,
+    on the right and in holes gives the same result.
 
-    On the CPUs of JAX and TensorFlow there is no such kernel: a mask costs less there than moving
-    the steps, and a state passes padded steps unchanged wherever they are.
+    CPUs with JAX or TensorFlow have no such kernel. There a mask costs less than moving the steps,
+    and padded steps leave the states as they are.
 
     Args:
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
@@ -42,11 +42,13 @@ class BothDirections:
         self._back = ops.maximum(ops.cumsum(ops.cast(mask, "int32"), axis=1) - 1, 0)
 
     def to_front(self, inputs: Tensor) -> Tensor:
-        """Moves the kept steps of `(batch, time, dim)` to the front of each row, where it pays."""
+        """Moves the kept steps of `(batch, time, dim)` to the front of each row, if that saves
+        time.
+        """
         return take_steps(inputs, self._front) if self._moves else inputs
 
     def to_places(self, states: Tensor) -> Tensor:
-        """Undoes `to_front`; what then stands at padded steps is arbitrary."""
+        """Undoes `to_front`; the values at padded steps are then arbitrary."""
         return take_steps(states, self._back) if self._moves else states
 
     def read(

@@ -12,7 +12,7 @@ from keras_attnpool.types import Tensor
 
 
 def rows_at_hand(keep: Tensor) -> npt.NDArray[Any] | None:
-    """The numbers of the rows that a mask `(rows,)` keeps, where they can be read before computing.
+    """The indices of the rows that a mask `(rows,)` keeps, if they can be read before computing.
 
     An eager call may compute these rows alone. A compiled function has to be the same for every
     batch: its shapes cannot depend on which rows are kept. JAX compiles every shape anew even in an
@@ -24,11 +24,11 @@ def rows_at_hand(keep: Tensor) -> npt.NDArray[Any] | None:
 
 
 def empty_batch_safe(compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
-    """Returns `compute(*tensors)`, of a batch without rows too.
+    """Returns `compute(*tensors)`, even for a batch without rows.
 
-    TensorFlow, on a CPU, refuses the maximum, the convolution and the LSTM of no rows, Keras 3.16
-    any maximum, JAX 0.4 to take steps. One row of zeros takes their place, and its result is
-    dropped.
+    Backends refuse some operations on no rows: TensorFlow on a CPU the maximum, the convolution and
+    the LSTM, Keras 3.16 any maximum, JAX 0.4 taking steps. So a row of zeros is computed, and its
+    result is dropped.
 
     Args:
         compute: From tensors `(batch, ...)` of one batch to one of the batch; it keeps rows apart.

@@ -25,8 +25,8 @@ def softmax_terms(
 ) -> tuple[Tensor, Tensor | None]:
     """The two halves of a softmax over time: the exponentials, up to a factor, and their sum.
 
-    `exps / total` are the weights. Whoever needs their weighted sum alone divides once at the end,
-    `normalized(sum(exps * values), total)`, and saves a pass over time.
+    `exps / total` are the weights. If only their weighted sum is needed, one division at the end
+    saves a pass over time: `normalized(sum(exps * values), total)`.
 
     Args:
         logits: Float tensor `(batch, time, ...)`.
@@ -77,10 +77,10 @@ def chunked_softmax_pooling(
 ) -> Any:
     """`sum_t softmax_t(score(x_t)) * x_t`, a chunk of time at once, with little memory.
 
-    Running maximum, sum and weighted sum are carried from chunk to chunk. What a chunk is scored
-    with is forgotten, and computed again in the backward pass, so that nothing of the length of the
-    inputs is held beside them and their gradient. Inside `torch.func.grad` and its like, which
-    cannot compute again, it is kept.
+    Running maximum, sum and weighted sum are carried from chunk to chunk. The scores of a chunk are
+    not kept; the backward pass computes them again. So only the inputs and their gradient have the
+    length of the text in memory. `torch.func.grad` and its like cannot compute again: inside them
+    the scores are kept.
 
     Args:
         score: `score(chunk, *weights)`: the logits `(batch, chunk_size, *features)` of a chunk

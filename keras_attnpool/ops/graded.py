@@ -23,11 +23,11 @@ def score_distribution(scores: Tensor, num_scores: int) -> Tensor:
         p_i = floor(y) - y + 1  for i = floor(y)
         p_i = 0                 otherwise
 
-    which is `p_i = max(0, 1 - |y - i|)`. It is the target of a model whose softmax over K grades
-    is trained with the Kullback-Leibler divergence and whose prediction is `expected_score`.
+    which is `p_i = max(0, 1 - |y - i|)`. A model with a softmax over K grades is trained towards it
+    by the Kullback-Leibler divergence; its prediction is `expected_score`.
 
-    Scores that are NumPy arrays or Python numbers are checked. Tensors are not; outside of
-    [1, K] their row does not sum to 1.
+    Scores that are NumPy arrays or Python numbers are checked. Tensors are not checked: a score
+    outside of [1, K] gives a row that does not sum to 1.
 
     Args:
         scores: Numbers of any shape `(...)`, each in [1, K].

@@ -18,8 +18,8 @@ from keras_attnpool.types import Shape, Tensor
 def at_least_float32(x: Tensor) -> Tensor:
     """Casts half precision up to float32 and leaves every other float alone.
 
-    Softmax, norms and sums over time need the range and the precision; a float64 tensor stays
-    float64.
+    Softmax, norms and sums over time need the range and the precision of float32. A float64 tensor
+    stays float64.
 
     Args:
         x: Float tensor of any shape.
@@ -144,8 +144,8 @@ def as_bool_mask(
 ) -> Tensor | None:
     """Turns a `(batch, time)` mask of booleans or 0/1 numbers into booleans, checked.
 
-    True means *keep*, as everywhere in Keras. PyTorch's `key_padding_mask` has True where the
-    padding is: no check can tell, so pass `~key_padding_mask`.
+    True means *keep*, as everywhere in Keras. PyTorch's `key_padding_mask` has True at padding. No
+    check can notice this, so pass `~key_padding_mask`.
 
     Args:
         mask: Boolean or 0/1 array-like of shape `(batch, time)`, True = keep, or `None`.
@@ -281,8 +281,8 @@ def zero_masked(x: Tensor, mask: Tensor | None) -> Tensor:
 def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """Softmax over the kept entries: 0 elsewhere, and all 0 where nothing is kept.
 
-    Computed in float32 at least. Masked logits are replaced, never shifted by a large number, so
-    that neither the value nor the gradient depends on them, whatever the precision.
+    Computed in float32 at least. Masked logits are replaced. They are not shifted by a large
+    number, so neither value nor gradient depends on them in any precision.
 
     Args:
         logits: Float tensor.
@@ -313,10 +313,10 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
 
 
 def masked_softmax_or_even(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
-    """`masked_softmax`, but even weights where nothing is kept.
+    """`masked_softmax` with equal weights, instead of zeros, where nothing is kept.
 
-    Enough in front of a sum of values that are zero where they are padded: a row without a kept
-    entry gives 0 then too, and its gradient is 0.
+    This is enough in front of a sum of values that are zero at padding: a row without a kept entry
+    then still gives 0, with a gradient of 0.
     """
     logits = at_least_float32(logits)
     if mask is not None:
@@ -434,10 +434,10 @@ def highest_along(x: Tensor, axis: int) -> Tensor:
 
 
 def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:
-    """Replaces what belongs to rows without a kept step by zeros.
+    """Replaces the entries of rows without a kept step by zeros.
 
     Args:
-        x: Tensor `(batch, ...)`, one entry a row.
+        x: Tensor `(batch, ...)`, one entry per row.
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
 
     Returns:

@@ -15,9 +15,9 @@ EPSILON = 1e-8
 def l2_normalize(x: Tensor, axis: int = -1) -> Tensor:
     """Scales vectors to length 1; a zero vector stays zero and has a zero gradient.
 
-    `x * rsqrt(max(sum(x^2), 1e-8))`, in float32 at least: exact for every vector longer than
-    1e-4, shorter ones are scaled by the constant 1e4, so that the gradient stays finite
-    (`x / norm(x)` and `keras.ops.normalize` give NaN or an arbitrary one at zero).
+    It is `x * rsqrt(max(sum(x^2), 1e-8))`, in float32 at least. Vectors longer than 1e-4 get
+    exactly length 1. Shorter ones are multiplied by 1e4, so that the gradient stays finite: at
+    zero, `x / norm(x)` and `keras.ops.normalize` have the gradient NaN or an arbitrary one.
 
     Args:
         x: Float tensor.
@@ -44,9 +44,9 @@ def l2_normalize(x: Tensor, axis: int = -1) -> Tensor:
 def layer_normalize(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     """Layer norm of the last axis with epsilon 1e-6, in float32 at least.
 
-    `keras.ops.layer_normalization` is one operation on PyTorch. It has wrong second derivatives on
-    TensorFlow, whose variance takes the mean for a constant, and makes float32 of float64.
-    PyTorch's converter to ONNX lacks it for a size that it does not know: a trace gets the
+    `keras.ops.layer_normalization` is one operation on PyTorch. On TensorFlow its second
+    derivatives are wrong, because its variance treats the mean as a constant, and it turns float64
+    into float32. PyTorch's converter to ONNX lacks it for unknown sizes, so a trace gets the
     equation.
 
     Args:

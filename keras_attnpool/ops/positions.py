@@ -27,8 +27,8 @@ def faraway(time: Tensor, width: int) -> Tensor:
         width: The paper's m, 1 or more.
 
     Returns:
-        float32 tensor `(time, time)`, query by key, to look at; `PositionalSelfAttention` makes its
-        own.
+        float32 tensor `(time, time)`, query by key. It is there to be looked at;
+        `PositionalSelfAttention` makes its own.
 
     Example:
 
@@ -54,8 +54,8 @@ def earlier(time: Tensor) -> Tensor:
         time: Number of steps, an integer or a scalar tensor.
 
     Returns:
-        float32 tensor `(time, time)`, query by key, to look at; `PositionalSelfAttention` makes its
-        own.
+        float32 tensor `(time, time)`, query by key. It is there to be looked at;
+        `PositionalSelfAttention` makes its own.
 
     Example:
 
@@ -80,8 +80,8 @@ def later(time: Tensor) -> Tensor:
         time: Number of steps, an integer or a scalar tensor.
 
     Returns:
-        float32 tensor `(time, time)`, query by key, to look at; `PositionalSelfAttention` makes its
-        own.
+        float32 tensor `(time, time)`, query by key. It is there to be looked at;
+        `PositionalSelfAttention` makes its own.
 
     Example:
 
@@ -103,8 +103,8 @@ def distance(time: Tensor) -> Tensor:
         time: Number of steps, an integer or a scalar tensor.
 
     Returns:
-        float32 tensor `(time, time)`, query by key, to look at; `PositionalSelfAttention` makes its
-        own.
+        float32 tensor `(time, time)`, query by key. It is there to be looked at;
+        `PositionalSelfAttention` makes its own.
 
     Example:
 
@@ -126,8 +126,8 @@ def scaled_distance(time: Tensor) -> Tensor:
         time: Number of steps, an integer or a scalar tensor.
 
     Returns:
-        float32 tensor `(time, time)`, query by key, to look at; `PositionalSelfAttention` makes its
-        own.
+        float32 tensor `(time, time)`, query by key. It is there to be looked at;
+        `PositionalSelfAttention` makes its own.
 
     Example:
 
@@ -144,12 +144,12 @@ def scaled_distance(time: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Relation:
-    """A sum of position masks, as what it says of `offset = key - query`; not public.
+    """A sum of position masks, as a function of `offset = key - query`; not public.
 
-    Every mask allows an interval of offsets, with or without 0, so that their sum does too. What
-    distance costs is finite, and is subtracted from the scores before their softmax. A product of
-    the exponentials with `exp(-distance)` would be the same on paper; in float32 it is 0 beyond 103
-    steps, also where all nearer steps are padded and the farther ones must share the weight.
+    Every mask allows an interval of offsets, with or without 0, so their sum does too. The cost of
+    distance is finite and is subtracted from the scores before their softmax. Multiplying the
+    exponentials by `exp(-distance)` would be equal on paper. But in float32 that factor is 0 beyond
+    103 steps, even if all nearer steps are padded and the farther ones must share the weight.
     """
 
     lowest: int | None = None

@@ -11,8 +11,8 @@ from keras_attnpool.types import Tensor
 def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """Sparsemax over the kept entries: `max(z - tau, 0)`, summing to 1, most entries exactly 0.
 
-    An entry that lies 1 or more below the largest of its row gets nothing, whatever the others are;
-    nor does it get a gradient. Computed in float32 at least.
+    An entry that is smaller than the largest of its row by 1 or more has weight 0, whatever the
+    others are, and no gradient. Computed in float32 at least.
 
     Args:
         logits: Float tensor.
@@ -37,8 +37,8 @@ def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1)
 def masked_entmax15(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """1.5-entmax over the kept entries: `max(z / 2 - tau, 0)^2`, between softmax and sparsemax.
 
-    An entry that lies 2 or more below the largest of its row gets nothing, whatever the others are;
-    nor does it get a gradient. Computed in float32 at least.
+    An entry that is smaller than the largest of its row by 2 or more has weight 0, whatever the
+    others are, and no gradient. Computed in float32 at least.
 
     Args:
         logits: Float tensor.

@@ -10,9 +10,11 @@ import gzip
 import io
 import re
 import reprlib
+import tomllib
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import resources
 from typing import Any, TextIO
 
 from keras_attnpool._checks import ArgumentError
@@ -22,72 +24,16 @@ _LARGEST = 2**30  # bytes that are unpacked
 _SEEN = 2**16  # bytes by which a code page is told
 Row = tuple[int, list[str]]  # line number (from 1) and fields
 
-# The kinds of files that are no text, each with the bytes that such a file begins with.
-_KINDS = (
-    (
-        "workbook",
-        rb"\xd0\xcf\x11\xe0|(?s:PK\x03\x04.*?(\[Content_Types\]|docProps/|xl/|opendocument))",
-    ),
-    ("zip", rb"PK\x03\x04"),
-    ("packed", rb"BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|7z\xbc\xaf"),
-    ("parquet", rb"PAR1"),
-    ("model", rb"\x80[\x02-\x05](?s:.*)gensim\.models\.(word2vec|fasttext|doc2vec)\b"),
-    ("pickle", rb"\x80[\x02-\x05]"),
-    ("fasttext", rb"\xba\x16\x4f\x2f"),
+_TOLD = tomllib.loads(
+    resources.files(__package__).joinpath("text_files.toml").read_text(encoding="utf-8")
 )
-ADVICE = {
-    "workbook": "is a workbook: save it as CSV, or convert it, "
-    "pandas.read_excel({path}).to_csv('texts.csv', index=False)",
-    "zip": "is a zip archive: unpack it, zipfile.ZipFile({path}).extractall(), and name the file "
-    "inside",
-    "packed": "is compressed, and not by gzip: unpack it and name the file inside",
-    "parquet": "is a Parquet file: convert it, "
-    "pandas.read_parquet({path}).to_csv('texts.csv', index=False)",
-    "pickle": "is a pickle: save it as CSV, pandas.read_pickle({path}).to_csv('texts.csv')",
-}
-
-# Code pages, each with the bytes that its languages write where they write them; of equals the
-# first. Latin letters stand alone or by twos among ASCII, other scripts fill their words.
-_QUOTES = rb"|[\x80\x84\x85\x91-\x97\x99]"
-_KOREAN = rb"\xc0[\xba\xbb\xc7\xcc]|\xb4[\xc2\xd9]|\xbf\xa1|\xb0\xed|\xc7\xcf|\xc1\xf6"
-_CHINESE = rb"(?!" + _KOREAN + rb")[\xa1-\xa3\xb0-\xd7][\xa1-\xfe]"
-_CODE_PAGES = (
-    (
-        "cp1252",
-        rb"(?<![\xa0-\xff])(?:[\xc0-\xcf\xd1-\xd6\xd8-\xdc\xdf-\xef\xf1-\xf6\xf8-\xfc\xff\x8c\x9c]"
-        rb"{1,2}(?![\xa0-\xff])|(?<![a-zA-Z])[\xa0-\xbf](?![a-zA-Z\xa0-\xff])"
-        rb"|(?<![a-zA-Z])[\xa0\xa1\xab\xbf](?=[a-zA-Z])|(?<=[a-zA-Z])[\xa0\xa9\xae\xb0\xb2\xbb]"
-        rb"(?![a-zA-Z]))" + _QUOTES,
-    ),
-    (
-        "cp1250",
-        rb"(?<![\xa0-\xff])[\x8a\x8c-\x8f\x9a\x9c-\x9f\xa3\xa5\xaa\xaf\xb3\xb9\xba\xbc\xbe\xbf"
-        rb"\xc1-\xc4\xc6-\xcf\xd1-\xd6\xd8-\xdf\xe0-\xe6\xe8-\xef\xf1-\xf6\xf8-\xfe]{1,3}"
-        rb"(?![\xa0-\xff])" + _QUOTES,
-    ),
-    (
-        "cp1254",
-        rb"(?<![\xa0-\xff])[\xc2\xc7\xce\xd0\xd6\xdb-\xde\xe2\xe7\xee\xf0\xf6\xfb-\xfe]{1,3}"
-        rb"(?![\xa0-\xff])" + _QUOTES,
-    ),
-    (
-        "cp1251",
-        rb"(?<![A-Za-z\xc0-\xff])(?:[\xc0-\xdf\xa8\xaa\xaf\xb2]?[\xe0-\xff\xb3\xb4\xb8\xba\xbf]+"
-        rb"|[\xc0-\xdf\xa8\xaa\xaf\xb2]+)(?![A-Za-z\xc0-\xff])|[\xa0\xab\xb9\xbb]" + _QUOTES,
-    ),
-    ("koi8-r", rb"(?<![A-Za-z\xc0-\xff])[\xe0-\xff\xb3]?[\xc0-\xdf\xa3]+(?![A-Za-z\xc0-\xff])"),
-    (
-        "cp1253",
-        rb"(?<![A-Za-z\xa2-\xff])[\xa2\xb8-\xba\xbc\xbe-\xdb]?[\xc0\xdc-\xdf\xe1-\xfe]+"
-        rb"(?![A-Za-z\xa2-\xff])" + _QUOTES,
-    ),
-    ("gb18030", _CHINESE),
-    ("cp949", rb"[\xa1\xa3\xb0-\xc8][\xa1-\xfe]"),
-    ("shift_jis", rb"[\x81-\x83\x88-\x98][\x40-\x7e\x80-\xfc]"),
-    ("cp932", rb"[\x81-\x83\x87-\x98][\x40-\x7e\x80-\xfc]"),
-    ("euc_jp", rb"[\xa1-\xa5\xb0-\xcf][\xa1-\xfe]"),
-    ("big5", rb"[\xa1\xa4-\xc6][\x40-\x7e\xa1-\xfe]"),
+_KINDS, _CODE_PAGES = (
+    # Line breaks are none of a pattern.
+    {name: re.compile("".join(each.splitlines()).encode()) for name, each in _TOLD[table].items()}
+    for table in ("kinds", "code_pages")
 )
+ADVICE = _TOLD["advice"]
+VECTOR_ADVICE = ADVICE | _TOLD["vectors"]
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -111,10 +57,10 @@ def opened(
     newline: str | None = "",
     advice: Mapping[str, str] = ADVICE,
 ) -> Iterator[TextIO]:
-    """Opens a file of text, gzipped or not, once: it may be a pipe.
+    """Opens a file of text, gzipped or not. It is opened once, so it may be a pipe.
 
     Args:
-        owner: Who asks, and takes an argument `encoding`; `""` takes none.
+        owner: The function whose argument `encoding` errors name; `""` has none.
         path: The file.
         encoding: Its encoding. The mark of UTF-16 or UTF-32 replaces the default.
         newline: As in `open`.
@@ -199,8 +145,8 @@ def long_fields() -> Iterator[None]:
 def tsv_rows(content: str) -> Iterator[Row]:
     """The rows of a tab-separated file. A field in quotes is read as csv writes it.
 
-    Any other quotation mark is a part of its text: also the one that opens a field of a whole row
-    and is not closed before the next.
+    Any other quotation mark is part of the text, even one that opens a field and is not closed in
+    its row.
     """
     lines = [line.removesuffix("\r") for line in content.split("\n")]
     tabs, start = lines[0].count("\t"), 0
@@ -295,7 +241,7 @@ def column_places(
 
 def _kind(start: bytes) -> str:
     """The kind of a file by its first bytes; `""` where it is text."""
-    kinds = (name for name, pattern in _KINDS if re.match(pattern, start))
+    kinds = (name for name, pattern in _KINDS.items() if pattern.match(start))
     found = next(kinds, "")
     if not found and re.match(rb"\d+ \d+\n[^ ]+ ", start):
         try:
@@ -330,8 +276,8 @@ def code_page(content: bytes) -> str | None:
         return guess
     seen = content[:_SEEN]
     scores = {}
-    for page, pattern in _CODE_PAGES:
-        covered = b"".join(match[0] for match in re.finditer(pattern, seen))
+    for page, pattern in _CODE_PAGES.items():
+        covered = b"".join(match[0] for match in pattern.finditer(seen))
         try:
             codecs.getincrementaldecoder(page)().decode(content)
         except UnicodeDecodeError:

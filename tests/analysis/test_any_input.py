@@ -141,32 +141,47 @@ def slopes_by_hand(chosen):
     return found
 
 
+@pytest.fixture(scope="module")
+def by_hand():
+    """Effects and slopes of the steps; attention and answers of the model that takes arrays."""
+    effects, chosen = effects_by_hand()
+    shown = analysis.attention_scores(with_mask(), [X, MASK], "pooling", return_predictions=True)
+    return effects, slopes_by_hand(chosen), chosen, *shown
+
+
+@pytest.fixture(scope="module")
+def halves(by_hand):
+    """What each row loses without the half of its steps that counts most: their number matters."""
+    return analysis.faithfulness(with_mask(), [X, MASK], by_hand[0], [0.5]).comprehensiveness
+
+
 @pytest.mark.parametrize("form", FORMS)
-def test_every_measure_takes_it(form, tmp_path):
+def test_every_form_is_read(form, by_hand, halves):
     make, given = FORMS[form]
     model = make()
-    effects, chosen = effects_by_hand()
-
-    lost = analysis.leave_one_out(model, given())
-    np.testing.assert_allclose(lost, effects, atol=1e-5)
-    slopes = analysis.gradient_saliency(model, given())
-    np.testing.assert_allclose(slopes, slopes_by_hand(chosen), atol=2e-3)
-    assert np.abs(slopes[MASK]).min() > 0 and not slopes[~MASK].any()
-
+    effects, slopes, _, expected, answers = by_hand
+    np.testing.assert_allclose(analysis.leave_one_out(model, given()), effects, atol=1e-5)
+    found = analysis.gradient_saliency(model, given())
+    np.testing.assert_allclose(found, slopes, atol=2e-3)
+    assert np.abs(found[MASK]).min() > 0 and not found[~MASK].any()
+    found = analysis.faithfulness(model, given(), effects, [0.5]).comprehensiveness
+    np.testing.assert_allclose(found, halves, atol=1e-5)
     shown, predictions = analysis.attention_scores(
         model, given(), "pooling", return_predictions=True
     )
-    reference = with_mask()
-    expected, answers = analysis.attention_scores(
-        reference, [X, MASK], "pooling", return_predictions=True
-    )
     np.testing.assert_allclose(shown, expected, atol=1e-6)
     np.testing.assert_allclose(predictions, answers, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", ["unequal rows", "batches", "subclassed"])
+def test_every_measure_takes_it(form, by_hand, tmp_path):
+    make, given = FORMS[form]
+    model, reference = make(), with_mask()
+    lost, _, chosen, expected, answers = by_hand
     by_layer = reference.get_layer("pooling")(
         reference.layers[1](X), mask=MASK, return_attention_scores=True
     )
     np.testing.assert_allclose(expected, numpy(by_layer[1]), atol=1e-6)
-
     curve = analysis.deletion_curve(model, given(), lost, [0, 0.2, 0.5])
     assert curve.num_texts == 5 and curve.attended[0] == pytest.approx(
         answers.max(axis=1).mean(), abs=1e-5

@@ -13,7 +13,7 @@ from refusals import refused
 
 from benchmarks.leaks.planted import PLANTED, SUBCLASSED, rows_of
 from keras_attnpool import layers
-from keras_attnpool.analysis import BatchIndependence, batch_independence
+from keras_attnpool.analysis import batch_independence
 from keras_attnpool.batches import SequenceBatches
 
 pytestmark = pytest.mark.every_backend
@@ -249,13 +249,3 @@ def test_rows_that_the_model_refuses_are_said():
 def test_what_does_not_fit_is_refused(change):
     with refused(*change, "batch_independence"):
         batch_independence(**{"model": pooled(), "rows": IDS, **change})
-
-
-def test_the_result_says_that_it_holds():
-    held = {"repeat": 0.0, "neighbours": 1e-7}
-    found = BatchIndependence(True, 1e-4, [held, held], 1e-7, 1, "neighbours", None, ("Why.",))
-    assert str(found) == (
-        "2 rows keep their answers when the same batch is predicted again, with other rows in the "
-        "batch: the largest difference is 1e-07 (tolerance 0.0001). Why."
-    )
-    assert str(found._replace(differences=[held])).startswith("The row keeps its answer when")

@@ -245,8 +245,7 @@ class TestMatrices:
         assert "--w:0.25" in matrices_html(two, ["r"], vmax=2)
 
     @pytest.mark.parametrize(
-        ("matrix", "told"),
-        [([[1.0, 2.0]], "(1, 2)"), ([[np.nan]], "NaN"), ([[np.inf]], "NaN")],
+        ("matrix", "told"), [([[1.0, 2.0]], "(1, 2)"), ([[np.nan]], "NaN"), ([[np.inf]], "NaN")]
     )
     def test_errors(self, matrix, told):
         with refused("matrices", "matrices_html", told):

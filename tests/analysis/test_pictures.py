@@ -183,8 +183,8 @@ def test_a_bag_is_listed_by_size_without_sign():
 @pytest.mark.parametrize("kind", PLOTS)
 def test_plots_take_axes_and_titles_and_a_scale(kind):
     mine = pyplot.subplots()[1]
-    assert PLOTS[kind](ax=mine, title="a $ title $x_", vmax=2.0) is mine
-    assert mine.get_title() == "a $ title $x_"
+    assert PLOTS[kind](ax=mine, title="$\\frac$ title", vmax=2.0) is mine
+    assert mine.get_title() == "$\\frac$ title"
     drawn = {"series": "collections", "grid": "images"}.get(kind)
     if drawn:
         assert getattr(mine, drawn)[-1].get_clim() == (0, 2)

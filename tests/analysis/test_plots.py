@@ -39,8 +39,8 @@ def legend(ax):
 
 @pytest.mark.parametrize("plot", PLOTS.values(), ids=PLOTS)
 def test_labelled_and_on_the_given_axes(plot):
-    ax = plot(title="a $ title $x_")
-    assert ax.get_xlabel() and ax.get_ylabel() and ax.get_title() == "a $ title $x_"
+    ax = plot(title="$\\frac$ title")
+    assert ax.get_xlabel() and ax.get_ylabel() and ax.get_title() == "$\\frac$ title"
     ax.figure.savefig("/dev/null", format="png")
     mine = pyplot.subplots()[1]
     assert plot(ax=mine) is mine

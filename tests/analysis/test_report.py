@@ -7,7 +7,7 @@ from backend_functions import numpy
 from keras import ops
 from refusals import refused
 
-from keras_attnpool import analysis, layers, models
+from keras_attnpool import analysis, layers
 from keras_attnpool.analysis._guided import guided_accuracy
 from keras_attnpool.analysis._randomizing import shuffled, weights_around
 from keras_attnpool.analysis._reweighting import Reweighting
@@ -302,15 +302,6 @@ def test_a_layer_tells_the_layout_of_its_scores(layout):
     np.testing.assert_allclose(again.weights[:, :6], tests.weights, atol=1e-6)
 
 
-def test_a_layer_with_a_context_tells_it_too():
-    keras.utils.set_random_seed(0)
-    model = models.LAMAEncoder(9, 2, num_heads=3, embedding_dim=6)
-    tests = AttentionTests(model, IDS, IDS != 0, "pooling", "test")
-    assert tests.layout == "bht"
-    scores = analysis.attention_scores(model, IDS)
-    np.testing.assert_allclose(tests.weights, scores.mean(axis=1), atol=1e-6)
-
-
 def test_keras_layers_tell_theirs():
     keras.utils.set_random_seed(0)
     ids = keras.Input((None,), dtype="int32")
@@ -366,10 +357,3 @@ def test_two_embeddings():
     slopes = analysis.gradient_saliency(model, IDS, layer="words")
     tau = analysis.kendall_tau(report.weights, slopes, IDS != 0)
     np.testing.assert_allclose(report.grades.per_text["attention"]["tau gradient"], tau)
-
-
-def test_another_models_texts_are_drawn_class_by_class():
-    """Texts in an order that alternates their classes teach it all of them."""
-    ids = np.tile([[2, 3, 4, 5], [6, 7, 8, 9]], (20, 1))
-    weights = np.full(ids.shape, 0.25)
-    assert guided_accuracy(ids, weights, np.tile([0, 1], 20), 2) == 1

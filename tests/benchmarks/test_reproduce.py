@@ -208,18 +208,6 @@ def test_a_run_keeps_the_versions_that_the_file_does_not_have(tmp_path, monkeypa
     assert found["versions"] == there
 
 
-def test_a_run_may_join_older_ones_that_know_less(tmp_path):
-    paper = Invented([])
-    first = rows_of([paper])[:1]
-    reproduce(first, Options(), [0], tmp_path)
-    run = paper.run
-    paper.run = lambda *given: (run(*given)[0] | {"validation_accuracy": 0.9}, {})
-    reproduce(first, Options(), [1], tmp_path)
-    entry = json.loads((tmp_path / "invented_toy.json").read_text())["rows"]["drawn"]
-    assert entry["runs"][1]["validation_accuracy"] == 0.9
-    assert set(entry["summary"]) == {"test_accuracy"}  # The mean of all runs, or none.
-
-
 @pytest.mark.parametrize("named", [False, True])
 def test_what_takes_a_gpu_is_left_out_without_one_unless_it_is_named(named, monkeypatch, capsys):
     found = []
@@ -307,33 +295,7 @@ def test_times_of_epochs_are_relative(tmp_path, monkeypatch):
     }
 
 
-def test_peak_memory_is_that_of_the_block():
-    with engine.peak_memory() as before:
-        pass
-    with engine.peak_memory() as peak:
-        np.ones(30_000_000).sum()
-    with engine.peak_memory() as after:
-        pass
-    if peak:  # Only Linux tells.
-        name = "process_memory_mb"
-        assert 200 < peak[name] - before[name] < 400 and peak[name] - after[name] > 150
-
-
-def test_right_answers_are_kept_item_by_item():
-    right = np.random.default_rng(0).random(37) < 0.6
-    assert (unpacked(packed(right), 37) == right).all()
-
-
 # --- the floors --------------------------------------------------------------------------------
-
-
-def test_tf_idf_on_texts():
-    made = [corpora.questions(count, seed=seed) for count, seed in ((300, 0), (60, 1), (100, 2))]
-    result, facts = floors.run("TF-IDF, linear", tuple(made), 0, "accuracy")
-    assert result["test_accuracy"] == round(unpacked(result["correct"], 100).mean(), 5)
-    assert result["strength"] in floors.STRENGTHS and facts["parameters"] > 300
-    again, _ = floors.run("TF-IDF, linear", tuple(made), 0, "accuracy")
-    assert again["correct"] == result["correct"]
 
 
 def test_tf_idf_on_pairs():

@@ -50,13 +50,6 @@ def test_the_straightforward_form_is_the_layer(name):
     np.testing.assert_allclose(found, target, atol=2e-3 * np.abs(target).max())
 
 
-def test_costs_are_relative_to_a_product_of_the_same_run():
-    size = (measure.UNIT, measure.UNIT)
-    square = keras.ops.ones(size)
-    costs = measure.in_turns({"square": lambda: keras.ops.matmul(square, square)}, rounds=3)
-    assert len(costs["square"]) == 3 and min(costs["square"]) > 0
-
-
 def test_a_pair_table_that_would_not_fit_is_left_out():
     setting = grid.Setting(4096, 128, 5, "eager")
     everything = variants.variants()
@@ -69,12 +62,6 @@ def test_the_published_probe_is_ours():
     x, mask = grid.inputs_of(4, 9, 12)
     ours, published, _ = comparisons.probes(heads=3).values()
     np.testing.assert_allclose(numpy(ours(x, mask=mask)), numpy(published(x, mask=mask)), atol=1e-6)
-
-
-@pytest.mark.parametrize("size", ["quick", "usual", "full"])
-def test_settings_are_different_from_each_other(size):
-    found = list(grid.settings(size))
-    assert len(set(found)) == len(found) > 1
 
 
 @pytest.mark.parametrize(
@@ -164,6 +151,7 @@ def test_compiled_cases_go_on_where_the_time_ended(monkeypatch):
     assert speed.compiled_table(data).count("\n| ") == 5
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(keras.backend.backend() != "torch", reason="PyTorch counts what it compiles")
 def test_many_layers_of_one_process_are_all_compiled(monkeypatch):
     torch = pytest.importorskip("torch")
@@ -192,18 +180,6 @@ def test_a_layer_is_compiled_in_half_precision(monkeypatch):
     (case,) = compiled.cases([], chosen, 1, 900, ["MaskedAverage"])
     assert case["precision"] == "mixed_bfloat16" and set(case["ratios"]) == {"eager"}
     assert not case["left_out"]
-
-
-def test_what_a_compiler_refuses_is_told(monkeypatch):
-    def refuse(*arguments):
-        raise RuntimeError("no kernel\nfor this")
-
-    monkeypatch.setattr(measure, "runner", refuse)
-    (case,) = compiled.cases([], compiled.settings(batch=2)[:1], 1, 900, ["LowRank"])
-    assert case["left_out"] == {"LowRankAttentionPooling": "RuntimeError: no kernel"}
-    raised = RuntimeError("backend='inductor' raised:\n  no kernel\nfor this")
-    assert compiled._reason(raised) == "RuntimeError: backend='inductor' raised: no kernel"
-    assert "no kernel" in speed.compiled_table({"cases": [case]})
 
 
 @pytest.fixture
@@ -319,11 +295,6 @@ def test_the_command_line_refuses_in_one_line(options, message, monkeypatch, cap
     assert told.endswith(message)
 
 
-def test_to_import_the_command_line_changes_no_flag():
-    """It is imported above. Tests behind these give XLA flags of their own."""
-    assert "multi_thread_eigen" not in command_line.os.environ.get("XLA_FLAGS", "")
-
-
 def test_a_time_limit_ends_what_hangs():
     with pytest.raises(compiled.TimeIsUp), compiled.time_limit(0.01):
         try:
@@ -333,20 +304,6 @@ def test_a_time_limit_ends_what_hangs():
     with compiled.time_limit(60):
         pass
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
-
-
-def test_a_time_limit_that_a_finalizer_swallowed_comes_again(monkeypatch):
-    lost = []
-    monkeypatch.setattr("sys.unraisablehook", lambda told: lost.append(told.exc_type))
-
-    class Slow:
-        def __del__(self):
-            time.sleep(0.1)
-
-    with pytest.raises(compiled.TimeIsUp), compiled.time_limit(0.02):
-        Slow()
-        time.sleep(60)
-    assert lost == [compiled.TimeIsUp]
 
 
 def test_devices_are_told_beside_one():

@@ -130,6 +130,15 @@ def test_the_tables_of_which_layer_are_shown_whole(browser, served):
     assert wide == []
 
 
+def test_a_list_of_instances_keeps_its_words_whole(browser, served):
+    browser.open(f"{served}/notebooks/06_bags_and_sets.html", WIDE, "light")
+    heights = browser.run(
+        "return [...document.querySelectorAll('.attn-map .ranked tr')]"
+        ".map((row) => row.getBoundingClientRect().height)"
+    )
+    assert heights and max(heights) < 45  # of one line, or a picture
+
+
 PLAIN = """
 const words = [...document.querySelectorAll(arguments[0] + " :is(p, li, td) a:not(.headerlink)")];
 return words.filter((link) => link.textContent.trim()

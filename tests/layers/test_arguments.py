@@ -62,29 +62,6 @@ class TestInitializers:
         np.testing.assert_array_equal(p, numpy(initializer((4, 3))))
         assert np.abs(p - q).max() > 1e-3
 
-    def test_the_config_keeps_the_initializer_as_given(self):
-        layer = LowRankAttentionPooling(3, kernel_initializer="he_normal", seed=4)
-        assert layer.get_config()["kernel_initializer"]["class_name"] == "HeNormal"
-        assert layer.get_config()["kernel_initializer"]["config"]["seed"] is None
-
-    def test_a_function_serves_as_initializer(self):
-        def halves(shape, dtype=None):
-            return keras.ops.full(shape, 0.5, dtype=dtype)
-
-        for kernel in kernels(kernel_initializer=halves):
-            np.testing.assert_array_equal(kernel, 0.5)
-
-
-@pytest.mark.parametrize("built", [False, True])
-def test_a_list_of_inputs_is_refused_by_the_layers_name(built):
-    x = np.ones((2, 4, 6), "float32")
-    for make in (layers.AttentionPooling, MaskedAveragePooling1D, layers.BidirectionalGRU):
-        layer = make(3, name="mine") if make is layers.BidirectionalGRU else make(name="mine")
-        if built:
-            layer(x)
-        with pytest.raises(ValueError, match="`inputs` of layer 'mine' .* must be one tensor"):
-            layer([x])
-
 
 @pytest.mark.parametrize("value", [1e-50, 1e-39, 1e39, 1e60])
 def test_a_number_that_float32_cannot_hold_is_refused(value):

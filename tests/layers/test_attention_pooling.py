@@ -45,22 +45,6 @@ class TestWithoutHiddenLayer(AttentionContract):
         np.testing.assert_array_equal(output[-1], 0)
         assert (output[0] > 0).all()
 
-    @pytest.mark.torch_first("the reference has the same equations")
-    def test_by_hand(self):
-        """Two tokens, tanh left out: logits 0 and ln 3 give weights 1/4 and 3/4."""
-        layer = AttentionPooling(activation=None)
-        layer.build((None, 2, 2))
-        layer.set_weights([np.array([np.log(3.0), 0.0], "float32")])
-        x = np.array([[[0.0, 4.0], [1.0, 8.0]]], "float32")
-        output, scores = layer(x, return_attention_scores=True)
-        np.testing.assert_allclose(numpy(scores), [[0.25, 0.75]], atol=1e-6)
-        np.testing.assert_allclose(numpy(output), [[0.75, 7.0]], atol=1e-5)
-
-    def test_a_very_long_row(self):
-        x = np.random.default_rng(0).normal(size=(1, 20000, 2)).astype("float32")
-        _, scores = self.built(2)(x, return_attention_scores=True)
-        np.testing.assert_allclose(numpy(scores).sum(), 1, atol=1e-4)
-
 
 class TestGated(EquationContract):
     """Ilse et al., eq. 9."""

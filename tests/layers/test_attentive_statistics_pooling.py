@@ -30,7 +30,6 @@ def statistics(x, mask, logits):
 
 class TestAttentiveStatisticsPooling(AttentionContract):
     single_on_jax = True
-    cancelled_weights = ("score_bias",)
     lengths = (3, 5, 4)  # of one step the variance is 0 but for rounding
 
     def make(self, **kwargs):
@@ -54,7 +53,6 @@ class TestGlobalContext(AttentionContract):
     """Desplanques et al., eq. 1, as printed: mean and deviation of the whole beside every step."""
 
     single_on_jax = True
-    cancelled_weights = ("score_bias",)
     lengths = (3, 5, 4)
     time_axis = 1
 
@@ -94,7 +92,6 @@ class TestGlobalContext(AttentionContract):
 class TestPerFeature(EquationContract):
     """SpeechBrain's formula, `sqrt(clamp(sum(m * (x - mean)^2), eps))`, on channels last."""
 
-    cancelled_weights = ("score_bias",)
     lengths = (3, 5, 4)
 
     def make(self, **kwargs):

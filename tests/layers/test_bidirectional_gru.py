@@ -3,7 +3,6 @@
 import keras
 import numpy as np
 import pytest
-from backend_functions import RECURRENT, numpy
 from layer_contract import EquationContract, RecurrentContract
 from reference import gru as reference
 
@@ -38,25 +37,3 @@ class TestWithoutBias(EquationContract):
     def reference(self, weights, x, mask):
         both = [direction(weights, name, bias=False) for name in ("forward", "backward")]
         return reference.bidirectional_gru(x, mask, *both)
-
-
-@pytest.mark.torch_first("the reference has the same equations")
-def test_worked_by_hand():
-    """One unit; both gates half open, every step's new state is tanh(b) = 1/2."""
-    layer = BidirectionalGRU(1)
-    layer.build((None, None, 1))
-    bias = np.array([[0, 0, np.arctanh(0.5)], [0, 0, 0]])
-    layer.set_weights([np.zeros((1, 3)), np.zeros((1, 3)), bias] * 2)
-    # h_1 = 1/4, h_2 = 1/8 + 1/4; the middle step is a hole.
-    output = numpy(layer(np.ones((1, 3, 1), "float32"), mask=np.array([[1, 0, 1]])))
-    np.testing.assert_allclose(output, [[[0.25, 0.375], [0, 0], [0.375, 0.25]]], atol=RECURRENT)
-
-
-def test_the_reset_gate_meets_the_product_with_the_state():
-    """A second bias alone: n_t = tanh(r_t * c), with r_t = sigmoid(b)."""
-    layer = BidirectionalGRU(1)
-    layer.build((None, None, 1))
-    bias = np.array([[-50.0, 0, 0], [0, np.log(3), 0.8]])
-    layer.set_weights([np.zeros((1, 3)), np.zeros((1, 3)), bias] * 2)
-    output = numpy(layer(np.ones((1, 1, 1), "float32")))
-    np.testing.assert_allclose(output, np.full((1, 1, 2), np.tanh(0.75 * 0.8)), atol=RECURRENT)

@@ -72,23 +72,11 @@ class BlockEquations(EquationContract):
                     np.sum(gradient * way), slope, rtol=1e-4, atol=1e-4, err_msg=path
                 )
 
-    # Seen there, where no softmax has a single source.
-    test_every_weight_gets_a_gradient = None
-
 
 class TestForward(BlockEquations, SeededContract, SequenceContract):
     single_on_jax = True
     # Products of larger numbers leave the range of a float16 output.
     extreme = 1e3
-
-    def test_a_text_alone_is_the_text_in_a_padded_batch(self):
-        """Of 3 steps, in blocks of 2; the batch has 5, which another text has in blocks of 3."""
-        x, mask = batch()
-        assert mask[0].all() and mask[1].tolist() == [True, True, True, False, False]
-        layer = self.built()
-        together = numpy(layer(x, mask=mask))
-        alone = predicted(layer, x[1:2, :3], np.ones((1, 3), bool))
-        np.testing.assert_allclose(together[1:2, :3], alone, atol=1e-6)
 
     def test_scores_are_weights_within_blocks_and_between_them(self):
         x, mask = batch(rows=5, time=9)
@@ -219,21 +207,3 @@ def test_there_is_a_block_for_every_step_of_every_length():
         blocks, places = layer._grid(time)
         assert blocks == max(needed)
         assert places == min(time, _block_length_of_int(time))
-
-
-@pytest.mark.torch_first("the reference has the same equations")
-def test_two_blocks_of_two_steps_by_hand():
-    """h = x, uniform weights, gates of 1/2 and F = z_1 + z_2 + z_3."""
-    layer = BlockSelfAttention(1, block_length=2, activation=None, use_bias=False)
-    layer.build((None, None, 1))
-    for variable in layer.weights:
-        path = variable.path.split("/", 1)[1]
-        ones = path in ("hidden/kernel", "inter/hidden/kernel", "fusion_kernel")
-        variable.assign(np.full(variable.shape, float(ones)))
-    x = np.array([[[4.0], [8.0], [2.0], [6.0]]], "float32")
-    output, scores = predicted(layer, x, np.ones((1, 4), bool), return_attention_scores=True)
-    # Within: g = 0, 4, 0, 2; the means of the blocks v = 2, 1. Between: s = 0, 2, gate 1/2, so
-    # o = 1, 3/2. z sums to 5, 13, 3.5, 9.5, and the output is the mean of that and h.
-    np.testing.assert_allclose(output[0, :, 0], [4.5, 10.5, 2.75, 7.75], rtol=1e-6)
-    np.testing.assert_allclose(scores["inter"][0, ..., 0], [[0, 0], [1, 0]], atol=1e-6)
-    np.testing.assert_allclose(scores["intra"][0, ..., 0], [[[0, 0], [1, 0]]] * 2, atol=1e-6)

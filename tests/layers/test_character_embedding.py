@@ -194,35 +194,6 @@ def test_compiled_saved_and_of_unknown_sizes(tmp_path):
         assert hasattr(layer, name if name != "dtype" else "dtype_policy"), name
 
 
-def test_weights_are_regularized_and_seeded():
-    arguments = {f"{part}_initializer": "ones" for part in ("embeddings", "kernel", "bias")}
-    for part, factor in (("embeddings", 1.0), ("kernel", 10.0)):
-        arguments[f"{part}_regularizer"] = keras.regularizers.L1(factor)
-    layer = CharacterEmbedding(9, 2, 3, (1, 2), use_bias=True, **arguments)
-    layer.build((None, None, None))
-    total = sum(float(numpy(value)) for value in layer.losses)
-    assert total == 9 * 2 + 10 * (1 + 2) * 2 * 3
-    first, second, other = (CharacterEmbedding(9, seed=seed) for seed in (5, 5, 6))
-    for seeded in (first, second, other):
-        seeded.build((None, None, None))
-    for a, b, c in zip(first.weights, second.weights, other.weights, strict=True):
-        np.testing.assert_array_equal(numpy(a), numpy(b))
-        assert np.abs(numpy(a) - numpy(c)).max() > 0
-
-
-@pytest.mark.parametrize("value", [(1, 1), (3, 0)])
-def test_unfit_kernel_sizes_are_errors(value):
-    with pytest.raises(ValueError, match="`kernel_sizes` of CharacterEmbedding"):
-        CharacterEmbedding(9, kernel_sizes=value)
-
-
 def test_no_room_for_a_character_is_an_error():
     with pytest.raises(ValueError, match="'the_name'.*at least one character"):
         CharacterEmbedding(9, name="the_name")(np.zeros((2, 3, 0), "int32"))
-
-
-@pytest.mark.parametrize("padding", [-1e9, np.nan, 0.5, 2])
-def test_a_mask_of_other_values_is_an_error(padding):
-    ids = np.ones((2, 3, 4), "int32")
-    with pytest.raises(ValueError, match="`mask` of layer 'the_name'"):
-        CharacterEmbedding(9, name="the_name")(ids, mask=np.full((2, 3), padding))

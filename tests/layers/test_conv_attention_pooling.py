@@ -49,32 +49,6 @@ class TestInputsAsValues(ConvContract):
         return [{}, {"return_attention_scores": True}]
 
 
-def by_hand(value_conv, **kwargs):
-    """Two heads of one feature; head 1 has the keys log 3 and 0 and the target 2, head 2 none."""
-    layer = ConvAttentionPooling(
-        2, 2, kernel_size=1, value_conv=value_conv, activation=None, use_bias=False, **kwargs
-    )
-    layer.build((None, None, 2))
-    kernels = [np.eye(2)[None]] + ([10 * np.eye(2)[None]] if value_conv else [])
-    layer.set_weights([*kernels, np.array([2.0, 0.0])])
-    x = np.array([[[math.log(3.0), 4.0], [0.0, 8.0]]], "float32")
-    output, scores = layer(x, return_attention_scores=True)
-    return numpy(output)[0], numpy(scores)[0]
-
-
-@pytest.mark.torch_first("the reference has the same equations")
-def test_two_steps_of_two_features_by_hand():
-    """Scores 2 log 3 and 0: weights 9/10 and 1/10; the second head is even."""
-    output, scores = by_hand(value_conv=False)
-    np.testing.assert_allclose(scores, [[0.9, 0.1], [0.5, 0.5]], rtol=1e-5)
-    np.testing.assert_allclose(output, [0.9 * math.log(3.0), 6.0], rtol=1e-5)
-    output, scores = by_hand(value_conv=True)
-    np.testing.assert_allclose(scores, [[0.9, 0.1], [0.5, 0.5]], rtol=1e-5)
-    np.testing.assert_allclose(output, [9 * math.log(3.0), 60.0], rtol=1e-5)
-    _, scores = by_hand(value_conv=False, scale=2.0)
-    np.testing.assert_allclose(scores, [[0.75, 0.25], [0.5, 0.5]], rtol=1e-5)
-
-
 @pytest.mark.torch_first("the reference has the same equations")
 def test_values_are_activated_by_hand():
     """One step: elu(-log 2) = -1/2 and elu(3) = 3."""

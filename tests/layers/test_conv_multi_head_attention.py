@@ -112,39 +112,6 @@ def test_windows_lie_as_those_of_conv1d(size):
     np.testing.assert_allclose(found, target, atol=1e-5)
 
 
-def column(*rows):
-    """The kernel `(1, dim, filters)` of a window of one step."""
-    return np.array([rows], "float64")
-
-
-@pytest.mark.torch_first("the reference has the same equations")
-def test_two_steps_of_two_features_by_hand():
-    """Head 1 asks 1 for the keys log 3 and 0, head 2 asks nothing."""
-    layer = ConvMultiHeadAttention(
-        2, 2, kernel_size=1, parallel=False, layer_norm=False, activation=None, use_bias=False
-    )
-    layer.build((None, None, 2))
-    query, key, value = column([1, 0], [0, 0]), column([0, 0], [1, 1]), column([0, 1], [1, 0])
-    layer.set_weights([query, key, value])
-    x = np.array([[[1.0, math.log(3.0)], [1.0, 0.0]]], "float32")
-    output, scores = layer(x, return_attention_scores=True)
-    np.testing.assert_allclose(
-        numpy(scores), [[[[3 / 4, 1 / 4]] * 2, [[1 / 2, 1 / 2]] * 2]], rtol=1e-6
-    )
-    np.testing.assert_allclose(numpy(output), [[[3 / 4 * math.log(3.0), 1.0]] * 2], rtol=1e-6)
-
-
-@pytest.mark.torch_first("the reference has the same equations")
-def test_activations_and_scale_by_hand():
-    """One step: the values are elu(-log 2) = -1/2 and tanh(log 3) = 4/5, scores do not matter."""
-    layer = ConvMultiHeadAttention(1, 1, kernel_size=1, layer_norm=False, use_bias=False)
-    layer.build((None, None, 2))
-    zero = column([0], [0])
-    layer.set_weights([zero, zero, column([-1], [0]), zero, zero, column([0], [1])])
-    x = np.array([[[math.log(2.0), math.log(3.0)]]], "float32")
-    np.testing.assert_allclose(numpy(layer(x)), [[[-1 / 2 * 4 / 5]]], rtol=1e-6)
-
-
 @pytest.mark.parametrize(("scale", "divisor"), [(None, 2.0), (math.sqrt(8), math.sqrt(8)), (1, 1)])
 def test_the_scale_is_that_of_a_heads_width_unless_told(scale, divisor):
     """Two heads of 4 features, each with the score 4 log 3 / scale against 0."""
@@ -160,55 +127,3 @@ def test_the_scale_is_that_of_a_heads_width_unless_told(scale, divisor):
     assert divisor == (2.0 if scale is None else scale)
     target = 3 ** (4 / divisor)
     np.testing.assert_allclose(numpy(scores)[..., 0], target / (1 + target), rtol=1e-5)
-
-
-def modifying(layer_norm=False):
-    """Words of (meaning, other meaning, modifier): the second attention looks for the modifier.
-
-    Where there is none, all its values are tanh(9) = 1; the value of a modifier m is tanh(9 - m).
-    """
-    layer = ConvMultiHeadAttention(1, 2, kernel_size=1, layer_norm=layer_norm)
-    layer.build((None, None, 3))
-    meaning = column([1, 0], [0, 1], [0, 0])
-    zero, modifier = np.zeros((1, 3, 2)), column([0, 0], [0, 0], [1, 1])
-    values = {
-        "value_kernel": meaning,
-        # Every word asks for the modifier, which is far above the other keys.
-        "parallel_query_bias": np.full(2, 50.0),
-        "parallel_key_kernel": modifier,
-        "parallel_value_kernel": -modifier,
-        "parallel_value_bias": np.full(2, 9.0),
-    }
-    for variable in layer.weights:
-        name = variable.path.split("/", 1)[1]
-        if name not in ("gamma", "beta"):
-            variable.assign(values.get(name, zero if name.endswith("kernel") else np.zeros(2)))
-    return layer
-
-
-def test_a_negation_turns_the_meaning_round():
-    """(3, 1) on average; the word "not" has the modifier 18, whose value is tanh(-9) = -1."""
-    good = np.array([[[4.0, 0.0, 0.0], [2.0, 2.0, 0.0]]], "float32")
-    bad = np.array([[[4.0, 0.0, 18.0], [2.0, 2.0, 0.0]]], "float32")
-    layer = modifying()
-    np.testing.assert_allclose(numpy(layer(good)), [[[3.0, 1.0]] * 2], rtol=1e-5)
-    np.testing.assert_allclose(numpy(layer(bad)), [[[-3.0, -1.0]] * 2], rtol=1e-5)
-    # Layer norm keeps what turned: of mean 0 and variance 1.
-    layer = modifying(layer_norm=True)
-    np.testing.assert_allclose(numpy(layer(good)), [[[1.0, -1.0]] * 2], rtol=1e-5)
-    np.testing.assert_allclose(numpy(layer(bad)), [[[-1.0, 1.0]] * 2], rtol=1e-5)
-
-
-def test_a_modifier_scales_the_meaning():
-    """The modifier 9 - log(3) / 2 has the value tanh(log(3) / 2) = 1/2."""
-    hardly = np.array([[[4.0, 0.0, 9 - math.log(3) / 2], [2.0, 2.0, 0.0]]], "float32")
-    np.testing.assert_allclose(numpy(modifying()(hardly)), [[[1.5, 0.5]] * 2], rtol=1e-5)
-
-
-def test_a_single_attention_cannot_leave_the_range_of_its_values():
-    """A weighted mean: the second attention above is what turned the sign."""
-    x, mask = batch()
-    single = ConvMultiHeadAttention(2, 4, parallel=False, layer_norm=False, activation="relu")
-    assert numpy(single(x, mask=mask)).min() >= 0
-    both = ConvMultiHeadAttention(2, 4, layer_norm=False, activation="relu")
-    assert numpy(both(x, mask=mask)).min() < -1e-3

@@ -119,22 +119,3 @@ def test_scores_of_one_unit_keep_the_axis_of_features():
     x, mask = batch()
     _, scores = DirectionalSelfAttention(1)(x, mask=mask, return_attention_scores=True)
     assert tuple(scores.shape) == (4, 5, 5, 1)
-
-
-@pytest.mark.torch_first("the reference has the same equations")
-def test_three_steps_of_two_features_by_hand():
-    """h = x; source scores log 3 and 0 for the first feature: 3/4 and 1/4 at the last step."""
-    layer = DirectionalSelfAttention(2, scale=1e4, activation=None, use_bias=False)
-    layer.build((None, None, 2))
-    kernels = {"hidden/kernel": np.eye(2), "source_kernel": np.diag([np.log(3.0), 0.0])}
-    for variable in layer.weights:
-        variable.assign(kernels.get(variable.path.split("/", 1)[1], np.zeros((2, 2))))
-    x = np.array([[[1.0, 2.0], [0.0, 4.0], [8.0, 6.0]]], "float32")
-    output, scores = layer(x, return_attention_scores=True)
-    # s = (0, 0), (1, 2), (3/4, 3), and the gate is 1/2.
-    target = [[[0.5, 1.0], [0.5, 3.0], [4.375, 4.5]]]
-    np.testing.assert_allclose(numpy(output), target, rtol=1e-5)
-    np.testing.assert_allclose(
-        numpy(scores)[0, 2], [[0.75, 0.5], [0.25, 0.5], [0.0, 0.0]], rtol=1e-5
-    )
-    np.testing.assert_array_equal(numpy(scores)[0, 0], 0)

@@ -56,30 +56,6 @@ class TestWithoutBias(EquationContract):
         return reference.fusion_gate(x, attention_of(x), mask, weights)
 
 
-@pytest.mark.torch_first("the reference has the same equations")
-def test_two_steps_of_two_features_by_hand():
-    """Logits log 3 + 0 and 0 + log 9, then 0 and 0: gates 3/4, 9/10 and twice 1/2."""
-    layer = FusionGate(use_bias=False)
-    shape = (None, None, 2)
-    layer.build(shape, shape)
-    layer.set_weights([np.diag([np.log(3.0), 0.0]), np.diag([0.0, np.log(9.0)])])
-    inputs = np.array([[[1.0, 2.0], [0.0, 4.0]]], "float32")
-    attention = np.array([[[5.0, 1.0], [6.0, 0.0]]], "float32")
-    output, gate = layer(inputs, attention, return_attention_scores=True)
-    np.testing.assert_allclose(numpy(gate), [[[0.75, 0.9], [0.5, 0.5]]], rtol=1e-6)
-    np.testing.assert_allclose(numpy(output), [[[2.0, 1.9], [3.0, 2.0]]], rtol=1e-6)
-
-
-def test_the_three_biases_are_added():
-    x, _ = batch(rows=1)
-    layer = FusionGate()
-    layer(x, x)
-    for variable, value in zip(layer.weights, (0, 0, 1.0, 2.0, -3.0), strict=True):
-        variable.assign(np.full(variable.shape, value))
-    _, gate = layer(x, x, return_attention_scores=True)
-    np.testing.assert_array_equal(numpy(gate), 0.5)
-
-
 def test_dropout_changes_the_gate_and_not_what_is_mixed():
     """A sequence mixed with itself is itself, whatever the gate."""
     x, _ = batch()

@@ -30,18 +30,6 @@ class TestLearnedQueryPooling(AttentionContract):
             return output.reshape(len(output), layer.num_queries, -1)
         return scores.reshape(len(scores), layer.num_queries * layer.num_heads, -1)
 
-    @pytest.mark.torch_first("the reference has the same equations")
-    def test_by_hand(self):
-        """One head, all kernels the identity: logits 0 and 2 ln 3 / sqrt(4)."""
-        layer = LearnedQueryPooling(use_bias=False)
-        layer.build((None, None, 4))
-        query = np.array([[2 * np.log(3), 0, 0, 0]], "float32")
-        layer.set_weights([query, *[np.eye(4, dtype="float32")] * 4])
-        x = np.array([[[0, 4, 0, 0], [1, 8, 0, 0]]], "float32")
-        output, scores = layer(x, return_attention_scores=True)
-        np.testing.assert_allclose(numpy(scores), [[[[0.25, 0.75]]]], atol=1e-6)
-        np.testing.assert_allclose(numpy(output), [[0.75, 7, 0, 0]], atol=1e-5)
-
     def test_queries_come_query_after_query(self):
         x, mask = batch()
         flat, matrix = self.built(), self.built(flatten=False)

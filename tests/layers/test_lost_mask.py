@@ -191,33 +191,6 @@ def test_an_eager_call_says_nothing():
     assert said(layers.AttentionPooling(), 2 * x) == []
 
 
-# --- two examples that every Keras user knows, written here from their architecture --------------
-
-
-def transformer_block(x):
-    attended = kl.MultiHeadAttention(num_heads=2, key_dim=6)(x, x)
-    first = kl.LayerNormalization(epsilon=1e-6)(x + kl.Dropout(0.1)(attended))
-    hidden = keras.Sequential([kl.Dense(8, activation="relu"), kl.Dense(6)])(first)
-    return kl.LayerNormalization(epsilon=1e-6)(first + kl.Dropout(0.1)(hidden))
-
-
-def test_a_transformer_on_tokens_plus_positions():
-    ids = keras.Input((20,), dtype="int32")
-    words = kl.Embedding(9, 6, mask_zero=True)(ids)
-    places = kl.Embedding(20, 6)(np.arange(20)[None])
-    (text,) = said(layers.AttentionPooling(), transformer_block(words + places))
-    assert "(Add)" in text
-
-
-def test_convolutions_with_strides():
-    ids = keras.Input((None,), dtype="int32")
-    x = kl.Dropout(0.5)(kl.Embedding(9, 6, mask_zero=True)(ids))
-    x = kl.Conv1D(6, 7, padding="valid", activation="relu", strides=3, name="first")(x)
-    x = kl.Conv1D(6, 7, padding="valid", activation="relu", strides=3, name="second")(x)
-    (text,) = said(layers.MaskedMaxPooling1D(), x)
-    assert "'first' (Conv1D)" in text and "one entry per step" in text
-
-
 class TokensAndPlaces(kl.Layer):
     """Makes a mask inside, and loses it in a sum."""
 

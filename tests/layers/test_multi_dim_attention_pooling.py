@@ -3,17 +3,16 @@
 import numpy as np
 import pytest
 from backend_functions import numpy
-from layer_contract import DIM, AttentionContract, EquationContract, batch
+from layer_contract import AttentionContract, EquationContract
 from reference import multi_dim_attention as reference
 
-from keras_attnpool.layers import GeneralizedPooling, MultiDimAttentionPooling
+from keras_attnpool.layers import MultiDimAttentionPooling
 
 pytestmark = pytest.mark.every_backend
 
 
 class TestMultiDimAttentionPooling(AttentionContract):
     time_axis = 1
-    cancelled_weights = ("score_bias",)
 
     def make(self, **kwargs):
         return MultiDimAttentionPooling(**kwargs)
@@ -38,20 +37,6 @@ class TestMultiDimAttentionPooling(AttentionContract):
         output, scores = layer(x, return_attention_scores=True)
         np.testing.assert_allclose(numpy(output), [[1.8, 6.0]], rtol=1e-5)
         np.testing.assert_allclose(numpy(scores), [[[0.9, 0.5], [0.1, 0.5]]], rtol=1e-5)
-
-    def test_it_is_generalized_pooling_with_one_head(self):
-        x, mask = batch()
-        layer = self.built()
-        general = GeneralizedPooling(1, DIM, activation="elu")
-        general.build((None, None, DIM))
-        mine = {path: value[None] for path, value in self.weights(layer).items()}
-        names = {"hidden_kernel": "hidden/kernel", "hidden_bias": "hidden/bias"}
-        for variable in general.weights:
-            name = variable.path.split("/", 1)[1]
-            variable.assign(mine[names.get(name, name)])
-        np.testing.assert_allclose(
-            numpy(general(x, mask=mask)), numpy(layer(x, mask=mask)), atol=1e-5
-        )
 
 
 class TestNarrowWithoutBias(EquationContract):

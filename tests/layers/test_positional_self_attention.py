@@ -134,13 +134,6 @@ def test_two_steps_of_two_features_by_hand(positions, weights):
     np.testing.assert_allclose(output, weights @ [[math.log(3.0), 4.0], [0.0, 8.0]], atol=1e-5)
 
 
-@pytest.mark.torch_first("the reference has the same equations")
-def test_rescaled_scores_by_hand():
-    """5 log 3 and 0 once the scale of 5 is multiplied back: 3^5 : 1."""
-    _, scores = by_hand((), rescale_scores=True)
-    np.testing.assert_allclose(scores, np.repeat([[243 / 244, 1 / 244]], 2, axis=0), rtol=1e-4)
-
-
 @pytest.mark.parametrize(
     ("positions", "per_feature", "kept", "step"),
     [

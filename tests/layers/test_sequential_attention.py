@@ -46,7 +46,6 @@ class SequentialContract(EquationContract):
 
 class TestFeaturesThenTokens(SequentialContract, AttentionContract):
     not_promised = ("scores",)  # those of the features have no time
-    cancelled_weights = ("token/score_bias",)
     extreme = 3e3
 
     # It takes no penalties on its weights or vectors, and has two kinds of these.
@@ -76,13 +75,11 @@ class TestFeaturesThenTokens(SequentialContract, AttentionContract):
 
 class TestTokensThenFeatures(SequentialContract, SeededContract, SequenceContract):
     options = {"order": ("token", "feature"), "threshold": 0.1}
-    cancelled_weights = ("token/score_bias",)
     extreme = 3e3
 
 
 class TestSequence(SequentialContract):
     options = {"pooled": False}
-    cancelled_weights = ("token/score_bias",)
 
 
 class TestFeaturesAlone(SequentialContract):
@@ -91,7 +88,6 @@ class TestFeaturesAlone(SequentialContract):
 
 class TestTokensAlone(SequentialContract):
     options = {"order": ("token",)}
-    cancelled_weights = ("token/score_bias",)
 
 
 def built(shape, **kwargs):

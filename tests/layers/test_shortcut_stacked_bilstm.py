@@ -82,22 +82,3 @@ def test_dropout_meets_the_inputs_of_the_layers_above_and_is_seeded(shortcut):
     changed = np.abs(dropped - numpy(layer(words)))
     assert changed[..., :3].max() > 1e-3 and changed[..., 3:].max() > 1e-3
     np.testing.assert_array_equal(numpy(make()(words, training=True)), dropped)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_recurrent_kernels_start_orthogonal_and_different(dtype):
-    layer = ShortcutStackedBiLSTM(3, num_layers=2, dtype=dtype)
-    layer.build((None, None, 4))
-    kernels = [numpy(w) for w in layer.weights if w.path.endswith("recurrent_kernel")]
-    tolerance = 1e-5 if dtype == "float32" else 3e-2
-    for kernel in kernels:
-        np.testing.assert_allclose(kernel @ kernel.T, np.eye(3), atol=tolerance)
-    assert len({kernel.tobytes() for kernel in kernels}) == 4
-
-
-@pytest.mark.parametrize("starts_open", [True, False])
-def test_the_forget_gates_start_open_if_asked(starts_open):
-    layer = ShortcutStackedBiLSTM(2, num_layers=2, unit_forget_bias=starts_open)
-    layer.build((None, None, 3))
-    for bias in (numpy(w) for w in layer.weights if w.path.endswith("bias")):
-        np.testing.assert_array_equal(bias, [0, 0, starts_open, starts_open, 0, 0, 0, 0])

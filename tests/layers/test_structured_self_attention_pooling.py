@@ -34,8 +34,6 @@ class TestStructuredSelfAttentionPooling(HeadsContract):
 class TestWithBias(EquationContract):
     """The softmax over time cancels the bias of the scores."""
 
-    cancelled_weights = ("score_bias",)
-
     def make(self, **kwargs):
         return StructuredSelfAttentionPooling(num_heads=3, hidden_dim=4, use_bias=True, **kwargs)
 

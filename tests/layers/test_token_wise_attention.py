@@ -41,8 +41,6 @@ class TokenContract(EquationContract):
 
 class TestPointwise(TokenContract, AttentionContract):
     options = {"mode": "pointwise"}
-    # Added to every score alike, which no softmax sees.
-    cancelled_weights = ("score_bias",)
 
     # It takes no penalties on its weights or vectors.
     test_penalties_reach_the_loss_in_fit = None
@@ -51,7 +49,6 @@ class TestPointwise(TokenContract, AttentionContract):
 
 class TestPointwiseSequence(TokenContract, SeededContract, SequenceContract):
     options = {"mode": "pointwise", "pooled": False, "hidden_dim": 3}
-    cancelled_weights = ("score_bias",)
 
 
 class FiveSteps(TokenWiseAttention):

@@ -261,16 +261,6 @@ def test_tokens_weighed_first_are_summed_and_otherwise_averaged():
         np.testing.assert_allclose(model.predict_on_batch(x), target, atol=1e-5)
 
 
-def test_both_parts_can_be_read():
-    model = ROWS["SAM"](hub_like())
-    scores = analysis.attention_scores(model, batch(), "attention")
-    assert scores["feature"].shape == (3, 8) and scores["token"].shape == (3, TIME)
-    np.testing.assert_allclose(scores["token"].sum(axis=1), [1, 1, 0], atol=1e-5)
-    np.testing.assert_array_equal(scores["token"][batch()["padding_mask"] == 0], 0)
-    weights = analysis.attention_scores(ROWS["RBA"](hub_like()), batch(), "pooling")
-    np.testing.assert_allclose(weights.sum(axis=1), [1, 1, 0], atol=1e-5)
-
-
 @pytest.mark.one_backend("counts parameters")
 def test_parameters():
     """RB on 768 features: two BiLSTMs of 256; then FAM, TAM and a linear classifier."""
@@ -281,26 +271,6 @@ def test_parameters():
     assert added.count_params() == 3_674_112 + 256 + 256 * 6 + 6
     joined = models.AttentionBiLSTM(None, 6, backbone=768, merge_mode="concat")
     assert joined.count_params() == 3_674_112 + 512 + 512 * 6 + 6
-
-
-@pytest.mark.torch_first("every layer has its contract, and SAM runs everywhere")
-def test_attention_bilstm_on_words():
-    """Zhou et al.: the sum of both directions, tanh in front of the scores and behind the sum."""
-    model = models.AttentionBiLSTM(20, 3, embedding_dim=5, lstm_units=4, num_layers=1, dropout=0.0)
-    ids = batch()["token_ids"]
-    encoder = layers.ShortcutStackedBiLSTM(4, 1, shortcut="none")
-    encoder.build((None, None, 5))
-    encoder.set_weights(model.get_layer("encoder").get_weights())
-    states = numpy(encoder(numpy(model.get_layer("embedding")(ids)), mask=ids != 0))
-    summed = states[..., :4] + states[..., 4:]
-    context = numpy(model.get_layer("pooling").context)
-    for row, length in enumerate((5, 2)):
-        logits = np.tanh(summed[row, :length]) @ context
-        alpha = np.exp(logits) / np.exp(logits).sum()
-        vector = np.tanh(alpha @ summed[row, :length])
-        kernel, bias = model.get_layer("classifier").get_weights()
-        exps = np.exp(vector @ kernel + bias)
-        np.testing.assert_allclose(model.predict_on_batch(ids)[row], exps / exps.sum(), atol=1e-5)
 
 
 @pytest.mark.torch_first("every layer has its contract, and SAM runs everywhere")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from backend_functions import STEP_BY_STEP, numpy, predict
 
-from keras_attnpool import models, ops, regularizers
+from keras_attnpool import models, regularizers
 from keras_attnpool.models._blocks import classifier
 
 pytestmark = pytest.mark.every_backend
@@ -78,17 +78,6 @@ class TestPair:
         loss = model.test_on_batch([np.ones((2, 3), "int32")] * 2, np.array([0, 1]))
         np.testing.assert_allclose(loss, np.log(3) + 2 * 0.5, rtol=1e-5)
 
-    @pytest.mark.torch_first("every layer has its contract, and a row of the pair runs everywhere")
-    def test_graded_relatedness(self):
-        model = models.GeneralizedPoolingPair(VOCABULARY, num_classes=5, **SMALL)
-        model.compile(keras.optimizers.Adam(0.01), "kl_divergence")
-        scores = np.array([4.3, 1.0, 5.0], "float32")
-        target = numpy(ops.score_distribution(scores, 5))
-        losses = [model.train_on_batch(pair_ids(), target) for _ in range(3)]
-        assert np.isfinite(losses).all()
-        grades = numpy(ops.expected_score(model(pair_ids())))
-        assert grades.shape == (3,) and (grades >= 1).all() and (grades <= 5).all()
-
     @pytest.mark.one_backend("refused before anything is computed")
     def test_options_without_use_are_errors(self):
         for option in (
@@ -103,16 +92,6 @@ class TestPair:
                 models.GeneralizedPoolingPair(VOCABULARY, pooling="max", **option, **SMALL)
         with pytest.raises(ValueError, match="'generalized', 'max'"):
             models.GeneralizedPoolingPair(VOCABULARY, pooling="first", **SMALL)
-
-    @pytest.mark.torch_first("text models hold the same")
-    def test_frozen_embeddings(self):
-        matrix = np.random.default_rng(0).normal(size=(VOCABULARY, 4)).astype("float32")
-        model = models.GeneralizedPoolingPair(
-            VOCABULARY, embeddings=matrix, trainable_embeddings=False, **SMALL
-        )
-        layer = model.get_layer("sentences").get_layer("sentence_encoder").get_layer("embedding")
-        np.testing.assert_array_equal(numpy(layer.embeddings), matrix)
-        assert not layer.trainable_weights
 
     @pytest.mark.one_backend("counts parameters")
     def test_parameters_of_the_papers_classifier(self):

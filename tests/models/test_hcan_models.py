@@ -4,9 +4,8 @@ import keras
 import numpy as np
 import pytest
 from backend_functions import STEP_BY_STEP, everywhere, numpy, predict
-from refusals import refused
 
-from keras_attnpool import analysis, layers, models
+from keras_attnpool import analysis, models
 
 pytestmark = pytest.mark.every_backend
 
@@ -87,12 +86,6 @@ def test_parameters():
     assert size(flat) == 6_297_088 + 512 * 512 + classifier
 
 
-@pytest.mark.one_backend("counts parameters")
-def test_parameters_of_han():
-    """255,600 at 512, 50 units and 200: Keras's GRU has two bias vectors."""
-    assert size(models.HAN(2, 5)) == 255_600 + 100 * 5 + 5
-
-
 @pytest.mark.parametrize("name", everywhere(BUILDERS, "HCAN", reason="HCAN has the longer way"))
 def test_a_padded_batch_is_each_document_alone(name):
     model = BUILDERS[name]()
@@ -126,14 +119,6 @@ def test_attention_of_both_levels(name):
     np.testing.assert_allclose(alone[0], only[0, 2], atol=1e-5)
 
 
-@pytest.mark.torch_first("the scores of both levels run everywhere")
-def test_scores_of_the_parallel_attentions_are_two():
-    model = BUILDERS["HCAN"]()
-    first, second = analysis.attention_scores(model, padded(DOCUMENTS), "sentences/word_attention")
-    assert first.shape == second.shape == (3, 3, 2, 4, 4)
-    assert np.abs(first - second).max() > 1e-4
-
-
 @pytest.mark.one_backend("counts parameters")
 def test_embeddings_are_set_in_the_sentences():
     matrix = np.random.default_rng(0).normal(size=(VOCABULARY, 7)).astype("float32")
@@ -155,20 +140,6 @@ def test_longer_documents_than_positions_are_errors():
         model(padded([[[1, 2, 3, 4]]]))
     with pytest.raises(ValueError, match="max_length=2"):
         model(padded([[[1], [2], [3]]]))
-
-
-@pytest.mark.one_backend("counts parameters")
-def test_packed_inputs_are_sentences():
-    with refused("packed", "HCAN", "sentences"):
-        BUILDERS["HCAN"](packed=1, hierarchical=False)
-
-
-@pytest.mark.one_backend("counts parameters")
-def test_the_paths_of_the_layers():
-    model = BUILDERS["HCAN"]()
-    assert isinstance(model.get_layer("attention"), layers.ConvMultiHeadAttention)
-    inside = model.get_layer("sentences").encoder
-    assert isinstance(inside.get_layer("word_pooling"), layers.ConvAttentionPooling)
 
 
 @pytest.mark.parametrize("name", everywhere(BUILDERS, reason="a trap of PyTorch's gradients"))

@@ -139,15 +139,3 @@ class TestPair:
         model.save(tmp_path / "model.keras")
         loaded = keras.models.load_model(tmp_path / "model.keras")
         np.testing.assert_allclose(numpy(loaded(self.pair())), numpy(model(self.pair())), atol=1e-6)
-
-    @pytest.mark.torch_first("the pair of generalized pooling runs everywhere")
-    def test_both_sentences_share_the_encoder_and_padding_changes_nothing(self):
-        model = models.MPSANPair(VOCABULARY, embedding_dim=6, hidden_units=5)
-        encoder = model.get_layer("sentences").get_layer("sentence_encoder")
-        matched = keras.Model(model.inputs, model.get_layer("matching").output)
-        longer = [
-            np.pad(ids, ((0, 0), (0, more))) for ids, more in zip(self.pair(), (1, 4), strict=True)
-        ]
-        vectors = numpy(matched(longer))
-        np.testing.assert_allclose(vectors[:, :6], numpy(encoder(self.pair()[0])), atol=1e-6)
-        np.testing.assert_allclose(vectors[:, 6:12], numpy(encoder(self.pair()[1])), atol=1e-6)

@@ -189,21 +189,6 @@ def test_mixed_precision_trains(name, policy):
 
 class TestLAMA:
     @pytest.mark.one_backend("counts parameters")
-    def test_the_context_is_the_mean_of_the_word_embeddings(self):
-        """Its P has as many rows as the embeddings have dimensions, Q as many as the states."""
-        pooling = build("LAMA+ctx").get_layer("pooling")
-        assert pooling.context_kernel.shape == (8, 3)
-        assert pooling.token_kernel.shape == (8, 3)
-        pooling = build("LAMA+ctx", gru_units=5).get_layer("pooling")
-        assert pooling.context_kernel.shape == (8, 3)
-        assert pooling.token_kernel.shape == (10, 3)
-
-    @pytest.mark.one_backend("counts parameters")
-    def test_a_learned_context_is_one_for_all_texts(self):
-        learned = models.LAMA(20, 3, context="learned", **GRU).get_layer("pooling")
-        assert learned.context_vector.shape == (8,)
-
-    @pytest.mark.one_backend("counts parameters")
     def test_parameters_with_the_papers_sizes(self):
         """Embeddings V d, BiGRU, P and Q, W and b, MLP (512), classes; GRU with two biases."""
         model = models.LAMA(1000, 8, num_heads=10)
@@ -299,11 +284,6 @@ class TestBaselines:
             assert model.get_layer("encoder_0").count_params() == 3_152_384
             assert model.get_layer("positions").count_params() == 10 * 512
 
-    @pytest.mark.one_backend("refused before anything is computed")
-    def test_transformer_heads_must_divide(self):
-        with pytest.raises(ValueError, match="num_heads"):
-            build("TE", num_heads=3)
-
     def test_a_text_longer_than_the_positions_is_an_error(self):
         with pytest.raises(Exception, match=r"\S"):
             build("TE")(np.ones((1, 21), "int32"))
@@ -320,15 +300,3 @@ class TestBaselines:
     def test_bilstm_pooling_is_checked(self):
         with pytest.raises(ValueError, match="`attention_regularizer` of BiLSTM must be left out"):
             build("BiLSTM", attention_regularizer=regularizers.HeadDistance())
-
-    @pytest.mark.one_backend("looks at the layers that are made")
-    @pytest.mark.parametrize("row", ["BiLSTM, last", "BiGRU, last"])
-    def test_last_is_the_final_state_of_each_direction(self, row):
-        assert build(row).get_layer("pooling").bidirectional
-
-    @pytest.mark.torch_first("the layers for it have their contract")
-    def test_average_embedding_is_blind_to_order(self):
-        model = build("AVG")
-        np.testing.assert_allclose(
-            numpy(model(np.array([[1, 2, 3]]))), numpy(model(np.array([[3, 1, 2]]))), atol=1e-6
-        )

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from backend_functions import numpy
 
-from keras_attnpool.ops._steps import counted, first_step, last_step, looked_up, take_steps
+from keras_attnpool.ops._steps import counted, looked_up, take_steps
 from keras_attnpool.ops.masking import masked_softmax
 
 pytestmark = pytest.mark.every_backend
@@ -13,22 +13,6 @@ STEPS = np.array([[3, 0], [1, 1]], "int32")
 only_torch = pytest.mark.skipif(
     keras.config.backend() != "torch", reason="PyTorch alone traces a call by running it"
 )
-
-
-def test_each_row_gives_its_own_steps():
-    assert (numpy(take_steps(X, STEPS)) == [X[0, [3, 0]], X[1, [1, 1]]]).all()
-    assert (numpy(take_steps(X[..., 0], STEPS)) == [X[0, [3, 0], 0], X[1, [1, 1], 0]]).all()
-
-
-def test_one_row_of_steps_serves_all():
-    assert (numpy(take_steps(X, STEPS[:1])) == X[:, [3, 0]]).all()
-
-
-def test_the_first_and_the_last_step_are_kept_ones():
-    """Whatever the holes beside them hold."""
-    mask = np.array([[False, True, False, True], [False, True, False, False]])
-    assert (numpy(first_step(X, mask)) == X[:, 1]).all()
-    assert (numpy(last_step(X, mask)) == [X[0, 3], X[1, 1]]).all()
 
 
 @pytest.mark.parametrize("count", [7, 2**17])

@@ -11,7 +11,6 @@ from keras_attnpool.regularizers import AttentionOrthogonality
 
 pytestmark = pytest.mark.every_backend
 
-BACKEND = keras.backend.backend()
 POOLINGS = ["low_rank", "structured", "generalized", "attention", "multi_dim", "average", "last"]
 
 
@@ -42,28 +41,6 @@ def test_time_distributed_pools_every_sentence(name):
         np.testing.assert_allclose(pooled[:, sentence], target, atol=1e-6)
 
 
-@pytest.mark.torch_first("Keras hands masks on alike")
-def test_bidirectional_encoders_hand_their_mask_on():
-    recurrent = keras.layers.Bidirectional(keras.layers.GRU(3, return_sequences=True))
-    pooling = layers.AttentionPooling(4)
-    embedding = keras.layers.Embedding(20, DIM, mask_zero=True)
-    model = keras.Sequential([keras.Input((None,)), embedding, recurrent, pooling])
-    states = recurrent(embedding(IDS), mask=IDS != 0)
-    target = numpy(pooling(states, mask=IDS != 0))
-    np.testing.assert_allclose(model.predict(IDS, verbose=0), target, atol=1e-6)
-    np.testing.assert_array_equal(target[-1], 0)
-
-
-@pytest.mark.one_backend("refused before anything is computed")
-@pytest.mark.parametrize(
-    "make", [layers.BidirectionalGRU, layers.BidirectionalLSTM, layers.ShortcutStackedBiLSTM]
-)
-def test_bidirectional_around_an_encoder_that_reads_both_ways_is_refused(make):
-    """Keras asks for a recurrent layer, which knows to go backwards."""
-    with pytest.raises(TypeError, match="go_backwards"):
-        keras.layers.Bidirectional(make(3))
-
-
 def test_functional_sequential_and_subclassed_models_agree():
     embedding = keras.layers.Embedding(20, DIM, mask_zero=True)
     middle, pooling = layers.DirectionalSelfAttention(DIM), layers.GeneralizedPooling(2, 4)
@@ -87,17 +64,6 @@ def test_functional_sequential_and_subclassed_models_agree():
         np.testing.assert_allclose(model.predict(IDS, verbose=0), target, atol=1e-6)
 
 
-@pytest.mark.torch_first("Keras shares layers alike")
-def test_a_pooling_layer_shared_by_two_inputs():
-    pooling = layers.AttentionPooling()
-    left, right = keras.Input((None, DIM)), keras.Input((None, DIM))
-    model = keras.Model([left, right], [pooling(left), pooling(right)])
-    assert len(model.trainable_weights) == 1
-    first, second = model.predict([STEPS, STEPS[:, :2]], verbose=0)
-    np.testing.assert_allclose(first, numpy(pooling(STEPS)), atol=1e-6)
-    np.testing.assert_allclose(second, numpy(pooling(STEPS[:, :2])), atol=1e-6)
-
-
 CONVOLUTIONS = ["conv", "conv_one", "target", "characters", "TextCNN"]
 
 
@@ -105,11 +71,7 @@ CONVOLUTIONS = ["conv", "conv_one", "target", "characters", "TextCNN"]
     "names",
     [
         pytest.param(CONVOLUTIONS, id="convolutions"),
-        pytest.param(
-            [*CASES],
-            id="all",
-            marks=pytest.mark.torch_first("the convolutions run everywhere, and no other reads it"),
-        ),
+        pytest.param([*CASES], id="all", marks=pytest.mark.slow),  # no other reads it
     ],
 )
 def test_the_layout_of_images_means_nothing_to_texts(names):
@@ -140,24 +102,6 @@ def step_of(model, x, y, **kwargs):
     return [numpy(v) for v in model.weights]
 
 
-LABELS = np.array([0, 1, 1])
-
-
-@pytest.mark.torch_first("weights of samples are multiplied by Keras, behind our layers")
-def test_a_sample_of_weight_zero_is_no_sample():
-    """Sample weights and class weights reach the loss through every layer."""
-    model = classifier()
-    weighted = step_of(model, IDS, LABELS, sample_weight=np.array([1.0, 1.0, 0.0]))
-    garbage = np.concatenate([IDS[:2], [[9, 9, 9, 9, 9]]])
-    target = step_of(model, garbage, LABELS, sample_weight=np.array([1.0, 1.0, 0.0]))
-    for weight, value in zip(weighted, target, strict=True):
-        np.testing.assert_allclose(weight, value, atol=1e-6)
-    by_class = step_of(model, IDS, LABELS, class_weight={0: 2.0, 1: 0.5})
-    by_sample = step_of(model, IDS, LABELS, sample_weight=np.array([2.0, 0.5, 0.5]))
-    for weight, value in zip(by_class, by_sample, strict=True):
-        np.testing.assert_allclose(weight, value, atol=1e-6)
-
-
 @pytest.mark.torch_first("Keras adds the gradients up; they are in the contract of each layer")
 def test_gradients_accumulated_over_two_batches_are_those_of_one():
     """Also with penalties on attention, which are means over the texts of a batch."""
@@ -176,52 +120,6 @@ def test_gradients_accumulated_over_two_batches_are_those_of_one():
         model.train_on_batch(ids[rows], labels[rows])
     for weight, value in zip([numpy(v) for v in model.weights], whole, strict=True):
         np.testing.assert_allclose(weight, value, atol=1e-5)
-
-
-def test_train_on_batch_takes_batches_of_any_shape():
-    model = classifier()
-    model.compile("adam", "sparse_categorical_crossentropy")
-    rng = np.random.default_rng(0)
-    for rows, time in ((2, 3), (5, 7), (1, 1)):
-        loss = model.train_on_batch(rng.integers(0, 20, (rows, time)), rng.integers(0, 2, rows))
-        assert np.isfinite(numpy(loss)).all()
-
-
-def sources():
-    """The same batches as arrays, `tf.data`, a PyTorch loader and a `PyDataset`."""
-    ids, labels = np.tile(IDS, (2, 1)), np.tile(LABELS, 2)
-
-    class Batches(keras.utils.PyDataset):
-        def __len__(self):
-            return 3
-
-        def __getitem__(self, index):
-            rows = slice(2 * index, 2 * index + 2)
-            return ids[rows], labels[rows]
-
-    import tensorflow as tf
-    import torch
-
-    yield tf.data.Dataset.from_tensor_slices((ids, labels)).batch(2)
-    # Keras hands what it gets from a PyTorch loader to the other backends as NumPy arrays.
-    pairs = torch.utils.data.TensorDataset(torch.tensor(ids), torch.tensor(labels))
-    yield torch.utils.data.DataLoader(pairs, batch_size=2)
-    yield Batches()
-    yield ((ids[rows : rows + 2], labels[rows : rows + 2]) for rows in (0, 2, 4))
-
-
-def test_every_source_of_data_trains_the_same():
-    ids, labels = np.tile(IDS, (2, 1)), np.tile(LABELS, 2)
-    model = classifier()
-    model.compile(keras.optimizers.SGD(0.5), "sparse_categorical_crossentropy")
-    randomized(model)
-    model.fit(ids, labels, batch_size=2, shuffle=False, verbose=0)
-    target = [numpy(v) for v in model.weights]
-    for source in sources():
-        randomized(model)
-        model.fit(source, verbose=0, shuffle=False)
-        for weight, value in zip([numpy(v) for v in model.weights], target, strict=True):
-            np.testing.assert_allclose(weight, value, atol=1e-6, err_msg=type(source).__name__)
 
 
 QUANTIZED = [

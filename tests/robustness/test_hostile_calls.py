@@ -92,7 +92,7 @@ def test_other_inputs_are_refused(layer, kind):
         layer(BAD_INPUTS[kind])
 
 
-@pytest.mark.slow
+@pytest.mark.torch_first("a mask is made boolean in one function of `ops`")
 def test_masks_of_every_kind(layer):
     target = numpy(layer(STEPS, mask=MASK))
     for kind, mask in MASKS.items():

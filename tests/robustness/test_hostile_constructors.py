@@ -154,7 +154,7 @@ def fitting(owner, parameter):
     """The keys of the odd values that fit the argument."""
     name = parameter.name
     lines = [keys for names, keys in FITTING.items() if re.fullmatch(names, name)]
-    kind = _checks.VALIDATORS.get(name)
+    kind = _checks.known_by(name, parameter.annotation)
     lines = lines or [OF_KIND[kind]] * (kind in OF_KIND)
     assert len(lines) == 1, f"{name} of {owner} needs one line of FITTING, and has {len(lines)}"
     optional = {"None"} if type(None) in typing.get_args(parameter.annotation) else set()

@@ -162,14 +162,6 @@ def test_quotes_of_a_tsv(tmp_path, content, texts):
     assert [each for each, _ in rows[1:]] == texts
 
 
-def test_pandas_tables_come_back(tmp_path):
-    pandas = pytest.importorskip("pandas", reason="an optional package of the user's")
-    path, texts = tmp_path / "x.tsv", ['he said "hi"', "a\ttab", "two\nlines", '"q"', "plain"]
-    frame = pandas.DataFrame({"text": texts, "label": list("ababa")})
-    frame.to_csv(path, sep="\t", index=False)
-    assert list(load_tsv(path, text_column="text", label_column="label").texts) == texts
-
-
 VECTORS = np.array([[0.1, -0.2, 0.3], [0.7, 0.8, -0.9]], "<f4")
 BINARY = b"2 3\n" + b"".join(
     word + b" " + row.tobytes() + b"\n"

@@ -16,8 +16,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The arguments after the program's name; `None` takes those of the process.
 
     Returns:
-        The exit status: 0, 2 for what the user can mend (one line on standard error says what it
-        is), 130 after Ctrl-C.
+        The exit status: 0; 2 for a mistake that the user can mend, which one line on standard error
+        names; 130 after Ctrl-C.
 
     Example:
 

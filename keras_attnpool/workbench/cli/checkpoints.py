@@ -7,6 +7,7 @@ leaves weights that do not belong to the number, and `EarlyStopping` beside it w
 
 import json
 import math
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -30,23 +31,22 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
     Args:
         run: The run folder.
         name: Name of the network's files.
-        best: Where the model of the best epoch is kept.
         options: The options of `train`.
-        resume: Whether to go on from what is on disk.
-        begin: Called before anything is written: until then a run to be replaced is safe.
+        resume: Whether to continue from the files on disk.
+        begin: Only for the network whose best epoch becomes the run's model. It is called before
+            anything is written; until then a run to be replaced is safe.
     """
 
     def __init__(
         self,
         run: Path,
         name: str,
-        best: Path,
         options: Options,
         resume: bool,
         begin: Callable[[], None] | None = None,
     ) -> None:
         super().__init__()
-        self.best = best
+        self.best, self._run = run / runs.RESUME / f"{name}.keras", run
         self.history: dict[str, list[float]] = {}
         self._options, self._begin = options, begin
         self._generators: list[list[int]] = []
@@ -115,6 +115,9 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
             if self.best_epoch == self.epochs:
                 with whole_file(self.best) as temporary:
                     self.model.save(temporary)
+                if self._begin:
+                    with whole_file(self._run / runs.MODEL) as temporary:
+                        shutil.copyfile(self.best, temporary)
             with whole_file(self._weights(self.epochs)) as temporary:
                 self.model.save_weights(temporary)
             # Only now does the epoch count, and only then can the weights before it go.

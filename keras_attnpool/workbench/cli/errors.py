@@ -6,5 +6,5 @@ class CommandError(ValueError):
 
 
 def of_file(error: OSError) -> str:
-    """Which file it is, and what is wrong with it."""
+    """The name of the file, and its fault."""
     return f"{error.filename}: {error.strerror}" if error.filename else str(error)

@@ -21,8 +21,8 @@ BINS = 10
 def evaluate(given: dict[str, Any]) -> int:
     """Prints how well a run does on a labelled file.
 
-    `given` are `run`, `file`, and the options that say how the file is read. Returns 0; what the
-    user can mend, such as a file with other classes, is a `CommandError`.
+    `given` are `run`, `file`, and the options that say how the file is read. Returns 0. A mistake
+    of the user's, such as a file with other classes, is a `CommandError`.
     """
     run = Run.load(Path(given["run"]))
     columns = {name: given[name] for name in FILE_OPTIONS if name in given}
@@ -60,7 +60,9 @@ def classes(labels: npt.NDArray[Any], predicted: npt.NDArray[Any], names: list[s
 
 
 def calibration(sure: npt.NDArray[Any], right: npt.NDArray[np.bool_]) -> list[str]:
-    """How often the model is right when it is so and so sure, and how far off that is."""
+    """How often the model is right at each level of its confidence, and how far that is from the
+    confidence.
+    """
     bins = np.minimum((sure * BINS).astype(int), BINS - 1)
     rows = [["probability", "mean", "right", "texts"]]
     off = 0.0

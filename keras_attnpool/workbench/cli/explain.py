@@ -26,8 +26,8 @@ def explain(given: dict[str, Any]) -> int:
     """Prints the class of every text with the words that count, and writes their heat maps.
 
     Args:
-        given: `run`, and what was given of `texts`, `file`, `input` with how it is read, `words`
-            and `out`.
+        given: `run`, and those that the user gave of `texts`, `file`, `input` with the options of
+            reading it, `words` and `out`.
 
     Returns:
         The exit status, 0.

@@ -34,10 +34,6 @@ UNMOVED = (
 )
 BY_GRADIENT = "The text is long: its effects are gradient x input, a first guess at the same."
 ATTENTION = "Attention: 1 is what a mean over all words would give to each."
-# Of English; a word that ends in "n't" is one too, and so are the three that a reader makes of it.
-NEGATIONS = {"not", "no", "never", "without", "nor", "neither", "hardly", "cannot"}
-# Words that may stand between a negation and the word that it negates.
-BETWEEN = set("a an the any at all be been being very so too that really quite even as".split())
 # A text in which no weight is further from the uniform one tells nothing. On the generated reviews
 # LAMA's texts lie between 0.04 and 0.5, SAN's between 1.6 and 21.
 FLAT = 0.5
@@ -51,10 +47,9 @@ class Explanation(NamedTuple):
         label: The predicted class.
         probability: Its probability.
         words: The words that the model reads, in order.
-        effects: float32 array `(words,)`: by how much the probability falls without each word.
-        attention: float32 array `(words,)`: where attention looks, as multiples of what the mean
-            gives; `None` of a model without attention over words.
-        heads: float32 array `(heads, words)`, the same of each head.
+        effects: float32 array `(words,)`: how much the probability falls without each word.
+        heads: float32 array `(heads, words)`: the attention weights of each head as multiples of an
+            equal share; `None` for a model without attention over words.
         by_gradient: Whether the effects are gradient x input, as those of long texts are.
     """
 
@@ -63,19 +58,19 @@ class Explanation(NamedTuple):
     probability: float
     words: list[str]
     effects: npt.NDArray[np.float32]
-    attention: npt.NDArray[np.float32] | None
     heads: npt.NDArray[np.float32] | None
     by_gradient: bool
 
+    @property
+    def attention(self) -> npt.NDArray[np.float32] | None:
+        """Where attention looks: the mean of the heads, float32 `(words,)`."""
+        return None if self.heads is None else self.heads.mean(axis=0)
+
     def first(self, number: int) -> Self:
         """The explanation of the first words alone."""
-        attention, heads = self.attention, self.heads
-        return self._replace(
-            words=self.words[:number],
-            effects=self.effects[:number],
-            attention=None if attention is None else attention[:number],
-            heads=None if heads is None else heads[:, :number],
-        )
+        heads = None if self.heads is None else self.heads[:, :number]
+        words, effects = self.words[:number], self.effects[:number]
+        return self._replace(words=words, effects=effects, heads=heads)
 
 
 class Explainer:
@@ -108,7 +103,6 @@ class Explainer:
                     float(probabilities.max()),
                     self._reader.words(content),
                     effects,
-                    None if heads is None else heads.mean(axis=0),
                     heads,
                     by_gradient,
                 )
@@ -152,40 +146,14 @@ class Explainer:
                 slopes = analysis.gradient_saliency(self._model, inputs, [chosen], layer=layer)[0]
                 # Of the log-probability, so that this is the change of the probability itself.
                 return slopes[self._reader.mask(inputs)[0]] * whole[chosen], whole, True
-        alone = [[place] for place in range(number)]
-        return self._lost(content, alone, whole), whole, False
-
-    def pairs(self, content: str) -> list[tuple[str, str, npt.NDArray[np.float32]]]:
-        """The words that a negation joins, each with its negation.
-
-        Returns:
-            Of each pair the negation, the word, and by how much the probability of the predicted
-            class falls without the one, without the other and without both, float32 `(3,)`.
-        """
-        words = [plain(word) for word in self._reader.words(content)]
-        pairs = negated(words)
-        if not pairs:
-            return []
-        whole = np.asarray(self._model.predict(self._reader.encode([content]), verbose=0))[0]
-        groups = [group for a, b in pairs for group in (a, [b], [*a, b])]
-        lost = self._lost(content, groups, whole).reshape(-1, 3)
-        names = [("'".join(filter(None, (words[each] for each in a))), words[b]) for a, b in pairs]
-        return [(*name, row) for name, row in zip(names, lost, strict=True)]
-
-    def _lost(
-        self, content: str, left_out: Sequence[Sequence[int]], whole: npt.NDArray[Any]
-    ) -> npt.NDArray[np.float32]:
-        """By how much the probability of the predicted class falls without each group of words."""
-        chosen, number = int(whole.argmax()), len(left_out)
-        filled = _filled(self._reader.without([content] * number, left_out), number)
-        without = np.asarray(self._model.predict(filled, batch_size=CHUNK, verbose=0))[:number]
-        return np.asarray(whole[chosen] - without[:, chosen], np.float32)
+        numbered = Numbered(self._model, self._reader, [content])
+        return analysis.leave_one_out(numbered, numbered.ids)[0], whole, False
 
 
 class Numbered:
-    """A classifier of some texts by the numbers of their words, whatever the model itself reads.
+    """A classifier of some texts that reads numbers of words, whatever the model itself reads.
 
-    `analysis` takes ids out of texts: so it takes out words.
+    `analysis` removes ids from texts; with this classifier, it removes words.
 
     Args:
         model: The model.
@@ -223,36 +191,6 @@ class Numbered:
         return np.stack([self._known[key] for key in keys])
 
 
-def plain(word: str) -> str:
-    """A word without what a reader adds to it, in lower case."""
-    return word.removesuffix(" [UNK]").strip(".,;:!?()\"'\u2019").lower()
-
-
-def negated(words: Sequence[str]) -> list[tuple[list[int], int]]:
-    """The places of negations and of the words that they negate: the next one that says something.
-
-    Example:
-
-    >>> from keras_attnpool.workbench.cli.explanations import negated
-    >>> negated(["it", "was", "not", "very", "good"])
-    [([2], 4)]
-    >>> negated(["it", "isn", "", "t", "good"])
-    [([1, 2, 3], 4)]
-    """
-    pairs = []
-    for place, word in enumerate(words):
-        is_split = word.endswith("n") and list(words[place + 1 : place + 3]) == ["", "t"]
-        if not (is_split or word in NEGATIONS or word.endswith(("n't", "n\u2019t"))):
-            continue
-        behind = place + (3 if is_split else 1)
-        for other in range(behind, min(behind + 3, len(words))):
-            if words[other] not in BETWEEN:
-                if words[other]:  # no punctuation mark
-                    pairs.append((list(range(place, behind)), other))
-                break
-    return pairs
-
-
 def flat_remark(attention: Sequence[npt.NDArray[np.float32]]) -> str | None:
     """One line that says that attention is all but uniform, if it is for half of the texts.
 
@@ -281,7 +219,7 @@ def heatmaps(explanation: Explanation, label: str) -> list[str]:
             label=label,
         )
     ]
-    if explanation.attention is not None and explanation.heads is not None:
+    if explanation.heads is not None:
         is_large = explanation.heads.size > MOST_CELLS
         pieces.append(
             analysis.heatmap_html(

@@ -13,25 +13,10 @@ from typing import Any
 import keras
 
 from keras_attnpool.workbench.cli.errors import CommandError
+from keras_attnpool.workbench.cli.options import FORMATS
 from keras_attnpool.workbench.cli.readers import Words
 from keras_attnpool.workbench.cli.reporting import reported
 from keras_attnpool.workbench.cli.trained import Run
-
-# Of each format its file, and what the example calls.
-FORMATS = {
-    "onnx": {
-        "file": "model.onnx",
-        "package": "onnxruntime",
-        "load": 'onnxruntime.InferenceSession(str(here / "model.onnx"))',
-        "call": "model.run(None, {model.get_inputs()[0].name: ids})[0]",
-    },
-    "tf_saved_model": {
-        "file": "model",
-        "package": "tensorflow",
-        "load": 'tensorflow.saved_model.load(str(here / "model"))',
-        "call": "model.serve(ids)",
-    },
-}
 
 
 def export(given: dict[str, Any]) -> int:

@@ -12,32 +12,11 @@ from keras_attnpool import models, regularizers
 from keras_attnpool.layers.names import resolve
 from keras_attnpool.models import ENCODERS, POOLINGS
 from keras_attnpool.workbench.cli.errors import CommandError
-from keras_attnpool.workbench.cli.options import MINILM, Options, flag
+from keras_attnpool.workbench.cli.options import MINILM, MODELS, Options, flag
 from keras_attnpool.workbench.cli.reporting import reported
 
 NAMES = {"encoder": ENCODERS, "pooling": POOLINGS}
 HIERARCHICAL = "hierarchical"
-# The papers' models and the baselines of theirs, each with the encoder that it has: behind the same
-# one stands the mean that it is compared with.
-MODELS: dict[str, tuple[Callable[..., keras.Model], str]] = {
-    "lama": (models.LAMA, "gru"),
-    "lama-encoder": (models.LAMAEncoder, "none"),
-    "hcan": (models.HCAN, "hierarchical+positions+conv_attention"),
-    "han": (models.HAN, "hierarchical+gru"),
-    "generalized": (models.GeneralizedPoolingClassifier, "stacked_lstm"),
-    "bilstm": (models.BiLSTM, "stacked_lstm"),
-    "sam": (models.SAM, "stacked_lstm"),
-    "attention-bilstm": (models.AttentionBiLSTM, "stacked_lstm"),
-    "mpsan": (models.MPSAN, "positional"),
-    "disan": (models.DiSAN, "directional"),
-    "bi-blosan": (models.BiBloSAN, "block"),
-    "multi-head-san": (models.MultiHeadSAN, "none"),
-    "san": (models.SAN, "gru"),
-    "bigru": (models.BiGRU, "gru"),
-    "text-cnn": (models.TextCNN, "cnn"),
-    "transformer": (models.TransformerEncoderClassifier, "none"),
-    "average": (models.AverageEmbedding, "none"),
-}
 # What the options are called by the builders and layers.
 ARGUMENTS = {
     "pooling": ("pooling",),
@@ -73,7 +52,6 @@ READ_AS = {
 # `layers_of_minilm` in benchmarks/results/command_line/own_files.json.
 LAYERS = {MINILM: 4}
 OF_WORDS = ("min_frequency", "embeddings", "embedding_dim")
-RATES = {"transformer": 3e-4, "hcan": 5e-4, "sam": 5e-4}
 FINE_TUNING_RATE, RATE, NAMED_RATE = 5e-5, 1e-3, 2e-3
 
 
@@ -96,7 +74,7 @@ def encoder(options: Options) -> Encoder:
     """The encoder of the options: maybe a language model or sentences, then layers in order."""
     typed = options.encoder
     if options.model:
-        own = MODELS[options.model][1]
+        own = MODELS[options.model]["encoder"]
         typed = typed or (MINILM if options.model == "sam" else None)
         typed = f"{typed}+{own}" if typed else own
     first, *rest = (typed or "").split("+")
@@ -117,7 +95,8 @@ def baseline_of(options: Options) -> str | None:
     """Name of the mean behind the same encoder, unless the model itself is that."""
     if options.pooling == "mean" or options.model == "average":
         return None
-    return f"{options.encoder or MODELS[str(options.model)][1]} + mean"
+    encoder = options.encoder or MODELS[str(options.model)]["encoder"]
+    return f"{encoder} + mean"
 
 
 def takes_scores(options: Options) -> bool:
@@ -133,7 +112,7 @@ def check(given: dict[str, Any], options: Options) -> None:
         if name in given and not all(given[name].split("+")):
             raise CommandError(f"{wanted}. Received: {given[name]!r}")
     if options.model and options.encoder:
-        if "backbone" not in _arguments(MODELS[options.model][0]):
+        if "backbone" not in _arguments(_builder(options)):
             _refuse(options, "--encoder", "it has its own")
     asked, read = encoder(options), encoder(options).reads
     for name in asked.stages:
@@ -143,8 +122,7 @@ def check(given: dict[str, Any], options: Options) -> None:
         raise CommandError(f"{WANTED['pooling']}. Received: {options.pooling!r}")
     able = {name for name in ARGUMENTS if _takes(options, *ARGUMENTS[name])} | {"pooling"}
     if options.model:
-        builder = MODELS[options.model][0]
-        if "pooling" not in _arguments(builder):
+        if "pooling" not in _arguments(_builder(options)):
             able -= {"pooling"}
         if options.encoder and not asked.language_model:
             _refuse(options, f"--encoder {options.encoder}", "its own stands behind words or "
@@ -189,8 +167,8 @@ def embedding_dim(options: Options) -> int:
 
 
 def learning_rate(options: Options) -> float:
-    """The step size: what is given, or what fits the model."""
-    usual = RATES.get(options.model or "", NAMED_RATE if options.model else RATE)
+    """The step size: the given one, or one that fits the model."""
+    usual = MODELS[options.model].get("rate", NAMED_RATE) if options.model else RATE
     return options.learning_rate or (FINE_TUNING_RATE if options.fine_tune else usual)
 
 
@@ -201,7 +179,8 @@ def build(
     vectors: npt.NDArray[np.float32] | None,
     pooling: str | None = None,
 ) -> keras.Model:
-    """The model, or what it is compared with: of the same sizes, from the same first weights.
+    """The model, or the one that it is compared with, which has the same sizes and the same first
+    weights.
 
     Args:
         options: The options of `train`.
@@ -262,7 +241,9 @@ def size(model: keras.Model) -> dict[str, int]:
 
 
 def _builder(options: Options) -> Callable[..., keras.Model]:
-    return MODELS[options.model][0] if options.model else models.TextClassifier
+    name = MODELS[options.model]["builder"] if options.model else "TextClassifier"
+    builder: Callable[..., keras.Model] = getattr(models, name)
+    return builder
 
 
 def _parts(options: Options, pooling: str | None) -> dict[str, Any]:
@@ -270,7 +251,7 @@ def _parts(options: Options, pooling: str | None) -> dict[str, Any]:
     asked = encoder(options)
     sizes = {name: getattr(options, name) for name in OF_PARTS if getattr(options, name)}
     if options.model:  # those of the model, for the encoder that it is compared with
-        own = _arguments(MODELS[options.model][0])
+        own = _arguments(_builder(options))
         usual = [own[each] for each in ARGUMENTS["units"] if own.get(each)]
         sizes = {"units": usual[0], **sizes} if usual else sizes
     stages = [_config("encoder", name, sizes) for name in asked.stages]

@@ -6,17 +6,16 @@ Nothing heavy is imported here: help and refusals need no Keras.
 import importlib.util
 import math
 import reprlib
+import tomllib
 from dataclasses import dataclass, fields
+from importlib import resources
 from pathlib import Path
 from typing import Any, Self, get_args, get_type_hints
 
 from keras_attnpool.workbench.cli.errors import CommandError
 
-MODELS = (
-    "lama", "lama-encoder", "hcan", "han", "generalized", "bilstm", "sam", "attention-bilstm",
-    "mpsan", "disan", "bi-blosan", "multi-head-san", "san", "bigru", "text-cnn", "transformer",
-    "average",
-)  # fmt: skip
+_CHOICES = resources.files(__package__).joinpath("choices.toml").read_text(encoding="utf-8")
+MODELS, FORMATS = tomllib.loads(_CHOICES).values()
 # The encoder of words, and a small language model of English with the modules that it needs and the
 # commands that install them.
 ENCODER, MINILM = "gru", "minilm"
@@ -29,7 +28,7 @@ NEEDED = {
 # `benchmarks/results/command_line/own_files.json`: the least, the most, and how many sets.
 WORTH = (-0.5, 9.4, 5)
 # Behind each encoder the pooling of the best mean rank on the real sets of single texts in
-# `benchmarks/results/arena/results.csv`, by `ranks_in` of benchmarks/arena/verdict.py.
+# `benchmarks/results/arena`, by `ranks_in` of benchmarks/arena/verdict.py.
 BEST_BEHIND = {ENCODER: "generalized_scalar", MINILM: "multi_dim"}
 # What --compare trains beside that: one whose attention finds what decides, and two without any.
 COMPARED = ("attention", "max", "mean")
@@ -38,9 +37,15 @@ ASK_FOR_WORDS = ("max_length", "min_frequency", "embeddings", "embedding_dim", "
 # The words of a text that `explain` prints.
 PRINTED_WORDS = 8
 DATASETS = ("r8", "trec", "sst5", "sst2", "subj", "sick", "imdb", "humor", "controversy")
-CONTEXTS = ("embeddings", "mean", "learned")
-PENALTIES = ("none", "attention", "embedding")
-FORMATS = ("onnx", "tf_saved_model")  # of `export`
+CHOICES: dict[str, Any] = {
+    "model": MODELS,
+    "context": ("embeddings", "mean", "learned"),
+    "penalty": ("none", "attention", "embedding"),
+    "format": FORMATS,  # of `export`
+}
+# The least of an integer, where that is not 1.
+LEAST = {"train_size": 2, "max_tokens": 4}
+LEAST |= dict.fromkeys(("seed", "hidden_units", "text_column", "label_column"), 0)
 REVIEW_EPOCHS, EPOCHS = 8, 30
 # Of few texts, an epoch of large batches is few steps: 30 epochs end before the loss does.
 BATCH_SIZE, LEAST_BATCH, STEPS = 64, 8, 10
@@ -111,7 +116,7 @@ class Options:
         return self.model or f"{self.encoder} + {self.pooling}"
 
     def fit_to(self, texts: int) -> None:
-        """Makes batches smaller, unless a size was given, so that an epoch has enough of them."""
+        """Makes batches smaller, so that an epoch has enough of them, unless a size was given."""
         if not self.batch_size:
             self.batch_size = BATCH_SIZE
             while self.batch_size > LEAST_BATCH and texts < STEPS * self.batch_size:
@@ -140,13 +145,15 @@ def best_behind(encoder: str) -> str:
 
 
 def missing() -> list[str]:
-    """The commands that install what MiniLM lacks; none where it can run."""
+    """The commands that install the packages which MiniLM lacks; none if it can run."""
     lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     return list(dict.fromkeys(NEEDED[name] for name in lacking))
 
 
 def choose_encoder(given: dict[str, Any]) -> str | None:
-    """Takes MiniLM for the user's own texts where it can run; one line says what was taken, why."""
+    """Takes MiniLM for the user's own texts if it can run; one line says which model was taken and
+    why.
+    """
     if {"model", "encoder", *ASK_FOR_WORDS} & given.keys() or not {
         "file",
         "dataset",
@@ -168,8 +175,6 @@ def choose_encoder(given: dict[str, Any]) -> str | None:
 
 
 DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(Options)}
-CHOICES = {"model": MODELS, "context": CONTEXTS, "penalty": PENALTIES}
-FROM_ZERO = ("seed", "hidden_units", "text_column", "label_column")
 FILE_OPTIONS = (
     "test", "text_column", "label_column", "header", "delimiter", "encoding", "skip_empty",
 )  # fmt: skip
@@ -218,8 +223,25 @@ def _is_possible(name: str, value: Any) -> bool:
     kinds = get_args(hint) or (hint,)
     if type(value) not in kinds and not (float in kinds and type(value) is int):
         return False
-    if name in CHOICES:
+    if value is None or name in CHOICES:
         return value is None or value in CHOICES[name]
-    if float in kinds and value is not None:
-        return bool(0 <= value < 1 if name == "dropout" else 0 < value < math.inf)
-    return type(value) is not int or (name not in FROM_ZERO) <= value < 2**31
+    return type(value) not in (int, float) or not unlike(name, value, float in kinds)
+
+
+def unlike(name: str, number: float, fraction: bool) -> str:
+    """A description of the numbers that an option takes, if this is none of them."""
+    if name == "dropout":
+        return "" if 0 <= number < 1 else "a number in [0, 1)"
+    if fraction:
+        return "" if 0 < number < math.inf else "a number above 0"
+    least = LEAST.get(name, 1)
+    fits = type(number) is int and least <= number < 2**31
+    return "" if fits else f"an integer >= {least} and below 2**31"
+
+
+def told() -> dict[str, Any]:
+    """The names in capitals of this file, as the help tells them."""
+    own = {name: value for name, value in globals().items() if name.isupper()}
+    lists = {name: ", ".join(own[name]) for name in ("MODELS", "COMPARED", "DATASETS")}
+    usual = (f"{pooling} behind {encoder}" for encoder, pooling in BEST_BEHIND.items())
+    return own | lists | {"BEST_BEHIND": ", ".join(usual)}

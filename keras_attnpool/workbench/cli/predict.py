@@ -2,7 +2,6 @@
 
 import csv
 import errno
-import functools
 import itertools
 import json
 import os
@@ -10,6 +9,7 @@ import re
 import stat
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,8 +41,8 @@ def predict(given: dict[str, Any]) -> int:
     """Prints the class of every text, batch by batch.
 
     Args:
-        given: `run`, and what was given of `texts`, `file`, `input` with how it is read, `output`
-            and `json`.
+        given: `run`, and those that the user gave of `texts`, `file`, `input` with the options of
+            reading it, `output` and `json`.
 
     Returns:
         The exit status, 0.
@@ -56,11 +56,13 @@ def predict(given: dict[str, Any]) -> int:
         # Whoever types waits for each answer.
         size = 1 if reads_stdin(given) and sys.stdin.isatty() else BATCH
         start, done, empty, shown = time.monotonic(), 0, 0, 0.0
-        write = WRITERS[kind](stream, table.names, run.label_names, given.get("delimiter", ","))
+        mark = "\t" if kind == ".tsv" else given.get("delimiter", ",")
+        write = WRITERS[kind](stream, table.names, run.label_names, mark)
         while batch := list(itertools.islice(table.rows, size)):
             answers = run.probabilities([content for content, _ in batch]).tolist()
             for (content, row), answer in zip(batch, answers, strict=True):
-                write(content, row, dict(zip(run.label_names, answer, strict=True)))
+                each = dict(zip(run.label_names, answer, strict=True))
+                write(content, row, max(each, key=each.__getitem__), each)
             stream.flush()
             done += len(batch)
             empty += sum(not content.strip() for content, _ in batch)
@@ -105,28 +107,27 @@ def _output(given: dict[str, Any]) -> Iterator[tuple[TextIO, str]]:
 
 
 class Table(NamedTuple):
-    """Texts, each with what stands beside it.
+    """Texts, each with the rest of its row.
 
     Attributes:
         names: The names of the columns, or the keys of the first object.
-        rows: Of every text the text and its row: the cells, or the object.
+        rows: For every text a pair of the text and its row, which is a list of cells or an object.
     """
 
     names: list[str]
     rows: Iterator[tuple[str, Any]]
 
 
-# A function that writes a text, its row and the probabilities of the classes.
-Writer = Callable[[str, Any, dict[str, float]], None]
+# A function that writes a text, its row, its class and the probabilities of all classes.
+Writer = Callable[[str, Any, str, dict[str, float]], None]
 
 
 def _lines(stream: TextIO, names: list[str], classes: list[str], mark: str) -> Writer:
     """Lines to read: label, probability, text."""
 
-    def write(content: str, row: Any, probabilities: dict[str, float]) -> None:
-        label = max(probabilities, key=probabilities.__getitem__)
+    def write(content: str, row: Any, label: str, each: dict[str, float]) -> None:
         line = field(" ".join(content.split()))
-        print(field(label), f"{probabilities[label]:.4f}", line, sep="\t", file=stream)
+        print(field(label), f"{each[label]:.4f}", line, sep="\t", file=stream)
 
     return write
 
@@ -134,39 +135,39 @@ def _lines(stream: TextIO, names: list[str], classes: list[str], mark: str) -> W
 def _objects(stream: TextIO, names: list[str], classes: list[str], mark: str) -> Writer:
     """JSON objects, one per line: the input's own keys, then the answer."""
     own, numbers = _own_names(["label", "probability", "probabilities"], names), itertools.count(1)
-    twice = [name for place, name in enumerate(names) if name in names[:place]]
-    if twice:
-        raise CommandError(
-            f"the input has two columns {twice[0]!r}: an object has one, a .csv both"
-        )
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise CommandError(
+                f"the input has two columns {name!r}: an object has one, a .csv both"
+            )
 
-    def write(content: str, row: Any, probabilities: dict[str, float]) -> None:
+    def write(content: str, row: Any, label: str, each: dict[str, float]) -> None:
         row = row if isinstance(row, dict) else dict(zip(names, row, strict=True))
         _check_keys(row.keys() & set(own), next(numbers))
-        label = max(probabilities, key=probabilities.__getitem__)
-        answer = zip(own, (label, probabilities[label], probabilities), strict=True)
-        print(json.dumps(row | dict(answer)), file=stream)
+        print(
+            json.dumps(row | dict(zip(own, (label, each[label], each), strict=True))), file=stream
+        )
 
     return write
 
 
-def _table(ending: str, stream: TextIO, names: list[str], classes: list[str], mark: str) -> Writer:
+def _table(stream: TextIO, names: list[str], classes: list[str], mark: str) -> Writer:
     """A table with the input's columns, then the answer, one column a class."""
     own = ["label", "probability", *(f"p({field(name)})" for name in classes)]
     own, numbers = _own_names(own, names), itertools.count(1)
-    is_csv = ending == ".csv"
-    writer = csv.writer(stream, delimiter=mark if is_csv else "\t", lineterminator="\n")
+    writer = csv.writer(stream, delimiter=mark, lineterminator="\n")
+    shown = ALL if mark == "\t" else BUT_LINES
 
     def put(cells: list[str]) -> None:
-        writer.writerow([_cell(cell, BUT_LINES if is_csv else ALL) for cell in cells])
+        # Behind a dot, white space alone is left as it is.
+        told = (re.sub(shown, lambda part: visible(f".{part[0]}")[1:], cell) for cell in cells)
+        writer.writerow(map(_no_formula, told))
 
-    def write(content: str, row: Any, probabilities: dict[str, float]) -> None:
+    def write(content: str, row: Any, label: str, each: dict[str, float]) -> None:
         if isinstance(row, dict):
             _check_keys(row.keys() - set(names), next(numbers), " (a .jsonl keeps it)")
             row = [_as_text(row.get(name)) for name in names]
-        label = max(probabilities, key=probabilities.__getitem__)
-        answer = [f"{value:.6f}" for value in (probabilities[label], *probabilities.values())]
-        put([*row, label, *answer])
+        put([*row, label, *(f"{value:.6f}" for value in (each[label], *each.values()))])
 
     put([*names, *own])
     return write
@@ -204,8 +205,8 @@ TABLE_OPTIONS = ("text_column", "header", "delimiter")  # of --input
 WRITERS: dict[str, Callable[[TextIO, list[str], list[str], str], Writer]] = {
     "": _lines,
     ".jsonl": _objects,
-    ".csv": functools.partial(_table, ".csv"),
-    ".tsv": functools.partial(_table, ".tsv"),
+    ".csv": _table,
+    ".tsv": _table,
 }
 
 
@@ -232,18 +233,14 @@ def given_table(given: dict[str, Any]) -> Table:
     texts = iter(given.get("texts", ()))
     if "file" in given or not sources:
         texts = lines(sys.stdin) if reads_stdin(given) else _lines_of(given["file"], given)
-    for content in given.get("texts", ()):
-        if os.path.isfile(content):
-            is_table = content.lower().removesuffix(".gz").endswith(TABLES)
-            how = (
-                "--input {} reads a column of it"
-                if is_table
-                else "--file {} reads one text per line"
-            )
-            raise CommandError(
-                f"{content} is a file, not a text: {how.format(content)} (if it is a text after "
-                "all, write it to standard input)"
-            )
+    for content in filter(os.path.isfile, given.get("texts", ())):
+        is_table = content.lower().removesuffix(".gz").endswith(TABLES)
+        how = f"--input {content} reads a column of it"
+        raise CommandError(
+            f"{content} is a file, not a text: "
+            f"{how if is_table else f'--file {content} reads one text per line'} (if it is a text "
+            "after all, write it to standard input)"
+        )
     return Table(["text"], ((content, [content]) for content in texts))
 
 
@@ -379,12 +376,6 @@ def _watched(path: str, stream: TextIO) -> Iterator[str]:
 def field(content: str) -> str:
     """A label or a text as part of one line, which neither terminal nor spreadsheet obeys."""
     return _no_formula(visible(content))
-
-
-def _cell(content: str, shown: str) -> str:
-    """A cell of a table, with visible control characters where `shown` matches."""
-    # Behind a dot, white space alone is left as it is.
-    return _no_formula(re.sub(shown, lambda part: visible(f".{part[0]}")[1:], content))
 
 
 def _no_formula(line: str) -> str:

@@ -23,7 +23,6 @@ from keras_attnpool.workbench.datasets import LabeledTexts, cache_folder
 VOCABULARY = "vocabulary.json"
 # Each length that batches are padded to is compiled: few of them, though there is more padding.
 LENGTHS = 2
-LENGTH_STEP = 32
 TOKEN_STEP = 16
 
 Parts = Mapping[str, LabeledTexts]
@@ -38,6 +37,7 @@ class Words:
     """
 
     kind = "words"
+    steps: tuple[int, ...] = (32,)  # lengths are multiples of these
 
     def __init__(self, tokenizer: text.WordTokenizer, max_length: int) -> None:
         self.tokenizer, self.max_length = tokenizer, max_length
@@ -63,7 +63,7 @@ class Words:
         return cls(tokenizer, **{name: settings[name] for name in cls.limits()})
 
     def save(self, run: Path) -> None:
-        """Writes what is too much for the configuration."""
+        """Writes the data that are too large for the configuration."""
         self.tokenizer.save(run / VOCABULARY)
 
     @property
@@ -73,7 +73,7 @@ class Words:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments of a model builder that say what it reads."""
+        """The arguments of a model builder that describe its inputs."""
         return {"vocabulary_size": self.tokenizer.vocabulary_size}
 
     def check(self, model: keras.Model) -> None:
@@ -97,10 +97,15 @@ class Words:
         return f"Words: {self.tokenizer.vocabulary_size}{cut}"
 
     def encode(self, texts: Sequence[str]) -> Any:
-        """The inputs of a model; few lengths, since each is compiled."""
-        ids = self.tokenizer.encode(texts, max_length=self.max_length)
-        width = min(-(-ids.shape[1] // LENGTH_STEP) * LENGTH_STEP, self.max_length)
-        return np.pad(ids, ((0, 0), (0, max(0, width - ids.shape[1]))))
+        """The inputs of a model; few lengths, since each is compiled, and none beyond a limit."""
+        ids = self._ids(texts)
+        limits = [getattr(self, name) for name in self.limits()]
+        widths = map(_rounded, ids.shape[1:], self.steps, limits)
+        more = [width - size for width, size in zip(widths, ids.shape[1:], strict=True)]
+        return np.pad(ids, ((0, 0), *((0, each) for each in more)))
+
+    def _ids(self, texts: Sequence[str]) -> npt.NDArray[np.int32]:
+        return self.tokenizer.encode(texts, max_length=self.max_length)
 
     def tokens(self, texts: Sequence[str]) -> list[list[str]]:
         """The words as the model gets them, unknown ones with "[UNK]" behind them."""
@@ -146,10 +151,7 @@ class Words:
 
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
         """The inputs of `fit` and `predict`, for every part of the data."""
-        ids = {
-            name: self.tokenizer.encode(part.texts, max_length=self.max_length)
-            for name, part in parts.items()
-        }
+        ids = {name: self._ids(part.texts) for name, part in parts.items()}
         lengths = np.concatenate([np.count_nonzero(rows, axis=1) for rows in ids.values()])
         return _batches(SequenceBatches, ids, parts, options, length_buckets(lengths, LENGTHS))
 
@@ -164,6 +166,7 @@ class Sentences(Words):
     """
 
     kind = "sentences"
+    steps = (4, 8)
 
     def __init__(self, tokenizer: text.WordTokenizer, max_sentences: int, max_words: int) -> None:
         super().__init__(tokenizer, max_sentences * max_words)
@@ -191,23 +194,12 @@ class Sentences(Words):
         most = max((self.length(each) for each in sentences), default=0)
         return len(sentences) > self.max_sentences or most > self.max_words
 
-    def encode(self, texts: Sequence[str]) -> Any:
-        """The inputs of a model."""
-        ids = self.tokenizer.encode_sentences(texts, self.max_sentences, self.max_words)
-        # Few shapes, and none beyond the limits: a model may have positions for no more.
-        steps, limits = (4, 8), (self.max_sentences, self.max_words)
-        more = [
-            min(-(-size // step) * step, limit) - size
-            for size, step, limit in zip(ids.shape[1:], steps, limits, strict=True)
-        ]
-        return np.pad(ids, ((0, 0), *((0, each) for each in more)))
+    def _ids(self, texts: Sequence[str]) -> npt.NDArray[np.int32]:
+        return self.tokenizer.encode_sentences(texts, self.max_sentences, self.max_words)
 
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
         """The inputs of `fit` and `predict`, for every part of the data."""
-        ids = {
-            name: self.tokenizer.encode_sentences(part.texts, self.max_sentences, self.max_words)
-            for name, part in parts.items()
-        }
+        ids = {name: self._ids(part.texts) for name, part in parts.items()}
         return _batches(text.DocumentBatches, ids, parts, options, LENGTHS)
 
 
@@ -242,7 +234,7 @@ class Features:
 
     @classmethod
     def learn(cls, texts: Sequence[str], options: Options) -> Self:
-        """A reader of as many tokens as `--max-tokens` says: later texts may be longer."""
+        """A reader with the number of tokens of `--max-tokens`, for later texts may be longer."""
         preset, most = str(networks.encoder(options).language_model), options.max_tokens
         layer = networks.layer(options)
         try:
@@ -270,7 +262,7 @@ class Features:
         return reader
 
     def save(self, run: Path) -> None:
-        """Writes what is too much for the configuration."""
+        """Writes the data that are too large for the configuration."""
         if self.scorer is not None:
             self.scorer.save(run)
 
@@ -282,7 +274,7 @@ class Features:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments of a model builder that say what it reads."""
+        """The arguments of a model builder that describe its inputs."""
         dim, length = self.language_model.dim, self.max_length
         return {"vocabulary_size": None, "backbone": dim, "sequence_length": length}
 
@@ -290,7 +282,7 @@ class Features:
         """Refuses a model for other inputs.
 
         Raises:
-            ValueError: If it does not read what the language model gives.
+            ValueError: If it does not read the outputs of the language model.
         """
         ranks = {"features": 3, "padding_mask": 2}
         if self.fine_tune:
@@ -362,26 +354,28 @@ class Features:
 
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
         """The inputs of `fit` and `predict`, for every part of the data."""
-        features = self._computed(parts)
-        some = features["train"]
-        kept = np.asarray(some["features"][:256], np.float32)[some["padding_mask"][:256]]
-        self.scale = float(1 / max(kept.std(), 1e-6))
+        inputs = self._inputs(parts)
         boundaries: tuple[int, ...] = (self.max_length,)
-        if not options.model:  # a general model takes any length
-            sizes = [kept_lengths(each["padding_mask"]) for each in features.values()]
+        if self.fine_tune or not options.model:  # a general model takes any length
+            sizes = [kept_lengths(each["padding_mask"]) for each in inputs.values()]
             boundaries = length_buckets(np.concatenate(sizes), LENGTHS)
-        rows = {name: _kept_rows(each) for name, each in features.items()}
-        make = functools.partial(_ScaledBatches, self.scale)
+        rows = {name: _kept_rows(each) for name, each in inputs.items()}
+        make: Callable[..., Any] = SequenceBatches
+        if not self.fine_tune:
+            some = inputs["train"]
+            kept = np.asarray(some["features"][:256], np.float32)[some["padding_mask"][:256]]
+            self.scale = float(1 / max(kept.std(), 1e-6))
+            make = functools.partial(_ScaledBatches, self.scale)
         return _batches(make, rows, parts, options, boundaries)
 
     def means(self, parts: Parts) -> list[npt.NDArray[np.float32]]:
         """The mean of the states of every text `(texts, features)`, of each part."""
         return [
             np.stack([rows.mean(axis=0, dtype=np.float32) for rows in _kept_rows(each)["features"]])
-            for each in self._computed(parts).values()
+            for each in self._inputs(parts).values()
         ]
 
-    def _computed(self, parts: Parts) -> dict[str, Any]:
+    def _inputs(self, parts: Parts) -> dict[str, Any]:
         """The features of all parts; every network of a run asks for the same."""
         folder = cache_folder() / "features"
         for name, part in parts.items():
@@ -401,30 +395,24 @@ class Tokens(Features):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments of a model builder that say what it reads."""
+        """The arguments of a model builder that describe its inputs."""
         # A backbone of its own for every network: training one must not change the next.
         fresh = text.LanguageModel.from_preset(self.preset, self.max_length, layer=self.layer)
         return {"vocabulary_size": None, "backbone": fresh.backbone}
 
     def encode(self, texts: Sequence[str]) -> Any:
         """The inputs of a model."""
-        return self._padded(self.language_model.encode(_spaced(texts), trim=True))
+        inputs = self.language_model.encode(_spaced(texts), trim=True)
+        longest = inputs["padding_mask"].shape[1]
+        width = _rounded(longest, TOKEN_STEP, self.max_length) - longest
+        return {name: np.pad(array, ((0, 0), (0, width))) for name, array in inputs.items()}
 
-    def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
-        """The inputs of `fit` and `predict`, for every part of the data."""
-        inputs = {
+    def _inputs(self, parts: Parts) -> dict[str, Any]:
+        """The tokens of all parts."""
+        return {
             name: self.language_model.encode(_spaced(part.texts), trim=True)
             for name, part in parts.items()
         }
-        lengths = [kept_lengths(each["padding_mask"]) for each in inputs.values()]
-        boundaries = length_buckets(np.concatenate(lengths), LENGTHS)
-        rows = {name: _kept_rows(each) for name, each in inputs.items()}
-        return _batches(SequenceBatches, rows, parts, options, boundaries)
-
-    def _padded(self, inputs: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-        longest = next(iter(inputs.values())).shape[1]
-        width = min(-(-longest // TOKEN_STEP) * TOKEN_STEP, self.max_length) - longest
-        return {name: np.pad(array, ((0, 0), (0, width))) for name, array in inputs.items()}
 
 
 class _ScaledBatches(SequenceBatches):
@@ -455,6 +443,11 @@ def _batches(
         )
         for name, part in parts.items()
     }
+
+
+def _rounded(size: int, step: int, limit: int) -> int:
+    """A multiple of a step that is no smaller, or the limit."""
+    return max(size, min(-(-size // step) * step, limit))
 
 
 def _kept_rows(inputs: dict[str, Any]) -> dict[str, list[Any]]:

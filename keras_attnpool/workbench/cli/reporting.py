@@ -22,8 +22,8 @@ OPTIONS = {
 def reported(option: str = "") -> Iterator[None]:
     """Makes errors that the user's input causes a `CommandError`.
 
-    Used around what reads that input, and nothing else: elsewhere a ValueError is a fault of ours
-    and deserves its traceback.
+    Use it only around the code that reads this input: elsewhere a ValueError is a fault of ours and
+    deserves its traceback.
 
     Args:
         option: The option that names the input, which its name then follows.

@@ -6,7 +6,7 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ MODEL = "model.keras"
 METRICS = "metrics.json"
 TFIDF = "tfidf.npz"
 REPORT = "report.html"
-PICTURES = ("accuracy.png", "loss.png", "heads.png")  # of the report
 EXPLAINED = "explained.html"
 RESUME = "resume"  # what an unfinished run needs to go on
 LOCK = ".lock"
@@ -46,43 +45,27 @@ def owned(run: Path) -> Iterator[None]:
     """
     if run.exists() and not run.is_dir():
         raise CommandError(f"{run} is a file, where a run folder is to be")
-    path = run / LOCK
+    path, is_new = run / LOCK, not run.exists()
     with reported("--out"):
-        made = [folder for folder in (run, *run.parents) if not folder.exists()]
         run.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    inode = path.stat().st_ino
     lock = sqlite3.connect(path, timeout=0, isolation_level=None)
     try:
         lock.execute("PRAGMA journal_mode=MEMORY")  # no second file
         lock.execute("BEGIN EXCLUSIVE")
-        # The file may have been removed meanwhile, by the owner before us: then nobody sees it.
-        is_ours = path.exists() and path.stat().st_ino == inode
     except sqlite3.Error as error:
-        is_ours = False
-        if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
-            lock.close()
-            raise CommandError(f"{path} cannot be locked: {error}") from error
-    if not is_ours:
         lock.close()
         raise CommandError(
-            f"{run} belongs to another `train`, which is running: wait for it, or choose another "
-            "--out"
-        )
+            f"{run} belongs to another `train`, which is running ({error}): wait for it, or choose "
+            "another --out"
+        ) from error
     try:
         yield
     finally:
-        try:
+        lock.close()
+        with suppress(PermissionError):  # Windows removes no file that another process has opened
             path.unlink(missing_ok=True)
-        except PermissionError:  # Windows removes no open file
-            lock.close()
-            path.unlink(missing_ok=True)
-        finally:
-            lock.close()
-        for folder in made:
-            if any(folder.iterdir()):
-                break
-            folder.rmdir()
+        if is_new and not any(run.iterdir()):
+            run.rmdir()
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -115,7 +98,7 @@ def read_config(run: Path) -> dict[str, Any]:
 
 
 def load_model(path: Path) -> keras.Model:
-    """Reads a model, for the forward pass alone: what it was compiled for does not matter.
+    """Reads a model for the forward pass alone, without the state of its training.
 
     Raises:
         CommandError: If the file is damaged, or holds code, which Keras does not run.
@@ -137,18 +120,18 @@ def readable(path: Path, otherwise: str = "") -> Iterator[None]:
 
 
 def remove_run(run: Path) -> None:
-    """Removes what is written about a model, and the model; other files of the folder stay.
+    """Removes a model and the files about it; other files of the folder stay.
 
-    So does the configuration, by which a folder is known as a run, whenever this is interrupted.
+    The configuration, by which a folder is known as a run, stays even if this is interrupted.
     """
     remove_resume(run)
-    for name in (MODEL, METRICS, VOCABULARY, TFIDF, REPORT, *PICTURES, EXPLAINED):
+    for name in (MODEL, METRICS, VOCABULARY, TFIDF, REPORT, EXPLAINED):
         (run / name).unlink(missing_ok=True)
 
 
 def remove_leftovers(run: Path) -> None:
     """Removes the temporary files of a `train` that was killed, and of nothing that still runs."""
-    leftover = re.compile(rf"\.\d+\.(.+\.(json|h5|keras|png|npz)|{re.escape(REPORT)})")
+    leftover = re.compile(rf"\.\d+\.(.+\.(json|h5|keras|npz)|{re.escape(REPORT)})")
     for folder in (run, run / RESUME):
         if folder.is_dir() and not folder.is_symlink():
             for path in folder.iterdir():
@@ -157,7 +140,7 @@ def remove_leftovers(run: Path) -> None:
 
 
 def remove_resume(run: Path) -> None:
-    """Removes what only an unfinished run needs."""
+    """Removes the files that only an unfinished run needs."""
     folder, old = run / RESUME, run / f".{RESUME}"
     shutil.rmtree(old, ignore_errors=True)
     if folder.is_symlink():

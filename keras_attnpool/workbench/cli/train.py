@@ -1,6 +1,5 @@
 """The command `train`."""
 
-import shutil
 import sys
 import warnings
 from pathlib import Path
@@ -20,6 +19,7 @@ from keras_attnpool.workbench.cli.data import load
 from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.options import Options
 from keras_attnpool.workbench.cli.reporting import reported
+from keras_attnpool.workbench.cli.trained import Run
 
 NOT_REFITTED = (
     "The linear rows are fitted on the validation texts too, once these have chosen; networks are "
@@ -114,17 +114,8 @@ class _Training:
         resume = digest is not None
         self.rows = _rows(options)
         self.checkpoints = {
-            name: Checkpoint(
-                run,
-                files,
-                _best(run, files, resume),
-                options,
-                resume,
-                self._begin if files == "model" else None,
-            )
-            for name, files in zip(
-                self.rows, ("model", "baseline", "third", "fourth"), strict=False
-            )
+            name: Checkpoint(run, f"row-{row}", options, resume, None if row else self._begin)
+            for row, name in enumerate(self.rows)
         }
         self.trained: dict[str, keras.Model] = {}
         self.probabilities: dict[str, list[npt.NDArray[np.float32]]] = {}
@@ -132,7 +123,9 @@ class _Training:
         self.metrics: dict[str, Any] = {"interrupted": True, "sizes": sizes, "results": {}}
 
     def finish(self) -> int:
-        """Trains what is not trained yet and writes what came of it; returns the exit status."""
+        """Trains the networks that are not trained yet and writes the results; returns the exit
+        status.
+        """
         run, is_new = self.run, not (self.run / runs.CONFIG).exists()
         first = next(iter(self.checkpoints.values()))
         try:
@@ -183,10 +176,10 @@ class _Training:
         """Puts the run in the place of an older one, as soon as there is something to keep."""
         runs.remove_run(self.run)
         self.reader.save(self.run)
-        self._write_config()
+        runs.write_json(self.run / runs.CONFIG, self._config())
 
-    def _write_config(self) -> None:
-        config = {
+    def _config(self) -> dict[str, Any]:
+        return {
             "format": runs.FORMAT,
             "keras_attnpool": keras_attnpool.__version__,
             "keras": keras.__version__,
@@ -196,13 +189,12 @@ class _Training:
             "label_names": self.data.train.label_names,
             "data": {"sizes": self.data.sizes, "digest": self.data.digest},
         }
-        runs.write_json(self.run / runs.CONFIG, config)
 
     def _write_results(self) -> None:
         name, test, metrics = self._chosen(), self.data.test, self.metrics
         balanced = self.options.class_weights
         others = self._simple()
-        name = self._with_scores(name, others.get(comparison.BOTH))
+        name = self._with_scores(name, others)
         predicted = {name: self.predicted[name]} | self.predicted
         predicted |= {key: each.predicted for key, each in others.items()}
         for key, each in predicted.items():
@@ -221,7 +213,11 @@ class _Training:
         ]
         simpler = [comparison.MAJORITY, *(each for each in others if each != comparison.MAJORITY)]
         simpler += smaller
-        metrics["comparison"] = comparison.sentence(test.labels, predicted, simpler, balanced)
+        told = comparison.sentence(test.labels, predicted, simpler, balanced)
+        lines = [told, NOT_REFITTED]
+        if len(self.data.validation) < comparison.FEWEST:
+            lines.append(comparison.TOO_FEW.format(len(self.data.validation)))
+        metrics["comparison"] = "\n".join(lines)
         if self.options.compare:
             metrics["chosen"] = name
         # What linear rows need is missing: this is said, or the table would look complete.
@@ -230,15 +226,13 @@ class _Training:
         print(f"\n{comparison.table(metrics['results'], len(test), balanced)}\n")
         if self.options.compare:
             print(f"The validation part likes {name} best: it is the model of this run.")
-        print(metrics["comparison"], NOT_REFITTED, *[comparison.NO_LINEAR] * missing, sep="\n")
+        print(metrics["comparison"], *[comparison.NO_LINEAR] * missing, sep="\n")
         print(f"\nThe run is in {self.run}\n")
         if self.options.report:
             print("Writing the report ...", flush=True)
-            answers = self.trained[name], self.predicted[name]
-            for remark in report.write(
-                self.run, self.options, name, metrics, test, self.reader, *answers
-            ):
-                print(remark)
+            trained = Run(self.run, self._config(), self.reader, self.trained[name])
+            answers = self.predicted[name]
+            print(*report.write(trained, self.options, name, metrics, test, answers), sep="\n")
 
     def _simple(self) -> dict[str, comparison.Simple]:
         """The rows that no network is needed for, the largest class last."""
@@ -266,49 +260,56 @@ class _Training:
         self._replace(self.trained[name])
         return name
 
-    def _with_scores(self, name: str, row: comparison.Simple | None) -> str:
-        """Joins the scores of TF-IDF to the network if validation likes that better.
+    def _with_scores(self, name: str, rows: dict[str, comparison.Simple]) -> str:
+        """Joins linear classifiers to the network as far as validation likes that better.
 
         Returns:
             The name of the row whose model is kept.
         """
         if not isinstance(self.reader, readers.Features) or not networks.takes_scores(self.options):
             return name
-        if row is None or row.scorer is None or row.validation is None:
+        words, mean = (rows.get(each) for each in (comparison.BOTH, comparison.MEAN))
+        if not (words and words.scorer and mean and mean.weights):
             return name
+        assert words.validation is not None and mean.validation is not None  # as they have these
         data, results = self.data, self.metrics["results"]
         validation, test = self.probabilities[name]
-        factor, weight = comparison.mixed(
-            validation, row.validation, data.validation.labels, self.options.class_weights
+        factor, weight, share = comparison.mixed(
+            validation,
+            words.validation,
+            mean.validation,
+            data.validation.labels,
+            self.options.class_weights,
         )
-        if not weight:
+        if not weight and not share:
             return name
-        both, scorer = f"{name} + TF-IDF", row.scorer.times(weight)
-        answers = tfidf.joined(test, scorer(data.test.texts), factor, 1.0)
+        both = name + " + TF-IDF" * bool(weight) + " + logistic" * bool(share)
+        scorer, (weights, bias) = words.scorer.times(weight), mean.weights
+        logits = self.reader.means(data._asdict())[2] @ weights + bias
+        answers = tfidf.joined(
+            test, factor, scorer(data.test.texts), share * tfidf.log_softmax(logits)
+        )
         self.predicted = {both: answers.argmax(axis=1)} | self.predicted
-        self.trained[both] = tfidf.model_with_scores(self.trained[name], factor)
+        model = tfidf.model_with_scores(
+            self.trained[name], factor, bool(weight), share, (weights / self.reader.scale, bias)
+        )
         own = {key: value for key, value in results[name].items() if key not in ("history", "f1")}
-        own["parameters"] += scorer.weights.size + scorer.bias.size
-        own["parameters_without_embeddings"] = own["parameters"]
-        own |= {"seconds": round(own["seconds"] + row.seconds, 2), "network": name}
+        size = model.count_params() + (scorer.weights.size + scorer.bias.size) * bool(weight)
+        own |= {"parameters": size, "parameters_without_embeddings": size, "network": name}
+        own["seconds"] = round(own["seconds"] + words.seconds + mean.seconds, 2)
         own |= comparison.scores(data.test, self.predicted[both])
         self.metrics["results"] = {both: own} | results
-        self.reader.scorer = scorer
-        self._replace(self.trained[both])
+        self.trained[both] = model
+        self.reader.scorer = scorer if weight else None
+        self._replace(model)
         return both
 
     def _replace(self, model: keras.Model) -> None:
         """Makes another model that of the run."""
-        # The first row's model stays at hand for a run that is resumed from here.
-        first = next(iter(self.checkpoints.values())).best
-        kept = self.run / runs.RESUME / runs.MODEL
-        if not kept.is_file():
-            with whole_file(kept) as temporary:
-                shutil.copyfile(first, temporary)
         with whole_file(self.run / runs.MODEL) as temporary:
             model.save(temporary)
         self.reader.save(self.run)
-        self._write_config()
+        runs.write_json(self.run / runs.CONFIG, self._config())
 
     def _vectors(self) -> npt.NDArray[np.float32] | None:
         """The initial embeddings, unless they are random."""
@@ -325,13 +326,6 @@ class _Training:
                 vectors, coverage = text.load_word_vectors(source, tokenizer, seed)
         print(f"{source} has vectors for {coverage:.0%} of the words.")
         return vectors
-
-
-def _best(run: Path, files: str, resume: bool) -> Path:
-    """Where the best model of a row is kept."""
-    kept = run / runs.RESUME / f"{files}.keras"
-    is_moved = resume and kept.is_file()  # by `_chosen`
-    return run / runs.MODEL if files == "model" and not is_moved else kept
 
 
 def _rows(options: Options) -> dict[str, str | None]:

@@ -97,13 +97,13 @@ class Run:
         return Explainer(self.model, self.reader, self.label_names)
 
     def explain(self, texts: Sequence[str]) -> list[Explanation]:
-        """For every text the class, what each word does to it, and where attention looks."""
+        """For every text the class, the effect of each word on it, and the attention."""
         texts = checked_texts("Run.explain", texts)
         with reported():
             return list(self.explainer.explain(texts))
 
     def push(self, target: PathLike) -> None:
-        """Hands the run on: to a folder, or to the Hugging Face Hub, with a model card.
+        """Copies the run to a folder, or to the Hugging Face Hub, with a model card.
 
         Args:
             target: A folder, which gets all that `load_run` needs; or `"hf://user/name"`, where
@@ -143,7 +143,7 @@ class Run:
                 )
 
     def card(self, target: str) -> str:
-        """The model card: what the model is, how well it does, and how it is loaded."""
+        """The model card: a description of the model, its results, and how to load it."""
         path = self.folder / runs.METRICS
         metrics = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         results = metrics.get("results", {})

@@ -5,7 +5,7 @@ and rationales are computed from frames here; words are no concern of this file.
 """
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from keras_attnpool.workbench.corpora._concepts import (
@@ -33,7 +33,7 @@ UNKNOWN = "?"  # a concept that nothing else has to do with
 class Frame(NamedTuple):
     """One event or state: who does what to whom, where and how.
 
-    Every value is a concept of `words/sentence_pairs.txt`. `None` says nothing about the slot.
+    Every value is a concept of `words/sentence_pairs.txt`. A slot that is `None` is left open.
     `quantity` is "one", a number, "all", "some", "no" or "not all", and counts agents.
     """
 
@@ -190,23 +190,19 @@ def _refuted(first: Frame, second: Frame) -> bool:
     return any(_refutes(one, other) for one in _views(first) for other in _views(second))
 
 
-def _clashes(first: Meaning, second: Meaning) -> list[Marks]:
-    """Lists the deciding slots of every reason why both sentences cannot be true."""
-    reasons: list[Marks] = []
+def _clashes(first: Meaning, second: Meaning) -> Iterator[Marks]:
+    """Yields the deciding slots of every reason why both sentences cannot be true."""
     for i, one in enumerate(first):
         for j, other in enumerate(second):
             if _refuted(one, other):
-                reasons.append(
-                    (
-                        {(i, s) for s, new in _changes(one) if not _refuted(new, other)},
-                        {(j, s) for s, new in _changes(other) if not _refuted(one, new)},
-                    )
+                yield (
+                    {(i, s) for s, new in _changes(one) if not _refuted(new, other)},
+                    {(j, s) for s, new in _changes(other) if not _refuted(one, new)},
                 )
     for a, x, i, owner, slot in _facts(first):
         for b, y, j, other_owner, other_slot in _facts(second):
             if alike(a, b) and exclusive(x, y):
-                reasons.append(({(i, owner), (i, slot)}, {(j, other_owner), (j, other_slot)}))
-    return reasons
+                yield {(i, owner), (i, slot)}, {(j, other_owner), (j, other_slot)}
 
 
 def _implied(first: Meaning, second: Meaning) -> bool:
@@ -223,9 +219,7 @@ def _implied(first: Meaning, second: Meaning) -> bool:
 
 def label(first: Meaning, second: Meaning) -> int:
     """Gives a pair of sentences its class."""
-    if any(_refuted(one, other) for one in first for other in second) or any(
-        alike(a, b) and exclusive(x, y) for a, x, *_ in _facts(first) for b, y, *_ in _facts(second)
-    ):
+    if any(_clashes(first, second)):
         return CONTRADICTION
     return ENTAILMENT if _implied(first, second) else NEUTRAL
 
@@ -319,7 +313,7 @@ def _unsupported(first: Frame, second: Frame) -> list[str]:
 def rationale(first: Meaning, second: Meaning) -> Marks:
     """Finds the deciding (clause, slot) of both sentences."""
     marks: Marks = (set(), set())
-    clashes = _clashes(first, second)
+    clashes = list(_clashes(first, second))
     for reason in clashes:
         for mine, slots in zip(marks, reason, strict=True):
             mine |= slots

@@ -110,21 +110,22 @@ def questions(
     """Generate questions whose type depends on the order of the words, and what decides it.
 
     The corpus shows whether a model knows the order of words: "which year did the king describe
-    before the harbour" asks for a time, "which harbour did the king describe before the year" for
-    a place. Questions have 8 to 24 tokens, lower case, joined by one space; labels 0 to 5 stand for
+    before the harbour" asks for a time, "which harbour did the king describe before the year" for a
+    place. Questions have 8 to 24 tokens, lower case, joined by one space; labels 0 to 5 stand for
     person, place, time, number, thing and description. In `rationales`, True marks the question
-    word or other pivot and the noun or adverb that it points to. A model that is blind to order is
-    right in 0.39 of the cases at best. The kinds are "head", "distance", "direction", "order" and
-    "clause"; the datasheet (in the documentation, API, corpora) tells what each of them asks for.
+    word or other pivot and the noun or adverb that it points to. A model that does not know the
+    order of words is right on at most 0.39 of the questions. The kinds are "head", "distance",
+    "direction", "order" and "clause"; the datasheet (in the documentation, API, corpora) tells what
+    each of them asks for.
 
     Args:
         num_examples: Number of questions, at least 1. A larger corpus of the same seed and
             option starts with the smaller one.
-        seed: Integer >= 0. The same seed gives the same questions on every platform and NumPy
-            version; other seeds give other questions of the same distribution (use one for
+        seed: Integer in [0, 2**31). The same seed gives the same questions on every platform and
+            NumPy version; other seeds give other questions of the same distribution (use one for
             training, another for testing).
-        kinds: The kinds to draw from, each as often as it is listed; all five by default. With
-            one kind, a test set for it.
+        kinds: The kinds to draw from, each as often as it is listed; all five by default. A single
+            kind gives a test set for that kind.
 
     Returns:
         `LabeledTexts`: `num_examples` texts, labels int32 of shape `(num_examples,)` and

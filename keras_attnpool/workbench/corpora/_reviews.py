@@ -135,7 +135,7 @@ class _Writer(Writer):
         self.decides.extend([decides] * len(tokens))
 
     def manner(self, value: int) -> tuple[str, int]:
-        """Chooses how to say `value`: the kind of form and the value of its opinion word."""
+        """Chooses a form that expresses `value`, and the value of its opinion word."""
         sign, size = (1, value) if value > 0 else (-1, -value)
         if self.chance(self.negation_rate):
             return ("weak", "strong")[size - 1], -sign * (1 + self.below(2))
@@ -261,7 +261,7 @@ def reviews(
     Args:
         num_examples: Number of reviews, at least 1. A larger corpus of the same seed and
             options starts with the smaller one.
-        seed: Integer >= 0. The same seed gives the same reviews on every platform and
+        seed: Integer in [0, 2**31). The same seed gives the same reviews on every platform and
             NumPy version; other seeds give other reviews of the same distribution (use
             one for training, another for testing).
         sentences: Smallest and largest number of sentences.

@@ -43,20 +43,25 @@ def _makes_sense(frame: Frame) -> bool:
     if frame.negated and frame.quantity in ("all", "some", "no", "not all"):
         return False  # "all are not" can be read in two ways
     for noun, trait in ((frame.agent, frame.agent_trait), (frame.patient, frame.patient_trait)):
-        if noun is not None and (
-            noun in concepts.CLASSES or trait and trait not in concepts.traits_of(noun)
-        ):
+        if noun in concepts.CLASSES or (noun and trait and trait not in concepts.traits_of(noun)):
             return False
     if frame.manner and frame.manner not in concepts.manners_of(frame.action):
         return False
-    if frame.patient is None:
-        return concepts.can_act(frame.agent, frame.action)
-    if frame.action in DEEDS:
-        return concepts.can_act(frame.agent, frame.action) and concepts.is_one_of(
-            frame.patient, DEEDS[frame.action][1]
-        )
+    if frame.patient is None or frame.action in DEEDS:
+        fits = frame.patient is None or concepts.is_one_of(frame.patient, DEEDS[frame.action][1])
+        return fits and concepts.can_act(frame.agent, frame.action)
     kind = concepts.relation_kind(frame.action, frame.patient, frame.agent)
     return kind == "person" or (kind is not None and frame.place is None)
+
+
+def _values(frame: Frame, slot: str) -> Sequence[str]:
+    """Lists what a trait, the place or the manner of a frame may be."""
+    if slot == "place":
+        return _PLACES
+    if slot == "manner":
+        return concepts.manners_of(frame.action)
+    noun = frame.agent if slot == "agent_trait" else frame.patient
+    return () if noun is None else concepts.traits_of(noun)
 
 
 def _nouns(meaning: Meaning) -> list[str]:
@@ -128,15 +133,12 @@ class _Writer(Writer):
 
     def decorated(self, frame: Frame, trait_rate: float, place_rate: float) -> Frame:
         """Adds traits, a place and a manner to a frame, each or not."""
-        new: dict[str, Any] = {}
-        if self.chance(trait_rate):
-            new["agent_trait"] = self.common(concepts.traits_of(frame.agent))
-        if frame.patient is not None and self.chance(trait_rate):
-            new["patient_trait"] = self.common(concepts.traits_of(frame.patient))
-        if self.chance(place_rate):
-            new["place"] = self.common(_PLACES)
-        if concepts.manners_of(frame.action) and self.chance(place_rate):
-            new["manner"] = self.common(concepts.manners_of(frame.action))
+        rates = (trait_rate, trait_rate, place_rate, place_rate)
+        new: dict[str, Any] = {
+            slot: self.common(values)
+            for slot, rate in zip(_EXTRAS, rates, strict=True)
+            if (values := _values(frame, slot)) and self.chance(rate)
+        }
         return frame._replace(**new)
 
     def doing(self, trait_rate: float, place_rate: float) -> Frame:
@@ -212,13 +214,11 @@ class _Writer(Writer):
             options += [
                 (slot, child) for child in concepts.CHILDREN.get(getattr(frame, slot), ())[:2]
             ]
-        for slot, noun in (("agent_trait", frame.agent), ("patient_trait", frame.patient)):
-            if noun is not None and getattr(frame, slot) is None:
-                options.append((slot, self.common(concepts.traits_of(noun))))
-        if frame.place is None:
-            options.append(("place", self.common(_PLACES)))
-        if frame.manner is None and concepts.manners_of(frame.action):
-            options.append(("manner", self.common(concepts.manners_of(frame.action))))
+        options += [
+            (slot, self.common(values))
+            for slot in _EXTRAS
+            if getattr(frame, slot) is None and (values := _values(frame, slot))
+        ]
         if not options:
             return frame
         slot, value = self.pick(options)
@@ -241,14 +241,8 @@ class _Writer(Writer):
             value = self.common(self.actions(frame))
         elif slot == "quantity":
             value = self.pick(tuple(concepts.QUANTITIES))
-        elif slot == "place":
-            value = self.common(_PLACES)
-        elif slot == "manner":
-            value = self.common(concepts.manners_of(frame.action))
         else:
-            value = self.common(
-                concepts.traits_of(frame.agent if slot == "agent_trait" else str(frame.patient))
-            )
+            value = self.common(_values(frame, slot))
         new = with_value(frame, slot, value)
         opposed = slot != "negated" and exclusive(getattr(frame, slot), getattr(new, slot))
         if opposed and frame.quantity == "one" and self.chance(0.5):
@@ -431,12 +425,12 @@ def sentence_pairs(
     Args:
         num_examples: Number of pairs, at least 1. A larger corpus of the same seed and option
             starts with the smaller one.
-        seed: Integer >= 0. The same seed gives the same pairs on every platform and NumPy
-            version; other seeds give other pairs of the same distribution (use one for
+        seed: Integer in [0, 2**31). The same seed gives the same pairs on every platform and
+            NumPy version; other seeds give other pairs of the same distribution (use one for
             training, another for testing).
         paraphrase_rate: How often a wording other than the plainest is drawn, in [0, 1]: synonyms,
-            passive, converse, order. At 0 what differs in words differs in meaning, but for
-            "a" and "the", and the joining word.
+            passive, converse, order. At 0, sentences with different words have different meanings,
+            except for "a" and "the" and the joining word.
 
     Returns:
         `SentencePairs`: `num_examples` pairs with labels int32, relatedness float32 in [1, 5], and

@@ -49,7 +49,9 @@ def _plain_text(sgml: str) -> str:
 
 
 def r8(files: Files) -> dict[str, Rows]:
-    """Reads Reuters-21578 (SGML): of the ModApte split what has one topic, one of the eight."""
+    """Reads Reuters-21578 (SGML): the texts of the ModApte split with one topic, which is one of
+    the eight.
+    """
     stories = {
         PurePosixPath(name).name: content.decode("latin-1")
         for name, content in _tar_members(files["reuters21578.tar.gz"])

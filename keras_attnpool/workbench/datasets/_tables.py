@@ -22,11 +22,6 @@ def pack(rows: Iterable[Row]) -> bytes:
     return "".join("\t".join(map(one_line, row)) + "\n" for row in rows).encode("utf-8")
 
 
-def content_hash(rows: Iterable[Row]) -> str:
-    """Computes the SHA-256 of the packed rows: the same however the file was compressed."""
-    return hashlib.sha256(pack(rows)).hexdigest()
-
-
 def read(path: Path) -> tuple[list[list[str]], str]:
     """Reads a table: its rows, and the SHA-256 of its uncompressed bytes."""
     try:

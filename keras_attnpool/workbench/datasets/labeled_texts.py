@@ -179,7 +179,8 @@ class LabeledTexts(_Labeled):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SentencePairs(_Labeled):
-    """Pairs of sentences with an entailment class each, and what else is known of them.
+    """Pairs of sentences with an entailment class each, and perhaps their relatedness and
+    rationales.
 
     Args:
         sentences_a: The N first sentences.

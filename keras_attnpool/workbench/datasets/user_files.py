@@ -60,16 +60,16 @@ def load_tsv(
         rationales. White space around texts and labels is dropped.
 
     Warns:
-        UserWarning: In one line each, of control characters, and of labels that may be none: over
-            half of them differ, they are numbers that are not whole, or two are equal as numbers
-            or but for case and blanks.
+        UserWarning: In one line each, about control characters, and about labels that may be no
+            labels: more than half of them differ, they are numbers that are not whole, or two of
+            them differ only in case, blanks or the way a number is written.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: With the file's name, and what to do about: bytes that are not in `encoding`,
-            a file that is no text, another delimiter, missing columns, one column for both, lines
-            with more or fewer fields than the first, empty texts or labels, unknown labels, a
-            single class, no rows, a gzip file that is damaged or holds more than 1 GiB.
+        ValueError: With the file's name and advice, for bytes that are not in `encoding`, a file
+            that is no text, another delimiter, missing columns, one column for both, lines with
+            more or fewer fields than the first, empty texts or labels, unknown labels, a single
+            class, no rows, a gzip file that is damaged or holds more than 1 GiB.
 
     Example:
         ```python
@@ -110,8 +110,8 @@ def load_csv(
         path: As in `load_tsv`.
         text_column: As in `load_tsv`.
         label_column: As in `load_tsv`.
-        header: Whether the first row names the columns. Columns can only be given by
-            position if not.
+        header: Whether the first row names the columns. If not, columns can only be given by
+            position.
         label_names: As in `load_tsv`.
         delimiter: Character between fields.
         encoding: As in `load_tsv`.

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError, column
+from keras_attnpool._checks import ArgumentError, column, integer, validate
 from keras_attnpool.types import Int32s, PathLike
 from keras_attnpool.workbench._files import whole_file
 
@@ -36,12 +36,9 @@ def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
 
 def check_integers(owner: str, least: int = 1, or_none: bool = False, **values: int | None) -> None:
     """Raises unless every value, given by its name, is an integer from 1 or 0 (or `None`)."""
-    kind = "None or " * or_none + ("a positive integer" if least else "an integer from 0")
     for name, value in values.items():
-        if value is None and or_none:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ArgumentError(name, f"be {kind}", {name: value}, owner)
+        if value is not None or not or_none:
+            validate(name, value, integer(least), owner)
 
 
 def checked_vocabulary(owner: str, vocabulary: Iterable[str]) -> tuple[str, ...]:
@@ -85,7 +82,7 @@ def padded(rows: Sequence[Any], length: int, *inner: int) -> Int32s:
 
 
 class Vocabulary:
-    """Base class of the tokenizers: what they are made of, kept in one JSON file.
+    """Base class of the tokenizers: their vocabulary and options, kept in one JSON file.
 
     Args:
         vocabulary: Distinct non-empty strings, index = id, the first two `"[PAD]"` and `"[UNK]"`.
@@ -163,19 +160,15 @@ class Vocabulary:
         try:
             content = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
-            must, received = f"be a file written by {owner}.save", f"no JSON ({error})"
-            raise ArgumentError("path", must, received, caller) from error
-        is_ours = isinstance(content, dict) and content.get("format") == f"keras_attnpool.{owner}"
-        if not is_ours:
-            raise ArgumentError("path", f"be a file written by {owner}.save", "other JSON", caller)
-        if content.get("version") != _VERSION:
-            must = f"be of version {_VERSION} of the format"
-            raise ArgumentError("path", must, {"version": content.get("version")}, caller)
+            content = f"no JSON ({error})"
+        wanted = {"format": f"keras_attnpool.{owner}", "version": _VERSION}
+        if not isinstance(content, dict) or not wanted.items() <= content.items():
+            must = f"be a file written by {owner}.save, of {wanted}"
+            raise ArgumentError("path", must, reprlib.repr(content), caller)
         vocabulary, lowercase = content.get("vocabulary"), content.get("lowercase")
         if not isinstance(vocabulary, list) or not isinstance(lowercase, bool):
             must = "hold a list `vocabulary` and a boolean `lowercase`"
-            received = f"{type(vocabulary).__name__} and {type(lowercase).__name__}"
-            raise ArgumentError("path", must, received, caller)
+            raise ArgumentError("path", must, reprlib.repr(content), caller)
         vocabulary = checked_vocabulary(caller, vocabulary)
         try:
             return cls(vocabulary, lowercase)

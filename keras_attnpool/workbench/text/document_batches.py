@@ -26,10 +26,10 @@ class DocumentBatches(Batches):
     `shuffle` too.
 
     Padded (`packed=0`): the inputs are ids `(B, S, W)`, where W is the longest sentence of the
-    bucket. That is simple, and any hierarchical model reads it; but as most sentences are much
-    shorter than the longest, and most documents than the longest of their bucket, four places of
-    five are easily padding. Cutting the longest sentences before is well worth it. A compiled
-    model meets at most two shapes per bucket: full batches, and the bucket's last, smaller one.
+    bucket. That is simple, and any hierarchical model reads it. But most sentences are much shorter
+    than the longest, and most documents shorter than the longest of their bucket, so four of five
+    places may be padding. It pays to cut the longest sentences beforehand. A compiled model meets
+    at most two shapes per bucket: full batches, and the bucket's last, smaller one.
 
     Packed (`packed=K`): only the sentences that hold words are served, sorted by length into K
     groups of their own widths. With three groups the places are a quarter to a tenth of the
@@ -45,27 +45,27 @@ class DocumentBatches(Batches):
     `take(concatenate([zeros((1, D)), vectors]), documents)`, where `vectors` has the vectors of
     all rows in their order.
 
-    The widths but the last are the same in all batches, and such that there is the least padding.
-    The last is the longest sentence of the bucket. N_k is fixed for the full batches of a bucket
-    (about what one holds on average) in all groups but the last. A sentence that finds its
-    group full goes to the next; rows that are left over are all zero. The last group has as many
-    rows as it takes, rounded up to 8, 16, ..., 64, 80, 96, ..., 128, 160, ... So a compiled model
-    meets few shapes: about ten per bucket in five epochs of reviews in batches of 32. Where there
-    are fewer distinct lengths than groups, the spare groups have a single row.
+    All widths but the last are the same in all batches; they are chosen for the least padding. The
+    last is the longest sentence of the bucket. In all groups but the last, N_k is the same for all
+    full batches of a bucket, and about the average need. If a group is full, its further sentences
+    go to the next group; unused rows are zero. The last group has as many rows as it takes, rounded
+    up to 8, 16, ..., 64, 80, 96, ..., 128, 160, ... So a compiled model meets few shapes: about ten
+    per bucket in five epochs of reviews in batches of 32. If there are fewer distinct lengths than
+    groups, the spare groups have a single row.
 
     When there are several buckets, the first two batches differ in every size that varies between
-    buckets: TensorFlow learns from them what varies.
+    buckets, which tells TensorFlow that these sizes vary.
 
     Args:
-        documents: Integers of shape `(N, S, W)`, as `WordTokenizer.encode_sentences` returns
-            them; or a list of N documents, each an array `(S, W)` or a list of rows, of any
-            sizes. Padding (0) at the end of a sentence does not count, nor do sentences without
-            words at the end of a document. Such sentences keep their place elsewhere. A document
-            may be empty.
+        documents: Integers of shape `(N, S, W)`, as `WordTokenizer.encode_sentences` returns them;
+            or a list of N documents, each an array `(S, W)` or a list of rows, of any sizes.
+            Padding (0) at the end of a sentence does not count, nor do sentences without words at
+            the end of a document. Sentences without words at other places keep their place. A
+            document may be empty.
         labels: Array of shape `(N, ...)`, or `None` for `predict`.
         batch_size: Documents in a batch.
-        num_buckets: How many numbers of sentence places to aim at; those with the least padding
-            are taken.
+        num_buckets: How many different numbers of sentence places there should be; those with the
+            least padding are taken.
         packed: Number of groups of sentences, or 0 for padded batches.
         shuffle: Whether documents and batches are drawn anew for every epoch.
         seed: Seed of the shuffling.

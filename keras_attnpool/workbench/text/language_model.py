@@ -52,8 +52,8 @@ class LanguageModel:
     states of the encoder's last layer (`features`): a frozen language model to put an attention
     pooling layer on. `LanguageModel.from_preset` loads one.
 
-    Every text has its special tokens, `[CLS]` and `[SEP]` for instance, also an empty one, and
-    they count as kept positions. Texts that are too long are cut at the end.
+    Every text, even an empty one, has special tokens such as `[CLS]` and `[SEP]`; they count as
+    kept positions. Texts that are too long are cut at the end.
 
     Args:
         backbone: A KerasHub backbone, `BertBackbone` for one, or a `keras.Model` with such inputs:
@@ -127,7 +127,7 @@ class LanguageModel:
         tokenizer_options: Mapping[str, Any] | None = None,
         layer: int | None = None,
     ) -> "LanguageModel":
-        """Loads a pre-trained model and what belongs to it, through KerasHub.
+        """Loads a pre-trained model with its preprocessing, through KerasHub.
 
         KerasHub finds out which classes a preset needs. It downloads a preset that is not on this
         machine, once.
@@ -137,8 +137,8 @@ class LanguageModel:
         hash. Accents are stripped, as in the model's training.
 
         KerasHub's word-piece tokenizers differ in two things from those that the models were
-        trained with. U+00A0 and the like are no white space to them, so that the words on both
-        sides become one `[UNK]`; and they bring letters into a normal form (`½` becomes `1/2`).
+        trained with. They do not treat U+00A0 and the like as white space, so the words on both
+        sides become one `[UNK]`. And they bring letters into a normal form: `½` becomes `1/2`.
         Plain text, accents, punctuation and Chinese characters give the same tokens.
 
         Args:
@@ -147,9 +147,10 @@ class LanguageModel:
             sequence_length: Positions of an encoded text, special tokens included.
             tokenizer_options: Arguments of the tokenizer that replace the preset's,
                 `{"strip_accents": True}` for one.
-            layer: The layer, from 1, whose states are the features; `None` is the last. The layers
-                behind it are left out. The last layer has learned its own task, to compare
-                sentences in the case of `"minilm"`; an earlier one can be better for another.
+            layer: The layer, counted from 1, whose states are the features; `None` is the last. The
+                layers behind it are left out. The last layer has learned the task that the model
+                was trained for, which is to compare sentences for `"minilm"`. For another task an
+                earlier layer can be better.
 
         Returns:
             The model.
@@ -241,7 +242,7 @@ class LanguageModel:
         dtype: str = "float16",
         verbose: int = 0,
     ) -> dict[str, Array]:
-        """Computes the last layer's states of every token, by the backbone as it is.
+        """Computes the states of every token in the last layer of the unchanged backbone.
 
         Texts of similar length share a batch, and a call uses 8 lengths of batches at most. Padding
         changes nothing but roundings.

@@ -14,13 +14,13 @@ _ONLY_MARKS = re.compile(r"[.!?]+")
 def split_sentences(text: str) -> list[str]:
     r"""Splits a text into sentences after `.`, `!` and `?`.
 
-    A mark ends a sentence when white space or the end of the text follows it, closing quotes and
-    brackets let through. So runs such as `...` and `?!` stay together, `3.5` and `example.com`
-    stay whole, and `good .` is cut as `good.` is. Marks that stand alone after a sentence
-    (`wow ! ! !`) belong to it. The words behind the last mark are a sentence too.
+    A mark ends a sentence if white space or the end of the text follows it; closing quotes and
+    brackets may stand between. So runs such as `...` and `?!` stay together, `3.5` and
+    `example.com` stay whole, and `good .` is cut as `good.` is. Marks that stand alone after a
+    sentence (`wow ! ! !`) belong to it. The words behind the last mark are a sentence too.
 
-    Abbreviations are not recognised: `Dr. Who` becomes two sentences. Nor is a line break
-    an end, nor a mark of another script.
+    Abbreviations are not recognised: `Dr. Who` becomes two sentences. Neither a line break nor a
+    mark of another script ends a sentence.
 
     Args:
         text: Any string, tokenized with spaces or not.

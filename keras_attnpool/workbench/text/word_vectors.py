@@ -6,7 +6,7 @@ import numpy as np
 
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import Float32s, PathLike
-from keras_attnpool.workbench._text_files import ADVICE, opened
+from keras_attnpool.workbench._text_files import VECTOR_ADVICE, opened
 from keras_attnpool.workbench.text._vocabulary import (
     UNKNOWN,
     check_integers,
@@ -17,19 +17,6 @@ from keras_attnpool.workbench.text.word_tokenizer import WordTokenizer
 
 # gensim silently drops what follows in a longer "sentence".
 _LONGEST_FOR_GENSIM = 10_000
-
-
-_CONVERT = ".save_word2vec_format('vectors.txt')"
-_ADVICE = {
-    **ADVICE,
-    "word2vec": "is word2vec's binary format: convert it, gensim.models.KeyedVectors."
-    "load_word2vec_format({path}, binary=True)" + _CONVERT,
-    "fasttext": "is fastText's binary format: convert it, gensim.models.fasttext."
-    "load_facebook_vectors({path})" + _CONVERT,
-    "model": "is a model of gensim: convert it, gensim.utils.SaveLoad.load({path}).wv" + _CONVERT,
-    "pickle": "is a file of gensim's own: convert it, gensim.models.KeyedVectors.load({path})"
-    + _CONVERT,
-}
 
 
 def _random_vectors(size: int, dim: int, seed: int) -> Float32s:
@@ -52,8 +39,8 @@ def word2vec(
 ) -> Float32s:
     """Trains word2vec vectors (Mikolov et al., 2013) on texts, with gensim.
 
-    It trains on what the model will read: words outside the vocabulary are `[UNK]`, which
-    therefore gets a vector of its own.
+    It trains on the tokens that the model will read. Words outside the vocabulary are `[UNK]`, so
+    `[UNK]` gets a vector too.
 
     Args:
         texts: Sequence of strings, the training split.
@@ -186,7 +173,7 @@ def load_word_vectors(
 def _lines(path: PathLike) -> Iterator[tuple[int, str]]:
     """Yields line numbers from 1 and the lines that are not blank."""
     # Only "\n" ends a line, while words may contain U+0085 or U+2028.
-    with opened("", path, newline="\n", advice=_ADVICE) as stream:
+    with opened("", path, newline="\n", advice=VECTOR_ADVICE) as stream:
         for number, line in enumerate(stream, start=1):
             if text := line.rstrip(" \r\n"):
                 yield number, text

@@ -52,9 +52,6 @@ def test_run_folder(trained):
         "config.json",
         "metrics.json",
         "report.html",
-        "accuracy.png",
-        "loss.png",
-        "heads.png",
     }
     config, metrics = read(trained / "config.json"), read(trained / "metrics.json")
     assert config["options"].keys() == DEFAULTS.keys()
@@ -135,11 +132,6 @@ def test_unknown_arguments_are_refused(arguments, capsys):
 def test_a_misspelled_option_is_answered_by_the_nearest_one_of_its_command(capsys):
     status, _, err = run_main(capsys, "train", "a.csv", "--out", "run", "--max-epochs", "3")
     assert status == 2 and err.endswith("--max-epochs 3. Did you mean --epochs?\n")
-
-
-def test_nothing_to_predict(trained, capsys, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    assert run_main(capsys, "predict", trained)[:2] == (0, "")
 
 
 def test_train_on_tsv(tmp_path, capsys):
@@ -261,24 +253,6 @@ def test_interrupted_run(cut, capsys):
     assert run_main(capsys, "predict", cut, "a text")[0] == 0
 
 
-def test_resume_equals_an_uninterrupted_run(cut, tmp_path, capsys):
-    whole, resumed = tmp_path / "whole", tmp_path / "resumed"
-    assert run_main(capsys, "train", cut.parent / "mine.tsv", *LONGER, "--out", whole)[0] == 0
-    shutil.copytree(cut, resumed)
-    status, out, _ = run_main(capsys, "train", "--resume", "--out", resumed)
-    assert status == 0 and "Epoch 3/4" in out and "Epoch 2/4" not in out
-    first, second = (read(run / "metrics.json")["results"]["average"] for run in (whole, resumed))
-    assert first["epochs"] == second["epochs"] == 4
-    assert first["best_epoch"] == second["best_epoch"]
-    for name in ("loss", "val_loss", "val_accuracy"):
-        assert first["history"][name] == second["history"][name]
-    assert first["f1"] == second["f1"]
-    assert {path.name for path in resumed.iterdir()} == {path.name for path in whole.iterdir()}
-    # Once more: nothing is left to do.
-    status, out, _ = run_main(capsys, "train", "--resume", "--out", resumed)
-    assert status == 0 and "finished" in out
-
-
 def test_resume_refuses(cut, tmp_path, capsys):
     err = refused(capsys, "train", "--resume", "--epochs", "9", "--out", cut)
     assert "where --epochs is 4. Received: 9" in err
@@ -290,15 +264,6 @@ def test_resume_refuses(cut, tmp_path, capsys):
     (run / "config.json").write_text(json.dumps(config), encoding="utf-8")
     err = refused(capsys, "train", "--resume", "--out", run)
     assert "not those that this run was started with" in err
-
-
-@pytest.mark.parametrize("options", [{"pooling": "maxx"}, {"encoder": "gru+gruu"}])
-def test_resume_refuses_names_that_nothing_has(cut, tmp_path, capsys, options):
-    run = shutil.copytree(cut, tmp_path / "run")
-    config = read(run / "config.json")
-    config["options"] |= {"model": None, **options}
-    (run / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    assert "must" in refused(capsys, "train", "--resume", "--out", run)
 
 
 def test_resume_in_the_baseline(cut_in_baseline, trained):
@@ -318,16 +283,6 @@ def test_interrupt_before_the_first_epoch(tmp_path, capsys, monkeypatch):
     assert not run.exists()
 
 
-def test_replaced_run_survives_an_early_interrupt(trained, tmp_path, monkeypatch, capsys):
-    run = tmp_path / "run"
-    shutil.copytree(trained, run)
-    interrupt(monkeypatch, epoch=0)
-    assert main(["train", *LONGER, *REVIEWS, "--overwrite", "--out", str(run)]) == 130
-    assert len(list(run.iterdir())) == len(list(trained.iterdir()))
-    for path in trained.iterdir():
-        assert (run / path.name).read_bytes() == path.read_bytes()
-
-
 def test_overwrite_keeps_other_files(trained, tmp_path, capsys):
     run = tmp_path / "run"
     shutil.copytree(trained, run)
@@ -338,7 +293,7 @@ def test_overwrite_keeps_other_files(trained, tmp_path, capsys):
     assert read(run / "config.json")["options"]["seed"] == 8
     assert (run / "notes.txt").read_text() == "mine"
     # What was written about the old model is gone with it.
-    assert not [path.name for path in run.iterdir() if path.suffix in (".html", ".png")]
+    assert not [path.name for path in run.iterdir() if path.suffix == ".html"]
 
 
 def test_early_stopping(tmp_path):
@@ -346,7 +301,7 @@ def test_early_stopping(tmp_path):
     model.compile("adam", "mse")
     run = tmp_path
     options = Options(patience=2)
-    callback = Checkpoint(run, "model", run / "model.keras", options, resume=False)
+    callback = Checkpoint(run, "row-0", options, resume=False)
     callback.set_model(model)
     # The third epoch is as accurate as the second at a lower loss; the two after it are not.
     values = [(0.4, 1.0), (0.6, 0.9), (0.6, 0.8), (0.6, 0.85), (0.5, 0.1)]
@@ -357,12 +312,10 @@ def test_early_stopping(tmp_path):
         callback.on_epoch_end(epoch, logs)
         stopped.append(model.stop_training)
     assert stopped == [False, False, False, False, True]
-    again = Checkpoint(run, "model", run / "model.keras", options, resume=True)
+    again = Checkpoint(run, "row-0", options, resume=True)
     assert (again.epochs, again.best_epoch, again.is_over) == (5, 3, True)
-    assert sorted(path.name for path in (run / "resume").iterdir()) == [
-        "model-5.weights.h5",
-        "model.json",
-    ]
+    files = {path.name for path in (run / "resume").iterdir()}
+    assert files == {"row-0-5.weights.h5", "row-0.json", "row-0.keras"}
 
 
 def test_divergence_is_reported(tmp_path, capsys, monkeypatch):
@@ -370,64 +323,6 @@ def test_divergence_is_reported(tmp_path, capsys, monkeypatch):
     status, _, err = run_main(capsys, "train", *QUICK, *REVIEWS, "--out", tmp_path / "run")
     assert status == 2 and "--learning-rate" in err
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--model", "average", "--heads", "3"], "--model average does not take --heads"),
-        (["--model", "lama", "--pooling", "max"], "lama does not take --pooling"),
-        (["--model", "lama", "--encoder", "minilm"], "take --encoder: it has its own"),
-        (["--model", "disan", "--encoder", "cnn"], "does not take --encoder cnn"),
-        (["--pooling", "mean", "--heads", "3"], "gru + mean does not take --heads"),
-        (["--encoder", "cnn", "--max-tokens", "9"], "--max-tokens: it reads words, not tokens"),
-        (["--fine-tune"], "does not take --fine-tune: it reads words"),
-        (["--encoder", "minilm", "--max-length", "9"], "--max-length: it reads tokens"),
-        (["--encoder", "minilm", "--embeddings", "word2vec"], "those of the language model"),
-        (["--no-tfidf"], "does not take --no-tfidf: only behind a frozen language model"),
-        (["--encoder", "gru+gruu"], "Received: 'gruu' in 'gru+gruu'"),
-        (["--pooling", "maximum"], "--pooling must be one of mean, max, "),
-        (["--pooling", "mean", "--penalty", "attention"], "does not take --penalty attention"),
-        (["--compare", "--model", "san"], "it stands beside none of"),
-        (["--compare", "--penalty", "attention"], "it stands beside none of"),
-        (["--encoder", "gru+minilm"], "first of several joined by +"),
-        (["--model", "bigru", "--learn-scale"], "bigru does not take --learn-scale"),
-        (["--model", "san", "--penalty", "embedding"], "does not take --penalty embedding"),
-        (
-            ["--model", "lama-encoder", "--penalty", "embedding", "--heads", "1"],
-            "does not take --penalty embedding: it compares heads, and --heads is 1",
-        ),
-        (["--penalty-factor", "2"], "needs a --penalty"),
-        (["--model", "lamb"], "invalid choice: 'lamb'"),
-        (["--heads", "0"], "must be an integer >= 1 and below 2**31. Received: '0'"),
-        (["--seed", "4294967296"], "below 2**31. Received: '4294967296'"),
-        (["--dropout", "1"], "must be a number in [0, 1). Received: '1'"),
-        (["--learning-rate", "fast"], "must be a number above 0. Received: 'fast'"),
-        (["--test", "x.tsv"], "--test needs a FILE"),
-        (["--dataset", "r9"], "one of ('r8',"),
-        (["--train-size", "3"], "--train-size: each class must have some dozens of texts"),
-        (["x.tsv", "--dataset", "r8"], "exclude each other"),
-        (["x.tsv", "--train-size", "9"], "for the generated reviews only"),
-        (["no_such.tsv"], "no_such.tsv"),
-        (["mail.pdf"], "mail.pdf: the name must end in one of .tsv"),
-        (["--embeddings", "no_such.txt"], "no_such.txt"),
-        (["--embeddings", "no_such.txt", "--embedding-dim", "3"], "decided by the file"),
-        (["--resume"], "there is no such run folder"),
-        (["--resume", "--overwrite"], "not allowed with argument"),
-    ],
-)
-def test_train_refuses(arguments, message, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    status, out, err = run_main(capsys, "train", *arguments, "--out", "run")
-    assert status == 2 and message in err
-    assert err.splitlines()[-1].count("error: ") == 1
-    assert not (tmp_path / "run").exists()
-
-
-def test_library_message_reaches_the_user(tmp_path, capsys):
-    path = write_rows(tmp_path / "mine.tsv", [("a", "text"), ("a", "other")])
-    err = refused(capsys, "train", path, "--out", tmp_path / "run")
-    assert "mine.tsv must hold at least two classes" in err
 
 
 @pytest.mark.parametrize(

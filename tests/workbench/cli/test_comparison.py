@@ -13,14 +13,12 @@ import pytest
 from benchmarks.arena import grid, verdict
 from keras_attnpool import models
 from keras_attnpool.layers import BidirectionalGRU, MaskedAveragePooling1D
-from keras_attnpool.workbench import datasets, text
+from keras_attnpool.workbench import datasets
 from keras_attnpool.workbench.cli import (
     comparison,
     data,
-    export,
     networks,
     options,
-    readers,
     tfidf,
 )
 from keras_attnpool.workbench.datasets import LabeledTexts
@@ -157,55 +155,61 @@ def test_scores_are_those_of_the_row(names, tmp_path):
     np.testing.assert_array_equal(again.times(1)(part.texts), row.scorer.times(1)(part.texts))
 
 
-def test_characters_know_words_that_were_never_seen():
-    made = [
-        f"{stem}{end}" for end in ("a", "o", "e", "i") for stem in ("lovelyfilm", "dreadfulplot")
-    ]
-    train = LabeledTexts(tuple(made), np.arange(8) % 2, ("good", "bad"))
-    test = LabeledTexts(("lovelyfilmzz", "dreadfulplotzz") * 2, np.arange(4) % 2, ("good", "bad"))
-    found = predicted(train, train, test)
-    assert (found[comparison.CHARACTERS] == test.labels).all()
-    assert not (found[comparison.WORDS] == test.labels).all()
-
-
-def test_logistic_regression_on_means():
-    part = LabeledTexts(("a",) * 60, np.arange(60) % 3, tuple("xyz"))
-    means = np.random.default_rng(0).normal(size=(60, 4)).astype("float32")
-    means[np.arange(60), part.labels] += 9
-    found = comparison.logistic(data.Data(part, part, part), [means] * 3)
-    assert (found[comparison.MEAN].predicted == part.labels).all()
+@pytest.mark.parametrize("names", ["xy", "xyz", "xyz-"])
+def test_logistic_regression_on_means(names):
+    """Its weights score means as the classifier does; a class without texts never comes first."""
+    seen = len(names.removesuffix("-"))
+    part = LabeledTexts(("a",) * 60, np.arange(60) % seen, tuple(names))
+    means = np.random.default_rng(0).normal(3, 5, size=(60, 4)).astype("float32")
+    means[np.arange(60), part.labels] += 20
+    row = comparison.logistic(data.Data(part, part, part), [means] * 3)[comparison.MEAN]
+    assert (row.predicted == part.labels).all()
+    weights, bias = row.weights
+    assert ((means @ weights + bias).argmax(axis=1) == part.labels).all()
+    np.testing.assert_allclose(np.exp(row.validation).sum(axis=1), 1)
+    assert row.validation.shape == (60, len(names))
 
 
 def test_scores_are_joined_as_far_as_validation_likes_it():
     """Here the network is sure and often wrong, and the scores are right where it is not."""
     rng = np.random.default_rng(0)
     labels = rng.integers(3, size=300)
-    noise = rng.normal(size=(2, 300, 3))
+    noise = rng.normal(size=(3, 300, 3))
     noise[:, np.arange(300), labels] += 1
-    probabilities = np.exp(4 * noise[0]) / np.exp(4 * noise[0]).sum(axis=1, keepdims=True)
-    factor, weight = comparison.mixed(probabilities, noise[1], labels, False)
-    assert factor < 1 and weight > 0
-    both = tfidf.joined(probabilities, noise[1], factor, weight)
+    probabilities, logistic = (np.exp(tfidf.log_softmax(4 * each)) for each in noise[:2])
+    logistic, scores = np.log(logistic) / 4, noise[2]
+    factor, weight, share = comparison.mixed(probabilities, scores, logistic, labels, False)
+    assert factor < 1 and weight > 0 and share > 0
+    both = tfidf.joined(probabilities, factor, weight * scores, share * logistic)
     np.testing.assert_allclose(np.exp(both).sum(axis=1), 1)
     alone = comparison.accuracy(labels, probabilities.argmax(axis=1), False)
     assert comparison.accuracy(labels, both.argmax(axis=1), False) > alone + 0.03
-    # Scores that tell nothing, or the opposite, get no weight.
-    assert comparison.mixed(probabilities, -noise[1], labels, False)[1] == 0
-    # The model that is kept gives the same.
-    features = keras.Input((3,), name="features")
-    network = keras.Model({"features": features}, keras.layers.Softmax()(features))
-    model = tfidf.model_with_scores(network, factor)
-    inputs = {"features": 4 * noise[0], tfidf.INPUT: weight * noise[1]}
-    found = model.predict(keras.tree.map_structure(np.float32, inputs), verbose=0)
-    np.testing.assert_allclose(found, np.exp(both), atol=1e-5)
+    # Scores that tell nothing, or the opposite, get no weight; too few texts choose nothing.
+    assert comparison.mixed(probabilities, -scores, -logistic, labels, False)[1:] == (0, 0)
+    few = (each[:9] for each in (probabilities, -scores, -logistic, labels))
+    assert comparison.mixed(*few, False) == comparison.UNCHOSEN
 
 
-def test_linear_classifiers_are_silent(recwarn):
-    """As many classes as texts, and a support vector machine that does not converge."""
-    names = tuple(f"word{i}" for i in range(30))
-    one_each = LabeledTexts(names, np.arange(30), names)
-    assert all(len(each) == 30 for each in predicted(one_each, one_each, one_each).values())
-    assert not list(recwarn)
+def test_the_model_that_is_kept_joins_likewise():
+    rng = np.random.default_rng(0)
+    states, scores = rng.normal(size=(7, 5, 4)), rng.normal(size=(7, 3))
+    mask = np.arange(5) < np.array([5, 4, 3, 2, 1, 5, 2])[:, None]
+    features, kept = (
+        keras.Input((None, 4), name="features"),
+        keras.Input((None,), name="padding_mask"),
+    )
+    first = keras.layers.Softmax()(features[:, 0, :3])
+    network = keras.Model({"features": features, "padding_mask": kept}, first)
+    weights, bias = rng.normal(size=(4, 3)), rng.normal(size=3)
+    means = (states * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+    logistic = tfidf.log_softmax(means @ weights + bias)
+    own = np.exp(tfidf.log_softmax(states[:, 0, :3]))
+    inputs = {"features": np.float32(states), "padding_mask": mask, tfidf.INPUT: np.float32(scores)}
+    for has_words, share in ((True, 0.5), (True, 0), (False, 1.5)):
+        model = tfidf.model_with_scores(network, 0.5, has_words, share, (weights, bias))
+        found = model.predict({name: inputs[name] for name in model.input}, verbose=0)
+        wanted = tfidf.joined(own, 0.5, has_words * scores, share * logistic)
+        np.testing.assert_allclose(found, np.exp(wanted), atol=1e-5)
 
 
 def test_linear_classifiers_with_class_weights():
@@ -243,7 +247,7 @@ def test_the_mean_stands_behind_the_same_encoder(name):
     assert mean.get_layer("classifier_hidden").units == 4
 
 
-@pytest.mark.parametrize("name", sorted(networks.MODELS))
+@pytest.mark.parametrize("name", sorted(options.MODELS))
 def test_every_model_has_the_mean_of_its_encoder(name):
     """Of the model's own sizes; none of its options leads to an argument that nothing has."""
     chosen = options.Options(model=name, embedding_dim=4, dropout=0, encoder=None)
@@ -271,39 +275,23 @@ def test_positions_reach_as_far_as_texts_are_read(encoder, sizes, shape):
     assert model.predict(np.ones(shape, "int32"), verbose=0).shape == (1, 3)
 
 
-@pytest.mark.parametrize("content", ["a " * 49, "A. " * 29, "a " * 90, "A. " * 40])
-def test_sentences_are_never_longer_than_their_limits(content):
-    """No multiples of what lengths are rounded to: HCAN has positions for just so many."""
-    tokenizer = text.WordTokenizer(["[PAD]", "[UNK]", "a", "."])
-    reader = readers.Sentences(tokenizer, max_sentences=30, max_words=50)
-    ids = reader.encode([content])
-    assert ids.shape[1] <= 30 and ids.shape[2] <= 50
-    model = models.HCAN(
-        4, 2, embedding_dim=4, num_heads=2, filters=4, max_words=50, max_sentences=30
-    )
-    assert model.predict(ids, verbose=0).shape == (1, 2)
-
-
 def test_the_page_has_every_encoder_and_pooling():
     page = Path(__file__).parents[3] / "docs" / "guides" / "command-line.md"
     listed = set(re.findall(r"`([\w-]+)`", page.read_text(encoding="utf-8")))
-    assert {*networks.ENCODERS, *networks.POOLINGS, *networks.MODELS} <= listed
+    assert {*networks.ENCODERS, *networks.POOLINGS, *options.MODELS} <= listed
 
 
 def test_names_are_those_of_the_builders():
-    assert set(networks.MODELS) == set(options.MODELS)
-    assert ("none", *networks.PENALTIES) == options.PENALTIES
+    assert all(hasattr(models, each["builder"]) for each in options.MODELS.values())
+    assert ("none", *networks.PENALTIES) == options.CHOICES["penalty"]
     assert options.DATASETS == datasets.available()
     assert options.ENCODER in networks.ENCODERS
     assert {*options.COMPARED, *options.BEST_BEHIND.values()} <= set(networks.POOLINGS)
-    assert set(networks.RATES) <= set(options.MODELS) and set(export.FORMATS) == set(
-        options.FORMATS
-    )
 
 
 def test_the_pooling_behind_an_encoder_is_the_best_of_the_comparison():
     """By mean rank over the real sets of single texts, each row tuned alike."""
-    lines = verdict.read(RESULTS / "arena" / "results.csv")
+    lines = verdict.read(RESULTS / "arena")
     rows = [row for row in grid.MECHANISMS if any(line["row"] == row for line in lines)]
     for encoder, pooling in options.BEST_BEHIND.items():
         real = [

@@ -1,17 +1,16 @@
 """The command `explain`, and the reading of attention behind it."""
 
-import io
 import json
 import re
 import shutil
 
 import numpy as np
 import pytest
-from command_line import refused, run_main, texts_of
+from command_line import refused, run_main
 
 from keras_attnpool import analysis, models
 from keras_attnpool.workbench import load_run, text
-from keras_attnpool.workbench.cli import explain, explanations, main, readers
+from keras_attnpool.workbench.cli import explanations, main, readers
 from keras_attnpool.workbench.cli.explanations import Explainer, Numbered, flat_remark
 
 pytestmark = pytest.mark.one_backend("test_smoke.py explains under every backend")
@@ -209,39 +208,6 @@ def test_flat_weights():
     assert flat_remark([far, np.float32([1])]) is None
 
 
-def test_flat_weights_are_told(trained, tmp_path, capsys, monkeypatch):
-    """A new LAMA attends nearly as mean pooling does; what is sharp is not warned of."""
-    content = "the room was superb , but the food was not good at all ."
-    arguments = ["explain", trained, "--out", tmp_path / "page.html", content]
-    assert "do not read them" in run_main(capsys, *arguments)[1]
-    assert "do not read them" in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-    def sharp(self, texts):
-        return [np.float32([[14] + [0] * 13])] * len(texts)
-
-    monkeypatch.setattr(Explainer, "attention", sharp)
-    assert "do not read them" not in run_main(capsys, *arguments)[1]
-    assert "do not read them" not in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-
-def test_lines(trained, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO("Good food.\r\n\nBad food."))
-    out_file = tmp_path / "page.html"
-    status, out, err = run_main(capsys, "explain", trained, "--out", out_file)
-    assert status == 0 and "note: 1 of 3 texts is empty" in err
-    assert texts_of(out) == ["Good food.", "", "Bad food."]
-    page = out_file.read_text(encoding="utf-8")
-    # One of effects for each text, and one of attention for those with a word.
-    assert page.count("<figure") == 5 and "There is no word in this text." in page
-
-
-def test_nothing_to_explain(trained, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    out_file = tmp_path / "page.html"
-    assert run_main(capsys, "explain", trained, "--out", out_file)[:2] == (0, "")
-    assert not out_file.exists()
-
-
 def test_hostile_texts(trained, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(explanations, "MOST_CELLS", 400)
     out_file = tmp_path / "page.html"
@@ -268,10 +234,6 @@ def test_out_is_checked(name, message, trained, tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["d.html"]
 
 
-def test_no_such_run(tmp_path, capsys):
-    assert "there is no such run folder" in refused(capsys, "explain", tmp_path / "run", "a text")
-
-
 def test_default_place_and_cut(trained, tmp_path, capsys):
     run = tmp_path / "run"
     shutil.copytree(trained, run)
@@ -284,63 +246,6 @@ def test_default_place_and_cut(trained, tmp_path, capsys):
     assert "The model reads 2 of 3 words." in page
     assert {word for _, word in cells(page)} == {"good", "room"}
     assert not list(run.glob(".*"))
-
-
-def test_interrupt_leaves_the_old_page(trained, tmp_path, capsys, monkeypatch):
-    page = tmp_path / "page.html"
-    page.write_text("old")
-
-    def heatmap_page(pieces, path, **kwargs):
-        path.write_text("half")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(explain.analysis, "heatmap_page", heatmap_page)
-    assert run_main(capsys, "explain", trained, "a", "--out", page)[0] == 130
-    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
-    assert page.read_text() == "old"
-
-
-@pytest.mark.parametrize(
-    ("content", "pairs"),
-    [
-        ("it was not very good", [("not", "good")]),
-        ("It isn't clean, and NEVER was cold.", [("isn't", "clean"), ("never", "was")]),
-        ("we can ' t say", [("can t", "say")]),
-        ("not . good", []),
-        ("good food", []),
-        ("no", []),
-        ("not a the very so too good", []),
-    ],
-)
-def test_words_that_a_negation_joins(content, pairs):
-    words = [explanations.plain(word) for word in content.split()]
-    found = [(words[a[0] : a[-1] + 1], words[b]) for a, b in explanations.negated(words)]
-    assert [(" ".join(filter(None, a)), b) for a, b in found] == pairs
-
-
-def test_effects_of_a_pair(trained):
-    """What the prediction loses without the one, without the other, without both."""
-    run = load_run(trained)
-    ((negation, word, lost),) = run.explainer.pairs("the room was not very good .")
-    assert (negation, word) == ("not", "good")
-    whole = run.probabilities(["the room was not very good ."])[0]
-    rests = ["the room was very good .", "the room was not very .", "the room was very ."]
-    expected = whole.max() - run.probabilities(rests)[:, whole.argmax()]
-    np.testing.assert_allclose(lost, expected, atol=1e-6)
-
-
-def test_texts_are_explained_one_after_another(trained, tmp_path, capsys, monkeypatch):
-    """None waits for the next: to explain a long one takes a while."""
-    printed, effects = [], explanations.Explainer.effects
-
-    def slow(self, content):
-        printed.append(capsys.readouterr().out.count("\t"))
-        return effects(self, content)
-
-    monkeypatch.setattr(explanations.Explainer, "effects", slow)
-    out = str(tmp_path / "x.html")
-    assert main(["explain", str(trained), "good food", "bad food", "no", "--out", out]) == 0
-    assert printed == [0, 2, 2]
 
 
 def test_no_single_word_decides(trained, tmp_path, capsys, monkeypatch):

@@ -89,7 +89,7 @@ def test_batches_and_padding_change_nothing(trained, capsys, monkeypatch):
     texts = ["good food", "bad " * 40, "", "the room was not good at all"]
     _, together, _ = run_main(capsys, "predict", trained, *texts)
     monkeypatch.setattr(predict, "BATCH", 1)
-    monkeypatch.setattr(readers, "LENGTH_STEP", 7)
+    monkeypatch.setattr(readers.Words, "steps", (7,))
     _, alone, _ = run_main(capsys, "predict", trained, *texts)
     assert alone == together
 
@@ -119,12 +119,6 @@ def test_encodings_of_a_file_of_texts(trained, tmp_path, capsys, encoding):
     assert texts_of(out) == ["good café", "bad"]
 
 
-def test_a_mark_of_the_byte_order_is_no_text(trained, capsys, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO("\ufeffgood food\n"))
-    status, out, _ = run_main(capsys, "predict", trained)
-    assert status == 0 and out.endswith("\tgood food\n") and "\ufeff" not in out
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_pipe_is_read_once(trained, tmp_path, capsys):
     """As in `--file <(command)`."""
@@ -151,21 +145,6 @@ def test_files_that_are_no_texts(trained, tmp_path, capsys):
         err = refused(capsys, "predict", trained, "--file", tmp_path / name)
         assert message in err
         assert err.startswith("error: --file ") or name == "latin.txt"
-
-
-@pytest.mark.parametrize("command", ["predict", "explain"])
-def test_tables_that_are_not_there(trained, tmp_path, capsys, command):
-    (tmp_path / "x.csv").mkdir()
-    for name, message in [("none.csv", "No such file or directory"), ("x.csv", "Is a directory")]:
-        status, out, err = run_main(capsys, command, trained, "--input", tmp_path / name)
-        assert (status, out) == (2, "") and err == f"error: --input {tmp_path / name}: {message}\n"
-
-
-def test_only_what_is_missing_is_asked_for(capsys):
-    _, _, err = run_main(capsys, "predict")
-    assert err == (
-        "python -m keras_attnpool predict: error: the following arguments are required: RUN\n"
-    )
 
 
 def test_a_dash_is_standard_input(trained, capsys, monkeypatch):

@@ -10,20 +10,32 @@ from keras_attnpool.workbench.corpora import questions, reviews, sentence_pairs
 
 pytestmark = pytest.mark.one_backend("generates texts")
 
-DIGESTS = {
-    questions: "f42556a3f1058107a50e4fdaddc02e2d28d43f2a573bd8e411a02dd264c99d91",
-    reviews: "f78aa23da66abece0e0975968a3b3b5cfaa996e1cbe0c865175aff022af86876",
-    sentence_pairs: "abe2efc00a5ab1e3d47ef4ad4ca39c6c9da2ea6fda5046e10412145d7ea31332",
-}
+MADE = (questions, reviews, sentence_pairs)
+# The first 16 digits of the hash of 1,000 examples: the comparison ran on these bytes, and what the
+# datasheets say of shares, bounds and shortcuts was measured on them.
+DIGESTS = [
+    (questions, {}, "c3c321f5121ad2c5"),
+    (questions, {"kinds": ("order", "clause")}, "2b8692061fd6fdbe"),
+    (reviews, {}, "9077b15b0d825fc6"),
+    (reviews, {"sentences": (1, 2), "label_noise": 0.0}, "e1ad145d5793bc08"),
+    (reviews, {"distractor_rate": 0.0, "negation_rate": 0.0}, "521e20ca619dbd39"),
+    (
+        reviews,
+        {"distractor_rate": 1.0, "negation_rate": 1.0, "label_noise": 1.0},
+        "aa48945bf039d8cb",
+    ),
+    (sentence_pairs, {}, "e3cfa24b101e013c"),
+    (sentence_pairs, {"paraphrase_rate": 0.0}, "06d587b02644c4f4"),
+    (sentence_pairs, {"paraphrase_rate": 1.0}, "53f4d0450f3d7713"),
+]
 
 
 def texts_of(data):
     return (data.sentences_a, data.sentences_b) if hasattr(data, "sentences_a") else (data.texts,)
 
 
-@pytest.mark.parametrize("make", DIGESTS)
-def test_the_same_seed_gives_the_same_bytes_everywhere(make):
-    data = make(200, seed=7)
+def digest(make, **options):
+    data = make(1000, seed=7, **options)
     content = [*texts_of(data), data.labels.tolist()]
     if make is sentence_pairs:
         content.append([round(float(score), 2) for score in data.relatedness])
@@ -31,10 +43,15 @@ def test_the_same_seed_gives_the_same_bytes_everywhere(make):
     else:
         masks = data.rationales
     content.append([np.flatnonzero(mask).tolist() for mask in masks])
-    assert hashlib.sha256(repr(tuple(content)).encode()).hexdigest() == DIGESTS[make]
+    return hashlib.sha256(repr(tuple(content)).encode()).hexdigest()[:16]
 
 
-@pytest.mark.parametrize("make", DIGESTS)
+@pytest.mark.parametrize(("make", "options", "expected"), DIGESTS)
+def test_the_same_seed_gives_the_same_bytes_everywhere(make, options, expected):
+    assert digest(make, **options) == expected
+
+
+@pytest.mark.parametrize("make", MADE)
 def test_a_larger_corpus_starts_with_the_smaller_one(make):
     small, large, other = make(50, seed=3), make(80, seed=3), make(50, seed=4)
     assert tuple(texts[:50] for texts in texts_of(large)) == texts_of(small)
@@ -45,8 +62,8 @@ def test_a_larger_corpus_starts_with_the_smaller_one(make):
 @pytest.mark.parametrize(
     ("make", "name", "value"),
     [
-        *((make, "num_examples", value) for make in DIGESTS for value in (0, 2.5)),
-        *((make, "seed", -1) for make in DIGESTS),
+        *((make, "num_examples", value) for make in MADE for value in (0, 2.5)),
+        *((make, "seed", -1) for make in MADE),
         *((questions, "kinds", value) for value in ((), "order", ("order", "odour"))),
         *((reviews, "sentences", value) for value in ((0, 3), (4, 3), 4, (2.5, 3))),
         (reviews, "distractor_rate", 1.5),

@@ -63,11 +63,6 @@ def test_split_is_stratified_disjoint_and_complete():
     assert data.split(0.2, seed=4)[1].texts != part.texts
 
 
-def test_split_size_is_the_rounded_fraction():
-    rest, part = numbered([5, 5, 5]).split(0.1)
-    assert (len(rest), len(part)) == (13, 2)  # round(1.5): shares of 0.5 rows a class
-
-
 @pytest.mark.parametrize("fraction", [0, 1, -0.1, 2, 0.01])
 def test_split_refuses_empty_parts(fraction):
     with refused("fraction", "LabeledTexts.split"):
@@ -101,27 +96,7 @@ def test_pairs_are_picked_and_split():
     assert [mask.tolist() for mask in part.rationales_b] == [[False], [True]]
     rest, part = pairs.split(0.25, seed=1)
     assert len(rest) == 6 and sorted(part.labels) == [0, 1]
-    plain = SentencePairs(texts, texts, np.arange(8) % 2, ("n", "e")).subset(
-        [True] * 4 + [False] * 4
-    )
-    assert len(plain) == 4 and plain.relatedness is None and plain.rationales_a is None
     with refused("indices", "SentencePairs.subset"):
         pairs.subset([0.5])
     with refused("fraction", "SentencePairs.split"):
         pairs.split(1.0)
-
-
-def test_a_string_is_no_sequence_of_names():
-    """It would fall into its letters."""
-    with refused("label_names", "LabeledTexts"):
-        LabeledTexts(("a", "b"), [0, 1], "xy")
-    for given in (("ab", ("c", "d")), (("c", "d"), "ab")):
-        with pytest.raises(ValueError, match="`sentences_[ab]` of SentencePairs must"):
-            SentencePairs(*given, [0, 1], ("x", "y"))
-
-
-def test_rationales_are_kept_as_they_were_given():
-    gold = np.array([True, False])
-    data = LabeledTexts(("a b",), [0], ("x",), [gold])
-    gold[:] = False
-    assert data.rationales[0].tolist() == [True, False]

@@ -243,12 +243,6 @@ def test_imdb_subset_in_the_cache_is_told_apart(cache, offer):
         datasets.load("imdb", stars=True)
 
 
-def test_the_cache_is_read_without_a_download(cache, offer):
-    offer("subj", {}, {"all": counts(objective=1, subjective=1)})
-    write_table(cache / "SUBJ/all.tsv.gz", "objective\ta\u0085b\nsubjective\tc\n")
-    assert datasets.load("subj", "all").texts == ("a\u0085b", "c")
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -260,14 +254,6 @@ def test_a_wrong_table_in_the_cache_is_an_error(cache, offer, text, message):
     offer("subj", {}, {"all": counts(objective=1, subjective=1)})
     write_table(cache / "SUBJ/all.tsv.gz", text)
     with pytest.raises(ValueError, match=message):
-        datasets.load("subj", "all")
-
-
-def test_a_cut_table_in_the_cache_is_an_error(cache):
-    write_table(cache / "SUBJ/all.tsv.gz", "objective\ta\n" * 100)
-    path = cache / "SUBJ/all.tsv.gz"
-    path.write_bytes(path.read_bytes()[:-12])
-    with pytest.raises(ValueError, match=r"all.tsv.gz is damaged.*Delete it"):
         datasets.load("subj", "all")
 
 
@@ -318,7 +304,7 @@ def test_download_over_http_shows_progress_and_is_kept(cache, offer, serve, caps
     offer_subj(offer, serve(SUBJ_ARCHIVE))
     assert datasets.load("subj", "all").texts == ("him", "me")
     assert "Downloading rotten_imdb.tar.gz" in capsys.readouterr().out
-    assert [path.name for path in sorted(cache.rglob("*"))] == ["SUBJ", "all.sha256", "all.tsv.gz"]
+    assert [path.name for path in sorted(cache.rglob("*"))] == ["SUBJ", "all.tsv.gz"]
     first = (cache / "SUBJ/all.tsv.gz").read_bytes()
     (cache / "SUBJ/all.tsv.gz").unlink()
     datasets.load("subj", "all", verbose=0)
@@ -397,39 +383,6 @@ def test_a_file_put_there_by_hand_is_used_and_kept(cache, offer):
     assert (cache / "SUBJ/rotten_imdb.tar.gz").exists() and not leftovers(cache)
 
 
-def test_text_that_is_not_the_reference_copy_is_told(cache, offer):
-    table = dataclasses.replace(SUBJ_TABLES["all"], content="0" * 64)
-    offer("subj", {"rotten_imdb.tar.gz": SUBJ_ARCHIVE}, {"all": table})
-    with pytest.warns(UserWarning, match="not byte for byte"):
-        assert len(datasets.load("subj", "all", verbose=0)) == 2
-
-
-def test_a_failed_write_leaves_nothing(cache, offer, monkeypatch):
-    offer("r8", {"reuters21578.tar.gz": tar_gz(R8_FILES)}, R8_TABLES)
-
-    class Full(gzip.GzipFile):
-        written = 0
-
-        def write(self, data):
-            Full.written += 1
-            if Full.written == 3:
-                raise OSError("No space left on device")
-            return super().write(data)
-
-    monkeypatch.setattr(gzip, "GzipFile", Full)
-    with pytest.raises(OSError, match="cannot be written to it: No space left"):
-        datasets.load("r8", verbose=0)
-    assert [path for path in cache.rglob("*") if path.is_file()] == []
-
-
-def test_a_cache_that_cannot_be_written(tmp_path, offer, monkeypatch):
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("KERAS_ATTNPOOL_DATA", str(tmp_path / "file"))
-    offer("subj", {"rotten_imdb.tar.gz": SUBJ_ARCHIVE}, SUBJ_TABLES)
-    with pytest.raises(OSError, match="Set KERAS_ATTNPOOL_DATA to a folder that can be written"):
-        datasets.load("subj", verbose=0)
-
-
 def test_sets_that_need_registration_say_so(cache):
     with pytest.raises(FileNotFoundError, match=r"HaHackathon.humor.dev.tsv.gz.*registration"):
         datasets.load("humor", "dev")
@@ -479,45 +432,12 @@ def test_every_available_name_has_a_loader_and_real_counts():
     assert rows["sick", "sick"] == 9927 and rows["hahackathon", "controversy.test"] == 615
 
 
-REFERENCE = "objective\ta\nsubjective\tb\n"
-
-
-def offer_reference(offer, archive=b""):
-    """SUBJ with a reference copy of two rows."""
-    digest = hashlib.sha256(REFERENCE.encode()).hexdigest()
+@pytest.mark.parametrize("text", ["objective\ta\nsubjective\tb\n", "objective\ta\nsubjective\tc\n"])
+def test_a_table_that_is_not_the_reference_copy_is_told(cache, offer, text, recwarn):
+    digest = hashlib.sha256(b"objective\ta\nsubjective\tb\n").hexdigest()
     table = dataclasses.replace(SUBJ_TABLES["all"], content=digest)
-    offer("subj", {"rotten_imdb.tar.gz": archive}, {"all": table})
-    return digest
-
-
-def test_a_cached_table_is_checked_against_its_hash(cache, offer):
-    expected = offer_reference(offer)
-    path = cache / "SUBJ/all.tsv.gz"
-    write_table(path, REFERENCE)
-    assert datasets.load("subj", "all").texts == ("a", "b")
-    garbage = REFERENCE.replace("\tb", "\tgarbage")
-    write_table(path, garbage)
-    found = hashlib.sha256(garbage.encode()).hexdigest()
-    with pytest.raises(ValueError, match=rf"all.tsv.gz .*{found}, expected {expected}. Delete"):
-        datasets.load("subj", "all")
-    # The way out for who changed it on purpose, as `sha256sum` writes it.
-    (cache / "SUBJ/all.sha256").write_text(f"{found}  -\n")
-    assert datasets.load("subj", "all").texts == ("a", "garbage")
-    write_table(path, REFERENCE)
-    with pytest.raises(ValueError, match=rf"{expected}, expected {found}"):
-        datasets.load("subj", "all")
-
-
-def test_a_download_keeps_the_hash_of_what_differs_from_the_reference(cache, offer):
-    offer_reference(offer, SUBJ_ARCHIVE)
-    with pytest.warns(UserWarning, match="not byte for byte"):
-        datasets.load("subj", "all", verbose=0)
-    assert datasets.load("subj", "all").texts == ("him", "me")
-    write_table(cache / "SUBJ/all.tsv.gz", "objective\thim\nsubjective\tgarbage\n")
-    with pytest.raises(ValueError, match=r"write its SHA-256 into .*all\.sha256"):
-        datasets.load("subj", "all")
-    # Fetched again, now as the reference copy is: the hash beside it is not needed any more.
-    (cache / "SUBJ/all.tsv.gz").unlink()
-    offer_reference(offer, tar_gz({"quote.tok.gt9.5000": b"b\n", "plot.tok.gt9.5000": b"a\n"}))
-    assert datasets.load("subj", "all", verbose=0).texts == ("a", "b")
-    assert [path.name for path in (cache / "SUBJ").iterdir()] == ["all.tsv.gz"]
+    offer("subj", {}, {"all": table})
+    write_table(cache / "SUBJ/all.tsv.gz", text)
+    assert len(datasets.load("subj", "all")) == 2
+    told = [str(each.message) for each in recwarn]
+    assert len(told) == ("\tc" in text) and all("not byte for byte" in each for each in told)

@@ -1,8 +1,6 @@
 import codecs
-import csv
 import gzip
 
-import numpy as np
 import pytest
 
 from keras_attnpool.workbench import _text_files
@@ -52,13 +50,6 @@ def test_csv_quotes_line_breaks_and_delimiter(write):
     assert data.texts == ("good", "bad") and data.labels.tolist() == [1, 0]
 
 
-def test_csv_takes_very_long_texts_and_leaves_the_csv_limit_alone(write):
-    limit = csv.field_size_limit()
-    long_text = "word " * 100_000
-    assert load_csv(write(f"label,text\na,{long_text}\nb,x\n")).texts[0] == long_text.strip()
-    assert csv.field_size_limit() == limit
-
-
 def test_numeric_labels_are_sorted_as_numbers(write):
     assert load_tsv(write("10\ta\n9\tb\n1\tc\n")).label_names == ("1", "9", "10")
     assert load_tsv(write("10\ta\n9\tb\nx\tc\n")).label_names == ("10", "9", "x")
@@ -81,7 +72,6 @@ def test_given_label_names_fix_the_classes(write):
         ),
         ("a\tx\nb\n", r"line 2: 1 field\(s\), but the first line has 2"),
         ("a\tx\nb\ty\tz\n", r"line 2: 3 field\(s\)"),
-        ("a\tx\n\nb\ty\n", r"line 2: 1 field\(s\)"),
         (
             "only text\nmore\n",
             r"`text_column` of load_tsv must .* from 0 to 0. Received: text_column=1",
@@ -90,7 +80,6 @@ def test_given_label_names_fix_the_classes(write):
         ("a\tx\n\ty\n", r"True to leave out line 2 .*the label is empty"),
         ("a\tx\na\ty\n", r"at least two classes. Received: \('a',\) in 2 row"),
         ("", "no rows"),
-        ("\n\n", "no rows"),
     ],
 )
 def test_tsv_faults_name_file_and_line(write, content, message):
@@ -108,11 +97,8 @@ def test_tsv_faults_name_file_and_line(write, content, message):
             r"`text_column` of load_csv must name one .*\('label', 'body'\)",
         ),
         ("label,text,text\na,x,y\nb,x,y\n", {}, r"must name one .*\('label', 'text', 'text'\)"),
-        ("label,text\n", {}, "no rows"),
         ('label,text\na,"x\n\ny"\nb\n', {}, r"line 5: 1 field\(s\)"),
         ('label,text\na,x\nb,"never closed\n', {}, r"line 3: unexpected end of data"),
-        ("label,text\na,x\nb, \n", {}, r"leave out line 3 .*the text is empty"),
-        (b"label,text\na,\xff\n", {}, r"line 2: byte 0xff"),
         ("a,x\nb,y\n", {"header": False}, r"`text_column` of load_csv must be a position .*'text'"),
     ],
 )
@@ -181,9 +167,3 @@ def test_label_names_are_distinct_strings(tmp_path, names):
     (tmp_path / "x.tsv").write_text("a\tone\nb\ttwo\n")
     with pytest.raises(ValueError, match="`label_names` of load_tsv must"):
         load_tsv(tmp_path / "x.tsv", label_names=names)
-
-
-def test_a_column_by_numpys_number(tmp_path):
-    (tmp_path / "x.tsv").write_text("a\tone\nb\ttwo\n")
-    given = {"text_column": np.int64(1), "label_column": np.int64(0)}
-    assert load_tsv(tmp_path / "x.tsv", **given).texts == ("one", "two")

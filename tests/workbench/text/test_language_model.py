@@ -1,6 +1,5 @@
 import importlib.util
 import sys
-from pathlib import Path
 
 import keras
 import keras_hub
@@ -101,11 +100,6 @@ def test_many_texts_are_encoded_in_order(model):
     np.testing.assert_array_equal(ids, np.tile([[2, 5, 3, 0], [2, 6, 7, 3]], (len(ids) // 2, 1)))
 
 
-def test_inputs_of_a_backbone_without_segments(roberta):
-    assert set(roberta.encode(["good"])) == {"token_ids", "padding_mask"}
-    assert (roberta.dim, roberta.sequence_length) == (8, 12)
-
-
 def test_tokens_of_word_pieces(model):
     assert model.tokens(["A good films!", "odd", ""]) == [
         ["[CLS]", "a", "good", "film", "##s", "!", "[SEP]"],
@@ -121,14 +115,6 @@ def test_tokens_of_bytes_are_readable(roberta):
     assert pieces[1] == ["<s>", "é", "</s>"]
     assert pieces[2] == ["<s>", *"\ufffd" * 3, "</s>"]
     assert pieces[3:] == [["<s>", "\n", "</s>"], ["<s>", "goo", "</s>"], ["<s>", "</s>"]]
-
-
-@pytest.mark.parametrize("kind", ["model", "roberta"])
-def test_tokens_align_with_the_kept_positions(kind, request):
-    model = request.getfixturevalue(kind)
-    texts = [*TEXTS, "film " * 30, "<pad> good <pad>", "[PAD] good"]
-    kept = model.encode(texts)["padding_mask"]
-    assert [len(row) for row in model.tokens(texts)] == kept.sum(axis=1).tolist()
 
 
 def test_padding_token_in_a_text_does_not_cut_it(roberta):
@@ -196,17 +182,6 @@ def test_batches_are_short_and_of_few_lengths(model, monkeypatch):
     assert result["features"].sum() == 8 * 4 * (3 + 11 + 4)
 
 
-def test_functional_model_of_a_lower_layer(model):
-    lower = keras.Model(
-        model.backbone.input, model.backbone.get_layer("transformer_layer_0").output
-    )
-    lower_model = text.LanguageModel(lower, model.preprocessor)
-    first = lower_model.features(TEXTS, dtype="float32")["features"]
-    assert first.shape == (5, 12, 8)
-    assert np.abs(first - model.features(TEXTS, dtype="float32")["features"]).max() > 0.1
-    assert lower_model._key(TEXTS, "float16") != model._key(TEXTS, "float16")
-
-
 def test_cache_is_read_the_second_time(model, tmp_path, monkeypatch):
     expected = model.features(TEXTS)
     first = model.features(TEXTS, cache=tmp_path / "new" / "folder")
@@ -222,15 +197,6 @@ def test_cache_is_read_the_second_time(model, tmp_path, monkeypatch):
     again = model.features(iter(TEXTS), batch_size=2, cache=str(tmp_path / "new" / "folder"))
     assert (again["features"] == 7).all()
     np.testing.assert_array_equal(again["padding_mask"], expected["padding_mask"])
-
-
-def test_other_features_in_the_same_cache(model, tmp_path):
-    for texts in (TEXTS, TEXTS[:2]):
-        result = model.features(texts, cache=tmp_path, dtype="float32")
-        np.testing.assert_allclose(
-            result["features"], model.features(texts, dtype="float32")["features"], atol=1e-5
-        )
-    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_broken_run_leaves_nothing(model, tmp_path, monkeypatch):
@@ -249,58 +215,8 @@ def test_broken_run_leaves_nothing(model, tmp_path, monkeypatch):
     np.testing.assert_array_equal(result["features"], model.features(TEXTS, 2)["features"])
 
 
-def test_two_runs_at_once_agree(model, tmp_path, monkeypatch):
-    fill = text.LanguageModel._fill
-
-    def slow_fill(self, *args):
-        # Another run is done while this one computes.
-        monkeypatch.setattr(text.LanguageModel, "_fill", fill)
-        model.features(TEXTS, cache=tmp_path)
-        return fill(self, *args)
-
-    monkeypatch.setattr(text.LanguageModel, "_fill", slow_fill)
-    result = model.features(TEXTS, cache=tmp_path)
-    np.testing.assert_array_equal(result["features"], model.features(TEXTS)["features"])
-    assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_failed_rename_is_no_result(model, tmp_path, monkeypatch):
-    def refuse(self, target):
-        raise OSError("no room")
-
-    monkeypatch.setattr(Path, "rename", refuse)
-    with pytest.raises(OSError, match="no room"):
-        model.features(TEXTS, cache=tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
-def test_progress_bar(model, capsys):
-    model.features(TEXTS, 2)
-    assert not capsys.readouterr().out
-    model.features(TEXTS, 2, verbose=1)
-    assert "5/5" in capsys.readouterr().out
-
-
-def test_backbone_of_lower_precision(model):
-    config = {**model.backbone.get_config(), "dtype": "mixed_bfloat16"}
-    backbone = keras_hub.models.BertBackbone.from_config(config)
-    backbone.set_weights(model.backbone.get_weights())
-    lower = text.LanguageModel(backbone, model.preprocessor)
-    features = lower.features(TEXTS[:2])["features"]
-    assert features.dtype == "float16"
-    difference = np.abs(features - model.features(TEXTS[:2])["features"])
-    assert 1e-3 < difference.max() < 0.2
-    # The weights are the same, the features are not.
-    assert lower._key(TEXTS, "float16") != model._key(TEXTS, "float16")
-
-
 class TestKey:
     """The name of a cached result."""
-
-    def test_is_the_same_for_the_same(self, model):
-        key = model._key(TEXTS, "float16")
-        model.features(TEXTS)
-        assert model._key(TEXTS, "float16") == key == bert()._key(TEXTS, "float16")
 
     def test_follows_every_weight(self):
         changed = bert()
@@ -313,18 +229,11 @@ class TestKey:
         assert len(keys) == 1 + len(changed.backbone.weights)
 
     @pytest.mark.parametrize(
-        ("texts", "dtype"),
-        [
-            (TEXTS, "float32"),
-            (TEXTS[::-1], "float16"),
-            (TEXTS[:-1], "float16"),
-            ([*TEXTS, ""], "float16"),
-            (["a good film !!", *TEXTS[1:]], "float16"),
-            (["a good film !films", "", *TEXTS[3:]], "float16"),
-        ],
+        "texts", [TEXTS[::-1], TEXTS[:-1], ["a good film !films", "", *TEXTS[3:]]]
     )
-    def test_follows_texts_and_dtype(self, model, texts, dtype):
-        assert model._key(texts, dtype) != model._key(TEXTS, "float16")
+    def test_follows_texts_and_dtype(self, model, texts):
+        keys = {model._key(*given) for given in ((TEXTS, "float16"), (TEXTS, "float32"))}
+        assert len(keys | {model._key(texts, "float16")}) == 3
 
     @pytest.mark.parametrize(
         "options",
@@ -339,16 +248,6 @@ class TestKey:
     )
     def test_follows_the_preprocessing(self, model, options):
         assert bert(**options)._key(TEXTS, "float16") != model._key(TEXTS, "float16")
-
-    def test_ignores_the_order_of_special_tokens(self, roberta):
-        keys = set()
-        for special in (["<s>", "<pad>"], ["<pad>", "<s>"], ["<s>"]):
-            tokenizer = byte_pairs(unsplittable_tokens=special)
-            preprocessor = keras_hub.models.RobertaTextClassifierPreprocessor(tokenizer)
-            preprocessor.sequence_length = 12
-            other = text.LanguageModel(roberta.backbone, preprocessor)
-            keys.add(other._key(TEXTS, "float16"))
-        assert len(keys) == 2
 
 
 def test_from_preset_of_a_folder(model, tmp_path):
@@ -370,7 +269,7 @@ def test_from_preset_of_a_folder(model, tmp_path):
     assert options == {"strip_accents": True}
     with refused("sequence_length", None, "at most 16"):
         text.LanguageModel.from_preset(tmp_path, sequence_length=17)
-    with refused("sequence_length", None, "positive"):
+    with refused("sequence_length", None, ">= 1"):
         text.LanguageModel.from_preset(tmp_path, sequence_length=0)
 
 
@@ -471,13 +370,6 @@ def test_other_weights_of_minilm_are_refused(tmp_path, monkeypatch):
 # AutoTokenizer, AutoModel, `last_hidden_state`. The ids; the first numbers of the mean over all
 # positions, and its norm; the first numbers of the state at position 1.
 MINILM = {
-    "A reader looks at a few words, not at all of them.": (
-        [101, 1037, 8068, 3504, 2012, 1037, 2261, 2616, 1010, 2025, 2012, 2035, 1997, 2068, 1012]
-        + [102],
-        [0.42249, -0.09025, 0.03734, -0.09937, 0.03915, -0.02753, 0.23314, -0.1373],
-        4.22079,
-        [0.20412, 0.12293, -0.25326, 0.05793],
-    ),
     "Crème brûlée at the café: naïve, déjà vu!": (
         [101, 13675, 21382, 7987, 9307, 2063, 2012, 1996, 7668, 1024, 15743, 1010, 2139, 3900]
         + [24728, 999, 102],
@@ -490,13 +382,6 @@ MINILM = {
         [0.62869, 0.51899, 0.28621, -0.14771, -0.27916, 0.12719, 0.244, 0.01873],
         5.53736,
         [1.01875, 0.23918, 0.54193, -0.50597],
-    ),
-    "Don't stop... it's 3.14 o'clock; e-mail me?!": (
-        [101, 2123, 1005, 1056, 2644, 1012, 1012, 1012, 2009, 1005, 1055, 1017, 1012, 2403, 1051]
-        + [1005, 5119, 1025, 1041, 1011, 5653, 2033, 1029, 999, 102],
-        [-0.1892, -0.19583, 0.3657, 0.01214, 0.3242, -0.24199, -0.06029, -0.04487],
-        3.83932,
-        [-0.20985, -0.48926, 0.49732, -0.25243],
     ),
     "": (
         [101, 102],

@@ -54,10 +54,10 @@ def test_failed_save_leaves_the_old_file(tmp_path, tokenizer, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"format": "x"}, "other JSON"),
-        ({"version": 2}, "version=2"),
-        ({"vocabulary": "abc"}, "str and bool"),
-        ({"lowercase": 1}, "list and int"),
+        ({"format": "x"}, "'format': 'x'"),
+        ({"version": 2}, "'version': 2"),
+        ({"vocabulary": "abc"}, "'vocabulary': 'abc'"),
+        ({"lowercase": 1}, "'lowercase': 1"),
         ({"vocabulary": ["a", "b"]}, "start with '[PAD]'"),
         ({"vocabulary": ["[PAD]", "[UNK]", "a", "a"]}, "'a' at index 3"),
         ({"vocabulary": ["[PAD]", "[UNK]", 3]}, "3 at index 2"),
@@ -72,13 +72,6 @@ def test_a_foreign_file_is_refused(tmp_path, kind, tokenizer, change, told):
     with pytest.raises(ValueError) as error:
         kind.load(path)
     assert told in str(error.value) and kind.__name__ in str(error.value)
-
-
-def test_the_file_of_the_other_tokenizer_is_refused(tmp_path):
-    for mine, other in (KINDS.values(), [*KINDS.values()][::-1]):
-        mine(("[PAD]", "[UNK]", "a")).save(tmp_path / "vocabulary.json")
-        with pytest.raises(ValueError, match=rf"{other.__name__}\.save. Received: other JSON"):
-            other.load(tmp_path / "vocabulary.json")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,8 @@
 import sys
-import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
 
@@ -89,13 +88,6 @@ def test_decode_gives_back_the_tokens_when_all_words_are_known(texts, lowercase)
         assert 1 not in row
 
 
-@given(ANY_TEXT)
-def test_spelling_of_the_same_characters_makes_no_difference(given_text):
-    tokenizer = text.WordTokenizer(("[PAD]", "[UNK]"))
-    expected = tokenizer.tokenize(unicodedata.normalize("NFC", given_text))
-    assert tokenizer.tokenize(unicodedata.normalize("NFD", given_text)) == expected
-
-
 @given(st.lists(ANY_TEXT, min_size=1, max_size=4))
 def test_sentences_put_together_are_the_text(texts):
     tokenizer = text.WordTokenizer.train(texts)
@@ -167,12 +159,6 @@ def test_more_texts_than_go_to_the_library_at_once(tokenizer):
     np.testing.assert_array_equal(ids, [[2, 0], [3, 4]] * 1500)
 
 
-def test_very_long_text(tokenizer):
-    ids = tokenizer.encode(["a b " * 100_000])
-    assert ids.shape == (1, 200_000) and ids[0, -1] == 3
-    assert tokenizer.encode(["a" * 100_000]).tolist() == [[1]]
-
-
 def test_decode(tokenizer):
     assert tokenizer.decode(np.array([0, 2, 1, 0], np.int64)) == ["a", "[UNK]"]
     assert tokenizer.decode([]) == []
@@ -184,11 +170,6 @@ def test_decode(tokenizer):
         tokenizer.decode([1, -1])
     with refused("ids", None, "float64"):
         tokenizer.decode([1.0])
-
-
-def test_sentences_of_what_is_no_text_are_refused(tokenizer):
-    with refused("texts", "WordTokenizer.encode_sentences", "NoneType at index 1"):
-        tokenizer.encode_sentences(["a", None])
 
 
 def test_lone_surrogate_is_refused(tokenizer):
@@ -218,24 +199,3 @@ def test_missing_library_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(ImportError, match=r"pip install keras_attnpool\[text\]"):
         text.WordTokenizer.train(["a"])
-
-
-@given(st.lists(ANY_TEXT, min_size=1, max_size=3), st.integers(1, 6), st.data())
-def test_cut_rows_are_parts_of_the_whole(texts, limit, data):
-    tokenizer = text.WordTokenizer.train(texts)
-    whole = [tokenizer.tokenize(given_text) for given_text in texts]
-    assume(any(len(tokens) > limit for tokens in whole))
-    truncate = data.draw(st.sampled_from(["end", "start", "middle"]))
-    ids = tokenizer.encode(texts, max_length=limit, truncate=truncate)
-    assert ids.shape == (len(texts), limit)
-    head = {"end": limit, "start": 0, "middle": limit - limit // 2}[truncate]
-    for tokens, row in zip(whole, ids, strict=True):
-        if len(tokens) > limit:
-            tokens = tokens[:head] + tokens[len(tokens) - (limit - head) :]
-        assert tokenizer.decode(row) == tokens
-
-
-def test_export_into_a_folder_that_is_not_there(tmp_path):
-    tokenizer = text.WordTokenizer.train(["a b"])
-    with pytest.raises(FileNotFoundError, match="there is no folder .*nowhere"):
-        tokenizer.export(tmp_path / "nowhere" / "x.json")

@@ -19,15 +19,6 @@ def tokenizer():
     return text.WordTokenizer.train(TEXTS)
 
 
-def test_word2vec_fills_every_row(tokenizer):
-    vectors = text.word2vec(TEXTS, tokenizer, dim=12, epochs=1)
-    assert vectors.shape == (tokenizer.vocabulary_size, 12)
-    assert vectors.dtype == np.float32
-    assert not vectors[0].any()
-    assert (np.abs(vectors[1:]).sum(axis=1) > 0).all()
-    assert np.isfinite(vectors).all()
-
-
 @pytest.mark.parametrize("skip_gram", [True, False])
 def test_word2vec_repeats_itself(tokenizer, skip_gram):
     options = {"dim": 8, "epochs": 2, "skip_gram": skip_gram}
@@ -44,23 +35,6 @@ def test_word2vec_learns_which_words_are_alike():
     vectors[1:] /= np.linalg.norm(vectors[1:], axis=1, keepdims=True)
     cat, dog, sun = (vectors[tokenizer.vocabulary.index(word)] for word in ("cat", "dog", "sun"))
     assert cat @ dog > cat @ sun + 0.1
-
-
-def test_unknown_words_train_the_unknown_row():
-    tokenizer = text.WordTokenizer(("[PAD]", "[UNK]", "good", "never"))
-    texts = ["good" + " xyz" * 20] * 500
-    one, two = (text.word2vec(texts, tokenizer, dim=64, epochs=e) for e in (1, 2))
-    assert (one[1] != two[1]).any(), "[UNK] occurs: trained"
-    np.testing.assert_array_equal(one[3], two[3], err_msg="never occurs: random, by the seed")
-    assert 0.05 < one[3].std() < 0.15
-
-
-def test_words_below_min_count_get_random_rows(tokenizer):
-    options = {"dim": 8, "min_count": 201}
-    one, two = (text.word2vec(TEXTS, tokenizer, epochs=e, **options) for e in (1, 2))
-    for word, trained in (("bad", False), ("film", True)):
-        row = tokenizer.vocabulary.index(word)
-        assert (one[row] != two[row]).any() == trained
 
 
 def test_word2vec_reads_texts_to_their_end():
@@ -111,16 +85,6 @@ def test_load_word_vectors(tmp_path, name, header, ending):
     assert vectors[1].any() and vectors[4].any()
 
 
-def test_rows_that_the_file_lacks_follow_the_seed(tmp_path):
-    path = tmp_path / "vectors.txt"
-    path.write_text(GLOVE)
-    tokenizer = text.WordTokenizer(VOCABULARY)
-    first, again, other = (text.load_word_vectors(path, tokenizer, s)[0] for s in (1, 1, 2))
-    np.testing.assert_array_equal(first, again)
-    assert (first[4] != other[4]).all()
-    np.testing.assert_array_equal(first[3], other[3])
-
-
 def test_padding_row_stays_zero_and_special_words_do_not_count(tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_text("[PAD] 1 1\n[UNK] 2 2\n")
@@ -128,12 +92,6 @@ def test_padding_row_stays_zero_and_special_words_do_not_count(tmp_path):
     assert vectors[:2].tolist() == [[0, 0], [2, 2]]
     assert coverage == 0.0
     assert text.load_word_vectors(path, VOCABULARY[:2])[1] == 0.0
-
-
-def test_words_may_contain_unicode_line_ends(tmp_path):
-    path = tmp_path / "vectors.txt"
-    path.write_text("x\u2028y 1 1\nz\x85 3 3\ngood 2 2\n", encoding="utf-8", newline="\n")
-    assert text.load_word_vectors(path, VOCABULARY)[0][2].tolist() == [2, 2]
 
 
 @pytest.mark.parametrize(
