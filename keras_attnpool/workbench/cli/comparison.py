@@ -30,11 +30,12 @@ RESAMPLES = 10_000
 # Validation texts that choose nothing, and what is taken then: where they are fewer, a mean of all
 # is better than any choice, see `few` in benchmarks/results/command_line/own_files.json.
 FEWEST, UNCHOSEN = 20, (0.25, 0.5, 1.0)
+TOO_FEW = "{} validation texts are too few to choose by: other texts would give other figures."
 FEW = 5  # points: test texts that cannot tell a difference of so many are called few
 
 
 class Simple(NamedTuple):
-    """A row of the table that no network is needed for.
+    """A row of the table that needs no network.
 
     Attributes:
         predicted: The class of every test text.

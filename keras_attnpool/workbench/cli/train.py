@@ -214,7 +214,10 @@ class _Training:
         simpler = [comparison.MAJORITY, *(each for each in others if each != comparison.MAJORITY)]
         simpler += smaller
         told = comparison.sentence(test.labels, predicted, simpler, balanced)
-        metrics["comparison"] = f"{told}\n{NOT_REFITTED}"
+        lines = [told, NOT_REFITTED]
+        if len(self.data.validation) < comparison.FEWEST:
+            lines.append(comparison.TOO_FEW.format(len(self.data.validation)))
+        metrics["comparison"] = "\n".join(lines)
         if self.options.compare:
             metrics["chosen"] = name
         # What linear rows need is missing: this is said, or the table would look complete.
