@@ -104,7 +104,7 @@ def _names(kind: str, only: list[str] | None) -> list[str]:
     elif kind == "bags":
         from benchmarks.speed import bags
 
-        names = list(bags.LAYERS)
+        names = [*bags.LAYERS, *bags.PER_FEATURE]
     else:
         names = list(grid.LAYERS if kind == "compiled" else grid.variants())
     return [name for name in names if grid.wanted(name, only)]

@@ -1,7 +1,8 @@
 """Peak memory and time of one long bag: whole, in chunks, and written by hand in the framework.
 
 Each case has a process of its own. The bag's features are given: a training step has gradients of
-the weights alone. `python -m benchmarks.speed --bags` writes the file of the backend.
+the weights alone. Texts, for layers with a weight per feature, have gradients of the inputs too.
+`python -m benchmarks.speed --bags` writes the file of the backend.
 """
 
 import math
@@ -30,6 +31,12 @@ LAYERS: dict[str, Any] = {
     "LearnedQueryPooling": {"num_heads": HEADS},
     "AttentiveStatisticsPooling": {"hidden_dim": HIDDEN},
 }
+# On texts `(batch, time, dim)`.
+PER_FEATURE: dict[str, Any] = {
+    "GeneralizedPooling": {"num_heads": 5, "hidden_dim": HIDDEN},
+    "MultiDimAttentionPooling": {},
+}
+TEXTS, SHORT_CHUNK = {"batch": 32, "time": 512, "dim": 256}, 32
 
 
 class Words:
@@ -115,6 +122,12 @@ class ByHand(keras.layers.Layer):  # type: ignore[misc]
 def forms(name: str) -> dict[str, Callable[[], Any]]:
     """How the case of this name is computed."""
     kind = getattr(layers, name.split(",")[0])
+    if name in PER_FEATURE:
+        given = PER_FEATURE[name]
+        return {
+            "layer": lambda: kind(**given),
+            "chunks": lambda: kind(**given, chunk_size=SHORT_CHUNK),
+        }
     return {
         "layer": lambda: kind(**LAYERS[name]),
         "chunks": lambda: kind(**LAYERS[name], chunk_size=CHUNK),
@@ -150,7 +163,8 @@ def stepper(layer: Any, bag: Any, kind: str) -> measure.Run:
     @tf.function
     def train(bag: Any) -> Any:
         with tf.GradientTape() as tape:
-            tape.watch(bag)
+            if of_bag:
+                tape.watch(bag)
             loss = measure.loss_of(layer(bag))
         return tape.gradient(loss, [*weights, bag] if of_bag else weights)
 
@@ -163,11 +177,11 @@ def measured(case: dict[str, Any]) -> dict[str, Any]:
     layer.build((None, None, case["dim"]))
     rng = np.random.default_rng(0)
     # Made in place: a copy that is freed during the run would hide what the run takes.
-    numbers = np.empty((1, case["time"], case["dim"]), "float32")
+    numbers = np.empty((case["batch"], case["time"], case["dim"]), "float32")
     rng.standard_normal(dtype="float32", out=numbers)
     bag = keras.ops.convert_to_tensor(numbers)
     measure.finish(bag)
-    measure.finish(stepper(layer, bag[:, : 2 * CHUNK + 1], case["kind"])())
+    measure.finish(stepper(layer, bag[:1, : 2 * CHUNK + 1], case["kind"])())
     run = stepper(layer, bag, case["kind"])
     held = forget_the_peak()
     measure.finish(run())
@@ -179,19 +193,24 @@ def measured(case: dict[str, Any]) -> dict[str, Any]:
 
 def cases() -> list[dict[str, Any]]:
     """All that the table holds, without the figures; the most telling first."""
-    found: list[dict[str, Any]] = []
-    for kind in KINDS:
-        for name in LAYERS:
-            for time in LONG:
-                for form in forms(name):
-                    found.append({"form": form, "variant": name, "time": time, "dim": LONG_DIM})
-                    found[-1]["kind"] = kind
     growing = [
         {"form": "chunks", "variant": name, "time": time, "dim": GROWING_DIM, "kind": KINDS[0]}
         for name in LAYERS
         for time in GROWING
     ]
-    return growing + found
+    by_hand = [
+        {"form": form, "variant": name, "time": time, "dim": LONG_DIM, "kind": kind}
+        for time in LONG
+        for kind in KINDS[:2]
+        for name in LAYERS
+        for form in forms(name)
+    ]
+    of_texts = [
+        TEXTS | {"form": form, "variant": name, "kind": KINDS[2]}
+        for name in PER_FEATURE
+        for form in forms(name)
+    ]
+    return of_texts + [{"batch": 1} | case for case in growing + by_hand]
 
 
 def in_processes(chosen: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

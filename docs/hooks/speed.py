@@ -329,11 +329,14 @@ def bags_table(data):
     found = {}
     for case in data["cases"]:
         if case["dim"] > narrowest:
-            key = case["variant"], f"{case['time']:,}", case["kind"]
+            size = (
+                f"{case['batch']} × " * (case["batch"] > 1) + f"{case['time']:,} × {case['dim']:,}"
+            )
+            key = case["variant"], size, case["kind"]
             found.setdefault(key, {})[case["form"]] = case
     if not found:
         return MISSING
-    head = ("layer", "instances", "what", *forms)
+    head = ("layer", "size", "what", *forms)
     return table(
         head, [[*key, *(cost_of_bag(row.get(f)) for f in forms)] for key, row in found.items()]
     )
