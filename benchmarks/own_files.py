@@ -3,7 +3,8 @@
 `python -m benchmarks.own_files` runs `train` without any option once a set, each in a process of
 its own, and keeps what came of it in `benchmarks/results/command_line/own_files.json`, from which
 the table of the guide "Your texts, step by step" is made: `--table` prints it. Names ask for single
-runs: `trec`, `trec3000` for a part of the texts, `trec-gru` for other options.
+runs: `trec`, `trec3000` for a part of the texts, `trec-gru` for other options, `trec@8` for draws
+of so many texts a class.
 """
 
 import argparse
@@ -17,7 +18,9 @@ import time
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
+from keras_attnpool.workbench import cli
 from keras_attnpool.workbench.datasets import cache_folder
 
 RESULTS = Path(__file__).parent / "results" / "command_line" / "own_files.json"
@@ -39,10 +42,15 @@ OPTIONS = {
     "compare": "--compare",
 }
 
+DRAWS, MOST_TESTED = 3, 1000
+MEAN = "mean of the states, logistic"
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.own_files", description=__doc__)
-    told = f"SET, SETn or SET-OPTIONS; sets: {', '.join(SETS)}; options: {', '.join(OPTIONS)}"
+    told = (
+        f"SET, SETn, SET-OPTIONS or SET@n; sets: {', '.join(SETS)}; options: {', '.join(OPTIONS)}"
+    )
     parser.add_argument("names", nargs="*", default=list(SETS), help=f"{told} (default: the sets)")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where the runs are left")
     text = "where features of language models are kept; a run that finds its own there takes fewer "
@@ -51,12 +59,14 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="print the rows of the guide's tables")
     arguments = parser.parse_args()
     for name in [] if arguments.table else arguments.names:
-        record = run(name, arguments.runs / name, arguments.features)
+        kind, make = ("few", few) if "@" in name else ("runs", run)
+        record = make(name, arguments.runs / name, arguments.features)
         kept = json.loads(RESULTS.read_text(encoding="utf-8"))
-        kept["runs"][name] = record
+        kept[kind][name] = record
         RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     if arguments.table:
-        print(table(json.loads(RESULTS.read_text(encoding="utf-8"))["runs"]))
+        kept = json.loads(RESULTS.read_text(encoding="utf-8"))
+        print(table(kept["runs"]), few_table(kept["few"]), sep="\n\n")
 
 
 def run(name: str, out: Path, features: Path | None) -> dict[str, Any]:
@@ -69,7 +79,8 @@ def run(name: str, out: Path, features: Path | None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as temporary:
         file, tested = (each and cache_folder() / f"{each}.tsv.gz" for each in (train, test))
         if most:
-            title, file = f"{title}, {most} texts", _part(file, int(most), Path(temporary))
+            drawn = Random(0).sample(_lines(file), int(most))
+            title, file = f"{title}, {most} texts", _written(drawn, Path(temporary) / "part.tsv")
         typed += ["--test", str(tested)] if tested else []
         command = [sys.executable, "-m", "keras_attnpool", "train", str(file), *typed]
         command += ["--out", str(out), "--overwrite"]
@@ -95,13 +106,45 @@ def run(name: str, out: Path, features: Path | None) -> dict[str, Any]:
     }
 
 
-def _part(file: Path, texts: int, folder: Path) -> Path:
-    """Some texts of a file, drawn at random."""
+def few(name: str, out: Path, features: Path | None) -> dict[str, Any]:
+    """What `train` gives of a few texts a class, drawn several times; the test texts are the same.
+
+    Of a set without test texts some are put aside. The rows of the mean, and the report, which have
+    no part in the model, are left out.
+    """
+    base, _, texts = name.partition("@")
+    title, train, test = SETS[base]
+    lines, draws = _lines(cache_folder() / f"{train}.tsv.gz"), []
+    tested = _lines(cache_folder() / f"{test}.tsv.gz") if test else lines
+    tested = Random(0).sample(tested, min(MOST_TESTED, len(tested)))
+    lines = sorted({*lines} - {*tested})
+    with tempfile.TemporaryDirectory() as temporary, patch.dict(os.environ) as environment:
+        environment["KERAS_ATTNPOOL_DATA"] = str(features or temporary)
+        file = _written(tested, Path(temporary) / "test.tsv")
+        command = ["--test", str(file), "--no-baseline", "--no-report", "--overwrite"]
+        for draw in range(DRAWS):
+            classes: dict[str, list[str]] = {}
+            for line in Random(draw).sample(lines, len(lines)):
+                classes.setdefault(line.partition("\t")[0], []).append(line)
+            drawn = [line for each in classes.values() for line in each[: int(texts)]]
+            part = _written(drawn, Path(temporary) / "part.tsv")
+            if cli.main(["train", str(part), *command, "--out", str(out)]):
+                raise SystemExit(f"{name}: `train` failed")
+            metrics = json.loads((out / "metrics.json").read_text(encoding="utf-8"))
+            rows = metrics["results"].items()
+            told = {row: [each["accuracy"], *each.get("difference", ())] for row, each in rows}
+            draws.append({"comparison": metrics["comparison"].splitlines()[0], "rows": told})
+    return {"data": title, "texts": int(texts), "tested": len(tested), "draws": draws}
+
+
+def _lines(file: Path) -> list[str]:
     with gzip.open(file, "rt", encoding="utf-8", newline="\n") as lines:
-        chosen = Random(0).sample(list(lines), texts)
-    part = folder / "part.tsv"
-    part.write_text("".join(chosen), encoding="utf-8", newline="\n")
-    return part
+        return list(lines)
+
+
+def _written(lines: list[str], file: Path) -> Path:
+    file.write_text("".join(lines), encoding="utf-8", newline="\n")
+    return file
 
 
 def table(runs: dict[str, dict[str, Any]]) -> str:
@@ -127,6 +170,22 @@ def cells(record: dict[str, Any]) -> tuple[str, ...]:
         str(record["seconds"]),
         str(record["memory_mb"]),
     )
+
+
+def few_table(runs: dict[str, dict[str, Any]]) -> str:
+    """The guide's table of few texts a class: means over the draws, and the least and the most."""
+    head = ("texts", "a class", "model", MEAN, "TF-IDF, the best", "beside the model, each draw")
+    lines = [head, ("---",) * len(head)]
+    for record in runs.values():
+        draws = [each["rows"] for each in record["draws"]]
+        models = [next(iter(rows.values()))[0] for rows in draws]
+        words = [max(rows[row][0] for row in rows if row.startswith("TF-IDF")) for rows in draws]
+        signs = [rows[MEAN][1:] for rows in draws]
+        shown = ", ".join(f"{100 * a:+.1f} ({100 * b:+.1f} to {100 * c:+.1f})" for a, b, c in signs)
+        three = (models, [rows[MEAN][0] for rows in draws], words)
+        told = [f"{sum(x) / len(x):.3f} ({min(x):.3f} to {max(x):.3f})" for x in three]
+        lines.append((record["data"], str(record["texts"]), *told, shown))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 if __name__ == "__main__":

@@ -257,8 +257,7 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
     """Checks every argument of a function before its body runs; errors name the function.
 
     Args:
-        **special: Arguments whose name alone does not tell their kind: the kind, or the names of
-            all kinds that are allowed.
+        **special: The kind of an argument whose name does not tell it, or the names that it allows.
 
     Returns:
         The decorator.

@@ -23,7 +23,7 @@ from tables import table
 from benchmarks.arena import verdict, words
 
 RESULTS = REPOSITORY / "benchmarks" / "results"
-ARENA, SPEED = RESULTS / "arena" / "results.csv", RESULTS / "speed"
+ARENA, SPEED = RESULTS / "arena", RESULTS / "speed"
 PICTURE = REPOSITORY / "docs" / "assets" / "sentences.svg"
 MARKER = "<!-- first screen -->"
 EXAMPLE = "<!-- example of README -->"
@@ -119,7 +119,7 @@ def figures(links):
 
 
 IN_README = {
-    "arena": "[results](benchmarks/results/arena/results.csv)",
+    "arena": "[results](benchmarks/results/arena)",
     "speed": "[speed](benchmarks/results/speed/targets_jax_cpu.json)",
     "behaviour": "[behaviour](benchmarks/results/behaviour/torch.json)",
     "verdict": "[The comparison](docs/comparison.md) · [Which layer?](docs/which-layer.md)",

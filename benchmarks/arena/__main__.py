@@ -57,7 +57,7 @@ def within(budget: float, wanted: list[Run], seconds: dict[Run, float]) -> list[
 def main(given: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.arena",
-        description="The comparison of all mechanisms. Alone it judges the runs of results.csv by "
+        description="The comparison of all mechanisms. Alone it judges the runs that are there by "
         "rule.toml, and writes verdict.json; --run runs what is missing. An interrupted pass goes "
         "on where it was, and several processes may share one.",
     )
@@ -127,6 +127,7 @@ def main(given: list[str] | None = None) -> None:
     bar = tqdm(wanted, unit="run", dynamic_ncols=True)
     for run in bar:
         bar.set_description(f"{run.key}, seed {run.seed}")
+        gc.collect()
         gc.freeze()  # Every trial clears Keras's session, which would walk through all modules.
         with table.claimed(f"{run.key}", run.seed) as mine:
             lines = table.lines()

@@ -26,22 +26,32 @@ def stratified(labels: np.ndarray, count: int, seed: int) -> np.ndarray:
 class StateBatches(Batches):
     """Batches of states as long as the longest of the batch; of similar lengths, when shuffled.
 
+    Those of a small set are all as long as its longest row, so that there are few shapes.
+
     Args:
         sides: The states by the end of their inputs' names: `""`, or `"_a"` and `"_b"` of pairs.
         scale: What states are multiplied with.
         size: Rows in a batch.
         seed: Seed of the order of training; `None` keeps that of the rows.
+        even: Whether all batches have the same length.
     """
 
-    def __init__(self, sides: dict[str, States], scale: float, size: int, seed: int | None) -> None:
+    def __init__(
+        self,
+        sides: dict[str, States],
+        scale: float,
+        size: int,
+        seed: int | None,
+        even: bool = False,
+    ) -> None:
         self._sides, self._scale, self._batch = sides, np.float32(scale), size
         self._lengths = np.max([_lengths(side.mask) for side in sides.values()], axis=0)
-        self._draws = np.random.default_rng(seed or 0)
+        self._draws, self._even = np.random.default_rng(seed or 0), even
         labels = next(iter(sides.values())).labels
         super().__init__(len(labels), labels, size, seed is not None, seed or 0)
 
     def inputs_of(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        inputs, end = {}, self._lengths[rows].max()
+        inputs, end = {}, None if self._even else self._lengths[rows].max()
         for name, side in self._sides.items():
             inputs[f"features{name}"] = side.states[rows, :end].astype("float32") * self._scale
             inputs[f"padding_mask{name}"] = side.mask[rows, :end]
@@ -87,10 +97,13 @@ class Frozen:
         task: Recipe and length.
         sources: What the states were made of, part by part.
         states: The states by the end of their inputs' names, part by part.
+        even: Whether all batches have the same length.
     """
 
-    def __init__(self, task: tasks.Task, sources: Any, states: list[dict[str, States]]) -> None:
-        self.task, self.sources, self._states = task, sources, states
+    def __init__(
+        self, task: tasks.Task, sources: Any, states: list[dict[str, States]], even: bool = False
+    ) -> None:
+        self.task, self.sources, self._states, self._even = task, sources, states, even
         first = next(iter(states[0].values()))
         self.num_classes, self.pairs = first.num_classes, len(states[0]) == 2
         self.parts = [(None, np.asarray(part.labels)) for part in sources]
@@ -100,7 +113,7 @@ class Frozen:
     def batches(self, part: int, seed: int | None = None) -> StateBatches:
         """Batches of a part; shuffled when there is a seed."""
         size = grid.BATCH if seed is None else self.task.recipe["batch_size"]
-        return StateBatches(self._states[part], self._scale, size, seed)
+        return StateBatches(self._states[part], self._scale, size, seed, self._even)
 
     def sides(self, part: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """States and mask of a part, or of both sentences of its pairs."""
@@ -189,7 +202,7 @@ def data_of(name: str, encoder: str, seed: int, folder: str, quick: bool) -> Wor
         patience=task.patience,
     )
     if isinstance(whole, States):
-        return Frozen(described, sources, [{"": part} for part in sources])
+        return Frozen(described, sources, [{"": part} for part in sources], task.small)
     if encoder != "minilm":
         return Words(described, sources, tasks.Options(), seed)
     features, tested = _features(name, folder, quick)

@@ -22,8 +22,8 @@ from benchmarks.reproduce.tasks import ONE_FILE, Parts
 from keras_attnpool import layers
 from keras_attnpool.workbench import corpora, datasets
 
-# The protocol is in rule.toml. To change any of it asks for all runs anew: results.csv names what a
-# run had.
+# The protocol is in rule.toml. To change any of it asks for all runs anew: each line of the results
+# names what its run had.
 PROTOCOL, SMALL = RULE["protocol"], RULE["protocol"]["small"]
 SEEDS = tuple(PROTOCOL["seeds"])
 TRAINED_ON, CHOSEN_BY, TESTED_ON = PROTOCOL["texts"]

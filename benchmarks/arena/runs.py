@@ -14,7 +14,7 @@ import keras
 import numpy as np
 from sklearn.dummy import DummyClassifier
 
-from benchmarks.arena import grid, verdict
+from benchmarks.arena import grid, traced, verdict
 from benchmarks.arena.data import Frozen, Words, data_of
 from benchmarks.arena.grid import Run
 from benchmarks.arena.verdict import BASE, LARGEST, read
@@ -24,8 +24,8 @@ from benchmarks.reproduce.results import Results, commit, versions
 from benchmarks.reproduce.training import embedding_size
 from keras_attnpool import models
 
-PATH = RESULTS / "arena" / "results.csv"
-VERDICT = PATH.with_name("verdict.json")
+FOLDER = RESULTS / "arena"
+VERDICT = FOLDER / "verdict.json"
 KEY = ("task", "encoder", "row", "seed")
 TOLD = ("learning_rate", "dropout", "size")
 COLUMNS = (
@@ -38,32 +38,37 @@ COLUMNS = (
 
 
 class Table(Results):
-    """`results.csv`: a line a run, added under a lock, so that processes may share it."""
+    """The files of a folder, one per kind of tasks: a line per run, added under a lock."""
 
-    def __init__(self, path: Path = PATH) -> None:
-        super().__init__(path, {})
+    def __init__(self, folder: Path = FOLDER) -> None:
+        super().__init__(folder / "runs", {})
+        self.folder = folder
 
     def lines(self) -> list[dict[str, Any]]:
         """The runs so far; refuses those of another protocol."""
-        lines = read(self.path)
+        lines = read(self.folder)
         for line in lines:
             now = grid.protocol(line["task"], line["row"])
             if line["protocol"] != now:
                 raise SystemExit(
-                    f"{self.path}: {[line[name] for name in KEY]} was run with the protocol "
+                    f"{self.folder}: {[line[name] for name in KEY]} was run with the protocol "
                     f"{line['protocol']}, and it is {now} now. Remove the lines of the other "
-                    "protocol from the file to run them anew."
+                    "protocol from its file to run them anew."
                 )
         return lines
 
     def append(self, line: dict[str, Any]) -> None:
         """Adds a run."""
         with self._locked():
-            new = not self.path.exists()
-            with self.path.open("a", encoding="utf-8", newline="") as file:
+            path = verdict.file_of(self.folder, grid.kind_of(line["task"]))
+            with path.open("a+", encoding="utf-8", newline="") as file:
+                file.seek(0)
+                first = next(csv.DictReader(file), None)
                 writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-                if new:
+                if first is None:
                     writer.writeheader()
+                elif first["versions"] == line["versions"]:
+                    line = {**line, "versions": ""}
                 writer.writerow(line)
 
 
@@ -87,7 +92,7 @@ def build(
 
 
 def finished(run: Run, lines: list[dict[str, Any]], folder: str, quick: bool) -> dict[str, Any]:
-    """Runs it: the line of `results.csv`. Seeds but the first take what the first one chose."""
+    """Runs it: a line of its results. Seeds but the first take what the first one chose."""
     try:
         data = data_of(run.task, run.encoder, run.seed, folder, quick)
     except (OSError, ValueError, ImportError) as error:
@@ -124,6 +129,9 @@ def _trained(
 ) -> dict[str, Any]:
     """Tries the trials, or takes the settings that were chosen; tests the best, once."""
 
+    small = grid.TASKS[run.task].small and keras.config.backend() == "torch"
+    loop = traced.loop if small else tasks.keras_fit
+
     def tried(settings: dict[str, Any]) -> tuple[float, keras.Model, dict[str, Any]]:
         start = time.process_time()
         recipe = {**data.task.recipe, "learning_rate": settings["learning_rate"]}
@@ -131,7 +139,7 @@ def _trained(
             build, run.row, run.encoder, data, settings["size"], settings["dropout"]
         )
         task = dataclasses.replace(data.task, recipe=recipe)
-        model, result, score = tasks.fit(made, data, task, run.seed, options)
+        model, result, score = tasks.fit(made, data, task, run.seed, options, loop)
         result["cpu_seconds"] = round(time.process_time() - start, 2)
         return score, model, {**settings, **result}
 

@@ -37,12 +37,21 @@ WORDS = ("task", "encoder", "row", "stopped", "fingerprint", "protocol", "commit
 WORDS += ("versions", "examples")
 
 
-def read(path: Path) -> Lines:
-    """The lines of `results.csv`, figures as numbers; none if there is no file."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        lines: Lines = list(csv.DictReader(file))
+def file_of(folder: Path, kind: str) -> Path:
+    """Where the runs of a kind of tasks are."""
+    return folder / f"{kind.replace(' ', '_')}.csv"
+
+
+def read(folder: Path) -> Lines:
+    """The runs in the files of a folder, kind by kind, figures as numbers.
+
+    An empty cell of `versions` says what the first line of its file says.
+    """
+    lines: Lines = []
+    for path in filter(Path.exists, (file_of(folder, kind) for kind in RULE["kinds"])):
+        with path.open(encoding="utf-8", newline="") as file:
+            those = list(csv.DictReader(file))
+        lines += [{**line, "versions": line["versions"] or those[0]["versions"]} for line in those]
     for line in lines:
         for name, value in line.items():
             if name == "stopped":
@@ -258,7 +267,8 @@ def bootstrap(leads: np.ndarray) -> tuple[float, float] | None:
     if len(leads) < 3:
         return None
     drawn = np.random.default_rng(0).integers(len(leads), size=(10_000, len(leads)))
-    low, high = np.quantile(leads[drawn].mean(axis=1), [0.025, 0.975])
+    # Sorted, so that the order of the sets decides nothing.
+    low, high = np.quantile(np.sort(leads)[drawn].mean(axis=1), [0.025, 0.975])
     return float(low), float(high)
 
 
@@ -286,7 +296,7 @@ def probabilities(leads: np.ndarray) -> dict[str, float]:
     Each draw weighs the pairs of sets; the means of pairs above, within and below the region share
     its weight. A probability is the share of draws in which a part has the most.
     """
-    z, region = np.concatenate([[0.0], leads]), RULE["practical"]
+    z, region = np.concatenate([[0.0], np.sort(leads)]), RULE["practical"]
     walsh, weights = (z[:, None] + z[None, :]) / 2, _weights(len(leads))
     parts = {BETTER: walsh > region, EQUAL: np.abs(walsh) <= region, WORSE: walsh < -region}
     # As floats, for a product with booleans takes ten times as long.
@@ -532,7 +542,9 @@ def _advice(sets: dict[str, np.ndarray], rows: list[str], time: Callable[[str], 
         ends = _lead(sets, rows, first, row)[1]
         return row != first and ends is not None and ends[0] > 0
 
-    told = f"Over {len(sets)} sets `{first}` has the largest mean, "
+    # Of five sets not even five alike are told from chance by their signs, at 0.05.
+    hint = ", too few for more than a hint," * (len(sets) < 6)
+    told = f"Over {len(sets)} sets{hint} `{first}` has the largest mean, "
     told += f"{_span(*_lead(sets, rows, first, BASE))} points ahead of the mean. "
     if not behind(BASE):
         return told + "The interval holds zero, so the mean is enough until yours shows otherwise."

@@ -263,12 +263,29 @@ def pair_of(
     return keras.Model(pair, outputs, name=f"{classifier.name}_pair")
 
 
+def keras_fit(model: keras.Model, train: Any, validation: Any, epochs: int, stop: BestEpoch) -> Any:
+    """The loss of each epoch."""
+    return model.fit(
+        train,
+        validation_data=validation,
+        epochs=epochs,
+        callbacks=[stop],
+        verbose=0,
+        shuffle=False,
+    ).history["loss"]
+
+
 def fit(
-    build: Callable[[], keras.Model], data: Any, task: Task, seed: int, options: Options
+    build: Callable[[], keras.Model],
+    data: Any,
+    task: Task,
+    seed: int,
+    options: Options,
+    loop: Callable[..., list[float]] = keras_fit,
 ) -> tuple[keras.Model, dict[str, Any], float]:
     """Trains one model with one seed.
 
-    The data have `parts` and `batches`, as `Data` does; the task has the recipe.
+    The data have `parts` and `batches`, as `Data` does; the task has the recipe; `loop` trains.
 
     Returns:
         The model at the selected epoch, what the training and the validation part tell of it, and
@@ -284,18 +301,11 @@ def fit(
         compile_model(model, task.recipe)
     stop = BestEpoch(task.patience, "loss" if task.graded else "accuracy")
     start = time.perf_counter()
-    history = model.fit(
-        data.batches(0, seed),
-        validation_data=data.batches(1),
-        epochs=max_epochs,
-        callbacks=[stop],
-        verbose=0,
-        shuffle=False,
-    ).history
+    losses = loop(model, data.batches(0, seed), data.batches(1), max_epochs, stop)
     seconds = time.perf_counter() - start
-    epochs = len(history["loss"])
-    if not np.isfinite(history["loss"]).all():
-        raise SystemExit(f"{model.name}, seed {seed}: the loss is not finite: {history['loss']}")
+    epochs = len(losses)
+    if not np.isfinite(losses).all():
+        raise SystemExit(f"{model.name}, seed {seed}: the loss is not finite: {losses}")
     result = {
         "seed": seed,
         "backend": keras.config.backend(),

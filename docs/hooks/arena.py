@@ -1,4 +1,4 @@
-"""Writes the comparison into its page, from `benchmarks/results/arena/results.csv`.
+"""Writes the comparison into its page, from the runs in `benchmarks/results/arena`.
 
 A line `<!-- arena: rule -->` becomes a view of the runs. What was not run is said to be missing.
 """
@@ -222,6 +222,8 @@ def published(lines):
                 + ("lower" if below else "within it, or above",)
             )
         told = f"Theirs: {source['how']}."
+        if not source["checked"]:
+            told += " These figures are **unchecked**: the source was not at hand to compare with."
         named = ", ".join(dict.fromkeys(lower))
         notes.append(
             f"{number}. {source['name']}. {told}" + f" So ours is lower on {named}." * bool(lower)
@@ -579,11 +581,11 @@ VIEWS = {
 }
 
 
-def fill(markdown, path):
-    """Replaces the markers of a page by views of the runs in a file."""
+def fill(markdown, folder):
+    """Replaces the markers of a page by views of the runs in a folder."""
     if not MARKER.search(markdown):
         return markdown
-    lines = verdict.read(path)
+    lines = verdict.read(folder)
     return MARKER.sub(lambda match: VIEWS[match["view"]](lines), markdown)
 
 
@@ -606,4 +608,4 @@ def on_page_markdown(markdown, page, config, files):
     if page.file.src_uri.startswith("layers/"):
         layer = re.search(r"^# (\w+)", markdown, re.M)[1]
         markdown = markdown.replace("## Reference\n", in_comparison(layer) + "## Reference\n")
-    return fill(markdown, root / "benchmarks" / "results" / "arena" / "results.csv")
+    return fill(markdown, root / "benchmarks" / "results" / "arena")

@@ -98,8 +98,9 @@ def batch_independence(
     has a `Masking` layer, else zeros. Floats of one length are not padded if the model has neither
     such a layer nor a mask among its inputs. The result says so. Padding stands behind the rows, or
     in front where `rows` are padded in front. An input is a mask if it holds booleans or has "mask"
-    in its name. It is also one if floats of as many steps stand beside it and each of its rows is a
-    block of ones among zeros. A strided mask has fewer steps; the rows tell how many.
+    in its name. An input is also a mask if each of its rows is a block of ones among zeros, and
+    another input has floats of as many steps. A strided mask has fewer steps; the rows tell how
+    many.
 
     Args:
         model: Any Keras model.

@@ -38,8 +38,8 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks need the softmax, no
-            `dropout` and no `attention_regularizer`, for the others need all weights at once.
+            `return_attention_scores=True` computes all scores at once. Chunks go with the softmax
+            only, and not with `dropout` or `attention_regularizer`, which need all weights at once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer, its gate and the scores have biases; the paper has none.
             A bias of the scores adds the same number to all steps of a head, and the softmax

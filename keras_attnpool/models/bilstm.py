@@ -118,8 +118,8 @@ def BiLSTM(
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`; with `num_characters` from the list of these and of character ids
-        `(batch, time, word length)`, named `"tokens"` and `"characters"`. Not compiled.
+        `(batch, num_classes)`. With `num_characters` it has two inputs, named `"tokens"` and
+        `"characters"`; the second are character ids `(batch, time, word length)`. Not compiled.
 
     Raises:
         ValueError: For an argument that does not fit, alone or with the others. The message names

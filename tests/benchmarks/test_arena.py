@@ -1,21 +1,23 @@
 """The comparison: its grid, its runs, what a code change moves, and its verdict."""
 
-import csv
 import dataclasses
 import itertools
 import json
 import re
 from types import SimpleNamespace
 
+import keras
 import numpy as np
 import pytest
 from docs_hooks import drawn, hook
 from scipy import stats
 
 from benchmarks.arena import __main__ as command
-from benchmarks.arena import data, grid, runs, verdict, wheels, words
+from benchmarks.arena import data, grid, runs, traced, verdict, wheels, words
 from benchmarks.arena.grid import Run
+from benchmarks.reproduce import tasks
 from benchmarks.reproduce.results import packed, unpacked
+from benchmarks.reproduce.training import BestEpoch, compile_model
 from keras_attnpool import layers
 from keras_attnpool.workbench.cli import options
 
@@ -130,16 +132,16 @@ def small(monkeypatch):
 
 
 def test_a_run_is_kept_once_and_later_seeds_take_its_settings(small, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(runs, "PATH", tmp_path / "results.csv")
-    monkeypatch.setattr(runs.Table.__init__, "__defaults__", (runs.PATH,))
+    monkeypatch.setattr(runs.Table.__init__, "__defaults__", (tmp_path,))
     row = "bags_any/dense/AttentionPooling"
     command.main(["--only", row, "bags_*/dense/mean of*", "--seeds", "1"])
-    assert [each["row"] for each in verdict.read(runs.PATH)] == [grid.MEAN_FLOOR] * 2
+    assert [each["row"] for each in verdict.read(tmp_path)] == [grid.MEAN_FLOOR] * 2
     command.main(["--only", row, "--seeds", "0", "1"])
-    before = runs.PATH.read_bytes()
+    before = (tmp_path / "bags.csv").read_bytes()
     command.main(["--only", row, "--seeds", "0", "1"])
-    assert runs.PATH.read_bytes() == before
-    first, second = verdict.read(runs.PATH)[2:]
+    assert (tmp_path / "bags.csv").read_bytes() == before
+    first, second = verdict.read(tmp_path)[2:]
+    assert first["versions"] == second["versions"] and before.count(b"keras=") == 1
     assert [first[name] for name in runs.TOLD] == [second[name] for name in runs.TOLD]
     assert first["tuning_seconds"] > second["tuning_seconds"]
     assert first["examples"] == "90 30 50" and not first["stopped"]
@@ -185,12 +187,26 @@ def test_states_are_served_as_given():
     assert grid.arguments("LastPooling1D", 0, "minilm")[1]["bidirectional"] is False
 
 
+@pytest.mark.skipif(keras.backend.backend() != "torch", reason="PyTorch records")
+@pytest.mark.parametrize("row", ["AttentionPooling, sparsemax", "ConvMultiHeadAttention"])
+def test_recorded_training_is_that_of_keras(row):
+    found, losses = data.data_of("bags_two", "dense", 0, "", True), []
+    for loop in (tasks.keras_fit, traced.loop):
+        keras.utils.set_random_seed(0)
+        model = runs.build(row, "dense", found, 0, 0.0)
+        compile_model(model, {**found.task.recipe, "learning_rate": 1e-2})
+        batches = found.batches(0, 3), found.batches(1)
+        losses.append(loop(model, *batches, 4, BestEpoch(9)))
+        losses[-1] += tasks.measure(model, found, 1, found.task)[0].values()
+    np.testing.assert_allclose(losses[1], losses[0], rtol=1e-4)
+
+
 # --- what a code change moves ------------------------------------------------------------------
 
 
 def test_no_published_row_has_moved():
     """A row here was run with other code: remove its lines and run it anew, or undo the change."""
-    assert runs.moved(verdict.read(runs.PATH)) == []
+    assert runs.moved(verdict.read(runs.FOLDER)) == []
 
 
 def test_a_change_of_a_layer_moves_its_rows_alone(monkeypatch):
@@ -265,6 +281,7 @@ def test_the_tests_and_intervals_are_those_of_their_equations():
                 middle = (z[i] + z[j]) / 2
                 parts[0 if middle > 0.01 else 2 if middle < -0.01 else 1] += w[i] * w[j]
             most.append(np.argmax(parts))
+        assert verdict.probabilities(leads[::-1]) == verdict.probabilities(leads)
         expected = np.bincount(most, minlength=3) / 300
         found = list(verdict.probabilities(leads).values())
         np.testing.assert_allclose(found, expected, atol=0.09)
@@ -406,7 +423,7 @@ def test_a_change_of_the_rule_is_told():
 
 def test_the_published_verdict_is_that_of_the_runs():
     published = json.loads(runs.VERDICT.read_text(encoding="utf-8"))
-    assert published == json.loads(json.dumps(runs.judged(verdict.read(runs.PATH))))
+    assert published == json.loads(json.dumps(runs.judged(verdict.read(runs.FOLDER))))
 
 
 # --- sets inside packages ----------------------------------------------------------------------
@@ -532,14 +549,14 @@ def test_the_page_draws_what_is_there(tmp_path, monkeypatch):
     assert page.memory_of(verdict.BASE, known) == "1.0"
     assert "GiB" in page.memory_of("DirectionalSelfAttention, backward", known)
     # Without any run the page still stands.
-    path = tmp_path / "results.csv"
-    empty = page.fill("".join(f"<!-- arena: {name} -->\n" for name in page.VIEWS), path)
+    empty = page.fill("".join(f"<!-- arena: {name} -->\n" for name in page.VIEWS), tmp_path)
     assert "0 of" in empty and "arena:" not in empty
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, runs.COLUMNS)
-        writer.writeheader()
-        writer.writerow(there[0])
-    assert verdict.read(path) == [there[0]]
+    # What is added is read again, kind by kind.
+    for each in there[::-1]:
+        runs.Table(tmp_path).append(each)
+    assert sorted(verdict.read(tmp_path), key=str) == sorted(
+        ({name: each[name] for name in runs.COLUMNS} for each in there), key=str
+    )
 
 
 def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):

@@ -11,7 +11,15 @@ import numpy.typing as npt
 
 from keras_attnpool.workbench import datasets
 from keras_attnpool.workbench.cli.data import Data
-from keras_attnpool.workbench.cli.tfidf import FACTORS, WEIGHTS, TfIdf, joined, vectorizer
+from keras_attnpool.workbench.cli.tfidf import (
+    FACTORS,
+    SHARES,
+    WEIGHTS,
+    TfIdf,
+    joined,
+    log_softmax,
+    vectorizer,
+)
 
 MAJORITY, WORDS, CHARACTERS = "largest class", "TF-IDF of words", "TF-IDF of characters"
 BOTH, MEAN = "TF-IDF of both", "mean of the states, logistic"
@@ -19,22 +27,28 @@ NO_LINEAR = "No linear rows: they need scikit-learn (pip install keras_attnpool[
 KINDS = {WORDS: "words", CHARACTERS: "characters"}
 STRENGTHS, SMOOTHINGS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), (0.1, 0.3, 1.0)
 RESAMPLES = 10_000
+# Validation texts that choose nothing, and what is taken then: where they are fewer, a mean of all
+# is better than any choice, see `few` in benchmarks/results/command_line/own_files.json.
+FEWEST, UNCHOSEN = 20, (0.25, 0.5, 1.0)
+TOO_FEW = "{} validation texts are too few to choose by: other texts would give other figures."
 FEW = 5  # points: test texts that cannot tell a difference of so many are called few
 
 
 class Simple(NamedTuple):
-    """A row of the table that no network is needed for.
+    """A row of the table that needs no network.
 
     Attributes:
         predicted: The class of every test text.
         seconds: How long it took.
         scorer: Scorer of further texts; of `BOTH` alone.
-        validation: Its scores of the validation texts, before it was fitted on them.
+        weights: Weights `(features, classes)` and bias `(classes,)`; of `MEAN` alone.
+        validation: The scores of the validation texts, before it was fitted on them; of both.
     """
 
     predicted: npt.NDArray[np.int64]
     seconds: float
     scorer: TfIdf | None = None
+    weights: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = None
     validation: npt.NDArray[np.float64] | None = None
 
 
@@ -112,8 +126,13 @@ def logistic(data: Data, means: Sequence[Any], balanced: bool = False) -> dict[s
     known = np.concatenate(means[:2])
     scaler = StandardScaler().fit(known)
     found = _fitted(models, scaler.transform(known), data, balanced)
-    predicted = found[1].predict(scaler.transform(means[2])) if found else largest(data)
-    return {MEAN: Simple(np.asarray(predicted), time.perf_counter() - start)}
+    if not found:
+        return {MEAN: Simple(largest(data), time.perf_counter() - start)}
+    predicted = np.asarray(found[1].predict(scaler.transform(means[2])))
+    both = [_weights_of(each, data.train.num_classes, scaler) for each in found]
+    validation = log_softmax(means[1] @ both[0][0] + both[0][1])
+    row = Simple(predicted, time.perf_counter() - start, None, both[1], validation)
+    return {MEAN: row}
 
 
 def _fitted(
@@ -140,14 +159,20 @@ def _fitted(
             return None
 
 
-def _weights_of(machine: Any, classes: int) -> tuple[Any, Any]:
-    """Weights `(terms, classes)` and bias `(classes,)` of a support vector machine."""
+def _weights_of(machine: Any, classes: int, scaler: Any = None) -> tuple[Any, Any]:
+    """Weights `(terms, classes)` and bias `(classes,)` of a support vector machine, or of a
+    logistic regression behind a scaler.
+    """
     weights, bias = machine.coef_, machine.intercept_
+    if scaler is not None:
+        weights = weights / scaler.scale_
+        bias = bias - weights @ scaler.mean_
     if len(bias) == 1:  # of two classes it scores the second
-        weights, bias = np.concatenate([-weights, weights]), np.concatenate([-bias, bias])
+        half = 1 if scaler is None else 2  # the softmax of both is the sigmoid of their difference
+        weights, bias = (np.concatenate([-each, each]) / half for each in (weights, bias))
     # A class that it has not seen has no weights, and scores as one that is ruled out.
     all_weights = np.zeros((weights.shape[1], classes), np.float32)
-    all_bias = np.full(classes, -1, np.float32)
+    all_bias = np.full(classes, -1 if scaler is None else -10, np.float32)
     all_weights[:, machine.classes_], all_bias[machine.classes_] = weights.T, bias
     return all_weights, all_bias
 
@@ -155,21 +180,24 @@ def _weights_of(machine: Any, classes: int) -> tuple[Any, Any]:
 def mixed(
     probabilities: npt.NDArray[Any],
     scores: npt.NDArray[Any],
+    logistic: npt.NDArray[Any],
     labels: npt.NDArray[Any],
     balanced: bool,
-) -> tuple[float, float]:
-    """The factor and the weight with which a network and scores are joined, see `tfidf.joined`.
+) -> tuple[float, float, float]:
+    """The factors of a network, the scores of TF-IDF and those of the mean's logistic regression.
 
-    Of all pairs that get at least as many validation texts right as the network alone, they have
-    the least loss. The weight is 0 if the network alone is best.
+    Of all factors that get at least as many validation texts right as the network alone, they have
+    the least loss. The last two are 0 if the network alone is best.
     """
+    if len(labels) < FEWEST:
+        return UNCHOSEN
     own = accuracy(labels, probabilities.argmax(axis=1), balanced)
     found = {}
-    for factor, weight in itertools.product(FACTORS, WEIGHTS):
-        each = joined(probabilities, scores, factor, weight)
+    for factors in itertools.product(FACTORS, WEIGHTS, SHARES):
+        factor, weight, share = factors
+        each = joined(probabilities, factor, weight * scores, share * logistic)
         if accuracy(labels, each.argmax(axis=1), balanced) >= own:
-            losses = -each[np.arange(len(labels)), labels]
-            found[factor, weight] = _mean(losses, labels, balanced)
+            found[factors] = _mean(-each[np.arange(len(labels)), labels], labels, balanced)
     return min(found, key=found.__getitem__)
 
 

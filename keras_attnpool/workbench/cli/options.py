@@ -28,7 +28,7 @@ NEEDED = {
 # `benchmarks/results/command_line/own_files.json`: the least, the most, and how many sets.
 WORTH = (-0.5, 9.4, 5)
 # Behind each encoder the pooling of the best mean rank on the real sets of single texts in
-# `benchmarks/results/arena/results.csv`, by `ranks_in` of benchmarks/arena/verdict.py.
+# `benchmarks/results/arena`, by `ranks_in` of benchmarks/arena/verdict.py.
 BEST_BEHIND = {ENCODER: "generalized_scalar", MINILM: "multi_dim"}
 # What --compare trains beside that: one whose attention finds what decides, and two without any.
 COMPARED = ("attention", "max", "mean")

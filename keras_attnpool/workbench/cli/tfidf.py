@@ -1,4 +1,4 @@
-"""The scores of a linear classifier on TF-IDF of words and characters, beside a network's."""
+"""The scores of linear classifiers beside a network's: of TF-IDF, and of the mean of the states."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
+from keras_attnpool.layers import MaskedAveragePooling1D
 from keras_attnpool.workbench._files import whole_file
 from keras_attnpool.workbench.cli import runs
 from keras_attnpool.workbench.cli.errors import CommandError
@@ -18,6 +19,7 @@ VECTORIZERS: dict[str, dict[str, Any]] = {
     "characters": {"ngram_range": (2, 5), "analyzer": "char_wb", "min_df": 2},
 }
 FACTORS, WEIGHTS = (1.0, 0.75, 0.5, 0.35, 0.25), (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
+SHARES = (0.0, 0.25, 0.5, 1.0, 1.5)
 LEAST = 1e-6  # no probability is smaller: its logarithm is to be finite
 
 
@@ -90,17 +92,35 @@ class TfIdf:
             raise CommandError(f"{path} cannot be loaded: {error}") from error
 
 
+def log_softmax(logits: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Logarithms of the probabilities of classes `(texts, classes)`."""
+    logits = np.asarray(logits, np.float64) - logits.max(axis=1, keepdims=True)
+    return np.asarray(logits - np.log(np.exp(logits).sum(axis=1, keepdims=True)))
+
+
 def joined(
-    probabilities: npt.NDArray[Any], scores: npt.NDArray[Any], factor: float, weight: float
+    probabilities: npt.NDArray[Any], factor: float, *scores: npt.NDArray[Any]
 ) -> npt.NDArray[np.float64]:
     """The logarithms of a network's probabilities and scores, joined, as log-probabilities."""
-    logits = factor * np.log(np.maximum(probabilities, LEAST)) + weight * scores
-    logits -= logits.max(axis=1, keepdims=True)
-    return np.asarray(logits - np.log(np.exp(logits).sum(axis=1, keepdims=True)), np.float64)
+    return log_softmax(factor * np.log(np.maximum(probabilities, LEAST)) + sum(scores))
 
 
-def model_with_scores(model: keras.Model, factor: float) -> keras.Model:
-    """A model that takes weighted scores, too, as `joined` does."""
-    scores = keras.Input((model.output.shape[-1],), name=INPUT)
-    logits = factor * keras.ops.log(keras.ops.maximum(model.output, LEAST)) + scores
-    return keras.Model({**model.input, INPUT: scores}, keras.ops.softmax(logits))
+def model_with_scores(
+    model: keras.Model,
+    factor: float,
+    has_words: bool,
+    share: float,
+    weights: tuple[npt.NDArray[Any], npt.NDArray[Any]],
+) -> keras.Model:
+    """A model that joins its answer with weighted scores, and with those of its states' mean."""
+    inputs, ops = dict(model.input), keras.ops
+    logits = factor * ops.log(ops.maximum(model.output, LEAST))
+    if has_words:
+        inputs[INPUT] = keras.Input((model.output.shape[-1],), name=INPUT)
+        logits = logits + inputs[INPUT]
+    if share:
+        mean = MaskedAveragePooling1D()(inputs["features"], mask=inputs["padding_mask"])
+        logistic = keras.layers.Dense(len(weights[1]), name="logistic")
+        logits = logits + share * ops.log_softmax(logistic(mean))
+        logistic.set_weights(weights)
+    return keras.Model(inputs, ops.softmax(logits))

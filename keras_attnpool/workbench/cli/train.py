@@ -194,7 +194,7 @@ class _Training:
         name, test, metrics = self._chosen(), self.data.test, self.metrics
         balanced = self.options.class_weights
         others = self._simple()
-        name = self._with_scores(name, others.get(comparison.BOTH))
+        name = self._with_scores(name, others)
         predicted = {name: self.predicted[name]} | self.predicted
         predicted |= {key: each.predicted for key, each in others.items()}
         for key, each in predicted.items():
@@ -214,7 +214,10 @@ class _Training:
         simpler = [comparison.MAJORITY, *(each for each in others if each != comparison.MAJORITY)]
         simpler += smaller
         told = comparison.sentence(test.labels, predicted, simpler, balanced)
-        metrics["comparison"] = f"{told}\n{NOT_REFITTED}"
+        lines = [told, NOT_REFITTED]
+        if len(self.data.validation) < comparison.FEWEST:
+            lines.append(comparison.TOO_FEW.format(len(self.data.validation)))
+        metrics["comparison"] = "\n".join(lines)
         if self.options.compare:
             metrics["chosen"] = name
         # What linear rows need is missing: this is said, or the table would look complete.
@@ -257,35 +260,48 @@ class _Training:
         self._replace(self.trained[name])
         return name
 
-    def _with_scores(self, name: str, row: comparison.Simple | None) -> str:
-        """Joins the scores of TF-IDF to the network if validation likes that better.
+    def _with_scores(self, name: str, rows: dict[str, comparison.Simple]) -> str:
+        """Joins linear classifiers to the network as far as validation likes that better.
 
         Returns:
             The name of the row whose model is kept.
         """
         if not isinstance(self.reader, readers.Features) or not networks.takes_scores(self.options):
             return name
-        if row is None or row.scorer is None or row.validation is None:
+        words, mean = (rows.get(each) for each in (comparison.BOTH, comparison.MEAN))
+        if not (words and words.scorer and mean and mean.weights):
             return name
+        assert words.validation is not None and mean.validation is not None  # as they have these
         data, results = self.data, self.metrics["results"]
         validation, test = self.probabilities[name]
-        factor, weight = comparison.mixed(
-            validation, row.validation, data.validation.labels, self.options.class_weights
+        factor, weight, share = comparison.mixed(
+            validation,
+            words.validation,
+            mean.validation,
+            data.validation.labels,
+            self.options.class_weights,
         )
-        if not weight:
+        if not weight and not share:
             return name
-        both, scorer = f"{name} + TF-IDF", row.scorer.times(weight)
-        answers = tfidf.joined(test, scorer(data.test.texts), factor, 1.0)
+        both = name + " + TF-IDF" * bool(weight) + " + logistic" * bool(share)
+        scorer, (weights, bias) = words.scorer.times(weight), mean.weights
+        logits = self.reader.means(data._asdict())[2] @ weights + bias
+        answers = tfidf.joined(
+            test, factor, scorer(data.test.texts), share * tfidf.log_softmax(logits)
+        )
         self.predicted = {both: answers.argmax(axis=1)} | self.predicted
-        self.trained[both] = tfidf.model_with_scores(self.trained[name], factor)
+        model = tfidf.model_with_scores(
+            self.trained[name], factor, bool(weight), share, (weights / self.reader.scale, bias)
+        )
         own = {key: value for key, value in results[name].items() if key not in ("history", "f1")}
-        own["parameters"] += scorer.weights.size + scorer.bias.size
-        own["parameters_without_embeddings"] = own["parameters"]
-        own |= {"seconds": round(own["seconds"] + row.seconds, 2), "network": name}
+        size = model.count_params() + (scorer.weights.size + scorer.bias.size) * bool(weight)
+        own |= {"parameters": size, "parameters_without_embeddings": size, "network": name}
+        own["seconds"] = round(own["seconds"] + words.seconds + mean.seconds, 2)
         own |= comparison.scores(data.test, self.predicted[both])
         self.metrics["results"] = {both: own} | results
-        self.reader.scorer = scorer
-        self._replace(self.trained[both])
+        self.trained[both] = model
+        self.reader.scorer = scorer if weight else None
+        self._replace(model)
         return both
 
     def _replace(self, model: keras.Model) -> None:

@@ -121,8 +121,8 @@ def questions(
     Args:
         num_examples: Number of questions, at least 1. A larger corpus of the same seed and
             option starts with the smaller one.
-        seed: Integer >= 0. The same seed gives the same questions on every platform and NumPy
-            version; other seeds give other questions of the same distribution (use one for
+        seed: Integer in [0, 2**31). The same seed gives the same questions on every platform and
+            NumPy version; other seeds give other questions of the same distribution (use one for
             training, another for testing).
         kinds: The kinds to draw from, each as often as it is listed; all five by default. A single
             kind gives a test set for that kind.

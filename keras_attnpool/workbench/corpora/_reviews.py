@@ -261,7 +261,7 @@ def reviews(
     Args:
         num_examples: Number of reviews, at least 1. A larger corpus of the same seed and
             options starts with the smaller one.
-        seed: Integer >= 0. The same seed gives the same reviews on every platform and
+        seed: Integer in [0, 2**31). The same seed gives the same reviews on every platform and
             NumPy version; other seeds give other reviews of the same distribution (use
             one for training, another for testing).
         sentences: Smallest and largest number of sentences.

@@ -425,8 +425,8 @@ def sentence_pairs(
     Args:
         num_examples: Number of pairs, at least 1. A larger corpus of the same seed and option
             starts with the smaller one.
-        seed: Integer >= 0. The same seed gives the same pairs on every platform and NumPy
-            version; other seeds give other pairs of the same distribution (use one for
+        seed: Integer in [0, 2**31). The same seed gives the same pairs on every platform and
+            NumPy version; other seeds give other pairs of the same distribution (use one for
             training, another for testing).
         paraphrase_rate: How often a wording other than the plainest is drawn, in [0, 1]: synonyms,
             passive, converse, order. At 0, sentences with different words have different meanings,

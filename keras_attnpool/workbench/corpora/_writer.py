@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError
+from keras_attnpool._checks import UNIT, integer, validate
 
 T = TypeVar("T")
 
@@ -68,9 +68,7 @@ def check_arguments(corpus: str, num_examples: int, seed: int, **rates: float) -
     Raises:
         ValueError: With the name of the corpus and of the argument.
     """
-    for name, value, least in (("num_examples", num_examples, 1), ("seed", seed, 0)):
-        if not isinstance(value, int | np.integer) or value < least:
-            raise ArgumentError(name, f"be an integer >= {least}", {name: value}, corpus)
+    validate("num_examples", num_examples, integer(1), corpus)
+    validate("seed", seed, integer(0), corpus)
     for name, rate in rates.items():
-        if not 0 <= rate <= 1:
-            raise ArgumentError(name, "be in [0, 1]", {name: rate}, corpus)
+        validate(name, rate, UNIT, corpus)

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError, column
+from keras_attnpool._checks import ArgumentError, column, integer, validate
 from keras_attnpool.types import Int32s, PathLike
 from keras_attnpool.workbench._files import whole_file
 
@@ -36,12 +36,9 @@ def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
 
 def check_integers(owner: str, least: int = 1, or_none: bool = False, **values: int | None) -> None:
     """Raises unless every value, given by its name, is an integer from 1 or 0 (or `None`)."""
-    kind = "None or " * or_none + ("a positive integer" if least else "an integer from 0")
     for name, value in values.items():
-        if value is None and or_none:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ArgumentError(name, f"be {kind}", {name: value}, owner)
+        if value is not None or not or_none:
+            validate(name, value, integer(least), owner)
 
 
 def checked_vocabulary(owner: str, vocabulary: Iterable[str]) -> tuple[str, ...]:

@@ -215,8 +215,7 @@ class WordTokenizer(Vocabulary):
     ) -> Int32s:
         """Turns texts into one array of ids with a row for every sentence.
 
-        The sentences are those of `split_sentences`. Their tokens put together are the tokens of
-        the text.
+        The sentences are those of `split_sentences`. Together, their tokens are those of the text.
 
         Args:
             texts: Sequence of B strings.

@@ -155,36 +155,61 @@ def test_scores_are_those_of_the_row(names, tmp_path):
     np.testing.assert_array_equal(again.times(1)(part.texts), row.scorer.times(1)(part.texts))
 
 
-def test_logistic_regression_on_means():
-    part = LabeledTexts(("a",) * 60, np.arange(60) % 3, tuple("xyz"))
-    means = np.random.default_rng(0).normal(size=(60, 4)).astype("float32")
-    means[np.arange(60), part.labels] += 9
-    found = comparison.logistic(data.Data(part, part, part), [means] * 3)
-    assert (found[comparison.MEAN].predicted == part.labels).all()
+@pytest.mark.parametrize("names", ["xy", "xyz", "xyz-"])
+def test_logistic_regression_on_means(names):
+    """Its weights score means as the classifier does; a class without texts never comes first."""
+    seen = len(names.removesuffix("-"))
+    part = LabeledTexts(("a",) * 60, np.arange(60) % seen, tuple(names))
+    means = np.random.default_rng(0).normal(3, 5, size=(60, 4)).astype("float32")
+    means[np.arange(60), part.labels] += 20
+    row = comparison.logistic(data.Data(part, part, part), [means] * 3)[comparison.MEAN]
+    assert (row.predicted == part.labels).all()
+    weights, bias = row.weights
+    assert ((means @ weights + bias).argmax(axis=1) == part.labels).all()
+    np.testing.assert_allclose(np.exp(row.validation).sum(axis=1), 1)
+    assert row.validation.shape == (60, len(names))
 
 
 def test_scores_are_joined_as_far_as_validation_likes_it():
     """Here the network is sure and often wrong, and the scores are right where it is not."""
     rng = np.random.default_rng(0)
     labels = rng.integers(3, size=300)
-    noise = rng.normal(size=(2, 300, 3))
+    noise = rng.normal(size=(3, 300, 3))
     noise[:, np.arange(300), labels] += 1
-    probabilities = np.exp(4 * noise[0]) / np.exp(4 * noise[0]).sum(axis=1, keepdims=True)
-    factor, weight = comparison.mixed(probabilities, noise[1], labels, False)
-    assert factor < 1 and weight > 0
-    both = tfidf.joined(probabilities, noise[1], factor, weight)
+    probabilities, logistic = (np.exp(tfidf.log_softmax(4 * each)) for each in noise[:2])
+    logistic, scores = np.log(logistic) / 4, noise[2]
+    factor, weight, share = comparison.mixed(probabilities, scores, logistic, labels, False)
+    assert factor < 1 and weight > 0 and share > 0
+    both = tfidf.joined(probabilities, factor, weight * scores, share * logistic)
     np.testing.assert_allclose(np.exp(both).sum(axis=1), 1)
     alone = comparison.accuracy(labels, probabilities.argmax(axis=1), False)
     assert comparison.accuracy(labels, both.argmax(axis=1), False) > alone + 0.03
-    # Scores that tell nothing, or the opposite, get no weight.
-    assert comparison.mixed(probabilities, -noise[1], labels, False)[1] == 0
-    # The model that is kept gives the same.
-    features = keras.Input((3,), name="features")
-    network = keras.Model({"features": features}, keras.layers.Softmax()(features))
-    model = tfidf.model_with_scores(network, factor)
-    inputs = {"features": 4 * noise[0], tfidf.INPUT: weight * noise[1]}
-    found = model.predict(keras.tree.map_structure(np.float32, inputs), verbose=0)
-    np.testing.assert_allclose(found, np.exp(both), atol=1e-5)
+    # Scores that tell nothing, or the opposite, get no weight; too few texts choose nothing.
+    assert comparison.mixed(probabilities, -scores, -logistic, labels, False)[1:] == (0, 0)
+    few = (each[:9] for each in (probabilities, -scores, -logistic, labels))
+    assert comparison.mixed(*few, False) == comparison.UNCHOSEN
+
+
+def test_the_model_that_is_kept_joins_likewise():
+    rng = np.random.default_rng(0)
+    states, scores = rng.normal(size=(7, 5, 4)), rng.normal(size=(7, 3))
+    mask = np.arange(5) < np.array([5, 4, 3, 2, 1, 5, 2])[:, None]
+    features, kept = (
+        keras.Input((None, 4), name="features"),
+        keras.Input((None,), name="padding_mask"),
+    )
+    first = keras.layers.Softmax()(features[:, 0, :3])
+    network = keras.Model({"features": features, "padding_mask": kept}, first)
+    weights, bias = rng.normal(size=(4, 3)), rng.normal(size=3)
+    means = (states * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+    logistic = tfidf.log_softmax(means @ weights + bias)
+    own = np.exp(tfidf.log_softmax(states[:, 0, :3]))
+    inputs = {"features": np.float32(states), "padding_mask": mask, tfidf.INPUT: np.float32(scores)}
+    for has_words, share in ((True, 0.5), (True, 0), (False, 1.5)):
+        model = tfidf.model_with_scores(network, 0.5, has_words, share, (weights, bias))
+        found = model.predict({name: inputs[name] for name in model.input}, verbose=0)
+        wanted = tfidf.joined(own, 0.5, has_words * scores, share * logistic)
+        np.testing.assert_allclose(found, np.exp(wanted), atol=1e-5)
 
 
 def test_linear_classifiers_with_class_weights():
@@ -266,7 +291,7 @@ def test_names_are_those_of_the_builders():
 
 def test_the_pooling_behind_an_encoder_is_the_best_of_the_comparison():
     """By mean rank over the real sets of single texts, each row tuned alike."""
-    lines = verdict.read(RESULTS / "arena" / "results.csv")
+    lines = verdict.read(RESULTS / "arena")
     rows = [row for row in grid.MECHANISMS if any(line["row"] == row for line in lines)]
     for encoder, pooling in options.BEST_BEHIND.items():
         real = [

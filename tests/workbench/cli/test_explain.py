@@ -208,21 +208,6 @@ def test_flat_weights():
     assert flat_remark([far, np.float32([1])]) is None
 
 
-def test_flat_weights_are_told(trained, tmp_path, capsys, monkeypatch):
-    """A new LAMA attends nearly as mean pooling does; what is sharp is not warned of."""
-    content = "the room was superb , but the food was not good at all ."
-    arguments = ["explain", trained, "--out", tmp_path / "page.html", content]
-    assert "do not read them" in run_main(capsys, *arguments)[1]
-    assert "do not read them" in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-    def sharp(self, texts):
-        return [np.float32([[14] + [0] * 13])] * len(texts)
-
-    monkeypatch.setattr(Explainer, "attention", sharp)
-    assert "do not read them" not in run_main(capsys, *arguments)[1]
-    assert "do not read them" not in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-
 def test_hostile_texts(trained, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(explanations, "MOST_CELLS", 400)
     out_file = tmp_path / "page.html"

@@ -14,7 +14,7 @@ import pytest
 from command_line import refused, run_main, texts_of
 
 from keras_attnpool.workbench import load_run, text
-from keras_attnpool.workbench.cli import comparison, evaluate, options, readers
+from keras_attnpool.workbench.cli import comparison, evaluate, options, readers, report
 from keras_attnpool.workbench.cli.data import load as load_data
 from keras_attnpool.workbench.cli.options import Options
 
@@ -359,9 +359,10 @@ def test_the_scores_of_tfidf_stand_beside_a_language_model(language_model, tmp_p
     arguments += ["--out", run]
     status, _, err = run_main(capsys, "train", language_model, *arguments)
     assert status == 0, err
-    results = json.loads((run / "metrics.json").read_text(encoding="utf-8"))["results"]
-    both, alone, *_ = results
-    assert both == f"{alone} + TF-IDF" and results[both]["accuracy"] == 1
+    metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
+    assert comparison.TOO_FEW.format(metrics["sizes"]["validation"]) in metrics["comparison"]
+    both, alone, *_ = results = metrics["results"]
+    assert both == f"{alone} + TF-IDF + logistic" and results[both]["accuracy"] == 1
     assert results[alone]["accuracy"] < 0.8
     page = (run / "report.html").read_text(encoding="utf-8")
     assert both in page and "Where attention looks" in page
@@ -508,7 +509,15 @@ def test_compare(tmp_path, capsys, monkeypatch):
     arguments = ["--encoder", "none", "--embedding-dim", "4", "--hidden-units", "0", "--compare"]
     arguments += ["--train-size", "60", "--test-size", "10", "--epochs", "2", "--out"]
     run = tmp_path / "run"
-    status, out, err = run_main(capsys, "train", *arguments, run, "--learning-rate", "0.1")
+
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:  # stopped in the report, and gone on with
+        patch.setattr(report, "write", interrupt)
+        assert run_main(capsys, "train", *arguments, run, "--learning-rate", "0.1")[0] == 130
+    assert (run / "resume").is_dir()
+    status, out, err = run_main(capsys, "train", "--resume", "--out", run)
     assert status == 0, err
     metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
     results, chosen = metrics["results"], metrics["chosen"]
@@ -523,7 +532,7 @@ def test_compare(tmp_path, capsys, monkeypatch):
     assert trained.model.count_params() == results[chosen]["parameters"]
     assert not (run / "resume").exists() and (run / "report.html").is_file()
     # What has fewer parameters is a simpler row, too.
-    ((_, _, simpler, _),) = compared
+    *_, (_, _, simpler, _) = compared
     assert chosen == "none + attention" and "none + max" in simpler
 
 

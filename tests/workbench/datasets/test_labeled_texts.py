@@ -96,10 +96,6 @@ def test_pairs_are_picked_and_split():
     assert [mask.tolist() for mask in part.rationales_b] == [[False], [True]]
     rest, part = pairs.split(0.25, seed=1)
     assert len(rest) == 6 and sorted(part.labels) == [0, 1]
-    plain = SentencePairs(texts, texts, np.arange(8) % 2, ("n", "e")).subset(
-        [True] * 4 + [False] * 4
-    )
-    assert len(plain) == 4 and plain.relatedness is None and plain.rationales_a is None
     with refused("indices", "SentencePairs.subset"):
         pairs.subset([0.5])
     with refused("fraction", "SentencePairs.split"):

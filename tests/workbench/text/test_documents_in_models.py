@@ -57,23 +57,3 @@ def test_packed_batches_have_the_same_weights_and_predictions(name, packed, tmp_
     other.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
     np.testing.assert_allclose(loaded.predict_on_batch(batches[0]), scores, atol=1e-6)
-
-
-@pytest.mark.torch_first("its packed predictions and a step of training run everywhere")
-def test_a_packed_model_learns():
-    rng = np.random.default_rng(0)
-    labels = np.arange(48) % 2
-    # A word decides, somewhere in some sentence.
-    documents = []
-    for label in labels:
-        sentences = [rng.integers(3, 20, size=rng.integers(1, 5)) for _ in range(3)]
-        sentences[rng.integers(3)][0] = 1 + label
-        documents.append(sentences)
-    model = models.HCAN(20, 2, embedding_dim=16, filters=16, num_heads=2, packed=2, dropout=0.0)
-    model.compile(
-        keras.optimizers.Adam(3e-3), "sparse_categorical_crossentropy", metrics=["accuracy"]
-    )
-    batches = text.DocumentBatches(documents, labels, batch_size=16, packed=2, num_buckets=1)
-    keras.utils.set_random_seed(0)
-    history = model.fit(batches, epochs=25, shuffle=False, verbose=0).history
-    assert history["accuracy"][-1] > 0.9
