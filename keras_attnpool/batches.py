@@ -233,7 +233,7 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
         return keras.tree.map_structure(lambda each: each[places], outputs)
 
     def in_data_order(self) -> tuple[Self, Int64s]:
-        """The batches without shuffling, of like lengths, and where in them each row stands."""
+        """The unshuffled batches of rows of similar length, and the place of each row in them."""
         bucketed = copy.copy(self)
         bucketed._shuffle, bucketed._batches = False, bucketed.arranged(None)
         return bucketed, np.argsort(np.concatenate(bucketed._batches))

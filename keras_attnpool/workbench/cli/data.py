@@ -133,7 +133,7 @@ def class_remarks(data: Data) -> list[str]:
 
 
 def overlap_remarks(data: Data) -> list[str]:
-    """Texts that are trained on and tested on, but for case and white space."""
+    """Test texts that also stand in the training part, apart from case and white space."""
     parts = {
         name: [" ".join(text.casefold().split()) for text in part.texts]
         for name, part in data._asdict().items()

@@ -111,7 +111,7 @@ class Table(NamedTuple):
 
     Attributes:
         names: The names of the columns, or the keys of the first object.
-        rows: Of every text the text and its row: the cells, or the object.
+        rows: For every text a pair of the text and its row, which is a list of cells or an object.
     """
 
     names: list[str]
