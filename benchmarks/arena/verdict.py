@@ -542,7 +542,9 @@ def _advice(sets: dict[str, np.ndarray], rows: list[str], time: Callable[[str], 
         ends = _lead(sets, rows, first, row)[1]
         return row != first and ends is not None and ends[0] > 0
 
-    told = f"Over {len(sets)} sets `{first}` has the largest mean, "
+    # Of five sets not even five alike are told from chance by their signs, at 0.05.
+    hint = ", too few for more than a hint," * (len(sets) < 6)
+    told = f"Over {len(sets)} sets{hint} `{first}` has the largest mean, "
     told += f"{_span(*_lead(sets, rows, first, BASE))} points ahead of the mean. "
     if not behind(BASE):
         return told + "The interval holds zero, so the mean is enough until yours shows otherwise."
