@@ -34,6 +34,11 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         activation: Activation of the hidden layer.
         normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
             exact zeros.
+        chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
+            chunk are not kept; the backward pass computes them again. Long texts then need less
+            memory and more time, and the result is the same up to rounding.
+            `return_attention_scores=True` computes all scores at once. Chunks go with the softmax
+            only, and not with `dropout` or `attention_regularizer`, which need all weights at once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether there are biases.
         kernel_initializer: Initializer of the kernels.
@@ -94,6 +99,7 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         *,
         activation: ActivationLike = "elu",
         normalizer: str = "softmax",
+        chunk_size: int | None = None,
         dropout: float = 0.0,
         use_bias: bool = True,
         kernel_initializer: InitializerLike = "glorot_uniform",
@@ -115,15 +121,19 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
     def _compute_attention(
         self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
     ) -> Any:
-        hidden = at_least_float32(self.hidden(inputs))
-        kernel = at_least_float32(self.score_kernel)
-        if heads_together(inputs, 1, inputs.shape[2]):
+        if self._in_chunks(with_scores):
+            features = (1, inputs.shape[2])
+            vectors, weights = self._pool_in_chunks(self._logits, inputs, mask, features), None
+            self._penalize(self.vector_regularizer, vectors, mask)
+        elif heads_together(inputs, 1, inputs.shape[2]):
+            hidden = ops.expand_dims(at_least_float32(self.hidden(inputs)), 2)
+            kernel = at_least_float32(self.score_kernel)[None]
             vectors, weights = self._pool_per_feature_at_once(
-                inputs, ops.expand_dims(hidden, 2), kernel[None], mask, training, with_scores
+                inputs, hidden, kernel, mask, training, with_scores
             )
         else:
             vectors, weights = self._pool_per_feature(
-                inputs, [ops.matmul(hidden, kernel)], mask, training, with_scores
+                inputs, [self._logits(inputs)], mask, training, with_scores
             )
         output = ops.squeeze(vectors, 1)
         if self.use_bias:
@@ -131,6 +141,10 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
             output = output + 0 * at_least_float32(self.score_bias)
         scores = None if weights is None else ops.squeeze(weights, 1)
         return output, scores
+
+    def _logits(self, x: Tensor) -> Tensor:
+        """The scores `(..., dim)`, without the bias that the softmax cancels."""
+        return ops.matmul(at_least_float32(self.hidden(x)), at_least_float32(self.score_kernel))
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
         return (input_shape[0], input_shape[1], input_shape[2])

@@ -4,6 +4,7 @@ No module of the package imports a backend; Keras has imported the one in use.
 """
 
 import functools
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -190,6 +191,13 @@ def torch_traces() -> bool:
         return False
     torch = sys.modules["torch"]
     return bool(torch.compiler.is_compiling() or torch.jit.is_tracing())
+
+
+def exp(x: Tensor) -> Tensor:
+    """`keras.ops.exp`; that of PyTorch takes ten times as long on a CPU where it gives 0."""
+    if not eager_on_torch_cpu(x):
+        return keras.ops.exp(x)
+    return sys.modules["torch"].exp2(x * math.log2(math.e))
 
 
 def threshold(x: Tensor, least: float, value: float) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.ops._devices import can_recompute, scalar_like, threshold, torch_traces
+from keras_attnpool.ops._devices import can_recompute, exp, scalar_like, threshold, torch_traces
 from keras_attnpool.ops.masking import (
     _append_axes,
     _lowest,
@@ -121,7 +121,7 @@ def chunked_softmax_pooling(
         raised = _highest(logits)
         # Not `maximum`, which is float32 on PyTorch, where the lowest float64 is infinite.
         raised = ops.where(highest > raised, highest, raised)
-        exps = ops.exp(logits - ops.expand_dims(_shift(raised), 1))
+        exps = exp(logits - ops.expand_dims(_shift(raised), 1))
         rescale = ops.exp(highest - raised)
         before, added = total * rescale, ops.sum(exps, axis=1)
         moved, sums = vector * rescale, _weighted_sum(exps, values)
@@ -144,37 +144,50 @@ def chunked_softmax_pooling(
         total = threshold(carry[1], 0, 1)
         return *(each / total for each in carry[2:]), _shift(carry[0]), total
 
-    def share(gradients: Sequence[Tensor], results: Sequence[Tensor], *chunk: Any) -> Tensor:
-        """A number whose gradient is the share of a chunk in those of the results."""
-        *sums, shift, total = results
-        values, logits = scored(*chunk)
-        exps = ops.exp(logits - ops.expand_dims(shift, 1))
-        added = ops.sum(exps, axis=1)
-        number = ops.sum(gradients[0] / total * (_weighted_sum(exps, values) - sums[0] * added))
-        if variance:
-            away = _weighted_sum(exps, ops.square(values - sums[0])) - sums[1] * added
-            number = number + ops.sum(gradients[1] / total * away)
-        return number
+    def cotangents(gradients: Sequence[Tensor], results: Sequence[Tensor], *scored: Tensor) -> Any:
+        """The gradients of a chunk's values and logits, from those of the results."""
+        (mean, *variances, shift, total), (values, logits) = results, scored
+        exps = exp(logits - ops.expand_dims(shift, 1))
+        slopes = gradients[0] / total
+        if not variance and features[1] == 1:
+            # Products, which write nothing of the size of all heads' values.
+            heights = ops.matmul(values, ops.transpose(slopes, (0, 2, 1)))
+            heights = heights - ops.expand_dims(ops.sum(slopes * mean, axis=2), 1)
+            on_values = ops.matmul(ops.squeeze(exps, 3), slopes)
+            return on_values, exps * ops.expand_dims(heights, 3)
+        away = ops.expand_dims(values, 2) - ops.expand_dims(mean, 1)
+        on_values = exps * ops.expand_dims(slopes, 1)
+        on_logits = on_values * away
+        for each in variances:
+            of_square = exps * ops.expand_dims(gradients[1] / total, 1)
+            on_values = on_values + 2 * of_square * away
+            on_logits = on_logits + of_square * (ops.square(away) - ops.expand_dims(each, 1))
+        if features[1] == 1:
+            on_logits = ops.sum(on_logits, axis=3, keepdims=True)
+        return ops.sum(on_values, axis=2), on_logits
 
     kept = None if mask is None else ops.cast(mask, dtype)
     if can_recompute() and not torch_traces():
         pooled = {"jax": _on_jax, "tensorflow": _on_tensorflow, "torch": _on_torch}
-        results = pooled[keras.backend.backend()](whole, share, chunk_size, inputs, kept, weights)
+        results = pooled[keras.backend.backend()](
+            whole, scored, cotangents, chunk_size, inputs, kept, weights
+        )
     else:
         results = whole(inputs, kept, *weights)
     return results[:2] if variance else results[0]
 
 
-def _on_torch(whole: Any, share: Any, chunk_size: int, *tensors: Any) -> Any:
-    """`whole`, whose gradients are those of the `share` of each chunk."""
+def _on_torch(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *tensors: Any) -> Any:
+    """`whole`, whose gradients are those of each chunk, which is `scored` again for them."""
     inputs, kept, weights = tensors
     wanted = any(x.requires_grad for x in (inputs, *weights))
     if not (wanted and sys.modules["torch"].is_grad_enabled()):
         return whole(inputs, kept, *weights)
-    return _torch_recomputing().apply(whole, share, chunk_size, inputs, kept, *weights)
+    functions = whole, scored, cotangents
+    return _torch_recomputing().apply(functions, chunk_size, inputs, kept, *weights)
 
 
-def _on_jax(whole: Any, share: Any, chunk_size: int, *tensors: Any) -> Any:
+def _on_jax(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *tensors: Any) -> Any:
     """See `_on_torch`. A loop that JAX differentiates makes zeros of all inputs for each slice."""
     jax = sys.modules["jax"]
     inputs, kept, weights = tensors
@@ -186,73 +199,72 @@ def _on_jax(whole: Any, share: Any, chunk_size: int, *tensors: Any) -> Any:
 
     def backward(saved: Any, gradients: Any) -> Any:
         results, (inputs, kept, *weights) = saved
-        count, cut = _chunks(inputs, kept, chunk_size, results[0].dtype)
 
-        def advance(index: Tensor, on_inputs: Tensor, *on_weights: Tensor) -> tuple[Tensor, ...]:
-            start, chunk, counts = cut(index)
+        def pulled(chunk: Tensor, counts: Tensor) -> Any:
+            found, pull = jax.vjp(lambda *x: scored(x[0], counts, *x[1:]), chunk, *weights)
+            return pull(cotangents(gradients, results, *found))
 
-            def number(chunk: Tensor, *weights: Tensor) -> Tensor:
-                return share(gradients, results, chunk, counts, *weights)
-
-            every = tuple(range(1 + len(weights)))
-            on_chunk, *more = jax.grad(number, every)(chunk, *weights)
-            # The last chunk overlaps the one before.
-            on_chunk = on_chunk + ops.slice(on_inputs, (0, start, 0), chunk.shape)
-            on_inputs = ops.slice_update(on_inputs, (0, start, 0), on_chunk)
-            return on_inputs, *(a + b for a, b in zip(on_weights, more, strict=True))
-
-        zeros = tuple(ops.zeros_like(x) for x in (inputs, *weights))
-        on_inputs, *on_weights = _loop(count, advance, zeros)
+        # The compiler leaves out what nobody reads.
+        on_inputs, *on_weights = _gradients(pulled, inputs, kept, weights, chunk_size, results)
         return on_inputs, None, *on_weights
 
     pooled.defvjp(forward, backward)
     return pooled(inputs, kept, *weights)
 
 
-def _on_tensorflow(whole: Any, share: Any, chunk_size: int, *tensors: Any) -> Any:
-    """See `_on_torch`. A loop that TensorFlow differentiates keeps the chunks.
-
-    Inputs and weights have loops of their own, for a graph leaves out a loop that nobody reads.
-    """
+def _on_tensorflow(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *tensors: Any) -> Any:
+    """See `_on_torch`. A loop that TensorFlow differentiates keeps the chunks."""
     tf = sys.modules["tensorflow"]
     kept = tensors[1]
+    # Where nobody records the inputs, their gradient has a loop of its own, which a graph leaves
+    # out: it would be as large as they are.
+    record = sys.modules.get("tensorflow.python.eager.record")
+    together = record is None or record.should_record_backprop([tensors[0]])
 
     @tf.custom_gradient  # type: ignore[untyped-decorator]
     def pooled(inputs: Tensor, *weights: Tensor) -> Any:
         results = whole(inputs, kept, *weights)
 
         def backward(*gradients: Tensor) -> Any:
-            count, cut = _chunks(inputs, kept, chunk_size, results[0].dtype)
-
-            def shares(index: Tensor, of_weights: bool) -> Any:
-                _, chunk, counts = cut(index)
-                wanted = list(weights) if of_weights else [chunk]
+            def pulled(chunk: Tensor, counts: Tensor) -> Any:
+                wanted = [chunk, *weights]
                 with tf.GradientTape(watch_accessed_variables=False) as tape:
                     tape.watch(wanted)
-                    number = share(gradients, results, chunk, counts, *weights)
-                return tape.gradient(number, wanted, unconnected_gradients="zero")
+                    found = scored(chunk, counts, *weights)
+                on_found = cotangents(gradients, results, *found)
+                return tape.gradient(found, wanted, on_found, unconnected_gradients="zero")
 
-            def advance(index: Tensor, *carry: Tensor) -> tuple[Tensor, ...]:
-                return tuple(a + b for a, b in zip(carry, shares(index, True), strict=True))
-
-            on_weights = _loop(count, advance, tuple(ops.zeros_like(x) for x in weights))
-            pieces = tf.map_fn(
-                lambda index: shares(index, False)[0],
-                tf.range(count),
-                fn_output_signature=inputs.dtype,
-                parallel_iterations=1,
-            )
-            batch, time, dim = ops.shape(inputs)
-            pieces = ops.reshape(ops.transpose(pieces, (1, 0, 2, 3)), (batch, -1, dim))
-            # The last chunk overlaps the one before.
-            size = ops.shape(pieces)[1] // count
-            before = (count - 1) * size
-            last = pieces[:, count * size - (time - before) :]
-            return ops.concatenate([pieces[:, :before], last], axis=1), *on_weights
+            given = pulled, inputs, kept, weights, chunk_size, results
+            on_inputs, *on_weights = _gradients(*given)
+            return on_inputs, *(on_weights if together else _gradients(*given, of_inputs=False)[1:])
 
         return results, backward
 
     return pooled(tensors[0], *tensors[2])
+
+
+def _gradients(
+    pulled: Any,
+    inputs: Tensor,
+    kept: Any,
+    weights: Any,
+    chunk_size: int,
+    results: Any,
+    of_inputs: bool = True,
+) -> Any:
+    """The gradients of inputs and weights, from those that are `pulled` out of each chunk."""
+    count, cut = _chunks(inputs, kept, chunk_size, results[0].dtype)
+
+    def advance(index: Tensor, on_inputs: Tensor, *on_weights: Tensor) -> tuple[Tensor, ...]:
+        # From the last chunk on: where it overlaps the one before, that one has the gradients.
+        start, chunk, counts = cut(count - 1 - index)
+        on_chunk, *more = pulled(chunk, counts)
+        if of_inputs:
+            on_inputs = ops.slice_update(on_inputs, (0, start, 0), on_chunk)
+        return on_inputs, *(a + b for a, b in zip(on_weights, more, strict=True))
+
+    carried = inputs if of_inputs else inputs[:, :0]
+    return _loop(count, advance, tuple(ops.zeros_like(x) for x in (carried, *weights)))
 
 
 @functools.cache
@@ -267,17 +279,18 @@ def _torch_recomputing() -> Any:
     class Recomputing(torch.autograd.Function):  # type: ignore[misc, name-defined]
         @staticmethod
         def forward(  # type: ignore[no-untyped-def]
-            ctx, whole, share, chunk_size, inputs, kept, *weights
+            ctx, functions, chunk_size, inputs, kept, *weights
         ):
-            results = whole(inputs, kept, *weights)
-            ctx.functions, ctx.chunk_size, ctx.count = (whole, share), chunk_size, len(results)
+            results = functions[0](inputs, kept, *weights)
+            ctx.functions, ctx.chunk_size, ctx.count = functions, chunk_size, len(results)
             ctx.save_for_backward(*results, inputs, kept, *weights)
             return results
 
         @staticmethod
         def backward(ctx, *gradients):  # type: ignore[no-untyped-def]
-            (whole, share), (inputs, kept, *weights) = ctx.functions, ctx.saved_tensors[ctx.count :]
-            needed = (ctx.needs_input_grad[3], *ctx.needs_input_grad[5:])
+            whole, scored, cotangents = ctx.functions
+            inputs, kept, *weights = ctx.saved_tensors[ctx.count :]
+            needed = (ctx.needs_input_grad[2], *ctx.needs_input_grad[4:])
             if torch.is_grad_enabled():
                 # Gradients of these gradients are wanted, for which all chunks are kept.
                 sums = whole(inputs, kept, *weights)[:-2]
@@ -288,7 +301,7 @@ def _torch_recomputing() -> Any:
                     )
                 )
                 on_inputs, *on_weights = (next(found) if n else None for n in needed)
-                return None, None, None, on_inputs, None, *on_weights
+                return None, None, on_inputs, None, *on_weights
             # Detached: those of the forward pass lead back here.
             results = [x.detach() for x in ctx.saved_tensors[: ctx.count]]
             # The gradients of the inputs, written chunk by chunk, and of the weights, added up.
@@ -303,12 +316,14 @@ def _torch_recomputing() -> Any:
                 for x, n in zip(given, needed, strict=True):
                     x.requires_grad_(n)
                 with torch.enable_grad():
-                    number = share(gradients, results, given[0], of_chunk, *given[1:])
-                number.backward()
+                    found = scored(given[0], of_chunk, *given[1:])
+                on_found = cotangents(gradients, results, *(x.detach() for x in found))
+                pairs = [(x, g) for x, g in zip(found, on_found, strict=True) if x.requires_grad]
+                torch.autograd.backward(*zip(*pairs, strict=True))
                 for index, x in enumerate(given):
                     if x.grad is not None:
                         (total[0][:, steps] if index == 0 else total[index]).add_(x.grad)
-            return None, None, None, total[0], None, *total[1:]
+            return None, None, total[0], None, *total[1:]
 
     return Recomputing
 
@@ -384,9 +399,11 @@ def _loop(count: Any, advance: Any, carry: tuple[Tensor, ...]) -> Any:
             carry = advance(index, *carry)
         return carry
     if backend == "tensorflow":
-        return ops.while_loop(
+        # Not that of Keras, which begins ten chunks at once, and holds them.
+        return sys.modules["tensorflow"].while_loop(
             lambda index, *_: index < count,
             lambda index, *carry: (index + 1, *advance(index, *carry)),
             (0, *carry),
+            parallel_iterations=1,
         )[1:]
     return ops.fori_loop(0, count, lambda index, carry: tuple(advance(index, *carry)), carry)

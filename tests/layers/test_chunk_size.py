@@ -16,6 +16,7 @@ CASES = {
     "AttentiveStatisticsPooling": {"hidden_dim": 4, "gated": True},
     "AttentiveStatisticsPooling, per feature": {"hidden_dim": 4, "per_feature": True},
     "AttentiveStatisticsPooling, context": {"hidden_dim": 4, "global_context": True},
+    "GeneralizedPooling": {"num_heads": 2, "hidden_dim": 4},
     "GeneralizedPooling, scalar": {"num_heads": 2, "hidden_dim": 4, "per_feature": False},
     "LearnedQueryPooling": {"num_queries": 2, "num_heads": 3, "residual": True},
     "LearnedQueryPooling, many": {"num_queries": 9},
@@ -24,6 +25,7 @@ CASES = {
         "key_projection": False,
         "output_projection": False,
     },
+    "MultiDimAttentionPooling": {"activation": "tanh"},
     "StructuredSelfAttentionPooling": {"num_heads": 3, "hidden_dim": 4, "use_bias": True},
 }
 
@@ -102,6 +104,19 @@ def test_compiled_is_eager(case):
     np.testing.assert_allclose(
         numpy(compiled(layer)(*tensors)), numpy(layer(x, mask=mask)), atol=2e-6
     )
+
+
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="others trace no function")
+def test_a_tape_around_a_function_has_all_gradients():
+    """Inside of the function nobody records the inputs."""
+    x, mask = example()
+    layer = made("AttentionPooling, gated", chunk_size=3)
+    eager, found = (
+        gradients(layer, x, lambda t, call=call: keras.ops.sum(call(t, mask) ** 2))
+        for call in (layer, compiled(layer))
+    )
+    for one, other in zip(*(keras.tree.flatten(each) for each in (found, eager)), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
 
 
 @pytest.mark.torch_first("the constructor computes nothing")
