@@ -66,7 +66,7 @@ def main() -> None:
         RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     if arguments.table:
         kept = json.loads(RESULTS.read_text(encoding="utf-8"))
-        print(table(kept["runs"]), few_table(kept["few"]), sep="\n\n")
+        print(*tables(kept), sep="\n\n")
 
 
 def run(name: str, out: Path, features: Path | None) -> dict[str, Any]:
@@ -77,7 +77,8 @@ def run(name: str, out: Path, features: Path | None) -> dict[str, Any]:
     most = which.removeprefix(base)
     typed = OPTIONS[options].split()
     with tempfile.TemporaryDirectory() as temporary:
-        file, tested = (each and cache_folder() / f"{each}.tsv.gz" for each in (train, test))
+        file = cache_folder() / f"{train}.tsv.gz"
+        tested = test and cache_folder() / f"{test}.tsv.gz"
         if most:
             drawn = Random(0).sample(_lines(file), int(most))
             title, file = f"{title}, {most} texts", _written(drawn, Path(temporary) / "part.tsv")
@@ -147,11 +148,26 @@ def _written(lines: list[str], file: Path) -> Path:
     return file
 
 
+def tables(kept: dict[str, Any]) -> list[str]:
+    """The guide's tables."""
+    tried: list[tuple[str, ...]] = [
+        ("tried", "texts", "accuracy without it", "with it"),
+        ("---",) * 4,
+    ]
+    for each in kept["tried"]:
+        told = [f"{each[column]:.3f}" for column in ("without", "with")]
+        tried.append((each["tried"], each["texts"], *told))
+    return [table(kept["runs"]), few_table(kept["few"]), _lined(tried)]
+
+
+def _lined(rows: list[tuple[str, ...]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
 def table(runs: dict[str, dict[str, Any]]) -> str:
     """The guide's table: each run's model, and the best row that no network is needed for."""
     head = ("texts", "options", "model", "best row without a network", "beside the model (95 %)")
-    lines = [(*head, "seconds", "MB"), ("---",) * 7, *map(cells, runs.values())]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return _lined([(*head, "seconds", "MB"), ("---",) * 7, *map(cells, runs.values())])
 
 
 def cells(record: dict[str, Any]) -> tuple[str, ...]:
@@ -185,7 +201,7 @@ def few_table(runs: dict[str, dict[str, Any]]) -> str:
         three = (models, [rows[MEAN][0] for rows in draws], words)
         told = [f"{sum(x) / len(x):.3f} ({min(x):.3f} to {max(x):.3f})" for x in three]
         lines.append((record["data"], str(record["texts"]), *told, shown))
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return _lined(lines)
 
 
 if __name__ == "__main__":

@@ -120,33 +120,21 @@ def _apart(found: Array, target: Array, tolerance: float = SINGLE) -> str | None
     return f"the output changes by {change:.2g}" if change > tolerance else None
 
 
-def _content(make: Any, layer: Any) -> str | None:
+def _content(make: Any, layer: Any, contents: tuple[float, ...] = (100.0,)) -> str | None:
     x, mask = _batch()
-    other = np.where(mask[..., None], x, 100 + x)
-    return _apart(_output(layer, other, mask)[0], _output(layer, x, mask)[0])
-
-
-def _length(make: Any, layer: Any) -> str | None:
-    x, mask = _batch()
-    longer = np.pad(x, ((0, 0), (0, 3), (0, 0)), constant_values=5)
-    found = _output(layer, longer, np.pad(mask, ((0, 0), (0, 3))))[0]
-    return _apart(found, _output(layer, x, mask)[0])
-
-
-def _front(make: Any, layer: Any) -> str | None:
-    x, mask = _batch()
-    both = np.pad(x, ((0, 0), (3, 0), (0, 0))), np.pad(mask, ((0, 0), (3, 0)))
-    return _apart(_output(layer, *both)[0], _output(layer, x, mask)[0])
-
-
-def _nan(make: Any, layer: Any) -> str | None:
-    x, mask = _batch()
-    for garbage in (np.nan, np.inf, -np.inf):
-        dirty = np.where(mask[..., None], x, np.float32(garbage))
-        told = _apart(_output(layer, dirty, mask)[0], _output(layer, x, mask)[0])
+    for content in contents:
+        other = np.where(mask[..., None], x, np.float32(content))
+        told = _apart(_output(layer, other, mask)[0], _output(layer, x, mask)[0])
         if told:
-            return f"{told} with {garbage} in padding"
+            return f"{told} with {content:g} in padding"
     return None
+
+
+def _length(make: Any, layer: Any, sides: tuple[int, int] = (0, 3)) -> str | None:
+    x, mask = _batch()
+    longer = np.pad(x, ((0, 0), sides, (0, 0)), constant_values=5)
+    found = _output(layer, longer, np.pad(mask, ((0, 0), sides)))[0]
+    return _apart(found, _output(layer, x, mask)[0])
 
 
 def _empty(make: Any, layer: Any) -> str | None:
@@ -244,8 +232,8 @@ def _scores(make: Any, layer: Any) -> str | None:
 PROMISES: dict[str, Callable[[Any, Any], str | None]] = {
     "padding content": _content,
     "padding length": _length,
-    "padding in front": _front,
-    "nan": _nan,
+    "padding in front": partial(_length, sides=(3, 0)),
+    "nan": partial(_content, contents=(np.nan, np.inf, -np.inf)),
     "empty row": _empty,
     "gradient": _gradient,
     "half precision": _half,

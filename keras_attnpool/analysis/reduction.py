@@ -56,7 +56,10 @@ def reduce_scores(
     """
     values = np.asarray(scores, np.float64)
     layout = _checked_layout(values, layout)
-    keep = _checked_mask(mask, values, layout)
+    keep = mask
+    if mask is not None:
+        shape = (values.shape[0], values.shape[layout.index("t")])
+        keep = checked_mask(mask, shape, "reduce_scores")
     if "d" in layout:
         values = _reduced(values, layout.index("d"), features, "features", REDUCTIONS)
         layout = layout.replace("d", "")
@@ -95,13 +98,6 @@ def _checked_layout(values: Array, layout: str | None) -> str:
         must = f"have {len(layout)} axes ({layout}), none of size 0"
         raise ArgumentError("scores", must, f"shape {values.shape}", "reduce_scores")
     return layout
-
-
-def _checked_mask(mask: Any, values: Array, layout: str) -> Array | None:
-    if mask is None:
-        return None
-    shape = (values.shape[0], values.shape[layout.index("t")])
-    return checked_mask(mask, shape, "reduce_scores")
 
 
 def _reduced(

@@ -322,7 +322,10 @@ def masked_softmax_or_even(logits: Tensor, mask: Tensor | None = None, axis: int
     if mask is not None:
         # The lowest number, so that masked logits have no part in the shift or the gradient.
         logits = ops.where(mask, logits, _lowest(logits))
-    return _softmax(logits, axis)
+    if logits.shape[axis] != 1 or torch_traces():
+        return ops.softmax(logits, axis=axis)
+    # Keras warns of a single step. A trace of such a text serves longer ones too.
+    return ops.exp(logits - logits)
 
 
 def masked_sum(x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -456,15 +459,6 @@ def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:
     x = ops.convert_to_tensor(x)
     kept = _append_axes(ops.any(mask, axis=1), x)
     return ops.where(kept, x, scalar_like(0, x))
-
-
-def _softmax(logits: Tensor, axis: int) -> Tensor:
-    """Keras's, without its warning where a text has a single step: 1, with a gradient of 0.
-
-    A trace is made once, often of a text of one step, and serves longer ones.
-    """
-    single = logits.shape[axis] == 1 and not torch_traces()
-    return ops.exp(logits - logits) if single else ops.softmax(logits, axis=axis)
 
 
 def _as_bool(mask: Tensor | None, function: str, x: Tensor | None = None) -> Tensor | None:

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError
+from keras_attnpool._checks import ArgumentError, one_of, validate
 from keras_attnpool.workbench.datasets import _parsers, _tables
 from keras_attnpool.workbench.datasets._download import Download
 from keras_attnpool.workbench.datasets.labeled_texts import LabeledTexts, SentencePairs
@@ -218,14 +218,8 @@ def _labeled(
     )
 
 
-def _check_choice(name: str, argument: str, value: object, choices: Sequence[str]) -> None:
-    if value not in choices:
-        must, received = f"be one of {tuple(choices)}", {argument: value}
-        raise ArgumentError(argument, must, received, f"datasets.load({name!r})")
-
-
 def _load_r8(split: str, verbose: int, *, view: str = "allterms") -> LabeledTexts:
-    _check_choice("r8", "view", view, ("allterms", "original"))
+    validate("view", view, one_of(("allterms", "original")), "datasets.load('r8')")
     name = f"{split}.allterms" if view == "allterms" else split
     return _labeled(_rows(SETS["r8"], name, verbose), _parsers.R8_TOPICS)
 
@@ -403,8 +397,7 @@ def load(
         Traceback (most recent call last):
         keras_attnpool.ArgumentError: `split` of datasets.load('r8') must be one of ...
     """
-    if name not in _LOADERS:
-        raise ArgumentError("name", f"be one of {available()}", {"name": name}, "datasets.load")
+    validate("name", name, one_of(available()), "datasets.load")
     splits, loader = _LOADERS[name]
     known = tuple(
         option
@@ -416,6 +409,6 @@ def load(
             allowed = f"one of {known}" if known else "no options"
             must, received = f"be left out: {name!r} takes {allowed}", {option: options[option]}
             raise ArgumentError(option, must, received, "datasets.load")
-    _check_choice(name, "split", split, splits)
+    validate("split", split, one_of(splits), f"datasets.load({name!r})")
     result: LabeledTexts | SentencePairs = loader(split, verbose, **options)
     return result

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError, column, integer, validate
+from keras_attnpool._checks import ArgumentError, column, integer, one_of, validate
 from keras_attnpool.types import Int32s, PathLike
 from keras_attnpool.workbench._files import whole_file
 
@@ -61,9 +61,7 @@ def cut_and_padded(
 ) -> Int32s:
     """Cuts and pads rows as `encode` is asked to."""
     check_integers(owner, or_none=True, max_length=max_length, pad_to=pad_to)
-    if truncate not in ("end", "start", "middle"):
-        must, received = "be 'end', 'start' or 'middle'", {"truncate": truncate}
-        raise ArgumentError("truncate", must, received, owner)
+    validate("truncate", truncate, one_of(("end", "start", "middle")), owner)
     limit = min(max_length or sys.maxsize, pad_to or sys.maxsize)
     # How many of the steps that are kept are the last ones.
     tail = {"end": 0, "middle": limit // 2, "start": limit}[truncate]

@@ -14,7 +14,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError
+from keras_attnpool._checks import ArgumentError, one_of, validate
 from keras_attnpool.batches import kept_lengths, length_buckets
 from keras_attnpool.types import Array, Bools, PathLike
 from keras_attnpool.workbench.text._vocabulary import check_integers, checked_texts
@@ -278,8 +278,7 @@ class LanguageModel:
         owner = "LanguageModel.features"
         texts = _checked(owner, texts)
         check_integers(owner, batch_size=batch_size)
-        if dtype not in ("float16", "float32"):
-            raise ArgumentError("dtype", "be 'float16' or 'float32'", {"dtype": dtype}, owner)
+        validate("dtype", dtype, one_of(("float16", "float32")), owner)
         shape = (len(texts), self.sequence_length, self.dim)
         if cache is None:
             features = np.zeros(shape, dtype)
