@@ -41,10 +41,10 @@ def finish(value: Any) -> None:
         keras.tree.map_structure(lambda x: x.numpy(), value)
 
 
-def runner(layer: Any, x: np.ndarray, mask: np.ndarray, mode: str, gradient: bool) -> Run:
+def runner(layer: Any, x: np.ndarray, mask: np.ndarray | None, mode: str, gradient: bool) -> Run:
     """The layer on fixed inputs; with `gradient`, of the squares' sum for inputs and weights."""
     inputs = keras.ops.cast(keras.ops.convert_to_tensor(x), layer.compute_dtype)
-    mask = keras.ops.convert_to_tensor(mask)
+    mask = None if mask is None else keras.ops.convert_to_tensor(mask)
     backend = keras.backend.backend()
     return {"jax": _jax, "torch": _torch, "tensorflow": _tensorflow}[backend](
         layer, inputs, mask, mode, gradient
