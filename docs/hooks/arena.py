@@ -215,7 +215,7 @@ def published(lines):
             below = ends[1] < each["accuracy"]
             lower += [each["task"]] * below
             theirs = percent(each["accuracy"])
-            theirs += f" ± {percent(each['error'])}" * ("error" in each)
+            theirs += f" ± {percent(each['error'])}" if "error" in each else ""
             ours = f"{percent(mean(counts))} ({' to '.join(map(percent, ends))}), {len(counts)}"
             body.append(
                 (each["task"], f"{each['method']} [{number}]", theirs, f"`{each['row']}`", ours)
