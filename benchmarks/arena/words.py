@@ -19,8 +19,8 @@ def told() -> dict[str, Any]:
 
 
 def points(value: float) -> str:
-    """A difference in points, with its sign."""
-    return f"{value:+.1f}".replace("-", "\N{MINUS SIGN}")
+    """A difference in points, with its sign; that of nothing is a plus."""
+    return f"{round(value, 1) + 0.0:+.1f}".replace("-", "\N{MINUS SIGN}")
 
 
 def joined(names: list[str], last: str = "and") -> str:
