@@ -136,17 +136,6 @@ def test_the_output_is_the_last_parts(order, pooled, names, shape):
     assert {name: found[name].shape for name in found} == {name: expected[name] for name in names}
 
 
-def test_dense_mode_needs_the_length_that_it_was_built_for():
-    named = r"'the_name' \(SequentialAttention"
-    with pytest.raises(ValueError, match=named + ".*pointwise"):
-        SequentialAttention(name="the_name")(keras.Input((None, DIM)))
-    layer = built((5, DIM), name="the_name")
-    with pytest.raises(ValueError, match=named + ".*5 steps"):
-        layer(batch(time=7)[0])
-    with pytest.raises(ValueError, match=named + ".*5 steps"):
-        layer(keras.Input((7, DIM)))
-
-
 @pytest.mark.parametrize(
     ("name", "value", "order"),
     [("threshold", 7, "token"), ("mode", "conv", "feature"), ("hidden_dim", -3, "feature")],
