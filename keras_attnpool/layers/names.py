@@ -1,7 +1,7 @@
 """The names of layers, what a name or a configuration stands for, and what a layer is."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 import keras
@@ -84,13 +84,17 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
     try:
         make, config = resolve(identifier, {**POOLINGS, **ENCODERS})
     except ValueError as error:
-        must = (
-            f"be one of {(*POOLINGS, *ENCODERS)}, the class name of a layer, a config "
-            "{'class_name': one of these, 'config': its arguments}, or a keras layer"
-        )
-        received = {"identifier": identifier}
+        must, received = f"be {identifiers((*POOLINGS, *ENCODERS))}", {"identifier": identifier}
         raise ArgumentError("identifier", must, received, "keras_attnpool.layers.get") from error
     return make(**config)
+
+
+def identifiers(names: Iterable[str]) -> str:
+    """What may stand for a layer that has one of these short names, for messages."""
+    return (
+        f"one of {tuple(names)}, the class name of a layer, a config "
+        "{'class_name': one of these, 'config': its arguments}, or a keras layer"
+    )
 
 
 def is_attention_layer(layer: Any) -> bool:

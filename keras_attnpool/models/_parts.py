@@ -297,17 +297,10 @@ def _is_known(argument: str, value: Any) -> bool:
         return False
 
 
-def _wanted(argument: str) -> str:
-    return (
-        f"one of {tuple(NAMES[argument])}, the class name of a layer, a config "
-        "{'class_name': one of these, 'config': its arguments}, or a keras layer"
-    )
-
-
 NAMES = {"encoder": ENCODERS, "pooling": POOLINGS}
-POOLING = Validator(_wanted("pooling"), lambda value: _is_known("pooling", value))
+POOLING = Validator(names.identifiers(POOLINGS), lambda value: _is_known("pooling", value))
 ENCODER = Validator(
-    f"{_wanted('encoder')}; or a list of them",
+    f"{names.identifiers(ENCODERS)}; or a list of them",
     lambda value: all(
         _is_known("encoder", each)
         for each in (value if isinstance(value, list | tuple) else [value])
