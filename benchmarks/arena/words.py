@@ -41,14 +41,17 @@ def rows_that_are(word: str, status: str, against: str = "mean") -> list[str]:
 
 def summary() -> str:
     """The verdict in short: which poolings are told from the mean of the states, and how surely."""
-    said = []
+    choices = len(told()["choices"])
+    over = f"Over all {len(told()['sets'])} sets of the comparison and under each of {choices} ways"
     better, maybe = rows_that_are("better", "shown"), rows_that_are("better", "suggested")
-    if better:
-        said.append(f"{joined(better)} {_are(better)} shown to be better than the mean.")
-    else:
-        said.append("No pooling is shown to be better than the mean.")
+    whose = f"{joined(better)} {_are(better)}" if better else "no pooling is"
+    said = [f"{over} to judge, {whose} shown to be better than the mean; on single sets some are."]
     if maybe:
-        said.append(f"{joined(maybe)} {_are(maybe)} suggested to be better.")
+        counts = [told()["rows"][row]["against_mean"]["holds"] for row in maybe]
+        under = " and ".join(map(str, counts))
+        said.append(
+            f"{joined(maybe)} {_are(maybe)} suggested to be better, under {under} of these ways."
+        )
     worse = rows_that_are("worse", "shown")
     if worse:
         said.append(f"{joined(worse)} {_are(worse)} shown to be worse.")

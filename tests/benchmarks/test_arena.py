@@ -570,8 +570,9 @@ def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
     monkeypatch.setattr(words, "told", lambda: found)
     assert words.rows_that_are("better", "suggested") == ["AttentionPooling"]
     assert words.rows_that_are("worse", "shown") == ["LastPooling1D"]
-    assert words.summary().startswith("No pooling is shown to be better than the mean.")
     count = found["rows"]["AttentionPooling"]["against_mean"]["holds"]
+    assert "no pooling is shown to be better than the mean" in words.summary()
+    assert f"better, under {count} of these ways" in words.summary()
     said = words.of("AttentionPooling")
     assert f"; {count} of {len(found['choices'])} choices" in said and "suggested" in said
     assert [row for row in ROWS if words.may_be_default(row)] == ["AttentionPooling"]

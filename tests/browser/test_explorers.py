@@ -228,7 +228,7 @@ def test_it_opens_on_right_answers_and_fails_as_the_lesson(browser, served, trai
     ):
         browser.run("arguments[0].click()", button)
         assert likeliest() == stars and find(".explorer-verdict").text.endswith("Right.")
-    browser.run("arguments[0].click()", find(".explorer-examples button"))
+    browser.run("arguments[0].click()", find(".explorer-examples button:nth-child(2)"))
     find(".explorer-step").click()
     assert likeliest() == 5 and "Wrong: 1 star" in find(".explorer-verdict").text
 
