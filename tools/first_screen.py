@@ -94,14 +94,14 @@ def figures(links):
         ["beside other layers", "", "from"],
         [
             [
-                f"a training step of a probe with one learned query: how many times as fast `{QUERY}` "
-                "is as `MultiHeadAttention`",
+                "a training step of a probe with one learned query: how many times as fast "
+                f"`{QUERY}` is as `MultiHeadAttention`",
                 speeds(),
                 links["speed"],
             ],
             [
-                "cases in which padding changes a layer's result (its length, or NaN in it), on three "
-                "backends",
+                "cases in which padding changes a layer's result (its length, or NaN in it), on "
+                "three backends",
                 f"ours {ours}, those of Keras and others {peers}",
                 links["behaviour"],
             ],
@@ -168,8 +168,8 @@ def picture():
         )
 
     top = 26
-    say(16, top, "Bars: attention, which looks near the words that decide. Numbers: what the answer "
-        "loses without the word.", "start", 12, "#59636e")  # fmt: skip
+    say(16, top, "Bars: attention, which looks near the words that decide. Numbers: what the "
+        "answer loses without the word.", "start", 12, "#59636e")  # fmt: skip
     for stars, share, tokens, weights, effects in explained():
         top += LINE
         widths = [max(34, 8 * len(word) + 8) for word in tokens]

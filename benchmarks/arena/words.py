@@ -23,9 +23,15 @@ def points(value: float) -> str:
     return f"{round(value, 1) + 0.0:+.1f}".replace("-", "\N{MINUS SIGN}")
 
 
+def named(row: str) -> str:
+    """A row as a sentence has it: the variant of a layer stands in brackets."""
+    layer, _, variant = row.partition(", ")
+    return f"`{layer}`" + f" ({variant})" * bool(variant)
+
+
 def joined(names: list[str], last: str = "and") -> str:
-    """Names as a sentence has them."""
-    quoted = [f"`{name}`" for name in names]
+    """Rows as a sentence has them."""
+    quoted = [named(name) for name in names]
     return f" {last} ".join([*([", ".join(quoted[:-1])] if quoted[1:] else []), *quoted[-1:]])
 
 
@@ -89,7 +95,7 @@ def of(row: str, against: str = "mean") -> str:
     if effect["status"] == "suggested":
         count = f"; {effect['holds']} of {len(told()['choices'])} choices say so"
     span = f" ({ends})" if ends else ""
-    return f"`{row}` {said}: {points(effect['points'])} points{span}{count}."
+    return f"{named(row)} {said}: {points(effect['points'])} points{span}{count}."
 
 
 def may_be_default(row: str) -> bool:
