@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import re
 import shutil
 import signal
@@ -119,8 +120,6 @@ def test_texts_behind_options(trained, capsys):
     [
         ["predict", "run", "--json", "--quick"],
         ["train", "--out", "run", "a", "b"],
-        ["evaluate", "run", "a.tsv", "b.tsv"],
-        ["export", "run", "--out", "x", "y"],
     ],
 )
 def test_unknown_arguments_are_refused(arguments, capsys):
@@ -353,10 +352,24 @@ def test_folder_that_is_no_run_is_left_alone(tmp_path, capsys):
 def test_help_and_version(capsys):
     status, out, _ = run_main(capsys, "--version")
     assert status == 0 and keras_attnpool.__version__ in out
-    for command in ([], ["train"], ["predict"], ["explain"], ["evaluate"], ["export"]):
+    for command in ([], ["train"], ["predict"], ["explain"]):
         status, out, _ = run_main(capsys, *command, "--help")
         assert status == 0 and f"python -m keras_attnpool {' '.join(command)}" in out
     assert run_main(capsys)[0] == 2
+
+
+@pytest.mark.parametrize(("chosen", "argument"), [(None, "train"), ("tenserflow", "--version")])
+def test_a_backend_that_is_missing_is_one_line(chosen, argument, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text('import sys\nsys.modules["tensorflow"] = None\n')
+    paths = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    environment = os.environ | {"PYTHONPATH": paths, "KERAS_HOME": str(tmp_path)}
+    environment.pop("KERAS_BACKEND", None)
+    environment |= {"KERAS_BACKEND": chosen} if chosen else {}
+    command = [sys.executable, "-m", "keras_attnpool", argument]
+    command += ["--out", str(tmp_path / "run")] * (argument == "train")
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1), ended.stderr
+    assert re.search("KERAS_BACKEND=(torch|jax) python|installs one", ended.stderr), ended.stderr
 
 
 def test_process_is_interrupted(tmp_path):
