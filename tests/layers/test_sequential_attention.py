@@ -13,7 +13,6 @@ from layer_contract import (
     batch,
 )
 from reference import sam as reference
-from refusals import refused
 
 from keras_attnpool.layers import FeatureWiseAttention, SequentialAttention, TokenWiseAttention
 
@@ -134,15 +133,6 @@ def test_the_output_is_the_last_parts(order, pooled, names, shape):
     assert symbolic.shape == (None, *shape[1:])
     expected = {"feature": (None, 6), "token": (None, 5)}
     assert {name: found[name].shape for name in found} == {name: expected[name] for name in names}
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "order"),
-    [("threshold", 7, "token"), ("mode", "conv", "feature"), ("hidden_dim", -3, "feature")],
-)
-def test_an_invalid_argument_is_refused_whatever_the_order(name, value, order):
-    with refused(name, "SequentialAttention"):
-        SequentialAttention(order=(order,), **{name: value})
 
 
 def test_the_symbolic_output_is_known_before_the_layer_is_built():
