@@ -27,7 +27,7 @@ DRAWING = re.compile(
     r"^!\[(?P<caption>[^\]]*)\]\(\.\./docs/(?P<path>assets/pictures/\w+\.svg)\)$", re.M
 )
 # A page of the site, which a notebook links as the file that it is in the repository.
-PAGE = re.compile(r"\[(?P<words>[^\]]+)\]\(\.\./docs/(?P<path>[\w/-]+\.md(?:#[\w-]+)?)\)")
+PAGE = re.compile(r"\[(?P<words>[^\]]*)\]\(\.\./docs/(?P<path>[\w/-]+\.md(?:#[\w-]+)?)\)")
 LINK = re.compile(r"(\]\((?:[\w./]*/)?\d\d_\w+)\.ipynb(?=[)#])")
 # The files that cells read, and the folder where they find them in the repository.
 RESULTS = '"..", "benchmarks", "results"'
@@ -122,7 +122,7 @@ def written(name, cells):
 
 
 def carried(notebook, root):
-    """The notebook with its drawing and the result files that it reads, as text."""
+    """The notebook as text, with its drawing and the results that it reads, without links."""
     files, cells, results = {}, notebook["cells"], root / "benchmarks" / "results"
     for cell in cells:
         text = text_of(cell["source"])
