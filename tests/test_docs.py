@@ -346,7 +346,9 @@ def sentences(text):
 
 @pytest.mark.parametrize("page", [*MEASURED, "../README.md"])
 def test_no_measured_figure_is_typed(page):
-    text = sentences(source(page))
+    text = sentences(
+        first_screen.BLOCK.sub("", source(page))
+    )  # README's is written from the results
     for allowed in TYPED.get(page, []):
         assert allowed in text
         text = text.replace(allowed, "")

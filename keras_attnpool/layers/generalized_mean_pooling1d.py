@@ -30,9 +30,9 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
     even in half precision. A learned power may become negative; the output then approaches the
     minimum. A power between -0.001 and 0.001 counts as 0.001, which is nearly the geometric mean.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row
-    without a kept step gives a zero vector. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    layers before hand it on, or you pass `mask=`. Padded steps never change the result, whatever
+    they hold; a row without a kept step gives a zero vector. The output carries no mask.
 
     Args:
         p: The power that training starts from, a number > 0.
