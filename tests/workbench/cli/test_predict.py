@@ -89,7 +89,7 @@ def test_batches_and_padding_change_nothing(trained, capsys, monkeypatch):
     texts = ["good food", "bad " * 40, "", "the room was not good at all"]
     _, together, _ = run_main(capsys, "predict", trained, *texts)
     monkeypatch.setattr(predict, "BATCH", 1)
-    monkeypatch.setattr(readers.Words, "steps", (7,))
+    monkeypatch.setattr(readers, "WORD_STEP", 7)
     _, alone, _ = run_main(capsys, "predict", trained, *texts)
     assert alone == together
 
