@@ -37,7 +37,7 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
     Args:
         p: The power that training starts from, a number > 0.
         per_feature: Whether each feature has a power of its own; otherwise all share one.
-        epsilon: The smallest value that counts as it is, a number > 0.
+        epsilon: Smaller values count as this number, which must be > 0.
         keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
         p_initializer: Initializer of the powers, if they should not all start at `p`.
         p_regularizer: Regularizer of the powers.
