@@ -51,3 +51,13 @@ def test_the_workflows_know_every_backend_and_python():
     assert rows == {name for name in versions.rows() if name[0].isdigit()}
     project = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
     assert re.findall(r"Python :: (3\.\d+)", project) == ["3.11", *matrix["python"]]
+
+
+def test_what_is_uploaded_was_used_where_nothing_else_is():
+    path = REPOSITORY / ".github" / "workflows" / "release.yml"
+    build = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]["build"]
+    made = " ".join(step["run"] for step in build["steps"] if "make " in step.get("run", ""))
+    assert {"same-bytes", "test-extras", "test-serve"} <= set(made.split())
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    # One run of `make` builds the wheel once for both.
+    assert len(re.findall(r"^test-(?:extras|serve): wheel ", makefile, re.M)) == 2

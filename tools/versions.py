@@ -33,6 +33,7 @@ BACKENDS = {
 KERAS = ("3.13", "3.14")
 TOOLS = ["pytest", "pytest-timeout", "hypothesis"]
 TESTS = ["tests/ops", "tests/layers", "tests/test_regularizers.py"]
+HURRY = "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0"
 QUICK = "not one_backend and not torch_first and not slow and not browser"
 
 
@@ -90,6 +91,8 @@ def run(name: str, path: str, backend: str, requirements: list[str]) -> dict[str
     environment = {**os.environ, "KERAS_BACKEND": backend, "PYTHONPATH": str(REPOSITORY)}
     if name == "lowest":  # the oldest JAX computes other last digits with compiled code of a cache
         environment.pop("JAX_COMPILATION_CACHE_DIR", None)
+    else:  # ... and does not know these flags, with which XLA compiles in a hurry
+        environment["XLA_FLAGS"] = HURRY
     tests = [python, "-m", "pytest", "-q", "-m", QUICK, f"--junitxml={report}", *TESTS]
     ended = subprocess.run(tests, cwd=REPOSITORY, env=environment)
     if not report.exists():

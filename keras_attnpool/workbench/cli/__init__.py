@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from keras_attnpool.workbench.cli.errors import CommandError, of_file
+from keras_attnpool.workbench.cli.errors import CommandError, of_file, start_keras
 from keras_attnpool.workbench.cli.parsing import parsed
 
 
@@ -29,13 +29,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         given = parsed(argv)
-    except SystemExit as stop:  # argparse has said what is wrong, or shown the help
-        return int(stop.code or 0)
-    name = given.pop("command")
-    try:
+        name = given.pop("command")
         # Only now: help and what argparse refuses do not wait for Keras.
+        start_keras()
         command = getattr(importlib.import_module(f"keras_attnpool.workbench.cli.{name}"), name)
         return int(command(given))
+    except SystemExit as stop:  # argparse has said what is wrong, or shown the help
+        return int(stop.code or 0)
     except BrokenPipeError:
         # Whoever reads our output has enough (`predict ... | head`).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

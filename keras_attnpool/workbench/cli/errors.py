@@ -1,5 +1,10 @@
 """The error for everything that the user can mend, told apart from faults of ours."""
 
+import importlib.util
+import os
+
+BACKENDS = ("torch", "jax", "tensorflow")
+
 
 class CommandError(ValueError):
     """Ends the command with one line on standard error and no traceback."""
@@ -8,3 +13,24 @@ class CommandError(ValueError):
 def of_file(error: OSError) -> str:
     """The name of the file, and its fault."""
     return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+
+
+def start_keras() -> None:
+    """Imports Keras, whose own error for a backend that is missing is a long traceback.
+
+    Raises:
+        CommandError: If the backend that was chosen is not installed, or is none.
+    """
+    try:
+        importlib.import_module("keras")
+    except (ImportError, ValueError) as error:
+        found = [name for name in BACKENDS if importlib.util.find_spec(name)]
+        cure = 'none is installed; pip install "keras_attnpool[torch]" installs one'
+        if found:
+            cure = f"{' and '.join(found)} can be imported: KERAS_BACKEND={found[0]} "
+            cure += "python -m keras_attnpool ..."
+        given = os.environ.get("KERAS_BACKEND", "nothing, which means Keras's default")
+        raise CommandError(
+            "the environment variable KERAS_BACKEND must name a backend that is installed; "
+            f"{cure}. Received: {given} ({error})"
+        ) from error

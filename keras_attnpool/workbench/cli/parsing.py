@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import keras_attnpool
 from keras_attnpool.workbench.cli import options
+from keras_attnpool.workbench.cli.errors import start_keras
 
 
 def parsed(argv: Sequence[str] | None) -> dict[str, Any]:
@@ -74,6 +75,7 @@ class _Version(argparse.Action):
     """Shows versions. Keras takes seconds to import, which help need not wait for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *rest: Any) -> None:
+        start_keras()
         import keras
 
         print(f"keras_attnpool {keras_attnpool.__version__}, Keras {keras.__version__}")
@@ -94,9 +96,7 @@ def _add(group: Any, typed: str, text: str) -> None:
         group.add_argument(name, help=text, **given)
         return
     name = flags[-1].removeprefix("--").replace("-", "_")
-    if name in options.CHOICES:
-        given["choices"] = options.CHOICES[name]
-    elif metavar:
+    if metavar:
         given["type"] = lambda value: _value(name, metavar, value)
     elif len(flags) > 1:
         flags, given = flags[:1], {"action": argparse.BooleanOptionalAction}
