@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError
+from keras_attnpool._checks import SIZE, validate
 from keras_attnpool.analysis._axes import axes_or_new, plain_grid, plain_legend
 from keras_attnpool.analysis._removal import Removal, checked_shares
 from keras_attnpool.types import Array, Float64s
@@ -72,8 +72,8 @@ def deletion_curve(
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
-            or one array `(texts, time)`. `reduce_scores` makes them of attention scores; arrays of
-            other libraries will do.
+            or one array `(texts, time)`. `reduce_scores` makes them of attention scores. Arrays
+            of other libraries serve as well.
         fractions: Increasing shares in [0, 1], at least two.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
             mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
@@ -112,8 +112,7 @@ def deletion_curve(
     """
     owner = "deletion_curve"
     shares = checked_shares(fractions, owner, "fractions", least=2)
-    if num_random < 1:
-        raise ArgumentError("num_random", "be 1 or more", {"num_random": num_random}, owner)
+    validate("num_random", num_random, SIZE, owner)
     removal = Removal(model, inputs, owner, None, baseline, from_logits, batch_size, mask)
     scores = removal.scores(weights)
     rng = np.random.default_rng(seed)

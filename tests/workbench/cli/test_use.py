@@ -1,12 +1,10 @@
-"""A run in earnest: tables in and out, scores on a file, use without Keras, a language model."""
+"""A run in earnest: tables in and out, a language model."""
 
 import csv
 import gzip
 import json
 import re
 import shutil
-import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -14,7 +12,7 @@ import pytest
 from command_line import refused, run_main, texts_of
 
 from keras_attnpool.workbench import load_run, text
-from keras_attnpool.workbench.cli import comparison, evaluate, options, readers, report
+from keras_attnpool.workbench.cli import comparison, options, readers, report
 from keras_attnpool.workbench.cli.data import load as load_data
 from keras_attnpool.workbench.cli.options import Options
 
@@ -34,7 +32,7 @@ def table(path, delimiter=","):
 
 
 @pytest.mark.parametrize("name", ["mails.csv", "mails.csv.gz"])
-@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl"])
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
 def test_tables(trained, tmp_path, capsys, name, ending):
     source, out = table(tmp_path / name), tmp_path / f"out.{ending}"
     arguments = ["--input", source, "--text-column", "body", "--output", out]
@@ -42,27 +40,20 @@ def test_tables(trained, tmp_path, capsys, name, ending):
     assert status == 0 and printed == f"4 texts: {out}\n", err
     run = load_run(trained)
     expected = run.probabilities(TEXTS)
-    if ending == "jsonl":
-        rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-        assert [(row["id"], row["body"]) for row in rows] == list(zip("0123", TEXTS, strict=True))
-        assert list(rows[0]) == ["id", "body", "label", "probability", "probabilities"]
-        assert [row["label"] for row in rows] == run.predict(TEXTS)
-        found = [list(row["probabilities"].values()) for row in rows]
-    else:
-        head, *rows = written(out)
-        names = [f"p({name})" for name in run.label_names]
-        assert head == ["id", "body", "label", "probability", *names]
-        # A spreadsheet shows what it would compute; a .tsv has no line breaks.
-        lines = 'a "quoted", one\nof two lines'
-        lines = lines if ending == "csv" else lines.replace("\n", "U+000A")
-        assert [row[:2] for row in rows] == [
-            ["0", "good food"],
-            ["1", "'=1+1"],
-            ["2", lines],
-            ["3", "caf\xe9"],
-        ]
-        assert [row[2] for row in rows] == run.predict(TEXTS)
-        found = [[float(cell) for cell in row[4:]] for row in rows]
+    head, *rows = written(out)
+    names = [f"p({name})" for name in run.label_names]
+    assert head == ["id", "body", "label", "probability", *names]
+    # A spreadsheet shows what it would compute; a .tsv has no line breaks.
+    lines = 'a "quoted", one\nof two lines'
+    lines = lines if ending == "csv" else lines.replace("\n", "U+000A")
+    assert [row[:2] for row in rows] == [
+        ["0", "good food"],
+        ["1", "'=1+1"],
+        ["2", lines],
+        ["3", "caf\xe9"],
+    ]
+    assert [row[2] for row in rows] == run.predict(TEXTS)
+    found = [[float(cell) for cell in row[4:]] for row in rows]
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, out.name])
 
@@ -72,12 +63,6 @@ def written(path, delimiter=","):
     delimiter = "\t" if path.suffix == ".tsv" else delimiter
     with open(path, encoding="utf-8", newline="") as stream:
         return list(csv.reader(stream, delimiter=delimiter))
-
-
-OBJECTS = """\
-{"n": 1, "text": "good food", "tags": ["a", null], "ok": true}
-{"text": "bad", "n": 2.5, "who": null}
-"""
 
 
 SPREADSHEET = 'a,text,a, b \n-,one,"=x, ""y""",-1.5\n"p\nq",two,\u00e4;,\t \n'
@@ -97,10 +82,6 @@ PHONES = "text;n\none;1,5\ntwo;+49 89 12\nsix;+1-2\n"
         # Columns without names are called by their positions.
         ("x.tsv", 'a\tsaid"no"\n', "--text-column 1", "out.tsv", '0|1 a|said"no"'),
         ("x.csv", "text,n\n", "", "out.csv", "text|n"),
-        (
-            *("x.jsonl", OBJECTS.split("\n")[0], "", "out.csv"),
-            'n|text|tags|ok 1|good_food|["a",_null]|true',
-        ),
     ],
 )
 def test_other_columns_are_kept(trained, tmp_path, capsys, name, content, arguments, output, kept):
@@ -117,28 +98,20 @@ def test_other_columns_are_kept(trained, tmp_path, capsys, name, content, argume
     assert rows[0][width:] == ["label", "probability", *names]
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl"])
-def test_a_table_that_has_a_column_of_the_answer(trained, tmp_path, capsys, ending):
+def test_a_table_that_has_a_column_of_the_answer(trained, tmp_path, capsys):
     """What is there keeps its name; the answer gets another one, and this is told."""
     path = tmp_path / "x.csv"
     path.write_text("label,text,label_2\nmine,good,x\n", encoding="utf-8")
-    out, again = tmp_path / f"out.{ending}", tmp_path / f"again.{ending}"
+    out, again = tmp_path / "out.csv", tmp_path / "again.csv"
     status, _, err = run_main(capsys, "predict", trained, "--input", path, "--output", out)
     told = "note: the input has a column 'label': the answer is in 'label_3', 'probability_3', "
     assert status == 0 and err.startswith(told) and err.count("\n") == 1
     # A table that `predict` wrote is one that it reads.
     assert run_main(capsys, "predict", trained, "--input", out, "--output", again)[0] == 0
-    if ending == "jsonl":
-        before, after = (json.loads(each.read_text(encoding="utf-8")) for each in (out, again))
-        assert before["label"] == "mine" and before["label_2"] == "x"
-        assert list(before)[3:] == ["label_3", "probability_3", "probabilities_3"]
-        assert list(after.items())[:6] == list(before.items())
-        assert after["label_4"] == before["label_3"]
-    else:
-        (names, row), (before, values) = written(again), written(out)
-        assert names[: len(before)] == before and row[: len(before)] == values
-        assert before[3:6] == ["label_3", "probability_3", "p(1 star)_3"]
-        assert names[len(before)] == "label_4" and len(set(names)) == len(names)
+    (names, row), (before, values) = written(again), written(out)
+    assert names[: len(before)] == before and row[: len(before)] == values
+    assert before[3:6] == ["label_3", "probability_3", "p(1 star)_3"]
+    assert names[len(before)] == "label_4" and len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize("command", ["predict", "explain"])
@@ -189,9 +162,6 @@ def test_how_a_table_is_read(trained, tmp_path, capsys, command, name, content, 
         ("x.csv", "text\n1\n", "--output no/out.csv", "there is no folder no"),
         ("x.csv", "text\n1\n", "--output folder.csv", "not of a folder"),
         ("x.csv", "text\n1\n", "--output x.csv", "is the file that the texts are read from"),
-        ("x.csv", "a,text,a\n1,2,3\n", "--output y.jsonl", "the input has two columns 'a'"),
-        ("x.jsonl", OBJECTS, "--output y.csv", "text 2 has the key 'who', which the first one"),
-        ("x.jsonl", '{"text": ""}\n{"text": "", "label": 1}', "--json", "2 has the key 'label'"),
         ("x.txt", "a\n", "", "--input must end in"),
         (
             "x.csv",
@@ -199,10 +169,6 @@ def test_how_a_table_is_read(trained, tmp_path, capsys, command, name, content, 
             "",
             "(line 2: byte 0xe9 is not valid utf-8), perhaps 'cp1252'",
         ),
-        ("x.jsonl", '{"text": 1}\n', "", "line 1 must be an object with a string as 'text'"),
-        ("x.jsonl", "{\n", "--header", "--header is for a .csv or .tsv"),
-        ("x.jsonl", "{\n", "--delimiter ;", "--delimiter is for a .csv or .tsv"),
-        ("x.jsonl", "{\n", "", "x.jsonl, line 1 cannot be read"),
         ("x.csv.gz", b"\x1f\x8b\x08\x00", "", "Compressed file ended"),
     ],
 )
@@ -226,75 +192,6 @@ def test_options_of_tables_need_one(trained, capsys, command):
         assert err == f"error: {option[0].replace('no-', '')} needs an --input\n"
     err = run_main(capsys, command, trained, "a", "--encoding", "latin-1")[2]
     assert err == "error: --encoding needs an --input or a --file\n"
-
-
-def test_evaluate(trained, tmp_path, capsys):
-    run = load_run(trained)
-    texts = ["good food", "bad food", "the room was superb"]
-    labels = [run.predict(texts[:1])[0], "1 star", "5 stars"]
-    path = tmp_path / "x.tsv"
-    path.write_text("".join(f"{a}\t{b}\n" for a, b in zip(labels, texts, strict=True)), "utf-8")
-    status, out, _ = run_main(capsys, "evaluate", trained, path)
-    right = np.mean([a == b for a, b in zip(run.predict(texts), labels, strict=True)])
-    assert status == 0 and out.startswith(f"3 texts. Accuracy {right:.3f}, macro-F1 ")
-    assert "Rows are the true classes" in out and "Calibration" in out
-    path.write_text("no class\ta text\n", encoding="utf-8")
-    assert "no class" in refused(capsys, "evaluate", trained, path)
-
-
-def test_scores_of_classes_by_hand():
-    lines = evaluate.classes(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), ["x", "y", "z"])
-    rows = {line.split()[0]: line.split()[1:] for line in lines[1:4]}
-    assert rows["x"] == ["1.000", "0.500", "0.667", "2"]
-    assert rows["y"] == ["0.667", "1.000", "0.800", "2"] and rows["z"] == ["-", "-", "-", "0"]
-    assert [line.split() for line in lines[6:]] == [[*"x110"], [*"y020"], [*"z000"]]
-
-
-def test_calibration_by_hand():
-    lines = evaluate.calibration(np.array([0.92, 0.98, 0.6]), np.array([True, False, True]))
-    # |0.95 - 0.5| of two texts and |0.6 - 1| of one.
-    assert f"{(2 * 0.45 + 0.4) / 3:.3f} apart" in lines[0]
-    assert lines[-1].split() == ["0.9", "to", "1.0", "0.950", "0.500", "2"]
-
-
-def test_export_refuses(trained, tmp_path, capsys):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").touch()
-    err = refused(capsys, "export", trained, "--out", tmp_path / "mine")
-    assert "must be a new folder" in err
-    (tmp_path / "file").touch()
-    status, _, err = run_main(capsys, "export", trained, "--out", tmp_path / "file" / "x")
-    assert status == 2 and err.startswith(f"error: --out {tmp_path / 'file'}")
-
-
-def test_an_export_that_fails(trained, tmp_path, capsys, monkeypatch):
-    for reason, advice in [("no\nconverter", "another --format"), ("No module x", "[export]")]:
-
-        def fail(*arguments, reason=reason, **options):
-            raise RuntimeError(reason)
-
-        monkeypatch.setattr(keras.Model, "export", fail)
-        status, _, err = run_main(capsys, "export", trained, "--out", tmp_path / "x")
-        told = f"(RuntimeError: {' '.join(reason.split())}): "
-        assert status == 2 and "as onnx under" in err and told in err and advice in err
-        assert err.count("\n") == 1 and not list(tmp_path.iterdir())
-
-
-def test_export(trained, tmp_path, capsys):
-    """The example runs in a process of its own, without Keras, and answers alike."""
-    if keras.config.backend() == "torch":
-        pytest.skip("Keras exports no SavedModel under PyTorch")
-    out = tmp_path / "out"
-    arguments = ["--format", "tf_saved_model", "--out", out]
-    status, printed, err = run_main(capsys, "export", trained, *arguments)
-    assert status == 0 and "example.py" in printed, err
-    texts = ["Good food.", "The room was not clean, qwertz."]
-    code = "import runpy, sys; sys.modules['keras'] = None; "
-    code += f"sys.argv = ['x', *{texts!r}]; runpy.run_path({str(out / 'example.py')!r})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    _, expected, _ = run_main(capsys, "predict", trained, *texts)
-    assert done.stdout == expected
 
 
 @pytest.fixture
@@ -347,7 +244,6 @@ def test_a_language_model(language_model, tmp_path, capsys, recwarn, how):
     rest = [trained.probabilities([word])[0, label] for word in ("foods.", "Good")]
     np.testing.assert_allclose(explained.effects, explained.probability - np.array(rest), atol=1e-5)
     assert empty.words == [] and empty.effects.shape == (0,)
-    assert "reads features" in run_main(capsys, "export", run, "--out", tmp_path / "x")[2] or how
 
 
 def test_the_scores_of_tfidf_stand_beside_a_language_model(language_model, tmp_path, capsys):
@@ -373,7 +269,7 @@ def test_the_scores_of_tfidf_stand_beside_a_language_model(language_model, tmp_p
     for explained in trained.explain(texts):
         assert explained.words[np.argmax(explained.effects)] != "good"
         assert explained.attention.shape == (2,)
-    trained.push(tmp_path / "copy")
+    shutil.copytree(run, tmp_path / "copy")
     np.testing.assert_array_equal(
         load_run(tmp_path / "copy").probabilities(texts), trained.probabilities(texts)
     )
@@ -402,26 +298,19 @@ DISORDERED = ["random pooling", "random encoder", "random both"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "layers", "disordered", "told"),
+    ("arguments", "disordered", "told"),
     [
-        (["--encoder", "tiny"], ["pooling"], DISORDERED[:1], "stays as it is"),
-        (["--encoder", "tiny+gru"], ["pooling"], DISORDERED, "stays as it is"),
-        (["--encoder", "tiny", "--fine-tune"], ["pooling"], DISORDERED, "part of the encoder"),
-        (
-            ["--encoder", "hierarchical"],
-            ["sentences/word_pooling", "pooling"],
-            DISORDERED,
-            "Sentences of a text.",
-        ),
+        (["--encoder", "tiny"], DISORDERED[:1], "stays as it is"),
+        (["--encoder", "tiny+gru"], DISORDERED, "stays as it is"),
+        (["--encoder", "tiny", "--fine-tune"], DISORDERED, "part of the encoder"),
     ],
 )
 def test_reports_of_what_reads_no_plain_words(
-    language_model, tmp_path, capsys, arguments, layers, disordered, told
+    language_model, tmp_path, capsys, arguments, disordered, told
 ):
-    """Words are taken out of any text, and each layer that attends gets other weights."""
-    sizes = ["--max-tokens", "24"] if "tiny" in arguments[1] else []
-    sizes += ["--units", "2"] if arguments[1] != "tiny" else []
-    arguments = [*arguments, "--pooling", "attention", *sizes]
+    """Words are taken out of any text, and the layer that attends gets other weights."""
+    sizes = ["--units", "2"] if arguments[1] != "tiny" else []
+    arguments = [*arguments, "--pooling", "attention", "--max-tokens", "24", *sizes]
     run, rows, page = reported(tmp_path, capsys, language_model, *arguments)
     deletion = {row[0]: row[1:] for row in rows if len(row) == 3}
     assert {"effect", "attention"} <= set(deletion)
@@ -432,20 +321,15 @@ def test_reports_of_what_reads_no_plain_words(
     assert told in page and "is not tested here" not in page
     tested = [row for row in rows if row[0] in ("uniform weights", *DISORDERED)]
     names = ["uniform weights", *disordered]
-    assert [row[0] for row in tested] == names * len(layers)
+    assert [row[0] for row in tested] == names
     # Without its kernel the layer itself gives equal weights.
     (data, _) = load_data(Options(**run.config["options"]))
-    before = run.probabilities(data.test.texts)
-    for path, row in zip(layers, tested[:: len(names)], strict=True):
-        outer, _, inner = path.rpartition("/")
-        holder = run.model.get_layer(outer).encoder if outer else run.model
-        weights = holder.get_layer(inner).get_weights()
-        holder.get_layer(inner).set_weights([0 * each for each in weights])
-        after = run.probabilities(data.test.texts)
-        holder.get_layer(inner).set_weights(weights)
-        expected = [(before.argmax(1) == after.argmax(1)).mean(), np.abs(before - after).sum() / 2]
-        expected[1] /= len(before)
-        np.testing.assert_allclose([float(each) for each in row[3:]], expected, atol=0.001)
+    before, layer = run.probabilities(data.test.texts), run.model.get_layer("pooling")
+    layer.set_weights([0 * each for each in layer.get_weights()])
+    after = run.probabilities(data.test.texts)
+    expected = [(before.argmax(1) == after.argmax(1)).mean(), np.abs(before - after).sum() / 2]
+    expected[1] /= len(before)
+    np.testing.assert_allclose([float(each) for each in tested[0][3:]], expected, atol=0.001)
 
 
 def test_a_report_says_which_attention_is_not_tested(language_model, tmp_path, capsys):
@@ -556,60 +440,6 @@ def test_class_weights(tmp_path, capsys):
     assert sizes == 10
     for accuracy in own["history"]["val_accuracy"]:
         assert min(abs(accuracy - (a / 9 + b) / 2) for a in range(10) for b in (0, 1)) < 1e-4
-
-
-def test_push_to_a_folder(trained, tmp_path):
-    """The card says how the model is loaded, and it is so."""
-    load_run(trained).push(tmp_path / "pushed")
-    card = (tmp_path / "pushed" / "README.md").read_text(encoding="utf-8")
-    assert "import keras_attnpool" in card and "| lama-encoder |" in card and "$" not in card
-    run, same = load_run(trained), load_run(tmp_path / "pushed")
-    expected = run.probabilities(TEXTS)
-    np.testing.assert_allclose(same.probabilities(TEXTS), expected, atol=1e-6)
-    # Of a run that it replaces nothing is left: its scores would be told as those of this one.
-    (tmp_path / "pushed" / "metrics.json").write_text("{}")
-    (tmp_path / "pushed" / "resume").mkdir()
-    run.push(str(tmp_path / "pushed"))
-    left = {path.name for path in (tmp_path / "pushed").iterdir()}
-    assert not left & {"metrics.json", "resume"} and (trained / "metrics.json").exists()
-    (tmp_path / "file").touch()
-    with pytest.raises(ValueError, match="push must be a folder"):
-        run.push(str(tmp_path / "file"))
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").touch()
-    with pytest.raises(ValueError, match="is not a run folder"):
-        run.push(str(tmp_path / "mine"))
-
-
-def test_push_to_the_hub(trained, tmp_path, monkeypatch):
-    """A folder in place of the hub: Keras loads the model from it, and what the card says runs."""
-    hub = pytest.importorskip("huggingface_hub")
-    stored = tmp_path / "stored"
-
-    def upload_folder(self=None, *, repo_id, folder_path, **kwargs):
-        assert repo_id == "me/hotel"
-        shutil.copytree(folder_path, stored, dirs_exist_ok=True)
-
-    monkeypatch.setattr(
-        hub.HfApi,
-        "create_repo",
-        lambda self, repo_id, **kwargs: type("Address", (str,), {"repo_id": repo_id})(repo_id),
-    )
-    monkeypatch.setattr(hub.HfApi, "upload_folder", upload_folder)
-    monkeypatch.setattr(hub, "upload_folder", upload_folder)
-    monkeypatch.setattr(hub, "snapshot_download", lambda repo_id, **kwargs: str(stored))
-    run = load_run(trained)
-    run.push("hf://me/hotel")
-    card = (stored / "README.md").read_text(encoding="utf-8")
-    (code,) = re.findall("```python\n(.*?)```", card, re.S)
-    assert code.startswith("import keras_attnpool") and "$" not in card
-    names = {}
-    exec(code, names)
-    expected = run.probabilities(TEXTS)
-    np.testing.assert_allclose(names["run"].probabilities(TEXTS), expected, atol=1e-6)
-    model = keras.saving.load_model("hf://me/hotel")
-    answers = model.predict(run.reader.encode(TEXTS), verbose=0)
-    np.testing.assert_allclose(answers, expected, atol=1e-6)
 
 
 def test_texts_that_are_none(trained):
