@@ -72,8 +72,8 @@ def deletion_curve(
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
-            or one array `(texts, time)`. `reduce_scores` makes them of attention scores. Arrays
-            of other libraries serve as well.
+            or one array `(texts, time)`. `reduce_scores` computes them from attention scores.
+            Arrays of other libraries are accepted.
         fractions: Increasing shares in [0, 1], at least two.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
             mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
@@ -143,7 +143,7 @@ def plot_deletion_curve(
 
     Args:
         curve: The result of `deletion_curve`.
-        ax: The Axes to draw on; a new figure's by default.
+        ax: The Axes to draw on. Defaults to new Axes in a new figure.
         name: Name of the removed steps, for the legend.
         control: Whether the random control is drawn; once is enough on Axes of several curves.
         title: The title.

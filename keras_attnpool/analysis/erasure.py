@@ -72,10 +72,10 @@ def faithfulness(
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
-            or one array `(texts, time)`. `reduce_scores` makes them of attention scores. Arrays
-            of other libraries serve as well.
+            or one array `(texts, time)`. `reduce_scores` computes them from attention scores.
+            Arrays of other libraries are accepted.
         shares: Increasing shares in [0, 1].
-        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
+        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
             mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
             unequal rows tell.
@@ -83,7 +83,7 @@ def faithfulness(
             out, or id 0 stands there if the model reads ids without a mask. Others are `"zeros"`,
             `"mean"` (of all steps that count), a vector, and an id, such as that of an unknown
             token.
-        seed: Seed of the order of equal weights.
+        seed: Seed of the random order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
 
@@ -160,7 +160,7 @@ def leave_one_out(
             `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
-        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
+        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
             mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
             unequal rows tell.
@@ -170,7 +170,7 @@ def leave_one_out(
             token.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
-        verbose: 1 shows a progress bar over the texts, 0 does not.
+        verbose: 1 shows a progress bar over the texts, 0 shows nothing.
 
     Returns:
         float32 array of the shape of the inputs; 0 on padding. The model predicts once per step.

@@ -82,14 +82,14 @@ def grade_attributions(
         attributions: A dict from names to arrays, or one array: a row `(time,)` per text, or
             `(texts, time)`, with one number per step of the inputs, positive or negative.
             `reduce_scores` makes them of attention scores; arrays of other libraries will do.
-        rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
-            each token, or one for each place of `ids`.
+        rationales: `None`, or one boolean or 0/1 array per text, True = the token decides. An array
+            has one value per token, or one per column of `ids`.
         shares: Increasing shares in [0, 1].
         beam_size: Number of sets that the search of bounds goes on with; `None` for all, 0 for no
             bounds.
         gradients: Whether the agreement with `gradient_saliency` is measured.
         layer: The embedding layer, for `gradient_saliency`.
-        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
+        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
             mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
             unequal rows tell.
@@ -97,10 +97,10 @@ def grade_attributions(
             out, or id 0 stands there if the model reads ids without a mask. Others are `"zeros"`,
             `"mean"` (of all steps that count), a vector, and an id, such as that of an unknown
             token.
-        seed: Seed of the order of equal weights.
+        seed: Seed of the random order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. 256 is quicker than 32.
-        verbose: 1 shows a progress bar over the texts, 0 does not.
+        verbose: 1 shows a progress bar over the texts, 0 shows nothing.
 
     Returns:
         `ScoreTable`: `{attribution: {column: mean over texts}}`. Its attribute `per_text` has the

@@ -29,8 +29,8 @@ def top_attended_words(
 
     Args:
         names: A name for each step of every row: words, file names.
-        weights: One row `(time,)` per text, or one array `(batch, time)`, positive or negative;
-            padding behind the tokens must be 0. One number per token; `reduce_scores` makes them of
+        weights: One number per token, positive or negative: a row `(time,)` per text, or one array
+            `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
             attention scores.
         labels: Integer array `(batch,)`, the true or the predicted class of each text.
         label_names: The name of each class.
@@ -90,8 +90,8 @@ def weight_distribution(
 
     Args:
         names: A name for each step of every row: words, file names.
-        weights: One row `(time,)` per text, or one array `(batch, time)`, positive or negative;
-            padding behind the tokens must be 0. One number per token; `reduce_scores` makes them of
+        weights: One number per token, positive or negative: a row `(time,)` per text, or one array
+            `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
             attention scores.
         words: The words to look at.
         labels: Integer array `(batch,)`, the class of each text.
@@ -140,7 +140,7 @@ def plot_weight_distribution(
 
     Args:
         by_class: One word's entry of `weight_distribution`: class name to weights `(n,)`.
-        ax: The Axes to draw on; a new figure's by default.
+        ax: The Axes to draw on. Defaults to new Axes in a new figure.
         title: The title, such as the word.
         xlabel: Label of the horizontal axis; change it for weights that are not relative.
 
