@@ -11,6 +11,7 @@ from docs_hooks import RESULTS, drawn, hook
 pytestmark = pytest.mark.one_backend("pages, pictures and results files")
 
 explanations = hook("explanations")
+from benchmarks.arena.words import named  # noqa: E402
 from benchmarks.reproduce.significance import graded, graded_interval  # noqa: E402
 
 
@@ -120,4 +121,4 @@ def test_the_layer_of_the_chart_is_among_those_that_may_be_read():
     results = json.loads(path.read_text(encoding="utf-8"))
     names = explanations.readable(results)
     assert "AttentionPooling" in names and "LowRankAttentionPooling" not in names
-    assert all(f"`{name}`" in explanations.advice(results) for name in names)
+    assert all(named(name) in explanations.advice(results) for name in names)

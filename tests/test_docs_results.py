@@ -103,8 +103,15 @@ def test_tables_of_another_measure():
 
 def test_other_tables():
     assert "one run" in results.state_note(EXAMPLE)
-    whole = {"rows": {"LAMA": row(0.95, 0.965, runs=3)}}
+    whole = {"measure": "accuracy", "test_examples": 10_000}
+    whole["rows"] = {"LAMA": row(0.95, 0.965, runs=3)}
     assert results.state_note(whole) == ""
+    whole["rows"]["AVG"] = row(0.90, 0.925, runs=3)
+    whole["claims"] = [["LAMA", "AVG", "ahead", 0.02], ["AVG", "LAMA", "ahead", 0.02]]
+    told = (
+        "Orders of rows that the paper prints: 2 (1 held, 0 level, 0 refuted in size, 1 reversed)."
+    )
+    assert results.state_note(whole) == told
     EXAMPLE["rows"]["SAN"]["config"]["arguments"] |= {
         "penalty": ["AttentionOrthogonality", 0.2],
         "scale": {"class_name": "Constant", "config": {"value": 5.0}},

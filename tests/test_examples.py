@@ -4,9 +4,11 @@ The blocks of a page, or of a docstring, run in order from an empty namespace, a
 and share their names and a working folder that is thrown away.
 """
 
+import contextlib
 import doctest
 import importlib
 import inspect
+import io
 import pkgutil
 import re
 import textwrap
@@ -68,6 +70,7 @@ class Page:
         self.folder = None
         self.done = 0
         self.lacks = None
+        self.printed = ""
 
     def run(self, index):
         """Runs the block at `index`."""
@@ -76,7 +79,9 @@ class Page:
                 raise self.lacks
             self.done += 1
             try:
-                run_block(code, self.names, self.where, line)
+                with contextlib.redirect_stdout(io.StringIO()) as told:
+                    run_block(code, self.names, self.where, line)
+                self.printed += told.getvalue()
             except ImportError as error:
                 self.lacks = error
                 raise
@@ -136,6 +141,20 @@ def test_example(page, index, tmp_path_factory, monkeypatch):
     page.folder = page.folder or tmp_path_factory.mktemp("example")
     monkeypatch.chdir(page.folder)
     page.run(index)
+
+
+def test_readme_prints_what_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = EVERY_PAGE[0]
+    page.run(len(page.blocks) - 1)
+    text = (REPOSITORY / page.where).read_text(encoding="utf-8")
+    number = r"\b0\.\d+"
+    said = "".join(re.findall("^```text\n(.*?)^```", text, re.S | re.M))
+    assert re.sub(number, "", page.printed) == re.sub(number, "", said)
+    # The backends draw other first weights.
+    numbers = [[float(n) for n in re.findall(number, each)] for each in (page.printed, said)]
+    np.testing.assert_allclose(*numbers, atol=0.06)
+    assert numbers[0][1] > numbers[0][0]  # attention, the mean
 
 
 def modules_not_imported(blocks):

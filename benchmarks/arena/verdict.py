@@ -21,7 +21,7 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.arena import words
-from benchmarks.arena.words import joined
+from benchmarks.arena.words import joined, named
 from benchmarks.reproduce.significance import paired_interval
 
 RULE_PATH = Path(__file__).with_name("rule.toml")
@@ -512,7 +512,9 @@ def situations(those: list[Cell], lines: Lines, rows: list[str]) -> dict[str, st
     for name, (one, other) in RULE["twins"].items():
         if {one, other} <= set(rows):
             lead, ends = _lead(every, rows, one, other)
-            told[name] = f"`{one}` is {_span(lead, ends)} points ahead of `{other}`, its twin"
+            told[name] = (
+                f"{named(one)} is {_span(lead, ends)} points ahead of {named(other)}, its twin"
+            )
             told[name] += ": not told apart." if ends and ends[0] <= 0 <= ends[1] else "."
     return told
 
@@ -544,7 +546,7 @@ def _advice(sets: dict[str, np.ndarray], rows: list[str], time: Callable[[str], 
 
     # Of five sets not even five alike are told from chance by their signs, at 0.05.
     hint = ", too few for more than a hint," * (len(sets) < 6)
-    told = f"Over {len(sets)} sets{hint} `{first}` has the largest mean, "
+    told = f"Over {len(sets)} sets{hint} {named(first)} has the largest mean, "
     told += f"{_span(*_lead(sets, rows, first, BASE))} points ahead of the mean. "
     if not behind(BASE):
         return told + "The interval holds zero, so the mean is enough until yours shows otherwise."
@@ -556,13 +558,15 @@ def _advice(sets: dict[str, np.ndarray], rows: list[str], time: Callable[[str], 
             f"No cheaper one is level with it; an epoch takes {time(cheap):.2f} times the mean's. "
         )
     else:
-        told += f"The cheapest of those that lead too and are not behind it is `{cheap}`: "
+        told += f"The cheapest of those that lead too and are not behind it is {named(cheap)}: "
         lead = _span(*_lead(sets, rows, cheap, BASE))
         told += f"{lead}, at {time(cheap):.2f} times the mean's time. "
     free = max(
         (row for row in WITHOUT_WEIGHTS if row in rows), key=lambda row: means[rows.index(row)]
     )
-    told += f"Without a weight to learn, `{free}` gives {_span(*_lead(sets, rows, free, BASE))}."
+    told += (
+        f"Without a weight to learn, {named(free)} gives {_span(*_lead(sets, rows, free, BASE))}."
+    )
     return told
 
 
@@ -581,7 +585,9 @@ def with_effects(effects: dict[str, Effect], rows: list[str]) -> str:
         each = effects[row]
         ends = "" if each.interval is None else " to ".join(map(points, each.interval))
         span = f"{points(each.mean)}{f' ({ends})' if ends else ''}"
-        told.append(f"`{row}` {span}" + f", {each.holds} of {each.choices}" * (not _steady(each)))
+        told.append(
+            f"{named(row)} {span}" + f", {each.holds} of {each.choices}" * (not _steady(each))
+        )
     return "; ".join(told)
 
 
@@ -622,9 +628,10 @@ def sentences(verdict: Verdict | None, lines: Lines) -> list[str]:
     times = {row: cost(those, row) for row in group}
     cheap = min(group, key=lambda row: times[row])
     told.append(
-        f"`{first}` has the largest mean; {len(group) - 1} others are not told apart from it"
+        f"{named(first)} has the largest mean; {len(group) - 1} others are not told apart from it"
         f"{f': {joined([row for row in group if row != first])}' if group[1:] else ''}. The "
-        f"cheapest of these is `{cheap}`: an epoch takes {times[cheap]:.2f} times that of the mean."
+        f"cheapest of these is {named(cheap)}: an epoch takes {times[cheap]:.2f} times that of the "
+        "mean."
     )
     holm = [row for row in verdict.rows if row in verdict.holm and verdict.holm[row] < LEVEL]
     told.append(

@@ -23,9 +23,15 @@ def points(value: float) -> str:
     return f"{round(value, 1) + 0.0:+.1f}".replace("-", "\N{MINUS SIGN}")
 
 
+def named(row: str) -> str:
+    """A row as a sentence has it: the variant of a layer stands in brackets."""
+    layer, _, variant = row.partition(", ")
+    return f"`{layer}`" + f" ({variant})" * bool(variant)
+
+
 def joined(names: list[str], last: str = "and") -> str:
-    """Names as a sentence has them."""
-    quoted = [f"`{name}`" for name in names]
+    """Rows as a sentence has them."""
+    quoted = [named(name) for name in names]
     return f" {last} ".join([*([", ".join(quoted[:-1])] if quoted[1:] else []), *quoted[-1:]])
 
 
@@ -41,14 +47,17 @@ def rows_that_are(word: str, status: str, against: str = "mean") -> list[str]:
 
 def summary() -> str:
     """The verdict in short: which poolings are told from the mean of the states, and how surely."""
-    said = []
+    choices = len(told()["choices"])
+    over = f"Over all {len(told()['sets'])} sets of the comparison and under each of {choices} ways"
     better, maybe = rows_that_are("better", "shown"), rows_that_are("better", "suggested")
-    if better:
-        said.append(f"{joined(better)} {_are(better)} shown to be better than the mean.")
-    else:
-        said.append("No pooling is shown to be better than the mean.")
+    whose = f"{joined(better)} {_are(better)}" if better else "no pooling is"
+    said = [f"{over} to judge, {whose} shown to be better than the mean; on single sets some are."]
     if maybe:
-        said.append(f"{joined(maybe)} {_are(maybe)} suggested to be better.")
+        counts = [told()["rows"][row]["against_mean"]["holds"] for row in maybe]
+        under = " and ".join(map(str, counts))
+        said.append(
+            f"{joined(maybe)} {_are(maybe)} suggested to be better, under {under} of these ways."
+        )
     worse = rows_that_are("worse", "shown")
     if worse:
         said.append(f"{joined(worse)} {_are(worse)} shown to be worse.")
@@ -86,7 +95,7 @@ def of(row: str, against: str = "mean") -> str:
     if effect["status"] == "suggested":
         count = f"; {effect['holds']} of {len(told()['choices'])} choices say so"
     span = f" ({ends})" if ends else ""
-    return f"`{row}` {said}: {points(effect['points'])} points{span}{count}."
+    return f"{named(row)} {said}: {points(effect['points'])} points{span}{count}."
 
 
 def may_be_default(row: str) -> bool:

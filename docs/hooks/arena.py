@@ -113,8 +113,9 @@ def state(lines):
     later = [f"`{row}`" for row in grid.MECHANISMS if row not in rows(lines)]
     without = f" but {', '.join(later)}, which joined later," * bool(later)
     return (
-        f'!!! warning "Partial"\n    {told} All mechanisms{without} were run on: {run}. The '
-        "verdict is of these tasks alone, and will move."
+        f'!!! warning "Partial"\n    {told} All mechanisms{without} were run on {len(whole)} '
+        "tasks. The verdict is of these alone, and will move.\n\n"
+        f'??? abstract "Tasks that all mechanisms were run on"\n\n    {run}'
     )
 
 
@@ -242,9 +243,9 @@ def by_kind(lines):
     return {kind: found[kind] for kind in grid.KINDS if kind in found}
 
 
-def choice(those, names):
-    """The row with the best mean rank, those not shown to be behind it, the cheapest of these."""
-    first = next(iter(verdict.ranks_in(those, names)))
+def choice(those, names, first=None):
+    """A row (that with the best mean rank), those not shown behind it, the cheapest of these."""
+    first = first or next(iter(verdict.ranks_in(those, names)))
     level = [row for row in names if not any(ahead(block, first, row) for block in those)]
     return first, level, min(level, key=lambda row: cost(those, row))
 
@@ -283,12 +284,12 @@ def situations(lines):
 SIMPLEST = "AttentionPooling"
 # What the chart asks for a kind, and how a sentence names it.
 ASKED = {
-    grid.FEW: ("Do few steps decide, as in a question, or where a *not* turns the sentence?",
+    grid.FEW: ("Do a few words decide, which a *not* turns round? (Generated texts.)",
                "where few words decide"),
     grid.SHORT: ("Are they sentences: opinions, topics?", "on sentences"),
     grid.LONG: ("Are they documents?", "on documents"),
     grid.PAIRS: ("Are two texts compared?", "on pairs of texts"),
-    grid.BAGS: ("Are they bags, of which one or two instances decide?", "on bags"),
+    grid.BAGS: ("Are they bags, of which few instances decide?", "on bags"),
     grid.SERIES: ("Are they series?", "on series"),
     grid.PATCHES: ("Are they patches of a picture?", "on patches"),
 }  # fmt: skip
@@ -310,8 +311,8 @@ def plain(lines):
         cheap = min(attention, key=lambda row: cost(those, row))
         times = f"{cost(those, cheap):.2f}"
         told.append(
-            f"The cheapest attention of these is `{cheap}`: an epoch takes {times} times that of "
-            "the mean. "
+            f"The cheapest attention of these is {words.named(cheap)}: an epoch takes {times} "
+            "times that of the mean. "
         )
     both = [(block, set(grid.LINEAR) & set(block)) for block in those]
     lost = [
@@ -335,16 +336,19 @@ def _linked(row):
     """A row with a link to its layer, if that is one of the package."""
     pages = {layer.name: layer.page for layer in lists.layers()}
     page = pages.get(row.partition(",")[0])
-    return f"[`{row}`]({page})" if page else f"`{row}`"
+    return f"[{words.named(row)}]({page})" if page else words.named(row)
 
 
 def chart_of_kinds(lines):
-    """A box for each kind of data: what came first there, and the cheapest that is level."""
-    names, boxes = rows(lines), []
+    """A box for each kind of data: the pooling with the largest lead, the cheapest level one."""
+    names = [row for row in rows(lines) if _group(row) in ("attention", "pooling")]
+    boxes = []
     for kind, there in by_kind(lines).items():
         these, tasks = list(there.values()), ", ".join(dict.fromkeys(task for task, _ in there))
-        first, _, cheap = choice(these, names)
-        told = f"{_linked(first)} came first, {points(gain(these, first))} points against the mean"
+        most = max(names, key=lambda row: gain(these, row))
+        first, _, cheap = choice(these, names, most)
+        told = f"{_linked(first)} has the largest lead: {points(gain(these, first))} points "
+        told += "against the mean"
         if cheap == first:
             told += f"; no cheaper pooling keeps up with it ({tasks})."
         else:

@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from charts import intervals
 from tables import table
 
+from benchmarks.arena.words import joined
 from benchmarks.reproduce.significance import graded, graded_interval
 
 MARKER = re.compile(r"^<!-- explanations: (?P<file>\w+) (?P<view>\w+) -->$", re.M)
@@ -102,14 +103,14 @@ def verdict(results):
         for name in names:
             low, high = graded_interval(graded(results, name), graded(results, name, "uniform"))
             side = better if low > 0 else worse if high < 0 else open_
-            side.append(f"`{name.removesuffix(BARE)}`")
+            side.append(name.removesuffix(BARE))
         for side, what in (
             (better, "are better than a random order by more than the interval"),
             (open_, "are not told from a random order"),
             (worse, "are worse than a random order"),
         ):
             if side:
-                lines.append(f"- **{words}**, the weights of {', '.join(side)} {what}.")
+                lines.append(f"- **{words}**, the weights of {joined(side)} {what}.")
         if len(names) > 2:
             rows = [(gini(results["rows"][n]), np.nanmean(graded(results, n))) for n in names]
             signs = [np.sign((a - c) * (b - d)) for (a, b), (c, d) in combinations(rows, 2)]
@@ -159,10 +160,10 @@ def changes(results):
     for name in both:
         low, high = graded_interval(graded(results, name), graded(results, name + BARE))
         if low > 0 or high < 0:
-            sides["better" if low > 0 else "worse"].append(f"`{name}`")
+            sides["better" if low > 0 else "worse"].append(name)
     for side, names in sides.items():
         if names:
-            told.append(f"The encoder makes the weights of {', '.join(names)} {side}.")
+            told.append(f"The encoder makes the weights of {joined(names)} {side}.")
     return "\n\n".join(told)
 
 
@@ -190,14 +191,13 @@ def advice(results):
         100 * rows[f"AttentionPooling{kind}"]["summary"]["test_accuracy"]["mean"]
         for kind in ("", BARE)
     )
-    listed = ", ".join(f"`{name}`" for name in names)
     return "\n".join(
         [
             "- **Read the effect of leaving out each word.** On the models of the next line it has "
             f"a Normalized AOPC of {means[0]:.2f} on average; their attention has {own:.2f}, an "
             f"order at random {means[1]:.2f}.",
-            f"- **The best attention to read behind an encoder** is that of {listed}: none is "
-            "shown to be behind the first.",
+            f"- **The best attention to read behind an encoder** is that of {joined(names)}: "
+            "none is shown to be behind the first of those with an encoder.",
             f"- **An encoder in front** changes the grade by {change(*sides)} over {len(both)} "
             "mechanisms: better for some, worse for others. To leave it out for the sake of the "
             f"weights costs accuracy: `AttentionPooling` has {plain:.1f} % with it, {bare:.1f} % "

@@ -9,7 +9,7 @@ import re
 PAGES = {"results.md", "speed.md"}
 LONGEST = 6000  # characters of HTML that stay in sight under a heading
 SECTION = re.compile(r"(?=<h[23]\b)")
-TOP = re.compile(r"<h[23]\b.*?</h[23]>\s*(?:<p>.*?</p>\s*)?", re.S)
+TOP = re.compile(r"<h[23]\b.*?</h[23]>\s*(?:<p>.*?</p>\s*){0,2}", re.S)
 OBJECT = '<div class="doc doc-object '
 SIGNATURE = '<div class="doc-signature'
 START = re.compile(r'<div class="doc doc-contents[^"]*">\s*(?:<p>.*?</p>\s*)?', re.S)
@@ -17,7 +17,7 @@ DIV = re.compile(r'<div class="doc doc-children|<(/?)div\b')
 
 
 def sections(content):
-    """The page with each long section folded behind its first paragraph."""
+    """The page with each long section folded behind its first two paragraphs."""
 
     def folded(section):
         top = TOP.match(section)

@@ -26,6 +26,8 @@ FENCE = re.compile(r"```.*?```", re.S)
 DRAWING = re.compile(
     r"^!\[(?P<caption>[^\]]*)\]\(\.\./docs/(?P<path>assets/pictures/\w+\.svg)\)$", re.M
 )
+# A page of the site, which a notebook links as the file that it is in the repository.
+PAGE = re.compile(r"\[(?P<words>[^\]]*)\]\(\.\./docs/(?P<path>[\w/-]+\.md(?:#[\w-]+)?)\)")
 LINK = re.compile(r"(\]\((?:[\w./]*/)?\d\d_\w+)\.ipynb(?=[)#])")
 # The files that cells read, and the folder where they find them in the repository.
 RESULTS = '"..", "benchmarks", "results"'
@@ -77,6 +79,7 @@ def told(text, known):
     """A cell of Markdown as a page has it."""
     text = PART.sub(lambda part: here(part["title"], known), text)
     text = DRAWING.sub(r"![\g<caption>](../\g<path>)", text)
+    text = PAGE.sub(r"[\g<words>](../\g<path>)", text)
     return re.sub(r"<details>\s*(<summary>.*?</summary>)\n", r'<details markdown="1">\1\n\n', text)
 
 
@@ -119,7 +122,7 @@ def written(name, cells):
 
 
 def carried(notebook, root):
-    """The notebook with its drawing and the result files that it reads, as text."""
+    """The notebook as text, with its drawing and the results that it reads, without links."""
     files, cells, results = {}, notebook["cells"], root / "benchmarks" / "results"
     for cell in cells:
         text = text_of(cell["source"])
@@ -136,7 +139,7 @@ def carried(notebook, root):
                 data = base64.b64encode(svg).decode()
                 return f"![{image['caption']}](data:image/svg+xml;base64,{data})"
 
-            cell["source"] = DRAWING.sub(inline, text)
+            cell["source"] = PAGE.sub(r"\g<words>", DRAWING.sub(inline, text))
     if files:
         code = (
             "# Plumbing: the result files of the repository that this notebook reads\n"

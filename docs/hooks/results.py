@@ -10,6 +10,7 @@ import json
 import re
 import sys
 import textwrap
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -18,7 +19,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from charts import chart
 from tables import table
 
-from benchmarks.reproduce.significance import judged, mean, points
+from benchmarks.reproduce.significance import (
+    HELD,
+    LEVEL,
+    REVERSED,
+    SMALLER,
+    judged,
+    mean,
+    points,
+)
 
 MARKER = re.compile(r"^(?P<indent> *)<!-- results: (?P<file>\w+) (?P<view>\w+) -->$", re.M)
 
@@ -413,16 +422,19 @@ def padding_table(results):
 
 
 def state_note(results):
-    """A warning as long as rows have different numbers of runs.
+    """How many of the paper's orders hold; a warning as long as rows have too few runs.
 
     A classifier that draws nothing, without an optimizer of ours, has one run for good.
     """
+    found = Counter(claim.word for claim in judged(results) if claim.paper is not None)
+    counts = ", ".join(f"{found[word]} {word}" for word in (HELD, LEVEL, SMALLER, REVERSED))
+    told = f"Orders of rows that the paper prints: {found.total()} ({counts}).\n\n" * bool(found)
     drawn = [row for row in results["rows"].values() if "optimizer" in row["config"]]
     fewest = min((len(row["runs"]) for row in drawn), default=3)
     if fewest >= 3:
-        return ""
+        return told.strip()
     count = "one run" if fewest == 1 else f"{fewest} runs"
-    return (
+    return told + (
         '!!! warning "Still being measured"\n'
         f"    Some rows stand on {count} so far; three are planned. Expect the last digit to move."
     )

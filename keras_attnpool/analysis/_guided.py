@@ -14,8 +14,8 @@ def guided_accuracy(steps: Array, weights: Array, labels: Array, classes: int) -
 
     Vectors (of words, where `steps` are ids), a hidden layer for each step, the sum of the steps by
     `weights`, the classes. Half of the rows of each class, drawn at random, train it for a fixed
-    number of epochs from fixed numbers; the others test it. No step knows its neighbours. The
-    weights are its only information about them.
+    number of epochs from fixed numbers; the others test it. Each step is read alone: all
+    that the classifier knows of its neighbours is in the weights.
     """
     tokens = keras.Input((None, *steps.shape[2:]), dtype="int32" if steps.ndim == 2 else "float32")
     given = keras.Input((None,))

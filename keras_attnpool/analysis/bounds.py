@@ -76,8 +76,8 @@ def normalized_aopc(
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
-            or one array `(texts, time)`. `reduce_scores` makes them of attention scores; arrays of
-            other libraries will do.
+            or one array `(texts, time)`. `reduce_scores` makes them of attention scores. Arrays
+            of other libraries serve as well.
         beam_size: Number of sets that each search goes on with, or `None` for all of them.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a

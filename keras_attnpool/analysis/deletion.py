@@ -72,8 +72,8 @@ def deletion_curve(
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
-            or one array `(texts, time)`. `reduce_scores` makes them of attention scores; arrays of
-            other libraries will do.
+            or one array `(texts, time)`. `reduce_scores` makes them of attention scores. Arrays
+            of other libraries serve as well.
         fractions: Increasing shares in [0, 1], at least two.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
             mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of

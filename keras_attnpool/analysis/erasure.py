@@ -72,8 +72,8 @@ def faithfulness(
             `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
             padded, with a mask where the model takes one. Steps are those of the first input.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
-            or one array `(texts, time)`. `reduce_scores` makes them of attention scores; arrays of
-            other libraries will do.
+            or one array `(texts, time)`. `reduce_scores` makes them of attention scores. Arrays
+            of other libraries serve as well.
         shares: Increasing shares in [0, 1].
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a

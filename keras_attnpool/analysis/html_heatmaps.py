@@ -250,7 +250,7 @@ def checked_heatmap(
 
 
 def full_colour(vmax: float | None, numbers: Array, owner: str) -> float:
-    """The number of full colour: the given one, or the largest absolute value."""
+    """The number that gets the full colour: the given one, or else the largest absolute value."""
     if vmax is None:
         return float(np.abs(numbers).max(initial=0))
     if not (np.isfinite(vmax) and vmax > 0):

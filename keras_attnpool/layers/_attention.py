@@ -193,9 +193,9 @@ class SequenceAttentionBase(AttentionBase):
 
     Not public.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. No step attends to a padded one, and padded steps are exactly 0 in
-    output and weights, whatever they hold. The output carries the mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    layers before hand it on, or you pass `mask=`. No step attends to a padded one, and padded steps
+    are exactly 0 in output and weights, whatever they hold. The output carries the mask.
 
     Args:
         dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
@@ -225,9 +225,9 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     Not public. A subclass computes logits `(batch, heads, time)` and calls `_pool`, or logits
     `(batch, time, dim)` for each head and calls `_pool_per_feature`.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
-    without a kept step gives zeros. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    layers before hand it on, or you pass `mask=`. Padded steps have weight exactly 0 whatever they
+    hold; a row without a kept step gives zeros. The output carries no mask.
 
     Args:
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a

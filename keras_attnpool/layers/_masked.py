@@ -187,9 +187,9 @@ class MaskedPooling1D(MaskedInputs):
 class GlobalPoolingBase(LayerArguments, MaskedPooling1D):
     """Base of the pooling layers without attention, in place of Keras's global ones; not public.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row
-    without a kept step gives a zero vector. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    layers before hand it on, or you pass `mask=`. Padded steps never change the result, whatever
+    they hold; a row without a kept step gives a zero vector. The output carries no mask.
 
     Output shape:
         `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.

@@ -25,9 +25,9 @@ class AttentionPooling(AttentionPoolingBase):
     `output_activation="tanh"` this is the attention of Zhou et al. With `gated=True` step 1 is that
     of Ilse et al., `u_t = activation(x_t W + b) * sigmoid(x_t U + b_g)`.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
-    without a kept step gives zeros. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    layers before hand it on, or you pass `mask=`. Padded steps have weight exactly 0 whatever they
+    hold; a row without a kept step gives zeros. The output carries no mask.
 
     Args:
         hidden_dim: Size of the hidden layer in front of the scores, or `None` for none.

@@ -29,9 +29,9 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
     larger rounding errors. `k` adds the same number to all steps, and the softmax cancels it. The
     context is the same for all steps, so `W [0; m; s] + b` is computed once per row.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
-    without a kept step gives zeros. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    layers before hand it on, or you pass `mask=`. Padded steps have weight exactly 0 whatever they
+    hold; a row without a kept step gives zeros. The output carries no mask.
 
     Args:
         hidden_dim: Size of the hidden layer in front of the scores.

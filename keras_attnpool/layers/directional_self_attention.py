@@ -29,9 +29,9 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     a backward layer. The scores are `time^2 * units` numbers. `BlockSelfAttention` needs fewer for
     long texts.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. No step attends to a padded one, and padded steps are exactly 0 in
-    output and weights, whatever they hold. The output carries the mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    layers before hand it on, or you pass `mask=`. No step attends to a padded one, and padded steps
+    are exactly 0 in output and weights, whatever they hold. The output carries the mask.
 
     Args:
         units: Size of the output, and of everything inside.

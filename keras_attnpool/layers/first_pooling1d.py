@@ -16,9 +16,9 @@ class FirstPooling1D(GlobalPoolingBase):
     The pooling of BERT and its kin, whose first token, `[CLS]` or `<s>`, stands for the text.
     Padding may be at the end, in front or in holes.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row
-    without a kept step gives a zero vector. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    layers before hand it on, or you pass `mask=`. Padded steps never change the result, whatever
+    they hold; a row without a kept step gives a zero vector. The output carries no mask.
 
     Args:
         keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.

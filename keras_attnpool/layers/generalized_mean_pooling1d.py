@@ -30,14 +30,14 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
     even in half precision. A learned power may become negative; the output then approaches the
     minimum. A power between -0.001 and 0.001 counts as 0.001, which is nearly the geometric mean.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row
-    without a kept step gives a zero vector. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    layers before hand it on, or you pass `mask=`. Padded steps never change the result, whatever
+    they hold; a row without a kept step gives a zero vector. The output carries no mask.
 
     Args:
         p: The power that training starts from, a number > 0.
         per_feature: Whether each feature has a power of its own; otherwise all share one.
-        epsilon: The smallest value that counts as it is, a number > 0.
+        epsilon: Smaller values count as this number, which must be > 0.
         keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
         p_initializer: Initializer of the powers, if they should not all start at `p`.
         p_regularizer: Regularizer of the powers.

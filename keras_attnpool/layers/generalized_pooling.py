@@ -36,9 +36,9 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     `kernel_regularizer` (eq. 7), `attention_regularizer` (eq. 8) and `vector_regularizer`
     (eq. 9).
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
-    without a kept step gives zeros. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    layers before hand it on, or you pass `mask=`. Padded steps have weight exactly 0 whatever they
+    hold; a row without a kept step gives zeros. The output carries no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's I; 5 there.

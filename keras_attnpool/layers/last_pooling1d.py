@@ -22,9 +22,9 @@ class LastPooling1D(GlobalPoolingBase):
     state of both directions: the first half of the features at the last kept step, the second half
     at the first kept step.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row
-    without a kept step gives a zero vector. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    layers before hand it on, or you pass `mask=`. Padded steps never change the result, whatever
+    they hold; a row without a kept step gives a zero vector. The output carries no mask.
 
     Args:
         bidirectional: Whether the features are forward states followed by as many backward states.

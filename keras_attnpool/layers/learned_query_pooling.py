@@ -40,9 +40,9 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     step 4 is `y_j = [o_j1; ...; o_jH]`. Both, `num_heads=M` and `use_bias=False` make the efficient
     probe of `M` queries, which has `dim^2 + M dim` weights.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
-    without a kept step gives zeros. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    layers before hand it on, or you pass `mask=`. Padded steps have weight exactly 0 whatever they
+    hold; a row without a kept step gives zeros. The output carries no mask.
 
     Args:
         num_queries: Number of learned queries; PMA's seeds, SigLIP's probe.

@@ -17,9 +17,9 @@ class MaskedAveragePooling1D(GlobalPoolingBase):
     It is `keras.layers.GlobalAveragePooling1D` with two promises: padding never changes the result,
     and the sum is computed in float32 at least.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row
-    without a kept step gives a zero vector. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    layers before hand it on, or you pass `mask=`. Padded steps never change the result, whatever
+    they hold; a row without a kept step gives a zero vector. The output carries no mask.
 
     Args:
         position_weighted: Whether the n-th kept step counts n times. This suits decoders, whose

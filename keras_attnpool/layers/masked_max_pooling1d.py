@@ -16,9 +16,9 @@ class MaskedMaxPooling1D(GlobalPoolingBase):
     `keras.layers.GlobalMaxPooling1D` ignores masks: there a padded step of zeros is the maximum
     wherever the kept ones are negative. Here it never is.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row
-    without a kept step gives a zero vector. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    layers before hand it on, or you pass `mask=`. Padded steps never change the result, whatever
+    they hold; a row without a kept step gives a zero vector. The output carries no mask.
 
     Args:
         keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.

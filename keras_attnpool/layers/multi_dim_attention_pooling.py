@@ -25,9 +25,9 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
     head and an ELU. `b_b` adds the same number to all steps, and the softmax cancels it. The papers
     have it, so the layer has it; its gradient is exactly 0.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps have weight exactly 0 whatever they hold; a row
-    without a kept step gives zeros. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    layers before hand it on, or you pass `mask=`. Padded steps have weight exactly 0 whatever they
+    hold; a row without a kept step gives zeros. The output carries no mask.
 
     Args:
         hidden_dim: Size of the hidden layer, or `None` for that of the inputs, as in the papers.

@@ -28,12 +28,13 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
 
     The recurrence is `keras.layers.LSTM`.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps leave the states as they are, whatever they hold, and
-    the output there is exactly 0; a row without a kept step gives zeros. The output carries the
-    mask. The backends' fast kernels read rows without a mask. To use them, the layer moves the kept
-    steps of each row to its front. On CPUs with JAX and TensorFlow it does not: there a mask costs
-    less than moving. On CPUs with PyTorch, in float32, it calls PyTorch's own kernel.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    layers before hand it on, or you pass `mask=`. Padded steps leave the states as they are,
+    whatever they hold, and the output there is exactly 0; a row without a kept step gives zeros.
+    The output carries the mask. The backends' fast kernels read rows without a mask. To use them,
+    the layer moves the kept steps of each row to its front. On CPUs with JAX and TensorFlow it does
+    not: there a mask costs less than moving. On CPUs with PyTorch, in float32, it calls PyTorch's
+    own kernel.
 
     Args:
         units: Size of the state of one direction, the paper's d.

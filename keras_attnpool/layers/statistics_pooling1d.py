@@ -19,9 +19,9 @@ class StatisticsPooling1D(GlobalPoolingBase):
     2. `sigma = sqrt(max(sum_t (h_t - mu)^2 / n, epsilon))`
     3. `output = [mu; sigma]`
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, comes from the
-    layers before or as `mask=`. Padded steps never change the result, whatever they hold; a row
-    without a kept step gives a zero vector. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    layers before hand it on, or you pass `mask=`. Padded steps never change the result, whatever
+    they hold; a row without a kept step gives a zero vector. The output carries no mask.
 
     Args:
         epsilon: The least variance, a number > 0. Smaller variances count as this one, and their

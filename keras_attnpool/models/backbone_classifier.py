@@ -31,9 +31,9 @@ def BackboneClassifier(
     token, `[CLS]` or `<s>`, and a linear classifier.
 
     Args:
-        backbone: A token encoder in place of the embeddings: a KerasHub backbone, or any functional
-            `keras.Model` to `(batch, time, dim)`; or an integer, the `dim` of precomputed token
-            features as `text.LanguageModel.features` makes them. The mask is the input
+        backbone: Replaces the embeddings: a KerasHub backbone, or any functional `keras.Model` that
+            gives `(batch, time, dim)`. An integer stands for features that are computed before
+            (`text.LanguageModel.features`), and is their `dim`. The mask is the input
             `"padding_mask"` or `"attention_mask"`. Without such an input, the zeros of a single
             integer input are padding; for other inputs the Keras mask of the states counts.
         num_classes: Number of classes.
@@ -54,9 +54,9 @@ def BackboneClassifier(
 
     Returns:
         A functional `keras.Model` to float32 scores `(batch, num_classes)`. Without a backbone its
-        input are int32 ids `(batch, time)`, 0 = padding; with one, the inputs of the backbone; with
-        features, a dictionary of `"features"` `(batch, time, dim)` and `"padding_mask"` `(batch,
-        time)`. Not compiled.
+        input is int32 ids `(batch, time)`, 0 = padding. With one, its inputs are the backbone's.
+        With features, its input is a dictionary of `"features"` `(batch, time, dim)` and
+        `"padding_mask"` `(batch, time)`. Not compiled.
 
     Raises:
         ValueError: For an argument that does not fit, alone or with the others. The message names

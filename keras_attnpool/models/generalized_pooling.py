@@ -59,7 +59,7 @@ def GeneralizedPoolingClassifier(
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         num_characters: Number of character ids, padding included. Each word's embedding is then
-            joined to the output of a `CharacterEmbedding` of its characters. `None` for words
+            joined to the output of a `CharacterEmbedding` of its characters. `None` reads words
             alone.
         char_dim: Size of a character's embedding.
         char_filters: Filters of each width.
@@ -163,7 +163,7 @@ def GeneralizedPoolingPair(
         trainable_embeddings: Whether the word embeddings are trained. The paper keeps pre-trained
             ones fixed for pairs.
         num_characters: Number of character ids, padding included. Each word's embedding is then
-            joined to the output of a `CharacterEmbedding` of its characters. `None` for words
+            joined to the output of a `CharacterEmbedding` of its characters. `None` reads words
             alone.
         char_dim: Size of a character's embedding.
         char_filters: Filters of each width.

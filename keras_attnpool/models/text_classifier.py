@@ -83,12 +83,12 @@ def TextClassifier(
             of each sentence, and again, with weights of their own, of the sentences' vectors.
         packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
             Weights and their names are the same.
-        backbone: A token encoder in place of the embeddings: a KerasHub backbone, or any functional
-            `keras.Model` to `(batch, time, dim)`; or an integer, the `dim` of precomputed token
-            features as `text.LanguageModel.features` makes them. The mask is the input
+        backbone: Replaces the embeddings: a KerasHub backbone, or any functional `keras.Model` that
+            gives `(batch, time, dim)`. An integer stands for features that are computed before
+            (`text.LanguageModel.features`), and is their `dim`. The mask is the input
             `"padding_mask"` or `"attention_mask"`. Without such an input, the zeros of a single
             integer input are padding; for other inputs the Keras mask of the states counts.
-        sequence_length: Number of steps of every text, or `None` for any number; for backbones.
+        sequence_length: Number of steps of every text behind a backbone; `None` allows any number.
         trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; a
             part that is frozen already, as LoRA freezes it, stays frozen. A frozen backbone runs in
             inference mode, without dropout.

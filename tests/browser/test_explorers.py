@@ -205,7 +205,7 @@ def test_it_opens_on_right_answers_and_fails_as_the_lesson(browser, served, trai
         _, shares = browser.run(SHOWN)
         return 1 + int(np.argmax(shares))
 
-    assert browser.run(SHOWN)[1][0] > 0.8
+    assert browser.run(SHOWN)[1][content["sentences"][0][0] - 1] > 0.8
     assert (
         browser.run(
             "return document.querySelector('.explorer-verdict').getBoundingClientRect().bottom"
@@ -228,7 +228,7 @@ def test_it_opens_on_right_answers_and_fails_as_the_lesson(browser, served, trai
     ):
         browser.run("arguments[0].click()", button)
         assert likeliest() == stars and find(".explorer-verdict").text.endswith("Right.")
-    browser.run("arguments[0].click()", find(".explorer-examples button"))
+    browser.run("arguments[0].click()", find(".explorer-examples button:nth-child(2)"))
     find(".explorer-step").click()
     assert likeliest() == 5 and "Wrong: 1 star" in find(".explorer-verdict").text
 

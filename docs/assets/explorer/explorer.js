@@ -100,7 +100,7 @@
     // The sentences of assets/sentences.tsv, with the stars that are right.
     const stars = new Map(content.sentences.map(([right, text]) => [text, right]));
     const [first] = stars.keys();
-    const state = { reader: "context", pooling: "generalized", temperature: 1, heads: 4, rank: 1, threshold: 0, padding: 0, text: first, left: new Set() };
+    const state = { reader: "context", pooling: "attention", temperature: 1, heads: 4, rank: 1, threshold: 0, padding: 0, text: first, left: new Set() };
     const base = place.dataset.layers;
 
     const field = make("textarea", {
@@ -184,7 +184,7 @@
       step.textContent = alone ? "Let each word know the words around it" : "Let each word stand alone";
       lesson.textContent = alone
         ? "Now each word brings the same vector wherever it stands. “not” and “good” are weighed, but neither can change the other: no pooling turns them round."
-        : "A GRU has read the review, so that the vector at “good” knows of the “not” before it.";
+        : "A GRU has read the review, so that each word's vector knows the words around it: “good” knows of a “not” before it.";
     }
 
     function showWords(shown, ids, mask, found, kept) {

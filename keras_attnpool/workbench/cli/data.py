@@ -11,7 +11,7 @@ import numpy as np
 
 from keras_attnpool.workbench import corpora, datasets
 from keras_attnpool.workbench.cli.errors import CommandError
-from keras_attnpool.workbench.cli.options import FILE_OPTIONS, Options
+from keras_attnpool.workbench.cli.options import ENCODER, FILE_OPTIONS, MINILM, Options
 from keras_attnpool.workbench.cli.reporting import reported
 from keras_attnpool.workbench.datasets import LabeledTexts
 
@@ -29,6 +29,9 @@ HEADER_TEXTS = set(
 )
 COLUMNS = ("text_column", "label_column")
 MOST_LISTED = 5
+# The English texts that benchmarks/own_files.py reads have four times this share of these words,
+# and other languages next to none.
+ENGLISH, LEAST_ENGLISH = frozenset("the and of that this you with".split()), 0.02
 
 
 class Data(NamedTuple):
@@ -86,6 +89,8 @@ def load(options: Options) -> tuple[Data, list[str]]:
     data = Data(train, validation, test)
     if options.file and not remarks:
         remarks = class_remarks(data) + overlap_remarks(data)
+        if str(options.encoder).startswith(MINILM):
+            remarks += language_remark(train)
     return data, remarks
 
 
@@ -149,6 +154,17 @@ def overlap_remarks(data: Data) -> list[str]:
                 "tell what was remembered"
             )
     return remarks
+
+
+def language_remark(texts: LabeledTexts) -> list[str]:
+    """Whether texts for a model of English lack the words that every English text has."""
+    words = [word for text in texts.texts for word in text.casefold().split()]
+    if sum(word in ENGLISH for word in words) >= LEAST_ENGLISH * len(words):
+        return []
+    return [
+        "the texts do not look English, as few of their words are 'the', 'and' or 'of': "
+        f"{MINILM} reads English; --encoder {ENCODER} reads words of any language"
+    ]
 
 
 def _load_public(name: str, split: str) -> LabeledTexts:

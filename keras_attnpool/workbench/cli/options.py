@@ -15,7 +15,7 @@ from typing import Any, Self, get_args, get_type_hints
 from keras_attnpool.workbench.cli.errors import CommandError
 
 _CHOICES = resources.files(__package__).joinpath("choices.toml").read_text(encoding="utf-8")
-MODELS, FORMATS = tomllib.loads(_CHOICES).values()
+(MODELS,) = tomllib.loads(_CHOICES).values()
 # The encoder of words, and a small language model of English with the modules that it needs and the
 # commands that install them.
 ENCODER, MINILM = "gru", "minilm"
@@ -41,7 +41,6 @@ CHOICES: dict[str, Any] = {
     "model": MODELS,
     "context": ("embeddings", "mean", "learned"),
     "penalty": ("none", "attention", "embedding"),
-    "format": FORMATS,  # of `export`
 }
 # The least of an integer, where that is not 1.
 LEAST = {"train_size": 2, "max_tokens": 4}

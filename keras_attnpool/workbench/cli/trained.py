@@ -1,22 +1,16 @@
 """A trained run as an object: from texts to classes and to reasons."""
 
-import json
 import os
 import reprlib
-import tempfile
 from collections.abc import Sequence
 from functools import cached_property
-from importlib import resources
 from pathlib import Path
-from string import Template
 from typing import Any, Self
 
 import keras
 import numpy as np
 import numpy.typing as npt
 
-from keras_attnpool.types import PathLike
-from keras_attnpool.workbench._files import whole_file
 from keras_attnpool.workbench.cli import readers, runs
 from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.explanations import Explainer, Explanation
@@ -101,72 +95,6 @@ class Run:
         texts = checked_texts("Run.explain", texts)
         with reported():
             return list(self.explainer.explain(texts))
-
-    def push(self, target: PathLike) -> None:
-        """Copies the run to a folder, or to the Hugging Face Hub, with a model card.
-
-        Args:
-            target: A folder, which gets all that `load_run` needs; or `"hf://user/name"`, where
-                `model.save` puts the model in the layout that `keras.saving.load_model` reads, and
-                the run lies beside it in the folder `run`.
-
-        Raises:
-            CommandError: If it is no folder, or holds something else than a run.
-        """
-        target = os.fspath(target)
-        card = self.card(target)
-        with tempfile.TemporaryDirectory() as temporary:
-            remote = target.startswith("hf://")
-            folder = Path(temporary) / "run" if remote else Path(target)
-            if folder.exists() and not folder.is_dir():
-                raise CommandError(
-                    f"`target` of push must be a folder or hf://user/name. Received: {target}"
-                )
-            if folder.exists() and any(folder.iterdir()):
-                runs.read_config(folder)  # nothing but a run is replaced
-                if folder.resolve() != self.folder.resolve():
-                    runs.remove_run(folder)  # its scores are not those of this one
-            folder.mkdir(parents=True, exist_ok=True)
-            runs.write_json(folder / runs.CONFIG, self.config)
-            self.reader.save(folder)
-            with whole_file(folder / runs.MODEL) as path:
-                self.model.save(path)
-            (folder if not remote else Path(temporary)).joinpath("README.md").write_text(
-                card, encoding="utf-8"
-            )
-            if remote:
-                import huggingface_hub
-
-                self.model.save(target)
-                huggingface_hub.upload_folder(
-                    repo_id=target.removeprefix("hf://"), folder_path=temporary
-                )
-
-    def card(self, target: str) -> str:
-        """The model card: a description of the model, its results, and how to load it."""
-        path = self.folder / runs.METRICS
-        metrics = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        results = metrics.get("results", {})
-        load = 'run = keras_attnpool.workbench.load_run("FOLDER")  # where this file lies'
-        if target.startswith("hf://"):
-            load = (
-                "import huggingface_hub\n\n"
-                f'folder = huggingface_hub.snapshot_download("{target.removeprefix("hf://")}")\n'
-                'run = keras_attnpool.workbench.load_run(f"{folder}/run")  '
-                f'# the Keras model alone: keras.saving.load_model("{target}")'
-            )
-        lines = [f"| {name} | {each['accuracy']:.3f} |" for name, each in results.items()
-                 if "accuracy" in each]  # fmt: skip
-        text = resources.files(__package__).joinpath("card.md").read_text(encoding="utf-8")
-        return Template(text).safe_substitute(
-            title=Path(target).name,
-            version=self.config.get("keras_attnpool", ""),
-            classes=", ".join(f"`{name}`" for name in self.label_names),
-            results="\n".join(["| test part | accuracy |", "|---|---|", *lines]) if lines else "",
-            comparison=metrics.get("comparison", ""),
-            reads=str(self.reader),
-            load=load,
-        )
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:

@@ -1,7 +1,5 @@
 """Words and punctuation marks to ids and back, over the `tokenizers` library."""
 
-import os
-import pathlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -10,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.types import Int32s, PathLike
+from keras_attnpool.types import Int32s
 from keras_attnpool.workbench.text._vocabulary import (
     PADDING,
     UNKNOWN,
@@ -132,26 +130,6 @@ class WordTokenizer(Vocabulary):
         # The trained object also looks for "[PAD]" inside texts; `cls` builds one that does not.
         ids = rust.get_vocab()
         return cls(sorted(ids, key=ids.__getitem__), lowercase)
-
-    def export(self, path: PathLike) -> None:
-        """Writes a `tokenizer.json` that the tokenizers library reads, for use without Keras.
-
-        Args:
-            path: The file; one that exists is replaced.
-
-        Example:
-
-        ```python
-        import tokenizers
-        from keras_attnpool.workbench.text import WordTokenizer
-
-        WordTokenizer.train(["a good film"]).export("tokenizer.json")
-        assert tokenizers.Tokenizer.from_file("tokenizer.json").encode("Good").ids == [4]
-        ```
-        """
-        if not (folder := pathlib.Path(path).parent).is_dir():
-            raise FileNotFoundError(f"WordTokenizer.export: there is no folder {str(folder)!r}")
-        self._rust.save(os.fspath(path))
 
     def tokenize(self, text: str) -> list[str]:
         """Splits one text into its normalized tokens, known or not.

@@ -120,8 +120,8 @@ def load_word_vectors(
         seed: Seed of the rows of words that the file lacks.
 
     Returns:
-        `(vectors, coverage)`. `vectors` is a float32 array of shape `(V, dim)`: row 0 (padding)
-        zeros, words that the file lacks N(0, 0.1). `coverage` is the share of the
+        `(vectors, coverage)`. `vectors` is a float32 array of shape `(V, dim)`. Row 0 (padding) is
+        zero; words that the file lacks are drawn from N(0, 0.1). `coverage` is the share of the
         vocabulary's words, `[PAD]` and `[UNK]` not counted, that were found.
 
     Raises:

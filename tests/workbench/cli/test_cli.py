@@ -120,8 +120,6 @@ def test_texts_behind_options(trained, capsys):
     [
         ["predict", "run", "--json", "--quick"],
         ["train", "--out", "run", "a", "b"],
-        ["evaluate", "run", "a.tsv", "b.tsv"],
-        ["export", "run", "--out", "x", "y"],
     ],
 )
 def test_unknown_arguments_are_refused(arguments, capsys):
@@ -354,7 +352,7 @@ def test_folder_that_is_no_run_is_left_alone(tmp_path, capsys):
 def test_help_and_version(capsys):
     status, out, _ = run_main(capsys, "--version")
     assert status == 0 and keras_attnpool.__version__ in out
-    for command in ([], ["train"], ["predict"], ["explain"], ["evaluate"], ["export"]):
+    for command in ([], ["train"], ["predict"], ["explain"]):
         status, out, _ = run_main(capsys, *command, "--help")
         assert status == 0 and f"python -m keras_attnpool {' '.join(command)}" in out
     assert run_main(capsys)[0] == 2

@@ -68,6 +68,24 @@ def test_overlap():
     assert both[0].startswith("all 2 validation texts") and both[1].startswith("all 5 test texts")
 
 
+def test_texts_that_are_not_english(tmp_path):
+    english = ["Where is the capital of France?", "Who wrote it, and with which pen?"]
+    others = [
+        "Wie heißt die Hauptstadt von Frankreich?",
+        "法国的首都是哪里？",
+        "Где столица Франции?",
+    ]
+    for texts, told in ((english, 0), (others, 1)):
+        file = tmp_path / "mine.tsv"
+        rows = [
+            f"{label}\t{text} {label}{i}\n" for label in "ab" for text in texts for i in range(20)
+        ]
+        file.write_text("".join(rows), encoding="utf-8")
+        for encoder, remarks in (("minilm", told), ("minilm+gru", told), ("gru", 0)):
+            _, found = data.load(options.Options(file=str(file), encoder=encoder))
+            assert ["--encoder gru" in each for each in found] == [True] * remarks
+
+
 def test_no_remark_on_generated_reviews():
     loaded, remarks = data.load(options.Options())
     assert remarks == [] and loaded.sizes["train"] == 7200
@@ -75,6 +93,7 @@ def test_no_remark_on_generated_reviews():
     whole = corpora.reviews(8000, seed=1)
     assert data.header_remark(whole) == data.swap_remark(whole) == []
     assert data.class_remarks(loaded) == data.overlap_remarks(loaded) == []
+    assert data.language_remark(whole) == []
 
 
 @pytest.fixture

@@ -1,12 +1,10 @@
-"""A run in earnest: tables in and out, scores on a file, use without Keras, a language model."""
+"""A run in earnest: tables in and out, a language model."""
 
 import csv
 import gzip
 import json
 import re
 import shutil
-import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -14,7 +12,7 @@ import pytest
 from command_line import refused, run_main, texts_of
 
 from keras_attnpool.workbench import load_run, text
-from keras_attnpool.workbench.cli import comparison, evaluate, options, readers, report
+from keras_attnpool.workbench.cli import comparison, options, readers, report
 from keras_attnpool.workbench.cli.data import load as load_data
 from keras_attnpool.workbench.cli.options import Options
 
@@ -228,75 +226,6 @@ def test_options_of_tables_need_one(trained, capsys, command):
     assert err == "error: --encoding needs an --input or a --file\n"
 
 
-def test_evaluate(trained, tmp_path, capsys):
-    run = load_run(trained)
-    texts = ["good food", "bad food", "the room was superb"]
-    labels = [run.predict(texts[:1])[0], "1 star", "5 stars"]
-    path = tmp_path / "x.tsv"
-    path.write_text("".join(f"{a}\t{b}\n" for a, b in zip(labels, texts, strict=True)), "utf-8")
-    status, out, _ = run_main(capsys, "evaluate", trained, path)
-    right = np.mean([a == b for a, b in zip(run.predict(texts), labels, strict=True)])
-    assert status == 0 and out.startswith(f"3 texts. Accuracy {right:.3f}, macro-F1 ")
-    assert "Rows are the true classes" in out and "Calibration" in out
-    path.write_text("no class\ta text\n", encoding="utf-8")
-    assert "no class" in refused(capsys, "evaluate", trained, path)
-
-
-def test_scores_of_classes_by_hand():
-    lines = evaluate.classes(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), ["x", "y", "z"])
-    rows = {line.split()[0]: line.split()[1:] for line in lines[1:4]}
-    assert rows["x"] == ["1.000", "0.500", "0.667", "2"]
-    assert rows["y"] == ["0.667", "1.000", "0.800", "2"] and rows["z"] == ["-", "-", "-", "0"]
-    assert [line.split() for line in lines[6:]] == [[*"x110"], [*"y020"], [*"z000"]]
-
-
-def test_calibration_by_hand():
-    lines = evaluate.calibration(np.array([0.92, 0.98, 0.6]), np.array([True, False, True]))
-    # |0.95 - 0.5| of two texts and |0.6 - 1| of one.
-    assert f"{(2 * 0.45 + 0.4) / 3:.3f} apart" in lines[0]
-    assert lines[-1].split() == ["0.9", "to", "1.0", "0.950", "0.500", "2"]
-
-
-def test_export_refuses(trained, tmp_path, capsys):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").touch()
-    err = refused(capsys, "export", trained, "--out", tmp_path / "mine")
-    assert "must be a new folder" in err
-    (tmp_path / "file").touch()
-    status, _, err = run_main(capsys, "export", trained, "--out", tmp_path / "file" / "x")
-    assert status == 2 and err.startswith(f"error: --out {tmp_path / 'file'}")
-
-
-def test_an_export_that_fails(trained, tmp_path, capsys, monkeypatch):
-    for reason, advice in [("no\nconverter", "another --format"), ("No module x", "[export]")]:
-
-        def fail(*arguments, reason=reason, **options):
-            raise RuntimeError(reason)
-
-        monkeypatch.setattr(keras.Model, "export", fail)
-        status, _, err = run_main(capsys, "export", trained, "--out", tmp_path / "x")
-        told = f"(RuntimeError: {' '.join(reason.split())}): "
-        assert status == 2 and "as onnx under" in err and told in err and advice in err
-        assert err.count("\n") == 1 and not list(tmp_path.iterdir())
-
-
-def test_export(trained, tmp_path, capsys):
-    """The example runs in a process of its own, without Keras, and answers alike."""
-    if keras.config.backend() == "torch":
-        pytest.skip("Keras exports no SavedModel under PyTorch")
-    out = tmp_path / "out"
-    arguments = ["--format", "tf_saved_model", "--out", out]
-    status, printed, err = run_main(capsys, "export", trained, *arguments)
-    assert status == 0 and "example.py" in printed, err
-    texts = ["Good food.", "The room was not clean, qwertz."]
-    code = "import runpy, sys; sys.modules['keras'] = None; "
-    code += f"sys.argv = ['x', *{texts!r}]; runpy.run_path({str(out / 'example.py')!r})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    _, expected, _ = run_main(capsys, "predict", trained, *texts)
-    assert done.stdout == expected
-
-
 @pytest.fixture
 def language_model(monkeypatch, tmp_path):
     """A tiny language model in place of every preset, and a cache of its own."""
@@ -347,7 +276,6 @@ def test_a_language_model(language_model, tmp_path, capsys, recwarn, how):
     rest = [trained.probabilities([word])[0, label] for word in ("foods.", "Good")]
     np.testing.assert_allclose(explained.effects, explained.probability - np.array(rest), atol=1e-5)
     assert empty.words == [] and empty.effects.shape == (0,)
-    assert "reads features" in run_main(capsys, "export", run, "--out", tmp_path / "x")[2] or how
 
 
 def test_the_scores_of_tfidf_stand_beside_a_language_model(language_model, tmp_path, capsys):
@@ -373,7 +301,7 @@ def test_the_scores_of_tfidf_stand_beside_a_language_model(language_model, tmp_p
     for explained in trained.explain(texts):
         assert explained.words[np.argmax(explained.effects)] != "good"
         assert explained.attention.shape == (2,)
-    trained.push(tmp_path / "copy")
+    shutil.copytree(run, tmp_path / "copy")
     np.testing.assert_array_equal(
         load_run(tmp_path / "copy").probabilities(texts), trained.probabilities(texts)
     )
@@ -556,60 +484,6 @@ def test_class_weights(tmp_path, capsys):
     assert sizes == 10
     for accuracy in own["history"]["val_accuracy"]:
         assert min(abs(accuracy - (a / 9 + b) / 2) for a in range(10) for b in (0, 1)) < 1e-4
-
-
-def test_push_to_a_folder(trained, tmp_path):
-    """The card says how the model is loaded, and it is so."""
-    load_run(trained).push(tmp_path / "pushed")
-    card = (tmp_path / "pushed" / "README.md").read_text(encoding="utf-8")
-    assert "import keras_attnpool" in card and "| lama-encoder |" in card and "$" not in card
-    run, same = load_run(trained), load_run(tmp_path / "pushed")
-    expected = run.probabilities(TEXTS)
-    np.testing.assert_allclose(same.probabilities(TEXTS), expected, atol=1e-6)
-    # Of a run that it replaces nothing is left: its scores would be told as those of this one.
-    (tmp_path / "pushed" / "metrics.json").write_text("{}")
-    (tmp_path / "pushed" / "resume").mkdir()
-    run.push(str(tmp_path / "pushed"))
-    left = {path.name for path in (tmp_path / "pushed").iterdir()}
-    assert not left & {"metrics.json", "resume"} and (trained / "metrics.json").exists()
-    (tmp_path / "file").touch()
-    with pytest.raises(ValueError, match="push must be a folder"):
-        run.push(str(tmp_path / "file"))
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").touch()
-    with pytest.raises(ValueError, match="is not a run folder"):
-        run.push(str(tmp_path / "mine"))
-
-
-def test_push_to_the_hub(trained, tmp_path, monkeypatch):
-    """A folder in place of the hub: Keras loads the model from it, and what the card says runs."""
-    hub = pytest.importorskip("huggingface_hub")
-    stored = tmp_path / "stored"
-
-    def upload_folder(self=None, *, repo_id, folder_path, **kwargs):
-        assert repo_id == "me/hotel"
-        shutil.copytree(folder_path, stored, dirs_exist_ok=True)
-
-    monkeypatch.setattr(
-        hub.HfApi,
-        "create_repo",
-        lambda self, repo_id, **kwargs: type("Address", (str,), {"repo_id": repo_id})(repo_id),
-    )
-    monkeypatch.setattr(hub.HfApi, "upload_folder", upload_folder)
-    monkeypatch.setattr(hub, "upload_folder", upload_folder)
-    monkeypatch.setattr(hub, "snapshot_download", lambda repo_id, **kwargs: str(stored))
-    run = load_run(trained)
-    run.push("hf://me/hotel")
-    card = (stored / "README.md").read_text(encoding="utf-8")
-    (code,) = re.findall("```python\n(.*?)```", card, re.S)
-    assert code.startswith("import keras_attnpool") and "$" not in card
-    names = {}
-    exec(code, names)
-    expected = run.probabilities(TEXTS)
-    np.testing.assert_allclose(names["run"].probabilities(TEXTS), expected, atol=1e-6)
-    model = keras.saving.load_model("hf://me/hotel")
-    answers = model.predict(run.reader.encode(TEXTS), verbose=0)
-    np.testing.assert_allclose(answers, expected, atol=1e-6)
 
 
 def test_texts_that_are_none(trained):

@@ -1,0 +1,46 @@
+"""The intervals of the papers' claims, by the rule of the site's tables, for the notebooks to read.
+
+python -m benchmarks.claims
+"""
+
+import json
+import pathlib
+
+from benchmarks.reproduce.significance import interval_of, mean
+
+FOLDER = pathlib.Path(__file__).with_name("results")
+FILE = FOLDER / "tutorial" / "claims.json"
+# Differences that a notebook prints beside a paper's claims.
+HEADS = (
+    "LAMA+ctx, 5 heads",
+    "LAMA+ctx",
+    "LAMA+ctx, no l2",
+    "LAMA+ctx, 15 heads",
+    "LAMA+ctx, 20 heads",
+)
+MORE = {"lama_imdb_4000": [(name, "LAMA+ctx, 1 head") for name in HEADS]}
+
+
+def measured():
+    """By file, of each claim: both rows, and the paper's points, ours, and the interval of ours."""
+    found = {}
+    for file in sorted(FOLDER.glob("*.json")):
+        results = json.loads(file.read_text(encoding="utf-8"))
+        if file.stem.split("_")[0] not in ("lama", "hcan") or file.stem == "lama_imdb":
+            continue
+        pairs = {(one, other): paper for one, other, _, paper in results["claims"]}
+        pairs |= dict.fromkeys(MORE.get(file.stem, ()))
+        found[file.stem] = []
+        for (one, other), paper in pairs.items():
+            if one not in results["rows"] or other not in results["rows"]:
+                continue
+            low, high = interval_of(results, one, other)[0]
+            ours = (mean(results, one) - mean(results, other), low, high)
+            points = [None if x is None else round(100 * x, 2) for x in (paper, *ours)]
+            found[file.stem].append([one, other, *points])
+    return found
+
+
+if __name__ == "__main__":
+    lines = json.dumps(measured()).replace("]], ", "]],\n ").replace("], [", "],\n  [")
+    FILE.write_text(lines + "\n", encoding="utf-8")
