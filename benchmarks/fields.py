@@ -32,8 +32,8 @@ BAGS: dict[str, Any] = {
 SERIES: dict[str, Any] = {
     "mean": layers.MaskedAveragePooling1D,
     "statistics": layers.StatisticsPooling1D,
-    "attentive statistics": lambda: layers.AttentiveStatisticsPooling(16, per_feature=True),
-    "... with context": lambda: layers.AttentiveStatisticsPooling(
+    "attentive, per feature": lambda: layers.AttentiveStatisticsPooling(16, per_feature=True),
+    "with context, per feature": lambda: layers.AttentiveStatisticsPooling(
         16, per_feature=True, global_context=True
     ),
     "learned queries": lambda: layers.LearnedQueryPooling(num_queries=2, num_heads=4),

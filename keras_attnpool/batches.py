@@ -57,9 +57,7 @@ def pad_rows(
     if not _checks.integer(0).accepts(length) or length < longest:
         must = f"be an integer of at least the longest row, {longest}"
         raise _checks.ArgumentError("length", must, f"length={length!r}", owner)
-    if side not in ("left", "right"):
-        must, received = "be 'left' or 'right'", f"side={side!r}"
-        raise _checks.ArgumentError("side", must, received, owner)
+    _checks.validate("side", side, _checks.one_of(("left", "right")), owner)
     shape = checked[0].shape[1:] if checked else ()
     kind = _served(checked[0].dtype if checked else np.dtype("float32"))
     padded = np.full((len(checked), length, *shape), value, kind if dtype is None else dtype)
@@ -107,7 +105,7 @@ def length_buckets(
         must = "be one row of integers from 0"
         raise _checks.ArgumentError("lengths", must, received, "length_buckets")
     for name, number in (("num_buckets", num_buckets), ("step", step)):
-        _check_integer("length_buckets", name, number)
+        _checks.validate(name, number, _checks.SIZE, "length_buckets")
     longest = max(int(sizes.max()), 1)
     steps_needed = np.maximum(-(-sizes.astype(np.int64) // step), 1)
     rounded = np.minimum(steps_needed * step, longest)
@@ -172,8 +170,8 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
     ) -> None:
         super().__init__(**kwargs)
         owner = type(self).__name__
-        _check_integer(owner, "batch_size", batch_size)
-        _check_integer(owner, "seed", seed, least=0)
+        _checks.validate("batch_size", batch_size, _checks.SIZE, owner)
+        _checks.validate("seed", seed, _checks.SEED, owner)
         if labels is None and sample_weight is not None:
             must, received = "be given where there is a `sample_weight`", "labels=None"
             raise _checks.ArgumentError("labels", must, received, owner)
@@ -536,13 +534,6 @@ def in_buckets(
 
 def _cut(rows: Int64s, size: int) -> list[Int64s]:
     return [rows[start : start + size] for start in range(0, len(rows), size)]
-
-
-def _check_integer(owner: str, name: str, value: Any, least: int = 1) -> None:
-    kind = _checks.integer(least)
-    if not kind.accepts(value):
-        must, received = f"be {kind.expected}", f"{name}={value!r}"
-        raise _checks.ArgumentError(name, must, received, owner)
 
 
 def _checked_rows(owner: str, name: str, rows: Any) -> list[Array]:

@@ -8,6 +8,7 @@ the heads.
 """
 
 import abc
+import math
 from typing import Any
 
 import keras
@@ -301,10 +302,7 @@ def _flatten_features(x: Tensor, leading: int, regularizer: HeadRegularizer) -> 
     if len(x.shape) == leading + 1:
         return x
     shape = ops.shape(x)
-    size = 1
-    for dim in shape[leading:]:
-        size = size * dim
-    return ops.reshape(x, (*shape[:leading], size))
+    return ops.reshape(x, (*shape[:leading], math.prod(shape[leading:])))
 
 
 def _empty_batch_safe(penalty: Tensor, heads: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -94,8 +95,23 @@ def predict(model: keras.Model, inputs: Any) -> Any:
     return keras.tree.map_structure(numpy, model(inputs))
 
 
-# Whether a training step is taken without tracing it, for the same reason.
-STEP_BY_STEP = keras.config.backend() == "tensorflow"
+def trained_and_read_again(
+    model: keras.Model,
+    inputs: Any,
+    targets: Any,
+    folder: Path,
+    loss: str = "sparse_categorical_crossentropy",
+) -> None:
+    """A training step with a finite loss; a file of the model predicts what the model does."""
+    # An optimizer class of Keras itself, so that the file opens on every backend. TensorFlow takes
+    # a step sooner than it traces the model.
+    model.compile("sgd", loss, run_eagerly=keras.config.backend() == "tensorflow")
+    assert np.isfinite(model.train_on_batch(inputs, targets))
+    predictions = predict(model, inputs)
+    assert np.isfinite(predictions).all()
+    model.save(folder / "model.keras")
+    loaded = keras.models.load_model(folder / "model.keras")
+    np.testing.assert_allclose(predict(loaded, inputs), predictions, atol=1e-6)
 
 
 def gradients(layer: Any, x: np.ndarray, loss: Callable[[Any], Any]) -> tuple[np.ndarray, dict]:

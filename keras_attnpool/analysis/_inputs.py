@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError, warn_of_padding
+from keras_attnpool._checks import SIZE, ArgumentError, validate, warn_of_padding
 from keras_attnpool.analysis._token_rows import aligned_rows, checked_mask
 from keras_attnpool.batches import Batches, SequenceBatches, pad_rows
 from keras_attnpool.types import Array, Bools, Float64s
@@ -27,12 +27,14 @@ class Inputs:
         owner: The public function, for messages.
         batch_size: Number of rows in one step.
         mask: `None`, or boolean or 0/1 array `(rows, time)`.
-        warns: Whether it warns of padding that counts as steps.
+        of_steps: Whether single steps are meant: their mask is read, and padding that counts as
+            steps is warned of.
 
     Attributes:
         leaves: The arrays by name or place.
         steps: The name or place of the array whose steps are meant.
-        mask: Boolean array `(rows, time)`, or `(rows, sentences, words)`.
+        mask: Boolean array `(rows, time)`, or `(rows, sentences, words)`; `None` without
+            `of_steps`.
         kept_by: The name or place of the input that is the mask, or `None`.
         mask_value: Value that a `Masking` layer of the model masks, or `None`.
     """
@@ -44,11 +46,9 @@ class Inputs:
         owner: str,
         batch_size: int,
         mask: Any = None,
-        warns: bool = True,
+        of_steps: bool = True,
     ) -> None:
-        if not batch_size >= 1:
-            must, received = "be 1 or more", f"batch_size={batch_size}"
-            raise ArgumentError("batch_size", must, received, owner)
+        validate("batch_size", batch_size, SIZE, owner)
         self.model, self.owner, self.batch_size = model, owner, batch_size
         symbols = getattr(model, "inputs", None) or []
         self._ranks = [len(symbol.shape) for symbol in symbols]
@@ -72,11 +72,11 @@ class Inputs:
                 self._add_mask(model, lengths)
         self.lengths = lengths
         unequal = lengths is not None and len(set(lengths.tolist())) > 1
-        if warns and unequal and self.kept_by is None and self.values.dtype.kind == "f":
+        if of_steps and unequal and self.kept_by is None and self.values.dtype.kind == "f":
             warn_of_padding(model, owner, 4)
         masking = [x for x in _layers(model) if isinstance(x, keras.layers.Masking)]
         self.mask_value = masking[0].mask_value if masking else None
-        self.mask: Bools = self._mask(mask, lengths)
+        self.mask: Any = self._mask(mask, lengths) if of_steps else None
         if getattr(model, "built", True) is False:
             model(self.form(self.some(np.arange(1))))
 
@@ -292,15 +292,20 @@ def _are_inputs(given: Any, ranks: list[int]) -> bool:
 def _rows(given: Any, owner: str) -> tuple[Array, Array | None]:
     """An array, or unequal rows padded to one, with their lengths."""
     if not isinstance(given, list | tuple):
-        return _array(given, owner), None
+        return array_of(given, owner), None
     try:
-        return _array(np.asarray(given), owner), None
+        return array_of(np.asarray(given), owner), None
     except ValueError:
         padded, mask = pad_rows(given)
         return padded, mask.sum(axis=1)
 
 
-def _array(given: Any, owner: str) -> Array:
+def array_of(given: Any, owner: str) -> Array:
+    """Numbers of any framework as an array."""
+    if keras.ops.is_tensor(given):
+        given = keras.ops.convert_to_numpy(given)
+    elif hasattr(given, "detach"):  # a tensor of PyTorch under another backend
+        given = given.detach().cpu()
     array: Array = np.asarray(given)
     if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
         must = "be what `model.predict` takes, numbers"
@@ -326,7 +331,7 @@ def _joined(given: Any, owner: str) -> tuple[Any, Array | None]:
     form: Any = None
     for batch in batches:
         form, _, _ = keras.utils.unpack_x_y_sample_weight(batch)
-        leaves = {key: _array(_local(each), owner) for key, each in leaves_of(form).items()}
+        leaves = {key: array_of(each, owner) for key, each in leaves_of(form).items()}
         parts.append(leaves)
     if not parts:
         must, received = "have at least one row", "no batch"
@@ -353,8 +358,3 @@ def _joined(given: Any, owner: str) -> tuple[Any, Array | None]:
         return joined, lengths
     values = list(joined.values())
     return (values if isinstance(form, list | tuple) else values[0]), lengths
-
-
-def _local(tensor: Any) -> Any:
-    """A tensor of any framework as NumPy reads it."""
-    return tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else tensor

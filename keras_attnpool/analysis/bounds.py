@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError
+from keras_attnpool._checks import SIZE, validate, validator_of
 from keras_attnpool.analysis._removal import Removal
 from keras_attnpool.types import Array, Bools, Float64s
 
 # Bounds that are no further apart are those of a prediction that no removal changes.
 APART = 1e-6
+BEAM = validator_of("beam_size", SIZE, int | None)
 
 
 class NormalizedAOPC(NamedTuple):
@@ -118,7 +119,7 @@ def normalized_aopc(
           Attributions Explainability
     """
     owner = "normalized_aopc"
-    check_beam(beam_size, owner)
+    validate("beam_size", beam_size, BEAM, owner)
     removal = Removal(model, inputs, owner, classes, baseline, from_logits, batch_size, mask)
     places = removal.places(removal.scores(weights), np.random.default_rng(seed))
     parts = []
@@ -201,11 +202,3 @@ def texts_at_once(removal: Removal, beam_size: int | None) -> int:
     beams = 1000 if beam_size is None else max(beam_size, 1)
     room: int = 2**24 // (beams * int(removal.sizes.max()) * removal.mask.shape[1])
     return max(1, min(removal.batch_size, room))
-
-
-def check_beam(beam_size: int | None, owner: str) -> None:
-    """Raises a ValueError if the beam has no room."""
-    whole = np.issubdtype(type(beam_size), np.integer)
-    if beam_size is not None and not (whole and beam_size >= 1):
-        must, received = "be None or an integer >= 1", {"beam_size": beam_size}
-        raise ArgumentError("beam_size", must, received, owner)

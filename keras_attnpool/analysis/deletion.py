@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError
+from keras_attnpool._checks import SIZE, validate
 from keras_attnpool.analysis._axes import axes_or_new, plain_grid, plain_legend
 from keras_attnpool.analysis._removal import Removal, checked_shares
 from keras_attnpool.types import Array, Float64s
@@ -112,8 +112,7 @@ def deletion_curve(
     """
     owner = "deletion_curve"
     shares = checked_shares(fractions, owner, "fractions", least=2)
-    if num_random < 1:
-        raise ArgumentError("num_random", "be 1 or more", {"num_random": num_random}, owner)
+    validate("num_random", num_random, SIZE, owner)
     removal = Removal(model, inputs, owner, None, baseline, from_logits, batch_size, mask)
     scores = removal.scores(weights)
     rng = np.random.default_rng(seed)

@@ -6,10 +6,10 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError
+from keras_attnpool._checks import ArgumentError, validate
 from keras_attnpool.analysis._removal import Removal, checked_shares
 from keras_attnpool.analysis._token_rows import flag_rows
-from keras_attnpool.analysis.bounds import check_beam, normalized, texts_at_once
+from keras_attnpool.analysis.bounds import BEAM, normalized, texts_at_once
 from keras_attnpool.analysis.erasure import SHARES, drops_at, token_effects
 from keras_attnpool.analysis.rationale_scores import (
     RationaleScore,
@@ -134,7 +134,7 @@ def grade_attributions(
     owner = "grade_attributions"
     values = checked_shares(shares, owner, "shares", least=1)
     if beam_size != 0:
-        check_beam(beam_size, owner)
+        validate("beam_size", beam_size, BEAM, owner)
     removal = Removal(model, inputs, owner, classes, baseline, from_logits, batch_size, mask)
     if not isinstance(attributions, Mapping):
         attributions = {"attribution": attributions}

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError
+from keras_attnpool._checks import ArgumentError, one_of, validate
 from keras_attnpool.analysis._axes import axes_or_new
 from keras_attnpool.analysis._token_rows import checked_mask
 from keras_attnpool.types import Float64s
@@ -45,9 +45,7 @@ def head_similarity(scores: Any, mask: Any = None, *, measure: str = "cosine") -
     if not np.isfinite(values).all() or values.min(initial=0) < 0:
         must, received = "be finite and not negative", f"a minimum of {values.min(initial=0)}"
         raise ArgumentError("scores", must, received, "head_similarity")
-    if measure not in MEASURES:
-        must = f"be one of {MEASURES}"
-        raise ArgumentError("measure", must, {"measure": measure}, "head_similarity")
+    validate("measure", measure, one_of(MEASURES), "head_similarity")
     if mask is not None:
         keep = checked_mask(mask, (values.shape[0], values.shape[2]), "head_similarity")
         values = values * keep[:, None]

@@ -88,20 +88,16 @@ def heatmap_html(
         must = f"add up to the number of steps, {len(steps)}"
         received = f"{list(lengths)}, {sum(lengths)} in all"
         raise ArgumentError("sentence_lengths", must, received, owner)
-    words = [html.escape(visible(name)) for name in steps]
-    parts = [STYLE, '<figure class="attn-map">', caption(title, label)]
+    words = [escaped(name) for name in steps]
     drawn = [_row(words, *row, vmax, lengths) for row in zip(rows, heads, strict=True)]
     if len(rows) > 1 and row_names is None:
-        parts.append(_row(words, rows.mean(axis=0), "mean", vmax, lengths))
+        mean = _row(words, rows.mean(axis=0), "mean", vmax, lengths)
         is_open = " open" if rows.size <= _OPEN_CELLS else ""
-        drawn = [f"<details{is_open}><summary>{len(rows)} heads</summary>", *drawn, "</details>"]
-    parts += drawn
-    signed = bool((rows < 0).any())
-    if unit is None and steps and not signed:
+        heads = [f"<details{is_open}><summary>{len(rows)} heads</summary>", *drawn, "</details>"]
+        drawn = [mean, *heads]
+    if unit is None and steps and not (rows < 0).any():
         unit = f"uniform: {1 / len(steps):.3g}"
-    parts.append(scale(vmax, signed, unit))
-    parts.append("</figure>")
-    return "".join(parts)
+    return figure("".join(drawn), title, label, rows, vmax, unit)
 
 
 def heatmap_page(heatmaps: Sequence[str], path: PathLike, *, title: str = "Attention") -> Path:
@@ -148,7 +144,7 @@ def page(title: str, content: str, lang: str) -> str:
         lang: The page's language.
     """
     return string.Template(_resource("page.html")).substitute(
-        title=html.escape(visible(title)),
+        title=escaped(title),
         content=content.replace(STYLE, ""),
         lang=lang,
         style=_RULES + _packed("page.css"),
@@ -172,14 +168,25 @@ def _visible_character(character: str) -> str:
     return character
 
 
-def caption(title: str | None, label: str | None) -> str:
-    """The heading of a picture."""
-    lines = ""
-    if title is not None:
-        lines += f'<b dir="auto">{html.escape(visible(title))}</b>'
-    if label is not None:
-        lines += f'<span dir="auto">{html.escape(visible(label))}</span>'
-    return f"<figcaption>{lines}</figcaption>" if lines else ""
+def escaped(text: Any) -> str:
+    """A text as HTML, all of whose characters can be seen."""
+    return html.escape(visible(str(text)))
+
+
+def figure(
+    body: str, title: str | None, label: str | None, rows: Array, vmax: float, unit: str | None
+) -> str:
+    """A picture between its heading and the meaning of its colours."""
+    heading = "" if title is None else f'<b dir="auto">{escaped(title)}</b>'
+    heading += "" if label is None else f'<span dir="auto">{escaped(label)}</span>'
+    heading = f"<figcaption>{heading}</figcaption>" if heading else ""
+    low, kind = (f"−{vmax:.3g}", " n") if (rows < 0).any() else ("0", "")
+    told = f"<span>({escaped(unit)})</span>" if unit else ""
+    return (
+        f'{STYLE}<figure class="attn-map">{heading}{body}'
+        f'<div class="scale"><span>weight</span><span>{low}</span>'
+        f'<span class="bar{kind}"></span><span>{vmax:.3g}</span>{told}</div></figure>'
+    )
 
 
 def _row(
@@ -192,7 +199,7 @@ def _row(
         else f'<i title="0">{word}</i>'
         for word, weight in zip(words, row.tolist(), strict=True)
     ]
-    name = html.escape(visible(name))
+    name = escaped(name)
     if lengths is None:
         return _line(name, cells)
     total = np.abs(row).sum()
@@ -209,16 +216,6 @@ def _line(name: str, cells: list[str]) -> str:
     # The first letter sets the direction; no element in between, else it would be passed over.
     label = f'<bdi class="name">{name}</bdi>' if name else ""
     return f'<div class="row">{label}<p dir="auto">{" ".join(cells)}</p></div>'
-
-
-def scale(vmax: float, signed: bool, unit: str | None) -> str:
-    """The meaning of the colours of a picture."""
-    low, kind = (f"−{vmax:.3g}", " n") if signed else ("0", "")
-    told = f"<span>({html.escape(visible(unit))})</span>" if unit else ""
-    return (
-        f'<div class="scale"><span>weight</span><span>{low}</span>'
-        f'<span class="bar{kind}"></span><span>{vmax:.3g}</span>{told}</div>'
-    )
 
 
 def checked_heatmap(

@@ -1,13 +1,12 @@
 """Small matrices with their numbers as self-contained HTML."""
 
-import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.analysis.html_heatmaps import STYLE, full_colour, visible
+from keras_attnpool.analysis.html_heatmaps import STYLE, escaped, full_colour
 
 
 def matrices_html(
@@ -72,13 +71,13 @@ def _table(
         received = f"NaN or infinity under the title {title!r}"
         raise ArgumentError("matrices", must, received, "matrices_html")
     top = full_colour(vmax, finite, "matrices_html") or 1.0
-    head = "".join(f"<th>{_words(name)}</th>" for name in columns)
+    head = "".join(f"<th>{escaped(name)}</th>" for name in columns)
     body = "".join(
-        f"<tr><th>{_words(name)}</th>{''.join(_cell(value, top) for value in row)}</tr>"
+        f"<tr><th>{escaped(name)}</th>{''.join(_cell(value, top) for value in row)}</tr>"
         for name, row in zip(rows, matrix.tolist(), strict=True)
     )
     return (
-        f'<table class="matrix"><caption>{_words(title)}</caption>'
+        f'<table class="matrix"><caption>{escaped(title)}</caption>'
         f"<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
 
@@ -90,7 +89,3 @@ def _cell(value: float, top: float) -> str:
     number = f"{value:.0f}" if value == round(value) else f"{value:.2f}"
     kind = ' class="n"' if value < 0 else ""
     return f'<td{kind} style="--w:{min(abs(value) / top, 1):.3g}">{number.replace("-", "−")}</td>'
-
-
-def _words(name: str) -> str:
-    return html.escape(visible(str(name)))

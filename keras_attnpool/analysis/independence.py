@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError
-from keras_attnpool.analysis._inputs import Inputs, looks_like_masks
+from keras_attnpool._checks import POSITIVE, ArgumentError, validate
+from keras_attnpool.analysis._inputs import Inputs, array_of, looks_like_masks
 from keras_attnpool.types import Array, Bools
 
+OWNER = "batch_independence"
 # Steps by which the batch is padded beyond its longest row: of either parity, for strides.
 EXTRA = (1, 6)
 SINGLE, HALF = 1e-4, 1e-2
@@ -138,21 +139,19 @@ def batch_independence(
     ```
     """
     if not isinstance(model, keras.Model):
-        raise ArgumentError("model", "be a keras.Model", f"{type(model)}", "batch_independence")
+        raise ArgumentError("model", "be a keras.Model", f"{type(model)}", OWNER)
     if tolerance is None:
         parts = model._flatten_layers()
         half = any(str(part.compute_dtype) in ("float16", "bfloat16") for part in parts)
         tolerance = HALF if half else SINGLE
-    elif isinstance(tolerance, bool) or not isinstance(tolerance, float | int) or tolerance <= 0:
-        must, received = "be None or a number > 0", f"tolerance={tolerance!r}"
-        raise ArgumentError("tolerance", must, received, "batch_independence")
+    tolerance = validate("tolerance", tolerance, POSITIVE, OWNER)
     given = _Rows(model, rows)
     if not model.built:
         model(given.packed(given.alone(0)))
     kept = [variable for variable in model.variables if not variable.trainable]
     values = [np.array(keras.ops.convert_to_numpy(variable.value)) for variable in kept]
     try:
-        return _checked(model, given, float(tolerance))
+        return _checked(model, given, tolerance)
     finally:
         # Statistics and seeds, which a model that leaks may change when it predicts.
         for variable, value in zip(kept, values, strict=True):
@@ -245,7 +244,10 @@ class _Rows:
     """The rows without their padding, and the batches that are made of them."""
 
     def __init__(self, model: keras.Model, rows: Any) -> None:
-        self._keys, self.rows = _read(model, rows)
+        try:
+            self._keys, self.rows = _read(model, rows)
+        except ArgumentError as error:
+            raise _refused(f"{error.received}") from error
         self.count = len(self.rows)
         if self.count == 1:  # its neighbour is itself, the other way round
             self.rows.append([x[::-1] if x.ndim else x for x in self.rows[0]])
@@ -437,45 +439,28 @@ def _fitted(x: Array, shape: tuple[int, ...]) -> Array:
 
 def _read(model: keras.Model, rows: Any) -> tuple[list[Any], list[list[Array]]]:
     """The keys of the inputs, `[None]` for a single one, and the rows, one array per input."""
-    inputs = getattr(model, "inputs", None) or []
-    ranks = [len(x.shape) for x in inputs]
-    if isinstance(rows, list | tuple):
-        several = [
-            isinstance(row, dict) or (len(ranks) != 1 and _is_structure(row)) for row in rows
-        ]
-        if rows and all(several):
-            keys = list(rows[0]) if isinstance(rows[0], dict) else list(range(len(rows[0])))
-            if len(keys) < len(ranks) and isinstance(rows[0], dict):
-                return _prepared(model, {key: [row[key] for row in rows] for key in keys})
-            return keys, [[_array(row[key]) for key in keys] for row in rows]
-        arrays = [_array(row) for row in rows]
-        kinds = {(x.ndim, x.dtype.kind) for x in arrays}
-        is_batch = [x.ndim for x in arrays] == ranks if ranks else len(kinds) > 1
-        if not is_batch and arrays and len(ranks) > 1:
-            return _prepared(model, rows)
-        if not is_batch:
-            if not arrays:
-                raise _refused("no row")
-            return [None], [[x] for x in arrays]
-        keys = list(range(len(arrays)))
-    elif isinstance(rows, dict) and all(hasattr(x, "shape") for x in rows.values()):
-        keys, arrays = list(rows), [_array(x) for x in rows.values()]
-    elif isinstance(rows, dict) or not hasattr(rows, "shape"):
+    ranks = [len(x.shape) for x in getattr(model, "inputs", None) or []]
+    if not isinstance(rows, list | tuple):
         return _prepared(model, rows)
-    else:
-        keys, arrays = [None], [_array(rows)]
-    counts = {len(x) if x.ndim else 0 for x in arrays}
-    if len(counts) != 1 or counts == {0}:
-        raise _refused(f"arrays of shapes {[x.shape for x in arrays]}")
-    return keys, [list(row) for row in zip(*arrays, strict=True)]
+    if not rows:
+        raise _refused("no row")
+    if all(isinstance(row, dict) or (len(ranks) != 1 and _is_structure(row)) for row in rows):
+        is_named = isinstance(rows[0], dict)
+        keys = list(rows[0]) if is_named else list(range(len(rows[0])))
+        if is_named and len(keys) < len(ranks):
+            return _prepared(model, {key: [row[key] for row in rows] for key in keys})
+        return keys, [[array_of(row[key], OWNER) for key in keys] for row in rows]
+    arrays = [array_of(row, OWNER) for row in rows]
+    kinds = {(x.ndim, x.dtype.kind) for x in arrays}
+    is_batch = [x.ndim for x in arrays] == ranks if ranks else len(kinds) > 1
+    if is_batch or len(ranks) > 1:
+        return _prepared(model, arrays)
+    return [None], [[x] for x in arrays]
 
 
 def _prepared(model: keras.Model, rows: Any) -> tuple[list[Any], list[list[Array]]]:
     """Batches, named lists of rows and rows without their mask, as other measures read them."""
-    try:
-        given = Inputs(model, rows, "batch_independence", 32, warns=False)
-    except ArgumentError as error:
-        raise _refused(f"{error.received}") from error
+    given = Inputs(model, rows, OWNER, 32, of_steps=False)
     if getattr(model, "inputs", None) and len(given.leaves) != len(model.inputs):
         raise _refused(f"{len(given.leaves)} arrays for {len(model.inputs)} inputs")
     alone = isinstance(given.structure, np.ndarray) and len(given.leaves) == 1
@@ -495,18 +480,11 @@ def _refused(received: str) -> ArgumentError:
         "be a list of single inputs, lists or dicts of arrays for a model of several inputs, or "
         "the arrays that predict takes"
     )
-    return ArgumentError("rows", must, received, "batch_independence")
+    return ArgumentError("rows", must, received, OWNER)
 
 
 def _is_structure(row: Any) -> bool:
     return isinstance(row, list | tuple) and any(hasattr(x, "shape") for x in row)
-
-
-def _array(x: Any) -> Array:
-    array = np.asarray(keras.ops.convert_to_numpy(x) if keras.ops.is_tensor(x) else x)
-    if array.dtype.kind not in "fiub":
-        raise _refused(f"an array of dtype {array.dtype}")
-    return array
 
 
 def _declared(model: keras.Model, keys: list[Any]) -> list[Any]:

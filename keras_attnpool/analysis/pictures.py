@@ -4,7 +4,6 @@ Colours are those of the words' heat maps: full colour is the largest weight, or
 """
 
 import base64
-import html
 import struct
 import zlib
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ import numpy as np
 
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.analysis._axes import axes_or_new, plain_legend
-from keras_attnpool.analysis.html_heatmaps import STYLE, caption, checked_heatmap, scale, visible
+from keras_attnpool.analysis.html_heatmaps import checked_heatmap, escaped, figure
 from keras_attnpool.analysis.plotted_heatmaps import colours
 from keras_attnpool.types import Array, Float64s
 
@@ -80,7 +79,7 @@ def series_html(
     for number, row in enumerate(rows):
         top = _SIGNAL + 8 + number * (_STRIP + 2)
         if row_names is not None:
-            named.append(f'<text x="2" y="{top + 13}">{_text(row_names[number])}</text>')
+            named.append(f'<text x="2" y="{top + 13}">{escaped(row_names[number])}</text>')
         for place, (weight, time) in enumerate(zip(row.tolist(), times.tolist(), strict=True)):
             where = places[place], top, places[place + 1] - places[place], _STRIP
             name = "" if row_names is None else f"{row_names[number]}, "
@@ -98,12 +97,12 @@ def series_html(
         parts.append(
             f'<line x1="{left:.1f}" x2="{left + 24:.1f}" y1="{height + 9}" y2="{height + 9}" '
             f'style="stroke:var(--{stroke})"{_dashes(channel)}/>'
-            f'<text x="{left + 28:.1f}" y="{height + 13}">{_text(name)}</text>'
+            f'<text x="{left + 28:.1f}" y="{height + 13}">{escaped(name)}</text>'
         )
     height += 18 * (channels is not None)
     told = f"{title or 'a series'}: the signal above its weights"
     drawing = _drawing(_WIDTH, height, [*parts, *named], "series", told)
-    return _figure(drawing, title, label, rows, vmax, unit)
+    return figure(drawing, title, label, rows, vmax, unit)
 
 
 def grid_html(
@@ -158,7 +157,7 @@ def grid_html(
         parts.append(_cell((column * size, row * size, size, size), weight, vmax, told, 0.75))
     told = f"{title or 'weights'}: a grid of patches"
     drawing = _drawing(width, height, parts, "patches", told)
-    return _figure(drawing, title, label, cells, vmax, unit)
+    return figure(drawing, title, label, cells, vmax, unit)
 
 
 def ranked_html(
@@ -202,7 +201,7 @@ def ranked_html(
     steps, row, order, vmax = _ranked(owner, names, weights, top, images, vmax)
     lines = []
     for place in order.tolist():
-        name, picture = _text(steps[place]), ""
+        name, picture = escaped(steps[place]), ""
         if images is not None:
             picture = f'<img alt="{name}" src="{_png(images[place], owner)}">'
         kind = ' class="n"' if row[place] < 0 else ""
@@ -218,7 +217,7 @@ def ranked_html(
         body += (
             f'<p class="rest">{left} more, together {np.abs(np.delete(row, order)).sum():.3g}</p>'
         )
-    return _figure(body, title, label, row, vmax, unit)
+    return figure(body, title, label, row, vmax, unit)
 
 
 def plot_series(
@@ -387,7 +386,7 @@ def plot_ranked(
     from keras_attnpool.analysis import plot_ranked
 
     ax = plot_ranked(["a.png", "b.png"], [0.2, 0.8])
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["b.png", "a.png"]
+    assert [text.getescaped() for text in ax.get_yticklabels()] == ["b.png", "a.png"]
     ```
     """
     owner = "plot_ranked"
@@ -483,12 +482,8 @@ def _cell(
     kind = ' class="n"' if weight < 0 else ""
     return (
         f'<rect{kind} x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{height}" '
-        f'style="--w:{share:.3g}"><title>{html.escape(told)}</title></rect>'
+        f'style="--w:{share:.3g}"><title>{escaped(told)}</title></rect>'
     )
-
-
-def _text(name: Any) -> str:
-    return html.escape(visible(str(name)))
 
 
 def _dashes(channel: int) -> str:
@@ -499,15 +494,8 @@ def _dashes(channel: int) -> str:
 def _drawing(width: int, height: int, parts: list[str], kind: str, told: str) -> str:
     return (
         f'<svg class="{kind}" viewBox="0 0 {width} {height}" style="max-width:{width}px" '
-        f'role="img" aria-label="{_text(told)}">{"".join(parts)}</svg>'
+        f'role="img" aria-label="{escaped(told)}">{"".join(parts)}</svg>'
     )
-
-
-def _figure(
-    body: str, title: str | None, label: str | None, rows: Array, vmax: float, unit: str | None
-) -> str:
-    end = scale(vmax, bool((rows < 0).any()), unit)
-    return f'{STYLE}<figure class="attn-map">{caption(title, label)}{body}{end}</figure>'
 
 
 def _pixels(image: Any, owner: str) -> Array:

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_attnpool._checks import ArgumentError
+from keras_attnpool._checks import SIZE, ArgumentError, validate
 from keras_attnpool.analysis._graph import calls_through, layers_by_path, paths_of
 from keras_attnpool.analysis._inputs import Inputs, leaves_of, stand_in
 from keras_attnpool.analysis._probabilities import class_probabilities
@@ -142,8 +142,7 @@ def integrated_gradients(
         - Sundararajan, Taly and Yan, 2017, Axiomatic Attribution for Deep Networks
     """
     owner = "integrated_gradients"
-    if not steps >= 1:
-        raise ArgumentError("steps", "be 1 or more", {"steps": steps}, owner)
+    validate("steps", steps, SIZE, owner)
     places, weights = np.polynomial.legendre.leggauss(steps)
     points = (places + 1) / 2, weights / 2
     read = Inputs(model, inputs, owner, batch_size, mask)
@@ -198,9 +197,11 @@ def gate_gradients(
             inputs.form({**leaves, inputs.steps: gate(leaves[inputs.steps])}), training=False
         )
 
-    step = _GateStep(run, model, gate, from_logits, name=owner)
+    step = _GateStep(run, model, gate, name=owner)
     # The loss is a sum over rows, so that the step is the gradient of each row by itself.
-    step.compile(keras.optimizers.SGD(1.0), auto_scale_loss=False)
+    loss = _loss_of_logits if from_logits else _loss
+    step.compile(keras.optimizers.SGD(1.0), loss, auto_scale_loss=False)
+    targets = np.eye(probabilities.shape[1], dtype="float32")[classes]
     gradients = []
     for start in range(0, count, size):
         rows = np.arange(start, start + size) % count  # the last batch is filled up
@@ -208,7 +209,7 @@ def gate_gradients(
         for factor, weight in zip(*points, strict=True):
             gate.factor.assign(factor)
             gate.shift.assign(np.zeros(gate.shift.shape, "float32"))
-            step.train_on_batch(inputs.form(inputs.some(rows)), classes[rows])
+            step.train_on_batch(inputs.form(inputs.some(rows)), targets[rows])
             total += weight * ops.convert_to_numpy(gate.shift.value)
         gradients.append(total)
     total = np.concatenate(gradients)[:count]
@@ -239,12 +240,9 @@ class _Gate(keras.layers.Layer):  # type: ignore[misc]
 class _GateStep(keras.Model):  # type: ignore[misc]
     """The gated model with the gate as its only weight, and the log-probability as output."""
 
-    def __init__(
-        self, run: Any, model: keras.Model, gate: _Gate, from_logits: bool, **kwargs: Any
-    ) -> None:
+    def __init__(self, run: Any, model: keras.Model, gate: _Gate, **kwargs: Any) -> None:
         super().__init__(dtype="float32", autocast=False, **kwargs)
         self.gate = gate
-        self.from_logits = from_logits
         # In a closure Keras does not track the model: no optimizer and no state ever holds its
         # weights, whatever happens during the step.
         weights = model.trainable_variables
@@ -261,23 +259,21 @@ class _GateStep(keras.Model):  # type: ignore[misc]
     def call(self, inputs: Any, training: bool | None = None) -> Any:
         return self.run(inputs)
 
-    def compute_loss(
-        self,
-        x: Any = None,
-        y: Any = None,
-        y_pred: Any = None,
-        sample_weight: Any = None,
-        training: bool = True,
-    ) -> Any:
-        outputs = ops.cast(y_pred, "float32")
-        if outputs.shape[-1] == 1:
-            other = ops.zeros_like(outputs) if self.from_logits else 1 - outputs
-            outputs = ops.concatenate([other, outputs], axis=-1)
-        if self.from_logits:
-            logs = ops.log_softmax(outputs)
-        else:
-            logs = ops.log(ops.maximum(outputs, np.finfo(np.float32).tiny))
-        return -ops.sum(logs * ops.one_hot(ops.cast(y, "int32"), outputs.shape[-1]))
+
+def _loss(targets: Any, probabilities: Any) -> Any:
+    """The negative log-probability of each row's class, summed over rows."""
+    likely = ops.cast(probabilities, "float32")
+    if likely.shape[-1] == 1:
+        likely = ops.concatenate([1 - likely, likely], axis=-1)
+    return -ops.sum(targets * ops.log(ops.maximum(likely, np.finfo(np.float32).tiny)))
+
+
+def _loss_of_logits(targets: Any, logits: Any) -> Any:
+    """`_loss` of logits."""
+    logits = ops.cast(logits, "float32")
+    if logits.shape[-1] == 1:
+        logits = ops.concatenate([ops.zeros_like(logits), logits], axis=-1)
+    return -ops.sum(targets * ops.log_softmax(logits))
 
 
 def _embedding(model: Any, layer: Any, owner: str) -> Any:

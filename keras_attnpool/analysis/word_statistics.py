@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_attnpool._checks import ArgumentError, column
+from keras_attnpool._checks import SIZE, ArgumentError, column, one_of, validate
 from keras_attnpool.analysis._axes import axes_or_new, plain_grid, plain_legend
 from keras_attnpool.analysis._token_rows import aligned_rows, checked_labels, checked_names
 from keras_attnpool.types import Array, Float64s
@@ -57,11 +57,9 @@ def top_attended_words(
     {'neg': [('bad', 1.2, 1)], 'pos': [('good', 1.8, 1)]}
     """
     owner = "top_attended_words"
-    if score not in SCORES:
-        raise ArgumentError("score", f"be one of {SCORES}", {"score": score}, owner)
-    for name, value in (("k", k), ("min_count", min_count)):
-        if not np.issubdtype(type(value), np.integer) or value < 1:
-            raise ArgumentError(name, "be an integer >= 1", {name: value}, owner)
+    validate("score", score, one_of(SCORES), owner)
+    validate("k", k, SIZE, owner)
+    validate("min_count", min_count, SIZE, owner)
     sums: list[dict[str, float]] = [defaultdict(float) for _ in label_names]
     counts: list[dict[str, int]] = [defaultdict(int) for _ in label_names]
     relative = score == "relative"

@@ -42,19 +42,19 @@ def lost_at(inputs: Any) -> Any:
     Returns:
         A layer or another operation of the graph; `None` where no mask was lost.
     """
-    graph = _Graph()
+    outside: dict[int, Any] = {}
     waiting: list[tuple[Any, tuple[Any, ...]]] = [(inputs, ())]
     seen: set[int] = set()
     mixed = None
     while waiting:
         tensor, below = waiting.pop()
-        tensor = graph.origin(tensor)
+        tensor = _origin(tensor, outside)
         if id(tensor) in seen or _has_mask(tensor):
             continue
         seen.add(id(tensor))
         operation, sources, given = _producer(tensor)
         path = (operation, *below)
-        without = [each for each in sources if not _has_mask(graph.origin(each))]
+        without = [each for each in sources if not _has_mask(_origin(each, outside))]
         masked = given or len(without) < len(sources)
         if not sources and _makes_mask_inside(operation, tensor):
             return operation
@@ -66,7 +66,7 @@ def lost_at(inputs: Any) -> Any:
             # A sum of two, say. Where the other one has lost its mask, that is the place.
             mixed = mixed or operation
             waiting += [(each, path) for each in without]
-        elif any(map(graph.enters, sources)):
+        elif any(id(each) in outside for each in sources):
             # A nested model knows of the mask only when it computes.
             dropper = next((each for each in path if not _hands_on(each)), None)
             if dropper is not None:
@@ -75,29 +75,20 @@ def lost_at(inputs: Any) -> Any:
     return mixed
 
 
-class _Graph:
-    """Nested models as parts of the outer graph."""
+def _origin(tensor: Any, outside: dict[int, Any]) -> Any:
+    """The tensor inside a nested model, or outside of it, that this one stands for.
 
-    def __init__(self) -> None:
-        self._outside: dict[int, Any] = {}
-
-    def origin(self, tensor: Any) -> Any:
-        """The tensor inside a nested model, or outside of it, that this one stands for."""
-        outside = self._outside
-        while True:
-            if id(tensor) in outside:
-                tensor = outside[id(tensor)]
-                continue
-            operation, node, index = _history(tensor)
-            if not isinstance(operation, keras.Model) or getattr(operation, "inputs", None) is None:
-                return tensor
-            # Its own inputs have the same ids at every call: the call at hand is the last one met.
-            outside.update(zip(map(id, operation.inputs), node.input_tensors, strict=False))
-            tensor = operation.outputs[index]
-
-    def enters(self, tensor: Any) -> bool:
-        """Whether the tensor is the input of a nested model."""
-        return id(tensor) in self._outside
+    `outside` maps the ids of the inputs of nested models to the outer tensors that these stand for.
+    """
+    while True:
+        while id(tensor) in outside:
+            tensor = outside[id(tensor)]
+        operation, node, index = _history(tensor)
+        if not isinstance(operation, keras.Model) or getattr(operation, "inputs", None) is None:
+            return tensor
+        # Its own inputs have the same ids at every call: the call at hand is the last one met.
+        outside.update(zip(map(id, operation.inputs), node.input_tensors, strict=False))
+        tensor = operation.outputs[index]
 
 
 def _history(tensor: Any) -> tuple[Any, Any, int]:

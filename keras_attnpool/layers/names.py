@@ -1,66 +1,46 @@
 """The names of layers, what a name or a configuration stands for, and what a layer is."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 import keras
 
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import AttentionBase
-from keras_attnpool.layers.add_position_embedding import AddPositionEmbedding
-from keras_attnpool.layers.attention_pooling import AttentionPooling
-from keras_attnpool.layers.attentive_statistics_pooling import AttentiveStatisticsPooling
-from keras_attnpool.layers.bidirectional_gru import BidirectionalGRU
-from keras_attnpool.layers.bidirectional_lstm import BidirectionalLSTM
-from keras_attnpool.layers.conv_attention_pooling import ConvAttentionPooling
-from keras_attnpool.layers.conv_multi_head_attention import ConvMultiHeadAttention
-from keras_attnpool.layers.first_pooling1d import FirstPooling1D
-from keras_attnpool.layers.generalized_mean_pooling1d import GeneralizedMeanPooling1D
-from keras_attnpool.layers.generalized_pooling import GeneralizedPooling
-from keras_attnpool.layers.last_pooling1d import LastPooling1D
-from keras_attnpool.layers.learned_query_pooling import LearnedQueryPooling
-from keras_attnpool.layers.low_rank_attention_pooling import LowRankAttentionPooling
-from keras_attnpool.layers.masked_average_pooling1d import MaskedAveragePooling1D
-from keras_attnpool.layers.masked_max_pooling1d import MaskedMaxPooling1D
-from keras_attnpool.layers.multi_dim_attention_pooling import MultiDimAttentionPooling
-from keras_attnpool.layers.sequential_attention import SequentialAttention
-from keras_attnpool.layers.shortcut_stacked_bilstm import ShortcutStackedBiLSTM
-from keras_attnpool.layers.statistics_pooling1d import StatisticsPooling1D
-from keras_attnpool.layers.structured_self_attention_pooling import StructuredSelfAttentionPooling
 from keras_attnpool.types import LayerLike
 
-# A layer's class, or a function that makes a layer; and its sizes.
-Maker = tuple[Callable[..., Any], dict[str, Any]]
+# The name of a layer's class, or a function that makes a part of a model; and its sizes.
+Maker = tuple[str | Callable[..., Any], dict[str, Any]]
 
 POOLINGS: dict[str, Maker] = {
-    "mean": (MaskedAveragePooling1D, {}),
-    "max": (MaskedMaxPooling1D, {}),
-    "last": (LastPooling1D, {}),
-    "first": (FirstPooling1D, {}),
-    "statistics": (StatisticsPooling1D, {}),
-    "generalized_mean": (GeneralizedMeanPooling1D, {}),
-    "attention": (AttentionPooling, {"hidden_dim": 100}),
-    "gated_attention": (AttentionPooling, {"hidden_dim": 100, "gated": True}),
-    "learned_query": (LearnedQueryPooling, {}),
-    "attentive_statistics": (AttentiveStatisticsPooling, {"hidden_dim": 100}),
-    "self_attention": (StructuredSelfAttentionPooling, {"num_heads": 5, "hidden_dim": 100}),
-    "lama": (LowRankAttentionPooling, {"num_heads": 15}),
-    "generalized": (GeneralizedPooling, {"num_heads": 5, "hidden_dim": 100}),
+    "mean": ("MaskedAveragePooling1D", {}),
+    "max": ("MaskedMaxPooling1D", {}),
+    "last": ("LastPooling1D", {}),
+    "first": ("FirstPooling1D", {}),
+    "statistics": ("StatisticsPooling1D", {}),
+    "generalized_mean": ("GeneralizedMeanPooling1D", {}),
+    "attention": ("AttentionPooling", {"hidden_dim": 100}),
+    "gated_attention": ("AttentionPooling", {"hidden_dim": 100, "gated": True}),
+    "learned_query": ("LearnedQueryPooling", {}),
+    "attentive_statistics": ("AttentiveStatisticsPooling", {"hidden_dim": 100}),
+    "self_attention": ("StructuredSelfAttentionPooling", {"num_heads": 5, "hidden_dim": 100}),
+    "lama": ("LowRankAttentionPooling", {"num_heads": 15}),
+    "generalized": ("GeneralizedPooling", {"num_heads": 5, "hidden_dim": 100}),
     "generalized_scalar": (
-        GeneralizedPooling,
+        "GeneralizedPooling",
         {"num_heads": 5, "hidden_dim": 100, "per_feature": False},
     ),
-    "multi_dim": (MultiDimAttentionPooling, {}),
-    "target": (ConvAttentionPooling, {"num_heads": 8, "filters": 128}),
-    "sequential": (SequentialAttention, {"mode": "pointwise"}),
+    "multi_dim": ("MultiDimAttentionPooling", {}),
+    "target": ("ConvAttentionPooling", {"num_heads": 8, "filters": 128}),
+    "sequential": ("SequentialAttention", {"mode": "pointwise"}),
 }
 ENCODERS: dict[str, Maker] = {
-    "gru": (BidirectionalGRU, {"units": 50}),
-    "lstm": (BidirectionalLSTM, {"units": 50}),
-    "stacked_lstm": (ShortcutStackedBiLSTM, {"units": 50}),
-    "positions": (AddPositionEmbedding, {"max_length": 512}),
-    "conv_attention": (ConvMultiHeadAttention, {"num_heads": 8, "filters": 128}),
+    "gru": ("BidirectionalGRU", {"units": 50}),
+    "lstm": ("BidirectionalLSTM", {"units": 50}),
+    "stacked_lstm": ("ShortcutStackedBiLSTM", {"units": 50}),
+    "positions": ("AddPositionEmbedding", {"max_length": 512}),
+    "conv_attention": ("ConvMultiHeadAttention", {"num_heads": 8, "filters": 128}),
 }
 
 
@@ -104,13 +84,17 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
     try:
         make, config = resolve(identifier, {**POOLINGS, **ENCODERS})
     except ValueError as error:
-        must = (
-            f"be one of {(*POOLINGS, *ENCODERS)}, the class name of a layer, a config "
-            "{'class_name': one of these, 'config': its arguments}, or a keras layer"
-        )
-        received = {"identifier": identifier}
+        must, received = f"be {identifiers((*POOLINGS, *ENCODERS))}", {"identifier": identifier}
         raise ArgumentError("identifier", must, received, "keras_attnpool.layers.get") from error
     return make(**config)
+
+
+def identifiers(names: Iterable[str]) -> str:
+    """What may stand for a layer that has one of these short names, for messages."""
+    return (
+        f"one of {tuple(names)}, the class name of a layer, a config "
+        "{'class_name': one of these, 'config': its arguments}, or a keras layer"
+    )
 
 
 def is_attention_layer(layer: Any) -> bool:
@@ -137,7 +121,9 @@ def is_made(identifier: Any) -> bool:
     return whole or isinstance(identifier, keras.layers.Layer)
 
 
-def resolve(identifier: Any, names: Mapping[str, Maker]) -> Maker:
+def resolve(
+    identifier: Any, names: Mapping[str, Maker]
+) -> tuple[Callable[..., Any], dict[str, Any]]:
     """The class or function for a name or a configuration, and the arguments for it.
 
     Args:
@@ -155,13 +141,14 @@ def resolve(identifier: Any, names: Mapping[str, Maker]) -> Maker:
         identifier, given = identifier.get("class_name"), identifier.get("config", {})
     if isinstance(identifier, str) and isinstance(given, dict):
         key = identifier.replace("-", "_")
-        if key in names:
-            make, sizes = names[key]
-            return make, {**sizes, **given}
-        ours = keras.saving.get_registered_object(f"keras_attnpool>{key}")
+        make, sizes = names.get(key, (key, {}))
+        given = {**sizes, **given}
+        if not isinstance(make, str):
+            return make, given
+        ours = keras.saving.get_registered_object(f"keras_attnpool>{make}")
         if not str(getattr(ours, "__module__", "")).startswith("keras_attnpool.layers."):
             ours = None
-        for kind in (ours, getattr(keras.layers, key, None)):
+        for kind in (ours, getattr(keras.layers, make, None)):
             if inspect.isclass(kind) and issubclass(kind, keras.layers.Layer):
-                return cast(Callable[..., Any], kind), dict(given)
+                return cast(Callable[..., Any], kind), given
     raise ValueError(f"unknown: {identifier!r}")

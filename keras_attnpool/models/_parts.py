@@ -9,17 +9,7 @@ import keras
 
 from keras_attnpool import layers
 from keras_attnpool._checks import SIZE, ArgumentError, Validator, validate
-from keras_attnpool.layers import (
-    AddPositionEmbedding,
-    BidirectionalGRU,
-    BidirectionalLSTM,
-    FusionGate,
-    LastPooling1D,
-    PositionalSelfAttention,
-    PositionFusion,
-    ShortcutStackedBiLSTM,
-    names,
-)
+from keras_attnpool.layers import names
 from keras_attnpool.layers.names import Maker
 from keras_attnpool.ops import empty_batch_safe
 from keras_attnpool.ops.masking import zero_masked
@@ -28,9 +18,9 @@ from keras_attnpool.types import LayerLike, Tensor
 # A layer or function that turns states and their mask into states, or into a vector.
 Part = Callable[..., Any]
 BOTH_DIRECTIONS = (
-    BidirectionalGRU,
-    BidirectionalLSTM,
-    ShortcutStackedBiLSTM,
+    layers.BidirectionalGRU,
+    layers.BidirectionalLSTM,
+    layers.ShortcutStackedBiLSTM,
     keras.layers.Bidirectional,
 )
 # Layers that leave each feature in its place, so that both directions' states stay halves.
@@ -52,7 +42,7 @@ IN_PLACE = (
     keras.layers.PReLU,
     keras.layers.ELU,
     keras.layers.Identity,
-    AddPositionEmbedding,
+    layers.AddPositionEmbedding,
 )
 # The four attentions of MPSAN.
 POSITIONS = (
@@ -128,7 +118,7 @@ def final_states(pooling: LayerLike) -> dict[str, Any]:
     if names.is_made(pooling):
         return {}
     make, config = names.resolve(pooling, POOLINGS)
-    plain = make is LastPooling1D and "bidirectional" not in config
+    plain = make is layers.LastPooling1D and "bidirectional" not in config
     return {"bidirectional": True} if plain else {}
 
 
@@ -185,7 +175,7 @@ def positional(
         given = {} if mask is None else {"mask": mask}
         attentions = []
         for index, kinds in enumerate(positions):
-            layer = PositionalSelfAttention(
+            layer = layers.PositionalSelfAttention(
                 **{"units": x.shape[-1], **config},
                 positions=kinds,
                 name=f"{prefix}attention_{index}",
@@ -195,10 +185,10 @@ def positional(
         if not attentions:
             return x
         if fusion == "position":
-            return PositionFusion(name=name, **shared)(attentions, x, **given)
+            return layers.PositionFusion(name=name, **shared)(attentions, x, **given)
         if fusion == "gate":
             gated = [
-                FusionGate(name=f"{name}_{index}", **shared)(x, each, **given)
+                layers.FusionGate(name=f"{name}_{index}", **shared)(x, each, **given)
                 for index, each in enumerate(attentions)
             ]
             return joined(gated, name)
@@ -246,7 +236,7 @@ def convolutions(
 def plain_pooling(name: str) -> keras.layers.Layer:
     """The pooling "max", "mean" or "last" of states of both directions, named "pooling"."""
     options = {"bidirectional": True} if name == "last" else {}
-    return POOLINGS[name][0](**options, name="pooling")
+    return layers.get({"class_name": name, "config": {**options, "name": "pooling"}})
 
 
 # -- names -----------------------------------------------------------------------------------------
@@ -307,17 +297,10 @@ def _is_known(argument: str, value: Any) -> bool:
         return False
 
 
-def _wanted(argument: str) -> str:
-    return (
-        f"one of {tuple(NAMES[argument])}, the class name of a layer, a config "
-        "{'class_name': one of these, 'config': its arguments}, or a keras layer"
-    )
-
-
 NAMES = {"encoder": ENCODERS, "pooling": POOLINGS}
-POOLING = Validator(_wanted("pooling"), lambda value: _is_known("pooling", value))
+POOLING = Validator(names.identifiers(POOLINGS), lambda value: _is_known("pooling", value))
 ENCODER = Validator(
-    f"{_wanted('encoder')}; or a list of them",
+    f"{names.identifiers(ENCODERS)}; or a list of them",
     lambda value: all(
         _is_known("encoder", each)
         for each in (value if isinstance(value, list | tuple) else [value])

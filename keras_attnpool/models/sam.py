@@ -6,23 +6,19 @@ import keras
 
 from keras_attnpool._checks import ArgumentError, Validator, checked, integer
 from keras_attnpool.layers import MaskedAveragePooling1D, SequentialAttention, ShortcutStackedBiLSTM
-from keras_attnpool.layers.sequential_attention import PARTS
+from keras_attnpool.layers.sequential_attention import ORDER
 from keras_attnpool.layers.token_wise_attention import MODES
 from keras_attnpool.models._blocks import classifier, encode_tokens
 from keras_attnpool.models._parts import with_mask
 from keras_attnpool.types import ActivationLike
 
-ORDER = Validator(
-    f"a list of {PARTS}, each once at most",
-    lambda value: (
-        isinstance(value, list | tuple)
-        and all(isinstance(part, str) and part in PARTS for part in value)
-        and len(set(value)) == len(value)
-    ),
+NONE_OR_ORDER = Validator(
+    f"{ORDER.expected}, or an empty one",
+    lambda value: ORDER.accepts(value) or (isinstance(value, list | tuple) and not value),
 )
 
 
-@checked(order=ORDER, mode=MODES, num_layers=integer(0))
+@checked(order=NONE_OR_ORDER, mode=MODES, num_layers=integer(0))
 def SAM(
     backbone: keras.Model | int,
     num_classes: int,

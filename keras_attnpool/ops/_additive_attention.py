@@ -140,58 +140,33 @@ def _per_feature_attention(
     """`additive_attention` with a score for each feature."""
     # Keys come before queries: the softmax is over axis 1, queries and features are its columns.
     costs = None if penalty is None else ops.expand_dims(ops.transpose(penalty), -1)
-    time, at_once = target.shape[1], _queries_at_once(values)
-    starts = [0] if at_once is None else range(0, time, at_once)
-    blocks = []
-    for start in starts:
-        # One block of queries, or all of them.
-        block = slice(None) if at_once is None else slice(start, start + at_once)
-        blocks.append(
-            _block_of_queries(
-                source,
-                target[:, block],
-                values,
-                score,
-                None if keep is None else keep[:, :, block],
-                None if costs is None else costs[:, block],
-                return_attention_scores,
-                bounded,
-            )
-        )
-    if len(blocks) == 1:
-        return blocks[0]
-    output = ops.concatenate([output for output, _ in blocks], axis=1)
-    if not return_attention_scores:
-        return output, None
-    return output, ops.concatenate([weights for _, weights in blocks], axis=1)
 
+    def of_queries(block: slice) -> tuple[Tensor, Tensor | None]:
+        logits = score(ops.expand_dims(source, 2) + ops.expand_dims(target[:, block], 1))
+        kept = None if keep is None else keep[:, :, block]
+        total: Tensor | None
+        if bounded and costs is None and _devices.on_cpu(logits):
+            exps = ops.exp(logits)
+            if kept is not None:
+                exps = exps * ops.expand_dims(ops.cast(kept, exps.dtype), -1)
+            total = _devices.threshold(ops.sum(exps, axis=1), 0, 1)
+        else:
+            if costs is not None:
+                logits = logits - ops.cast(costs[:, block], logits.dtype)
+            exps, total = softmax_terms(logits, kept, exact=return_attention_scores)
+        output = normalized(ops.sum(exps * ops.expand_dims(values, 2), axis=1), total, kept)
+        if not return_attention_scores:
+            return output, None
+        return output, ops.transpose(attention_weights(exps, total), (0, 2, 1, 3))
 
-def _block_of_queries(
-    source: Tensor,
-    target: Tensor,
-    values: Tensor,
-    score: Callable[[Tensor], Tensor],
-    keep: Tensor | None,
-    costs: Tensor | None,
-    return_attention_scores: bool,
-    bounded: bool,
-) -> tuple[Tensor, Tensor | None]:
-    """`_per_feature_attention` for some queries, `(batch, queries, dim)`."""
-    logits = score(ops.expand_dims(source, 2) + ops.expand_dims(target, 1))
-    total: Tensor | None
-    if bounded and costs is None and _devices.on_cpu(logits):
-        exps = ops.exp(logits)
-        if keep is not None:
-            exps = exps * ops.expand_dims(ops.cast(keep, exps.dtype), -1)
-        total = _devices.threshold(ops.sum(exps, axis=1), 0, 1)
-    else:
-        if costs is not None:
-            logits = logits - ops.cast(costs, logits.dtype)
-        exps, total = softmax_terms(logits, keep, exact=return_attention_scores)
-    output = normalized(ops.sum(exps * ops.expand_dims(values, 2), axis=1), total, keep)
-    if not return_attention_scores:
-        return output, None
-    return output, ops.transpose(attention_weights(exps, total), (0, 2, 1, 3))
+    at_once = _queries_at_once(values)
+    if at_once is None:
+        return of_queries(slice(None))
+    starts = range(0, target.shape[1], at_once)
+    blocks = [of_queries(slice(start, start + at_once)) for start in starts]
+    outputs, weights = zip(*blocks, strict=True)
+    joined = ops.concatenate(weights, axis=1) if return_attention_scores else None
+    return ops.concatenate(outputs, axis=1), joined
 
 
 def _queries_at_once(values: Tensor) -> int | None:

@@ -28,14 +28,11 @@ def on_cpu(x: Any = None) -> bool:
     return True
 
 
-def on_torch_cpu(x: Tensor) -> bool:
-    """Whether PyTorch computes with this tensor on a CPU."""
-    return keras.backend.backend() == "torch" and on_cpu(x)
-
-
 def eager_on_torch_cpu(x: Tensor) -> bool:
     """Whether PyTorch computes with this tensor on a CPU, operation after operation."""
-    return on_torch_cpu(x) and not sys.modules["torch"].compiler.is_compiling()
+    if keras.backend.backend() != "torch":
+        return False
+    return on_cpu(x) and not sys.modules["torch"].compiler.is_compiling()
 
 
 # Numbers that the heads of a layer may hold together on an accelerator: a gigabyte of float32.

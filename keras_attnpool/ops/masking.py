@@ -167,12 +167,7 @@ def as_bool_mask(
     >>> ops.as_bool_mask([[1, 0]], np.zeros((1, 2, 3))).shape == (1, 2)
     True
     """
-    if mask is None:
-        return None
-    mask = ops.convert_to_tensor(mask)
-    check_mask_shape(tuple(mask.shape), tuple(inputs.shape), name)
-    check_mask_values(mask, name, wait)
-    return ops.cast(_fitted(mask, inputs), "bool")
+    return _as_bool(mask, name, inputs, wait, kind="layer ")
 
 
 def _fitted(mask: Tensor, inputs: Tensor) -> Tensor:
@@ -461,7 +456,13 @@ def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:
     return ops.where(kept, x, scalar_like(0, x))
 
 
-def _as_bool(mask: Tensor | None, function: str, x: Tensor | None = None) -> Tensor | None:
+def _as_bool(
+    mask: Tensor | None,
+    owner: str,
+    x: Tensor | None = None,
+    wait: bool = False,
+    kind: str = "",
+) -> Tensor | None:
     """A mask as booleans; one of other values than 0 and 1 is refused where they can be read.
 
     With `x`, `(batch, time, ...)`, one that is not `(batch, time)` is refused too.
@@ -469,11 +470,10 @@ def _as_bool(mask: Tensor | None, function: str, x: Tensor | None = None) -> Ten
     if mask is None:
         return None
     mask = ops.convert_to_tensor(mask)
-    check_mask_values(mask, function, wait=False, kind="")
     if x is not None:
-        check_mask_shape(tuple(mask.shape), tuple(x.shape), function, kind="")
-        mask = _fitted(mask, x)
-    return ops.cast(mask, "bool")
+        check_mask_shape(tuple(mask.shape), tuple(x.shape), owner, kind)
+    check_mask_values(mask, owner, wait, kind)
+    return ops.cast(mask if x is None else _fitted(mask, x), "bool")
 
 
 def _append_axes(mask: Tensor, x: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """Position masks: where a step may attend to, and what distance costs it."""
 
+import functools
 import math
 import re
 from collections.abc import Sequence
@@ -193,10 +194,7 @@ class Relation:
             conditions.append(offset >= self.lowest)
         if self.highest is not None:
             conditions.append(offset <= self.highest)
-        table = None
-        for condition in conditions:
-            table = condition if table is None else ops.logical_and(table, condition)
-        return table
+        return functools.reduce(ops.logical_and, conditions)
 
     def penalty(self, time: Tensor, dtype: str) -> Tensor | None:
         """Float tensor `(time, time)`, query by key, finite, or `None` where nothing is one."""

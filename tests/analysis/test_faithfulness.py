@@ -231,7 +231,7 @@ def test_progress(capsys):
         ("faithfulness", {"shares": [0.2, 0.1]}, "increasing"),
         ("faithfulness", {"classes": [2]}, "in [0, 2)"),
         ("faithfulness", {"classes": [0, 1]}, "(1,)"),
-        ("faithfulness", {"batch_size": 0}, "1 or more"),
+        ("faithfulness", {"batch_size": 0}, ">= 1"),
         ("normalized_aopc", {"beam_size": 0}, "None or an integer >= 1"),
         ("normalized_aopc", {"beam_size": 1.5}, "None or an integer >= 1"),
         ("normalized_aopc", {"weights": [[1]]}, "3 tokens and 1 weights"),

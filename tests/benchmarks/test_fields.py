@@ -34,7 +34,7 @@ def test_each_row_is_tested_once_with_all_classes_in_each_fold():
 @pytest.mark.parametrize("in_time", [False, True])
 def test_a_model_is_trained_anew_for_every_split(in_time):
     found = made(np.random.default_rng(0), 60)
-    row = "attentive statistics" if in_time else "gated attention"
+    row = "attentive, per feature" if in_time else "gated attention"
     pooling = (fields.SERIES if in_time else fields.BAGS)[row]
     learner = fields.Learner(found, pooling, in_time=in_time)
     train, test = np.arange(40), np.arange(40, 60)
@@ -91,7 +91,7 @@ def test_vowels_are_served_explained_and_drawn():
     found = wheels.series("JapaneseVowels")
     assert len(found) == 640 and found.num_classes == 9 and found.states.shape[2] == 12
     assert (found.mask.sum(axis=1).min(), found.mask.sum(axis=1).max()) == (7, 29)
-    learner = fields.Learner(found, fields.SERIES["... with context"], in_time=True)
+    learner = fields.Learner(found, fields.SERIES["with context, per feature"], in_time=True)
     rows = [{"steps": row, "kept": np.ones(len(row), bool)} for row in learner.rows[:4]]
     assert analysis.batch_independence(learner.model, rows).holds
     steps = {name: [row[name] for row in rows] for name in ("steps", "kept")}

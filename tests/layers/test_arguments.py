@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import pytest
 from backend_functions import numpy
+from layer_contract import batch
 from refusals import refused
 
 from keras_attnpool import ArgumentError, layers, regularizers
@@ -28,11 +29,6 @@ def kernels(**kwargs):
 
 
 class TestInitializers:
-    def test_a_keras_initializer_repeats_itself(self):
-        """Why the layers draw from copies: one instance gives the same numbers at every call."""
-        initializer = keras.initializers.GlorotUniform(seed=1)
-        np.testing.assert_array_equal(numpy(initializer((2, 3))), numpy(initializer((2, 3))))
-
     @pytest.mark.parametrize("seed", [None, 5])
     def test_two_kernels_of_one_shape_never_start_equal(self, seed):
         p, q = kernels(kernel_initializer=keras.initializers.GlorotUniform(seed=seed))
@@ -61,6 +57,29 @@ class TestInitializers:
         p, q = kernels(kernel_initializer=initializer)
         np.testing.assert_array_equal(p, numpy(initializer((4, 3))))
         assert np.abs(p - q).max() > 1e-3
+
+
+KEEP = {
+    layers.FirstPooling1D: None,
+    layers.GeneralizedMeanPooling1D: None,
+    layers.LastPooling1D: None,
+    layers.MaskedAveragePooling1D: keras.layers.GlobalAveragePooling1D,
+    layers.MaskedMaxPooling1D: keras.layers.GlobalMaxPooling1D,
+    layers.StatisticsPooling1D: None,
+}
+
+
+@pytest.mark.parametrize("kind", KEEP)
+def test_kept_dimensions_are_those_of_keras(kind):
+    x, mask = batch()
+    layer, plain = kind(keepdims=True), kind()
+    output = numpy(layer(x, mask=mask))
+    np.testing.assert_array_equal(output, numpy(plain(x, mask=mask))[:, None])
+    symbolic = layer(keras.Input(x.shape[1:])).shape
+    assert output.shape == layer.compute_output_shape(x.shape) == (len(x), *symbolic[1:])
+    if KEEP[kind] is not None:
+        target = numpy(KEEP[kind](keepdims=True)(x))
+        np.testing.assert_allclose(numpy(layer(x)), target, atol=1e-6)
 
 
 @pytest.mark.parametrize("value", [1e-50, 1e-39, 1e39, 1e60])

@@ -49,15 +49,6 @@ class TestForward(AttendingContract, SeededContract, SequenceContract):
             target = np.repeat(sees.any(axis=2)[..., None], 4, axis=-1)
             np.testing.assert_allclose(scores.sum(axis=2), target, atol=1e-5)
 
-    def test_the_mirrored_text_is_the_other_direction(self):
-        x, mask = batch()
-        forward, backward = self.built(), self.built(direction="backward")
-        np.testing.assert_allclose(
-            numpy(backward(x[:, ::-1], mask=mask[:, ::-1]))[:, ::-1],
-            numpy(forward(x, mask=mask)),
-            atol=1e-6,
-        )
-
     def test_a_step_without_a_source_is_its_own_gated_state(self):
         x, _ = batch(rows=1)
         layer = self.built()

@@ -114,11 +114,3 @@ class TestPowerOfEachFeature(TestGeneralizedMeanPooling1D):
         x = np.array([[[1.0, 1.0], [7.0, 7.0]]], "float32")
         output = self.with_powers(1.0, 2.0)(x)
         np.testing.assert_allclose(numpy(output), [[4.0, 5.0]], rtol=1e-6)
-
-
-class TestKeptDimensions(PoolingContract):
-    def make(self, **kwargs):
-        return GeneralizedMeanPooling1D(keepdims=True, **kwargs)
-
-    def reference(self, weights, x, mask):
-        return TestGeneralizedMeanPooling1D.reference(self, weights, x, mask)[:, None]

@@ -70,13 +70,3 @@ class TestBidirectional(PoolingContract):
             ValueError, match=r"'the_name'.*must have an even last dimension.*\(2, 3, 5\)"
         ):
             self.make(name="the_name")(np.zeros((2, 3, 5), "float32"))
-
-
-class TestKeptDimensions(PoolingContract):
-    """As `keepdims=True` of Keras's global pooling layers."""
-
-    def make(self, **kwargs):
-        return LastPooling1D(keepdims=True, **kwargs)
-
-    def reference(self, weights, x, mask):
-        return TestLastPooling1D.reference(self, weights, x, mask)[:, None]

@@ -1,10 +1,9 @@
 """The mean over kept steps."""
 
-import keras
 import numpy as np
 import pytest
 from backend_functions import numpy
-from layer_contract import PoolingContract, batch
+from layer_contract import PoolingContract
 
 from keras_attnpool.layers import MaskedAveragePooling1D
 
@@ -31,21 +30,6 @@ class TestMaskedAveragePooling1D(PoolingContract):
         x = np.full((1, 2000, 1), 100, "float32")
         output = MaskedAveragePooling1D(dtype="mixed_float16")(x, mask=np.ones((1, 2000), bool))
         np.testing.assert_array_equal(numpy(output), [[100]])
-
-
-class TestKeptDimensions(PoolingContract):
-    """As `keepdims=True` of keras.layers.GlobalAveragePooling1D."""
-
-    def make(self, **kwargs):
-        return MaskedAveragePooling1D(keepdims=True, **kwargs)
-
-    def reference(self, weights, x, mask):
-        return TestMaskedAveragePooling1D.reference(self, weights, x, mask)[:, None]
-
-    def test_it_is_what_keras_gives(self):
-        x, _ = batch()
-        target = keras.layers.GlobalAveragePooling1D(keepdims=True)(x)
-        np.testing.assert_allclose(numpy(self.make()(x)), numpy(target), atol=1e-6)
 
 
 class TestPositionWeighted(PoolingContract):

@@ -1,10 +1,9 @@
 """The maximum over kept steps."""
 
-import keras
 import numpy as np
 import pytest
 from backend_functions import numpy
-from layer_contract import PoolingContract, batch
+from layer_contract import PoolingContract
 
 from keras_attnpool.layers import MaskedMaxPooling1D
 
@@ -31,18 +30,3 @@ class TestMaskedMaxPooling1D(PoolingContract):
             mask = np.arange(steps)[None] < 2
             output = MaskedMaxPooling1D()(x[:, :steps], mask=mask)
             np.testing.assert_array_equal(numpy(output), [[-np.inf]])
-
-
-class TestKeptDimensions(PoolingContract):
-    """As `keepdims=True` of keras.layers.GlobalMaxPooling1D."""
-
-    def make(self, **kwargs):
-        return MaskedMaxPooling1D(keepdims=True, **kwargs)
-
-    def reference(self, weights, x, mask):
-        return TestMaskedMaxPooling1D.reference(self, weights, x, mask)[:, None]
-
-    def test_it_is_what_keras_gives(self):
-        x, _ = batch()
-        target = keras.layers.GlobalMaxPooling1D(keepdims=True)(x)
-        np.testing.assert_allclose(numpy(self.make()(x)), numpy(target), atol=1e-6)

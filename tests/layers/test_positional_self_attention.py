@@ -8,7 +8,6 @@ import pytest
 from backend_functions import gradients, numpy
 from layer_contract import DIM, AttendingContract, SeededContract, SequenceContract, batch, probed
 from reference import mpsan as reference
-from refusals import refused
 
 from keras_attnpool.layers import PositionalSelfAttention
 
@@ -155,15 +154,6 @@ def test_a_step_without_a_source_is_zero_with_zero_gradients(positions, per_feat
         np.testing.assert_array_equal(found, 0)
 
 
-def test_earlier_mirrored_is_later():
-    x, mask = batch()
-    there = PositionalSelfAttention(4, positions=("later", "scaled_distance"), seed=1)
-    back = PositionalSelfAttention(4, positions=("earlier", "scaled_distance"), seed=1)
-    np.testing.assert_allclose(
-        numpy(there(x[:, ::-1], mask=mask[:, ::-1]))[:, ::-1], numpy(back(x, mask=mask)), atol=1e-6
-    )
-
-
 @pytest.mark.parametrize("positions", [("faraway_2",), ("earlier",)])
 def test_dropout_spares_the_values(positions):
     """With kernels of zero all values are the biases' 1, and any mean of them is whole."""
@@ -188,12 +178,3 @@ def test_one_unit_keeps_the_axis_of_features():
     inputs = keras.Input((None, DIM))
     assert one(inputs, return_attention_scores=True)[1].shape == (None, None, None)
     assert wide(inputs, return_attention_scores=True)[1].shape == (None, None, None, 7)
-
-
-def test_unknown_positions_are_refused_with_the_names():
-    names = ("faraway_m", "earlier", "later", "'distance'", "scaled_distance")
-    for positions in ("faraway_2", ("faraway_0",), ("near",)):
-        with refused("positions", "PositionalSelfAttention", *names, repr(positions)):
-            PositionalSelfAttention(4, positions=positions)
-    with refused("positions", "PositionalSelfAttention", "allow some pair"):
-        PositionalSelfAttention(4, positions=("later", "earlier"))

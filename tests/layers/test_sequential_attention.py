@@ -13,7 +13,6 @@ from layer_contract import (
     batch,
 )
 from reference import sam as reference
-from refusals import refused
 
 from keras_attnpool.layers import FeatureWiseAttention, SequentialAttention, TokenWiseAttention
 
@@ -134,26 +133,6 @@ def test_the_output_is_the_last_parts(order, pooled, names, shape):
     assert symbolic.shape == (None, *shape[1:])
     expected = {"feature": (None, 6), "token": (None, 5)}
     assert {name: found[name].shape for name in found} == {name: expected[name] for name in names}
-
-
-def test_dense_mode_needs_the_length_that_it_was_built_for():
-    named = r"'the_name' \(SequentialAttention"
-    with pytest.raises(ValueError, match=named + ".*pointwise"):
-        SequentialAttention(name="the_name")(keras.Input((None, DIM)))
-    layer = built((5, DIM), name="the_name")
-    with pytest.raises(ValueError, match=named + ".*5 steps"):
-        layer(batch(time=7)[0])
-    with pytest.raises(ValueError, match=named + ".*5 steps"):
-        layer(keras.Input((7, DIM)))
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "order"),
-    [("threshold", 7, "token"), ("mode", "conv", "feature"), ("hidden_dim", -3, "feature")],
-)
-def test_an_invalid_argument_is_refused_whatever_the_order(name, value, order):
-    with refused(name, "SequentialAttention"):
-        SequentialAttention(order=(order,), **{name: value})
 
 
 def test_the_symbolic_output_is_known_before_the_layer_is_built():

@@ -14,7 +14,7 @@ from layer_contract import (
 )
 from reference import sam as reference
 
-from keras_attnpool.layers import TokenWiseAttention
+from keras_attnpool.layers import SequentialAttention, TokenWiseAttention
 
 pytestmark = pytest.mark.every_backend
 
@@ -133,17 +133,13 @@ def test_dense_weights_belong_to_positions_and_pointwise_ones_to_tokens():
     assert np.abs(numpy(dense(x)) - numpy(dense(x[:, ::-1].copy()))).max() > 1e-3
 
 
-def test_dense_mode_needs_a_known_length():
-    message = r"'the_name' \(TokenWiseAttention\).*known.*pointwise.*\(None, None, 6\)"
-    with pytest.raises(ValueError, match=message):
-        TokenWiseAttention(name="the_name")(keras.Input((None, DIM)))
-
-
-def test_dense_mode_takes_no_other_length():
-    layer = TokenWiseAttention(name="the_name")
+@pytest.mark.parametrize("kind", [TokenWiseAttention, SequentialAttention])
+def test_dense_mode_is_for_one_length(kind):
+    named = rf"'the_name' \({kind.__name__}\).*"
+    with pytest.raises(ValueError, match=named + r"known.*pointwise.*\(None, None, 6\)"):
+        kind(name="the_name")(keras.Input((None, DIM)))
+    layer = kind(name="the_name")
     layer(batch(time=TIME)[0])
-    message = r"'the_name' \(TokenWiseAttention.*5 steps.*pointwise.*7, 6\)"
-    with pytest.raises(ValueError, match=message):
-        layer(batch(time=7)[0])
-    with pytest.raises(ValueError, match=message):
-        layer(keras.Input((7, DIM)))
+    for other in (batch(time=7)[0], keras.Input((7, DIM))):
+        with pytest.raises(ValueError, match=named + r"5 steps.*pointwise.*7, 6\)"):
+            layer(other)

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 import pytest
-from backend_functions import STEP_BY_STEP, numpy, predict
+from backend_functions import numpy, trained_and_read_again
 
 from keras_attnpool import models, regularizers
 from keras_attnpool.models._blocks import classifier
@@ -49,12 +49,7 @@ class TestPair:
         scores = numpy(model(pair_ids()))
         assert scores.shape == (3, 3)
         np.testing.assert_allclose(scores.sum(axis=1), 1, atol=1e-5)
-        model.compile("sgd", "sparse_categorical_crossentropy", run_eagerly=STEP_BY_STEP)
-        assert np.isfinite(model.train_on_batch(pair_ids(), np.array([0, 1, 2])))
-        model.save(tmp_path / "model.keras")
-        loaded = keras.models.load_model(tmp_path / "model.keras")
-        scores = predict(loaded, pair_ids())
-        np.testing.assert_allclose(scores, predict(model, pair_ids()), atol=1e-6)
+        trained_and_read_again(model, pair_ids(), np.array([0, 1, 2]), tmp_path)
 
     @pytest.mark.torch_first("every layer has its contract, and a row of the pair runs everywhere")
     def test_both_sentences_share_the_encoder(self):
@@ -131,11 +126,7 @@ class TestCharacters:
         np.testing.assert_allclose(numpy(model(wider)), scores, atol=1e-6)
         other = np.where(inputs[1] > 0, inputs[1] % 8 + 1, 0)
         assert np.abs(numpy(model([tokens, other])) - scores)[:2].max() > 1e-6
-        model.compile("sgd", "sparse_categorical_crossentropy")
-        assert np.isfinite(model.train_on_batch(inputs, np.array([0, 1, 2])))
-        model.save(tmp_path / "model.keras")
-        loaded = keras.models.load_model(tmp_path / "model.keras")
-        np.testing.assert_allclose(numpy(loaded(inputs)), numpy(model(inputs)), atol=1e-6)
+        trained_and_read_again(model, inputs, np.array([0, 1, 2]), tmp_path)
 
     @pytest.mark.torch_first("every layer has its contract, and a row of the pair runs everywhere")
     def test_a_pair_reads_words_and_their_characters(self):

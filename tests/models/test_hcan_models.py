@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 import pytest
-from backend_functions import STEP_BY_STEP, everywhere, numpy, predict
+from backend_functions import everywhere, numpy, predict, trained_and_read_again
 
 from keras_attnpool import analysis, models
 
@@ -63,11 +63,7 @@ def test_every_row_of_table_2_trains_saves_and_reloads(row, tmp_path):
     model = BUILDERS["HCAN"](**ROWS[row])
     ids = padded(DOCUMENTS)
     ids = ids if row[0] == 2 else ids.reshape(3, -1)
-    model.compile("sgd", "sparse_categorical_crossentropy", run_eagerly=STEP_BY_STEP)
-    assert np.isfinite(model.train_on_batch(ids, np.array([0, 1, 2])))
-    model.save(tmp_path / "model.keras")
-    loaded = keras.models.load_model(tmp_path / "model.keras")
-    np.testing.assert_array_equal(predict(loaded, ids), predict(model, ids))
+    trained_and_read_again(model, ids, np.array([0, 1, 2]), tmp_path)
 
 
 @pytest.mark.one_backend("counts parameters")

@@ -1,9 +1,10 @@
 """MPSAN, DiSAN and Bi-BloSAN: the rows of the paper's tables and their published sizes."""
 
-import keras
 import numpy as np
 import pytest
-from backend_functions import STEP_BY_STEP, numpy, predict
+from backend_functions import numpy, trained_and_read_again
+from models.test_generalized_pooling_models import pair_ids
+from models.test_text_models import ids
 
 from keras_attnpool import models, ops
 
@@ -43,11 +44,6 @@ ROWS = {
 }
 
 
-def ids():
-    """A full row, a padded one, one token, and an empty text."""
-    return np.array([[5, 8, 2, 9, 4], [1, 2, 3, 0, 0], [7, 0, 0, 0, 0], [0, 0, 0, 0, 0]], "int32")
-
-
 def size(model):
     """Parameters without the embeddings, as the paper counts."""
     return model.count_params() - model.get_layer("embedding").count_params()
@@ -59,12 +55,7 @@ class TestMPSAN:
     )
     def test_every_row_trains_saves_and_reloads(self, row, tmp_path):
         model = models.MPSAN(VOCABULARY, 3, embedding_dim=4, hidden_units=5, **ROWS[row])
-        assert np.isfinite(numpy(model(ids()))).all()
-        model.compile("sgd", "sparse_categorical_crossentropy", run_eagerly=STEP_BY_STEP)
-        assert np.isfinite(model.train_on_batch(ids(), np.array([0, 1, 2, 0])))
-        model.save(tmp_path / "model.keras")
-        loaded = keras.models.load_model(tmp_path / "model.keras")
-        np.testing.assert_allclose(predict(loaded, ids()), predict(model, ids()), atol=1e-6)
+        trained_and_read_again(model, ids(), np.array([0, 1, 2, 0]), tmp_path)
 
     @pytest.mark.one_backend("counts parameters")
     @pytest.mark.parametrize(
@@ -120,22 +111,11 @@ class TestDiSAN:
         assert size(model) == 2_223_360 + 480 * 5 + 5
 
 
-class TestPair:
-    def pair(self):
-        first = np.array([[5, 8, 2, 9], [1, 2, 0, 0], [7, 0, 0, 0]], "int32")
-        second = np.array([[4, 8, 1], [1, 2, 3], [0, 0, 0]], "int32")
-        return [first, second]
-
-    @pytest.mark.torch_first("the losses of `ops` and MPSAN run everywhere")
-    def test_graded_relatedness_trains_saves_and_reloads(self, tmp_path):
-        model = models.MPSANPair(VOCABULARY, embedding_dim=6, hidden_units=5)
-        assert [i.name for i in model.inputs] == ["tokens_a", "tokens_b"]
-        model.compile(keras.optimizers.SGD(0.01), "kl_divergence")
-        target = numpy(ops.score_distribution(np.array([4.3, 1.0, 5.0], "float32"), 5))
-        losses = [model.train_on_batch(self.pair(), target) for _ in range(2)]
-        assert np.isfinite(losses).all()
-        grades = numpy(ops.expected_score(model(self.pair())))
-        assert grades.shape == (3,) and (grades >= 1).all() and (grades <= 5).all()
-        model.save(tmp_path / "model.keras")
-        loaded = keras.models.load_model(tmp_path / "model.keras")
-        np.testing.assert_allclose(numpy(loaded(self.pair())), numpy(model(self.pair())), atol=1e-6)
+@pytest.mark.torch_first("the losses of `ops` and MPSAN run everywhere")
+def test_graded_relatedness_of_pairs_trains_saves_and_reloads(tmp_path):
+    model = models.MPSANPair(VOCABULARY, embedding_dim=6, hidden_units=5)
+    assert [i.name for i in model.inputs] == ["tokens_a", "tokens_b"]
+    target = numpy(ops.score_distribution(np.array([4.3, 1.0, 5.0], "float32"), 5))
+    trained_and_read_again(model, pair_ids(), target, tmp_path, "kl_divergence")
+    grades = numpy(ops.expected_score(model(pair_ids())))
+    assert grades.shape == (3,) and (grades >= 1).all() and (grades <= 5).all()

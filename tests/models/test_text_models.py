@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 import pytest
-from backend_functions import STEP_BY_STEP, everywhere, numpy, predict
+from backend_functions import everywhere, numpy, predict, trained_and_read_again
 
 from keras_attnpool import models, regularizers
 
@@ -116,21 +116,12 @@ class TestEveryRow:
 
     def test_it_trains_saves_and_reloads(self, row, tmp_path):
         model = build(row)
-        # An optimizer class of Keras itself, so that the file opens on every backend.
-        model.compile(
-            "sgd", "sparse_categorical_crossentropy", metrics=["accuracy"], run_eagerly=STEP_BY_STEP
-        )
-        labels = np.array([0, 1, 2, 0])
         before = [numpy(w) for w in model.trainable_weights]
-        losses = [model.train_on_batch(ids(), labels)[0] for _ in range(2)]
-        assert np.isfinite(losses).all()
+        trained_and_read_again(model, ids(), np.array([0, 1, 2, 0]), tmp_path)
         after = [numpy(w) for w in model.trainable_weights]
         assert all(np.isfinite(w).all() for w in after)
         moved = [np.abs(a - b).max() > 0 for a, b in zip(before, after, strict=True)]
         assert np.mean(moved) > 0.8
-        model.save(tmp_path / "model.keras")
-        loaded = keras.models.load_model(tmp_path / "model.keras")
-        np.testing.assert_allclose(predict(loaded, ids()), predict(model, ids()), atol=1e-6)
 
     @pytest.mark.torch_first(
         "every layer has its contract; each builder trains, is saved and read everywhere"

@@ -55,6 +55,9 @@ BAD_MASKS = {
     "words": np.full(MASK.shape, "x"),
     "twos": 2 * MASK.astype("int32"),
     "minus ones": -MASK.astype("int32"),
+    "additive": np.where(MASK, 0.0, -1e9),
+    "halves": np.where(MASK, 0.5, 0.0),
+    "not numbers": np.where(MASK, np.nan, 0.0),
 }
 
 
@@ -98,9 +101,21 @@ def test_masks_of_every_kind(layer):
     for kind, mask in MASKS.items():
         np.testing.assert_array_equal(numpy(layer(STEPS, mask=mask)), target, err_msg=kind)
     for kind, mask in BAD_MASKS.items():
-        with pytest.raises((ValueError, TypeError)):
+        # Our own checks name the layer.
+        numbers = isinstance(mask, np.ndarray) and kind != "words"
+        told = f"`mask` of .*'{layer.name}'" if numbers else ""
+        with pytest.raises((ValueError, TypeError), match=told):
             layer(STEPS, mask=mask)
             pytest.fail(kind)
+
+
+@pytest.mark.torch_first("refused before a backend computes anything")
+def test_what_symbols_tell_is_refused(layer):
+    """A mask of another length, and an unknown number of features."""
+    with pytest.raises(ValueError, match=layer.name):
+        layer(keras.Input((5, DIM)), mask=keras.Input((4,), dtype="bool"))
+    with pytest.raises(ValueError, match=layer.name):
+        layer.build((None, 5, None))
 
 
 @pytest.mark.parametrize("poison", [np.nan, pytest.param(np.inf, marks=pytest.mark.slow)])

@@ -303,7 +303,7 @@ def test_the_pooling_behind_an_encoder_is_the_best_of_the_comparison():
         first = next(iter(verdict.ranks_in(real, rows)))
         found, given = grid.arguments(first, 0, encoder)
         layer, usual = networks.POOLINGS[pooling]
-        assert found is layer and given.get("per_feature") == usual.get("per_feature")
+        assert found.__name__ == layer and given.get("per_feature") == usual.get("per_feature")
 
 
 def test_what_minilm_is_worth_is_what_the_runs_say():
