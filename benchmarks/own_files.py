@@ -38,7 +38,6 @@ OPTIONS = {
     "": "",
     "gru": "--encoder gru",
     "minilm": "--encoder minilm --pooling generalized_scalar --no-tfidf",
-    "hierarchical": "--encoder hierarchical",
     "compare": "--compare",
 }
 

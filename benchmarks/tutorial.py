@@ -1,29 +1,55 @@
-"""The runs that the tutorial on LAMA has no time for: trained until validation stops, three seeds.
+"""The runs that the tutorials have no time for: trained until validation stops, three seeds.
 
-    KERAS_BACKEND=torch python -m benchmarks.tutorial [ROW ...]
+    KERAS_BACKEND=torch python -m benchmarks.tutorial NAME [ROW ...]
 
-Data, sizes and optimizer are the tutorial's. Rows that the file has are not run again.
+NAME is lama, mpsan or sam. Data, sizes and optimizer are the tutorial's. Rows that the file has are
+not run again.
 """
 
+import functools
 import json
 import pathlib
 import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
 
 from benchmarks.reproduce.results import packed
 from benchmarks.reproduce.significance import paired_interval
-from keras_attnpool import analysis, models, regularizers
+from keras_attnpool import analysis, layers, models, regularizers
 from keras_attnpool.workbench import corpora, text
 
-FILE = pathlib.Path(__file__).with_name("results") / "tutorial" / "lama_reviews.json"
+FOLDER = pathlib.Path(__file__).with_name("results") / "tutorial"
 SEEDS, LENGTH, PATIENCE, EPOCHS = (0, 1, 2), 28, 4, 60
+
+
+class Data(NamedTuple):
+    """Inputs and labels of three parts, the builders' common arguments, and the test's gold."""
+
+    parts: list[tuple[Any, np.ndarray]]
+    common: dict[str, Any]
+    rationales: list[np.ndarray]
+    looks: Callable[..., dict[str, Any]]  # at a trained model: what else is kept of a run
+
+
+class Tutorial(NamedTuple):
+    """The file, the rows, the pairs to compare (the first with the second), and the training."""
+
+    file: str
+    rows: dict[str, tuple[Callable[..., keras.Model], dict[str, Any]]]
+    pairs: list[tuple[str, str]]
+    data: Callable[[], Data]
+    rate: float
+    batch: int
+
+
 SCALE = dict(learn_scale=True, scale_initializer=keras.initializers.Constant(5.0))
 D_P = dict(attention_regularizer=regularizers.AttentionOrthogonality(0.2))
 D_E = dict(vector_regularizer=regularizers.CosineDisagreement(0.2))
 GRU = dict(gru_units=32)
-ROWS = {
+LAMA_ROWS = {
     "AVG": (models.AverageEmbedding, {}),
     "GRU + mean": (models.BiGRU, dict(GRU, pooling="mean")),
     "GRU + maximum": (models.BiGRU, GRU),
@@ -39,8 +65,7 @@ ROWS = {
     "LAMA + Ctx, scale, D_p": (models.LAMA, dict(GRU, num_heads=6, **SCALE, **D_P)),
     "LAMA + Ctx, scale, D_e": (models.LAMA, dict(GRU, num_heads=6, **SCALE, **D_E)),
 }
-# What the tutorial compares: the first row with the second.
-PAIRS = [
+LAMA_PAIRS = [
     ("GRU + mean", "AVG"),
     ("LAMA + Ctx", "AVG"),
     ("LAMA + Ctx", "GRU + mean"),
@@ -64,8 +89,8 @@ def word_of(low, high):
     return "ahead" if low > 0 else "behind" if high < 0 else "level"
 
 
-def data():
-    """The tutorial's texts: labels and ids of three parts, and its tokenizer and vectors."""
+def reviews() -> Data:
+    """LAMA's tutorial: short reviews."""
 
     def short(reviews, number):
         fits = [i for i, review in enumerate(reviews.texts) if review.count(" ") < LENGTH]
@@ -78,50 +103,145 @@ def data():
     vectors = text.word2vec(train.texts, tokenizer, dim=64, epochs=5, seed=0)
     parts = train, validation, test
     read = [(tokenizer.encode(each.texts, pad_to=LENGTH), each.labels) for each in parts]
-    sizes = dict(vocabulary_size=tokenizer.vocabulary_size, num_classes=train.num_classes)
-    return read, test.rationales, dict(sizes, embeddings=vectors, hidden_units=64, dropout=0.3)
+    common = dict(vocabulary_size=tokenizer.vocabulary_size, num_classes=train.num_classes)
+    common |= dict(embeddings=vectors, hidden_units=64, dropout=0.3)
+    return Data(read, common, test.rationales, heads)
 
 
-def run(row, seed, parts, rationales, common):
-    """One training: its curve, what it reaches on the test texts, and which of them are right."""
-    train, validation, (ids, labels) = parts
-    keras.utils.set_random_seed(seed)
-    build, arguments = ROWS[row]
-    model = build(**common, **arguments)
-    if row.endswith("scale fixed"):
-        model.get_layer("pooling").scale.trainable = False
-    model.compile(
-        keras.optimizers.Adam(1e-2), "sparse_categorical_crossentropy", metrics=["accuracy"]
-    )
-    stop = keras.callbacks.EarlyStopping(
-        "val_accuracy", mode="max", patience=PATIENCE, restore_best_weights=True
-    )
-    options = dict(validation_data=validation, batch_size=192, verbose=0, callbacks=[stop])
-    curve = model.fit(*train, epochs=EPOCHS, **options).history["val_accuracy"]
-    right = model.predict(ids, batch_size=500, verbose=0).argmax(axis=1) == labels
-    found = {
-        "seed": seed,
-        "test_accuracy": round(float(right.mean()), 4),
-        "correct": packed(right),
-        "validation": [round(float(each), 3) for each in curve],
-        "stopped": len(curve) < EPOCHS,
-    }
+def heads(model, row, data, right):
+    """How alike the heads are, and how much of their weight lies on the words that decide."""
+    found, (ids, _) = {}, data.parts[2]
+    arguments = LAMA_ROWS[row][1]
     if "num_heads" in arguments:
         weights = analysis.attention_scores(model, ids, "pooling", batch_size=500)
         if arguments["num_heads"] > 1:
             similarity = analysis.head_similarity(weights, ids != 0)
             found["redundancy"] = round(float(analysis.head_redundancy(similarity)), 3)
         by_word = analysis.reduce_scores(weights)
-        mass = analysis.rationale_mass(by_word, rationales)
+        mass = analysis.rationale_mass(by_word, data.rationales)
         found["mass"], found["uniform"] = round(mass.mean, 3), round(mass.uniform, 3)
-        found["auc"] = round(analysis.rationale_auc(by_word, rationales).mean, 3)
-    weights = model.count_params() - model.get_layer("embedding").count_params()
-    return weights, found
+        found["auc"] = round(analysis.rationale_auc(by_word, data.rationales).mean, 3)
+    return found
 
 
-def compared(results):
+def mean_of_five(vocabulary_size, num_classes, embedding_dim, hidden_units, dropout):
+    """MPSAN with the plain mean of its five sources, the word itself among them, for a fusion."""
+    tokens = keras.Input((None,), dtype="int32")
+    word = keras.layers.Embedding(vocabulary_size, embedding_dim, mask_zero=True)(tokens)
+    sources = [
+        layers.PositionalSelfAttention(embedding_dim, positions=each, dropout=dropout)(word)
+        for each in (FA2, FA3, BW + SD, FW + SD)
+    ]
+    vector = layers.MultiDimAttentionPooling(name="pooling")(
+        keras.layers.Average()([*sources, word])
+    )
+    hidden = keras.layers.Dense(hidden_units, activation="elu")(vector)
+    return keras.Model(tokens, keras.layers.Dense(num_classes, activation="softmax")(hidden))
+
+
+BW, FW, FA2, FA3, SD = (
+    ("earlier",),
+    ("later",),
+    ("faraway_2",),
+    ("faraway_3",),
+    ("scaled_distance",),
+)
+MPSAN_ROWS = {
+    "mean": (models.MPSAN, dict(positions=(), pooling="mean")),
+    "model 0": (models.MPSAN, dict(positions=())),
+    "model 1": (models.MPSAN, dict(positions=(BW, FW))),
+    "model 2": (models.MPSAN, dict(positions=(BW + SD, FW + SD))),
+    "model 3": (models.MPSAN, dict(positions=(FA2, FA3))),
+    "MPSAN": (models.MPSAN, {}),
+    "mean of four": (models.MPSAN, dict(fusion=None)),
+    "mean of five": (mean_of_five, {}),
+    "Bi-LSTM": (
+        models.BiLSTM,
+        dict(lstm_units=16, pooling="multi_dim", embedding_dropout=0.0),
+    ),
+}
+MPSAN_PAIRS = [
+    ("MPSAN", "model 0"),
+    ("model 2", "model 1"),
+    ("MPSAN", "model 2"),
+    ("MPSAN", "mean of four"),
+    ("MPSAN", "mean of five"),
+    ("mean of five", "mean of four"),
+    ("model 0", "mean"),
+    ("MPSAN", "Bi-LSTM"),
+]
+KINDS = ("head", "distance", "direction", "order", "clause")
+
+
+def questions() -> Data:
+    """MPSAN's tutorial: questions, 500 of each kind to test on."""
+    train, validation = corpora.questions(3000, seed=1), corpora.questions(500, seed=2)
+    tests = [corpora.questions(500, seed=3, kinds=(kind,)) for kind in KINDS]
+    tokenizer = text.WordTokenizer.train(train.texts)
+    parts = [
+        (tokenizer.encode(each.texts, pad_to=24), each.labels)
+        for each in (train, validation, *tests)
+    ]
+    ids, labels = (np.concatenate(each) for each in zip(*parts[2:], strict=True))
+    common = dict(vocabulary_size=tokenizer.vocabulary_size, num_classes=train.num_classes)
+    common |= dict(embedding_dim=32, hidden_units=32, dropout=0.0)
+    gold = [flags for each in tests for flags in each.rationales]
+    looks = functools.partial(sources, did=tokenizer.encode(["did"])[0][0])
+    return Data([*parts[:2], (ids, labels)], common, gold, looks)
+
+
+def sources(model, row, data, right, did):
+    """Accuracy by kind; for MPSAN the shares of its sources, for "did" and on average."""
+    kinds = right.reshape(len(KINDS), -1).mean(axis=1)
+    found = {"kinds": dict(zip(KINDS, kinds.round(3).tolist(), strict=True))}
+    if row == "MPSAN":
+        ids = data.parts[2][0]
+        shares = analysis.attention_scores(model, ids, "fusion", batch_size=500).mean(axis=-1)
+        for name, here in (("did", ids == did), ("all words", ids != 0)):
+            found[name] = shares[here].mean(axis=0).astype(float).round(3).tolist()
+    return found
+
+
+TUTORIALS = {
+    "lama": Tutorial("lama_reviews", LAMA_ROWS, LAMA_PAIRS, reviews, 1e-2, 192),
+    "mpsan": Tutorial("mpsan_questions", MPSAN_ROWS, MPSAN_PAIRS, questions, 1e-2, 125),
+}
+
+
+def run(tutorial, row, seed, data):
+    """One training: its curve, what it reaches on the test texts, and which of them are right."""
+    train, validation, (inputs, labels) = data.parts
+    keras.utils.set_random_seed(seed)
+    build, arguments = tutorial.rows[row]
+    model = build(**data.common, **arguments)
+    if row.endswith("scale fixed"):
+        model.get_layer("pooling").scale.trainable = False
+    model.compile(
+        keras.optimizers.Adam(tutorial.rate),
+        "sparse_categorical_crossentropy",
+        metrics=["accuracy"],
+    )
+    stop = keras.callbacks.EarlyStopping(
+        "val_accuracy", mode="max", patience=PATIENCE, restore_best_weights=True
+    )
+    options = dict(validation_data=validation, verbose=0, callbacks=[stop])
+    curve = model.fit(*train, epochs=EPOCHS, batch_size=tutorial.batch, **options).history
+    right = model.predict(inputs, batch_size=500, verbose=0).argmax(axis=1) == labels
+    found = {
+        "seed": seed,
+        "test_accuracy": round(float(right.mean()), 4),
+        "correct": packed(right),
+        "validation": [round(float(each), 3) for each in curve["val_accuracy"]],
+        "stopped": len(curve["val_accuracy"]) < EPOCHS,
+    }
+    found |= data.looks(model, row, data, right)
+    embeddings = [each for each in model.layers if isinstance(each, keras.layers.Embedding)]
+    return model.count_params() - sum(each.count_params() for each in embeddings), found
+
+
+def compared(results, pairs):
     """The pairs whose rows are there, with the 95 % interval of their difference and its word."""
-    for one, other in PAIRS:
+    for one, other in pairs:
         if one in results["rows"] and other in results["rows"]:
             means = [
                 results["rows"][each]["summary"]["test_accuracy"]["mean"] for each in (one, other)
@@ -131,17 +251,18 @@ def compared(results):
             yield [one, other, *points, word_of(low, high)]
 
 
-def main(names):
+def main(name, *rows):
     """Runs what is missing and writes the file after each row."""
-    results = {"rows": {}}
-    if FILE.exists():
-        results = json.loads(FILE.read_text(encoding="utf-8"))
-    parts, rationales, common = data()
-    results |= {"measure": "accuracy", "test_examples": len(parts[2][1])}
-    for row in names or ROWS:
+    tutorial, results = TUTORIALS[name], {"rows": {}}
+    file = FOLDER / f"{tutorial.file}.json"
+    if file.exists():
+        results = json.loads(file.read_text(encoding="utf-8"))
+    data = tutorial.data()
+    results |= {"measure": "accuracy", "test_examples": len(data.parts[2][1])}
+    for row in rows or tutorial.rows:
         if row in results["rows"]:
             continue
-        runs = [run(row, seed, parts, rationales, common) for seed in SEEDS]
+        runs = [run(tutorial, row, seed, data) for seed in SEEDS]
         reached = np.array([each["test_accuracy"] for _, each in runs])
         summary = {
             "mean": round(float(reached.mean()), 4),
@@ -152,10 +273,10 @@ def main(names):
             "summary": {"test_accuracy": summary},
             "runs": [each for _, each in runs],
         }
-        results["differences"] = list(compared(results))
-        FILE.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        results["differences"] = list(compared(results, tutorial.pairs))
+        file.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         print(row, reached, [len(each["validation"]) for _, each in runs], flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])

@@ -53,7 +53,7 @@ SETUP |= {"_build_hidden"}
 # These keep a flag, and nothing of a mask: a first one was checked, a missing one was told of.
 SETUP |= {"_validate_mask_once", "_check_mask"}
 OPTIONAL = {"tokenizers", "gensim", "matplotlib", "sklearn", "keras_hub", "keras_nlp"}
-OPTIONAL |= {"huggingface_hub", "scipy"}  # scikit-learn brings SciPy
+OPTIONAL |= {"scipy"}  # scikit-learn brings it
 
 
 def room_of(module):

@@ -1,9 +1,14 @@
 """Command line of the speed benchmark."""
 
 import argparse
+import contextlib
 import dataclasses
+import importlib.util
 import json
 import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -55,10 +60,17 @@ def main() -> None:
     what.add_argument(
         "--bags", action="store_true", help="long bags: time and peak memory, in chunks too"
     )
+    what.add_argument(
+        "--everything", action="store_true", help="all of these on all backends; for a GPU"
+    )
     parser.add_argument(
-        "--minutes", type=float, default=8, help="when --compiled ends at the latest (default 8)"
+        "--minutes",
+        type=float,
+        help="when --compiled (default 8) and --everything (default 12) end at the latest",
     )
     arguments = parser.parse_args()
+    if arguments.minutes is None:
+        arguments.minutes = 12 if arguments.everything else 8
     backend = keras.backend.backend()
     kinds = ("memory", "targets", "launches", "compiled", "bags")
     kind = next((kind for kind in kinds if getattr(arguments, kind)), "speed")
@@ -68,6 +80,11 @@ def main() -> None:
         parser.error(f"--minutes expects more than 0. Received: {arguments.minutes:g}")
     if arguments.launches and backend == "tensorflow":
         parser.error("--launches counts under KERAS_BACKEND=torch and jax. Received: tensorflow")
+    if arguments.everything:
+        if arguments.only or arguments.quick or arguments.full:
+            parser.error("--everything goes with --minutes and --rounds alone")
+        everything(60 * arguments.minutes, ["--rounds", str(arguments.rounds)])
+        return
     for part in arguments.only or ():
         if not _names(kind, [part]):
             parser.error(f"--only {part}: no name has this in it")
@@ -89,6 +106,36 @@ def main() -> None:
     measured[kind](data, path if keep else None, arguments)
     if keep and data["cases"] == before:
         print(f"{path} has all of it: move it away to measure anew")
+
+
+# The kinds of a page, those of few minutes first: what they leave is shared by the others.
+PARTS = ("launches", "targets", "memory", "speed", "bags", "compiled")
+
+
+def everything(seconds: float, options: list[str]) -> None:
+    """Each kind on each installed backend, in a process that ends when its share of time is over.
+
+    What was measured by then is in its file, and the same command goes on.
+    """
+    end = time.monotonic() + seconds
+    backends = [name for name in measure.MODES if importlib.util.find_spec(name)]
+    runs = [(kind, name) for kind in PARTS for name in backends]
+    runs = [run for run in runs if run != ("launches", "tensorflow")]
+    for index, (kind, backend) in enumerate(runs):
+        share = (end - time.monotonic()) / (len(runs) - index)
+        command = [sys.executable, "-m", "benchmarks.speed", *options]
+        command += [] if kind == "speed" else [f"--{kind}"]
+        print(f"\n{backend}, {kind}: {share:.0f} s at most", flush=True)
+        environment = os.environ | {"KERAS_BACKEND": backend}
+        process = subprocess.Popen(command, env=environment, start_new_session=True)
+        try:
+            process.wait(share)
+        except subprocess.TimeoutExpired:
+            print(f"{backend}, {kind}: not all; the same command goes on", flush=True)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def _names(kind: str, only: list[str] | None) -> list[str]:

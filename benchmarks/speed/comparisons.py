@@ -49,16 +49,17 @@ def everywhere(factor: float) -> dict[str, float]:
 
 
 def on_words(
-    makers: Callable[[], dict[str, Any]], batch: int, time: int, dim: int
+    makers: Callable[[], dict[str, Any]], batch: int, time: int, dim: int, padded: bool = True
 ) -> Callable[[str, bool], dict[str, measure.Run]]:
-    """Runs of layers on the same words."""
+    """Runs of layers on the same words, with a mask or without."""
 
     def make(mode: str, gradient: bool) -> dict[str, measure.Run]:
-        x, mask = inputs_of(batch, time, dim)
+        x, kept = inputs_of(batch, time, dim)
+        mask = kept if padded else None
         runners = {}
         for name, layer in makers().items():
             inputs = ops.cast(x[:2], layer.compute_dtype)
-            layer(inputs, mask=ops.convert_to_tensor(mask[:2]))
+            layer(inputs, mask=None if mask is None else ops.convert_to_tensor(mask[:2]))
             runners[name] = measure.runner(layer, x, mask, mode, gradient)
         return runners
 
@@ -443,7 +444,7 @@ COMPARISONS = (
             (
                 "8 x 196 patches, dim 768, 12 heads, forward",
                 False,
-                {"tensorflow": 8, "torch": 8},
+                everywhere(8),
                 (),
             ),
             ("8 x 196 patches, dim 768, 12 heads, with gradients", True, everywhere(8), ()),
@@ -455,13 +456,19 @@ COMPARISONS = (
             ),
         )
     ),
-    Comparison(
-        "Efficient probe, 32 x 196 patches, dim 768, 32 queries, with gradients",
-        on_words(probes, 32, 196, 768),
-        (
-            Target("its published order", "the efficient probe", everywhere(5)),
-            Target(variants.QUERY, "the efficient probe", {}),
-        ),
+    *(
+        Comparison(
+            f"Efficient probe, 32 x 196 {which}, dim 768, 32 queries, with gradients",
+            on_words(probes, 32, 196, 768, padded),
+            (
+                Target("its published order", "the efficient probe", factors),
+                Target(variants.QUERY, "the efficient probe", {}),
+            ),
+        )
+        for which, padded, factors in (
+            ("patches", False, everywhere(5)),
+            ("patches, padded", True, {"torch": 5}),
+        )
     ),
     Comparison(
         "MPSAN, one mask's attention, 8 x 64 words, dim 300",

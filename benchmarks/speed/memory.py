@@ -1,7 +1,7 @@
 """Peak memory of one variant in this process, which runs nothing else.
 
 What the process holds with the inputs, after a run on a short text, is taken off. On a CPU Linux
-alone tells the peak; on a GPU PyTorch and JAX tell that of the memory they gave out.
+alone tells the peak; on a GPU the backends tell that of the memory they gave out.
 """
 
 import json
@@ -34,7 +34,11 @@ def forget_the_peak() -> int:
 
         torch.cuda.reset_peak_memory_stats()
         return int(torch.cuda.memory_allocated())
-    return _given_out("bytes_in_use")
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        tf.config.experimental.reset_memory_stats("GPU:0")
+    return _given_out("bytes_in_use", "current")
 
 
 def peak() -> int:
@@ -45,15 +49,19 @@ def peak() -> int:
         import torch
 
         return int(torch.cuda.max_memory_allocated())
-    return _given_out("peak_bytes_in_use")
+    return _given_out("peak_bytes_in_use", "peak")
 
 
-def _given_out(name: str) -> int:
-    """What JAX tells of its memory. Its peak is that of the process, which is fresh."""
+def _given_out(on_jax: str, on_tensorflow: str) -> int:
+    """What a backend tells of its memory. JAX's peak is that of the process, which is fresh."""
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return int(tf.config.experimental.get_memory_info("GPU:0")[on_tensorflow])
     import jax
 
     counts: dict[str, Any] = jax.devices()[0].memory_stats() or {}
-    return int(counts[name])
+    return int(counts[on_jax])
 
 
 def main() -> None:

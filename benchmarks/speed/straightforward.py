@@ -31,6 +31,8 @@ class Form(keras.layers.Layer):
 def softmax_over_time(logits: Any, mask: Any) -> Any:
     """Softmax of `(batch, time, ...)` over time."""
     logits = ops.cast(logits, "float32")
+    if mask is None:
+        return ops.softmax(logits, axis=1)
     mask = ops.reshape(mask, (*mask.shape, *[1] * (len(logits.shape) - 2)))
     return ops.softmax(ops.where(mask, logits, LOW), axis=1)
 

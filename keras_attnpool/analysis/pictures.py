@@ -386,7 +386,7 @@ def plot_ranked(
     from keras_attnpool.analysis import plot_ranked
 
     ax = plot_ranked(["a.png", "b.png"], [0.2, 0.8])
-    assert [text.getescaped() for text in ax.get_yticklabels()] == ["b.png", "a.png"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["b.png", "a.png"]
     ```
     """
     owner = "plot_ranked"

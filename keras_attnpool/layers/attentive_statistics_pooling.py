@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import NORMALIZERS, AttentionPoolingBase
+from keras_attnpool.layers._attention import NORMALIZERS, AttentionPoolingBase, heads_first
 from keras_attnpool.ops._devices import scalar_like
 from keras_attnpool.ops.masking import at_least_float32, statistics_of_zeroed, zero_masked_rows
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -160,9 +160,17 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         weights = NORMALIZERS[self.normalizer](logits, kept, axis=1)
         self._penalize(self.attention_regularizer, ops.expand_dims(weights, 1), mask)
         used = self._apply_dropout(weights, training)
-        mean = ops.sum(used * values, axis=1)
-        variance = ops.sum(used * ops.square(values - ops.expand_dims(mean, 1)), axis=1)
-        return mean, variance, weights if self.per_feature else ops.squeeze(weights, 2)
+
+        def summed(x: Tensor) -> Tensor:
+            if self.per_feature:
+                return ops.sum(used * x, axis=1, keepdims=True)
+            # One product, which writes nothing of the size of the inputs.
+            return ops.matmul(heads_first(used), x)
+
+        mean = summed(values)
+        variance = summed(ops.square(values - mean))
+        scores = weights if self.per_feature else ops.squeeze(weights, 2)
+        return ops.squeeze(mean, 1), ops.squeeze(variance, 1), scores
 
     def _chunked_moments(self, inputs: Tensor, mask: Any) -> list[Tensor]:
         """Mean and variance `(batch, dim)` under attention, a chunk of time after the other."""

@@ -238,10 +238,14 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         return self._merge_heads(vectors), weights
 
     def _folded_queries(self, queries: Tensor) -> Tensor:
-        """The kernel `(dim, queries, heads)` that makes scores of the inputs."""
-        if not self.key_projection:
-            return ops.transpose(queries / math.sqrt(queries.shape[2]), (2, 0, 1))
-        return ops.einsum("jhd,fhd->fjh", self._asked(queries), self._split_heads("key_kernel"))
+        """The kernel `(dim, queries * heads)` that makes scores of the inputs."""
+        if self.key_projection:
+            kernel = ops.einsum(
+                "jhd,fhd->fjh", self._asked(queries), self._split_heads("key_kernel")
+            )
+            return ops.reshape(kernel, (kernel.shape[0], -1))
+        dim = queries.shape[2]
+        return ops.transpose(ops.reshape(queries / math.sqrt(dim), (-1, dim)))
 
     def _asked(self, queries: Tensor) -> Tensor:
         """The projected queries `(queries, heads, size)`."""
@@ -251,7 +255,11 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     def _head_logits(self, inputs: Tensor, queries: Tensor) -> Tensor:
         """The scores `(batch, queries, heads, time)`."""
         if self._folds or not self.key_projection:
-            return ops.einsum("btf,fjh->bjht", inputs, self._folded_queries(queries))
+            # Rows, as behind the sums; for an einsum JAX would transpose the inputs.
+            rows = ops.reshape(inputs, (-1, inputs.shape[2]))
+            logits = affine(rows, self._folded_queries(queries))
+            shape = (-1, ops.shape(inputs)[1], self.num_queries, self.num_heads)
+            return ops.transpose(ops.reshape(logits, shape), (0, 2, 3, 1))
         keys = ops.einsum("btf,fhd->bthd", inputs, self._split_heads("key_kernel"))
         return ops.einsum("jhd,bthd->bjht", self._asked(queries), keys)
 
@@ -268,7 +276,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
 
     def _chunked_head_vectors(self, inputs: Tensor, queries: Tensor, mask: Any) -> Tensor:
         """`_head_vectors`, a chunk of time after the other; folded, for any number of queries."""
-        kernel = ops.reshape(self._folded_queries(queries), (queries.shape[-1], -1))
+        kernel = self._folded_queries(queries)
 
         def score(chunk: Tensor, kernel: Tensor) -> Tensor:
             return ops.expand_dims(ops.matmul(at_least_float32(chunk), kernel), 3)

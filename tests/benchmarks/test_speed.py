@@ -282,6 +282,10 @@ def test_figures_of_other_versions_are_not_mixed(compiled_command, monkeypatch, 
         (["--memory", "--compiled"], "--compiled: not allowed with argument --memory"),
         (["--quick", "--rounds", "0"], "--rounds expects 1 or more. Received: 0"),
         (["--compiled", "--minutes", "-1"], "--minutes expects more than 0. Received: -1"),
+        (
+            ["--everything", "--quick"],
+            "--everything goes with --minutes and --rounds alone",
+        ),
         (["--memory"], "cannot be written; --quick and --only write no file"),
     ],
 )
@@ -293,6 +297,21 @@ def test_the_command_line_refuses_in_one_line(options, message, monkeypatch, cap
     told = capsys.readouterr().err.splitlines()[-1]
     assert ended.value.code == 2 and told.startswith("python -m benchmarks.speed: error: ")
     assert told.endswith(message)
+
+
+@pytest.mark.parametrize(("does", "seconds", "ended"), [("exec sleep 600", 0.5, 1), ("", 60, 0)])
+def test_everything_ends_each_kind_in_its_share(does, seconds, ended, monkeypatch, tmp_path, capfd):
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho ran $KERAS_BACKEND $*\n{does}\n")
+    python.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(python))
+    monkeypatch.setattr(command_line, "PARTS", ("memory",))
+    monkeypatch.setattr(measure, "MODES", {keras.backend.backend(): ()})
+    command_line.everything(seconds, ["--rounds", "2"])
+    told = capfd.readouterr().out
+    command = f"ran {keras.backend.backend()} -m benchmarks.speed --rounds 2 --memory"
+    assert told.count("not all; the same command goes on") == ended
+    assert ended or command in told
 
 
 def test_a_time_limit_ends_what_hangs():

@@ -81,14 +81,25 @@ def test_a_heat_map_within_a_page_of_another_style(browser, tmp_path):
     check(browser, page, "t", HOSTILE[:6])
 
 
-SMALL = ["--model", "lama-encoder", "--heads", "2", "--epochs", "1", "--hidden-units", "0"]
+SMALL = [
+    "--encoder",
+    "none",
+    "--pooling",
+    "lama",
+    "--heads",
+    "2",
+    "--epochs",
+    "1",
+    "--hidden-units",
+    "0",
+]
 SMALL += ["--embedding-dim", "4", "--seed", "3"]
 
 
 def test_the_report_of_a_run_on_generated_reviews(browser, tmp_path):
     sizes = ["--train-size", "40", "--test-size", "10"]
     assert main(["train", *SMALL, *sizes, "--out", str(tmp_path / "run")]) == 0
-    title = "lama-encoder on generated reviews"
+    title = "none + lama on generated reviews"
     page = tmp_path / "run" / "report.html"
     check(browser, page, title, ["Results on 10 test texts"])
     for width in (1280, 390):
@@ -103,4 +114,4 @@ def test_the_report_of_a_run_on_hostile_texts(browser, tmp_path):
     file = tmp_path / "<b>bold.tsv"
     file.write_text("\n".join(rows) + "\n", encoding="utf-8")
     assert main(["train", str(file), *SMALL, "--out", str(tmp_path / "run")]) == 0
-    check(browser, tmp_path / "run" / "report.html", "lama-encoder on <b>bold.tsv", names)
+    check(browser, tmp_path / "run" / "report.html", "none + lama on <b>bold.tsv", names)

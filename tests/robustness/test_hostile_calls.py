@@ -83,7 +83,7 @@ def test_odd_inputs_are_read_as_floats(layer, kind):
         assert np.isfinite(output).all()
 
 
-NAMED = {"no step", "no feature", "a matrix", "a dictionary"}
+NAMED = {"no step", "no feature", "a matrix", "four axes", "a dictionary"}
 
 
 @pytest.mark.parametrize("kind", BAD_INPUTS)

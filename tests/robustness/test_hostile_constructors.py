@@ -287,7 +287,7 @@ FIVE_STEPS = keras.Sequential([keras.Input((5, 8)), keras.layers.Dense(4)])
         ("TextCNN", {"kernel_sizes": 3}, "a list"),
         ("MPSAN", {"positions": ("later",)}, "a list of lists"),
         ("MPSAN", {"positions": [["earlier", "later"]]}, "some pair"),
-        ("SAM", {"order": ("token", "token")}, "once at most"),
+        ("SAM", {"order": ("token", "token")}, "each once"),
         ("LAMA", {"name": "a/b"}, "no '/'"),
         ("BackboneClassifier", {"encoder": layers.AttentionPooling()}, "sequences"),
         ("SAM", {"sequence_length": 7, "backbone": FIVE_STEPS}, " 5."),

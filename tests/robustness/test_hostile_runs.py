@@ -26,7 +26,14 @@ from keras_attnpool.workbench.cli.options import DEFAULTS, Options
 pytestmark = pytest.mark.one_backend("the files of a run; none is computed")
 
 WORDS = ["[PAD]", "[UNK]", "good", "bad", "food"]
-OPTIONS = {**DEFAULTS, "model": "average", "epochs": 2, "batch_size": 32, "max_length": 9}
+OPTIONS = {
+    **DEFAULTS,
+    "encoder": "none",
+    "pooling": "mean",
+    "epochs": 2,
+    "batch_size": 32,
+    "max_length": 9,
+}
 
 
 @pytest.fixture(scope="module")
@@ -334,7 +341,17 @@ def quick(monkeypatch, tmp_path):
     reviews = corpora.reviews(20, seed=1), corpora.reviews(6, seed=2)
     monkeypatch.setattr(train, "_fit", fake_fit)
     monkeypatch.setattr(corpora, "reviews", lambda size, seed: reviews[seed - 1])
-    arguments = ["train", "--model", "average", "--embedding-dim", "2", "--hidden-units", "0"]
+    arguments = [
+        "train",
+        "--encoder",
+        "none",
+        "--pooling",
+        "mean",
+        "--embedding-dim",
+        "2",
+        "--hidden-units",
+        "0",
+    ]
     arguments += ["--no-report", "--no-baseline", "--out", str(tmp_path / "run")]
     return arguments
 

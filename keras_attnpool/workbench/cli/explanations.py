@@ -1,6 +1,5 @@
 """Why a model predicts what it predicts: what each word does to it, and where attention looks."""
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
@@ -18,8 +17,7 @@ LONG = 128
 CHUNK = 32
 # A heat map with more cells shows the mean over the heads alone.
 MOST_CELLS = 20_000
-# The layers whose weights pool the words, by their paths; the last is that of the transformer.
-POOLING, SENTENCES = ("pooling", "attention", "encoder_0"), "sentences/word_pooling"
+POOLING = "pooling"  # the layer whose weights pool the words
 # One scale for the terminal, for heat maps and for reports. Full colour: a word on which a quarter
 # of the probability hangs, and attention four times as large as the mean would give.
 EFFECT_COLOUR, ATTENTION_COLOUR = 0.25, 4.0
@@ -84,12 +82,10 @@ class Explainer:
 
     def __init__(self, model: keras.Model, reader: Reader, label_names: Sequence[str]) -> None:
         self._model, self._reader, self._names = model, reader, label_names
-        self._attention = _attention_models(model)
-
-    @property
-    def layers(self) -> list[str]:
-        """The paths of the layers that pool by attention: of words, then of sentences."""
-        return list(self._attention)
+        try:
+            self._attention = analysis.attention_model(model, POOLING)
+        except ValueError:  # it gives no weights
+            self._attention = None
 
     def explain(self, texts: Sequence[str]) -> Iterator[Explanation]:
         """The explanation of every text, as soon as it is there."""
@@ -116,16 +112,12 @@ class Explainer:
             some = texts[start : start + CHUNK]
             inputs = self._reader.encode(some)
             filled = _filled(inputs, len(some))
-            answers = [
-                each.predict(filled, batch_size=CHUNK, verbose=0)
-                for each in self._attention.values()
-            ]
-            scores = [next(iter(by_path.values()))[0] for _, by_path in answers]
-            symbols = [next(iter(each.output[1].values()))[0] for each in self._attention.values()]
+            _, by_path = self._attention.predict(filled, batch_size=CHUNK, verbose=0)
+            (scores, *_), (symbols, *_) = by_path[POOLING], self._attention.output[1][POOLING]
             for row, (content, mask) in enumerate(
                 zip(some, self._reader.mask(inputs), strict=True)
             ):
-                weights = _of_text([_row(each, row) for each in scores], symbols, mask)
+                weights = _over_steps(_row(scores, row), symbols, mask) if mask.any() else None
                 found.append(
                     None
                     if weights is None
@@ -141,11 +133,10 @@ class Explainer:
         if not number:
             return np.zeros(0, np.float32), whole, False
         if number > LONG and isinstance(self._reader, Words):
-            (layer,) = embeddings(self._model) or (None,)
-            if layer in self._model.layers:
-                slopes = analysis.gradient_saliency(self._model, inputs, [chosen], layer=layer)[0]
-                # Of the log-probability, so that this is the change of the probability itself.
-                return slopes[self._reader.mask(inputs)[0]] * whole[chosen], whole, True
+            (layer,) = embeddings(self._model)
+            slopes = analysis.gradient_saliency(self._model, inputs, [chosen], layer=layer)[0]
+            # Of the log-probability, so that this is the change of the probability itself.
+            return slopes[self._reader.mask(inputs)[0]] * whole[chosen], whole, True
         numbered = Numbered(self._model, self._reader, [content])
         return analysis.leave_one_out(numbered, numbered.ids)[0], whole, False
 
@@ -233,23 +224,6 @@ def heatmaps(explanation: Explanation, label: str) -> list[str]:
     return pieces
 
 
-def _attention_models(model: keras.Model) -> dict[str, keras.Model]:
-    """Models that give the weights of the words, then of sentences if there are any, by paths."""
-    shown = {path: each for path in POOLING if (each := _attention_model(model, path))}
-    outer = dict(itertools.islice(shown.items(), 1))
-    if not any(layer.name == "sentences" for layer in model.layers):
-        return outer
-    inner = _attention_model(model, SENTENCES)
-    return {SENTENCES: inner, **outer} if inner and outer else {}
-
-
-def _attention_model(model: keras.Model, path: str) -> keras.Model | None:
-    try:
-        return analysis.attention_model(model, path)
-    except ValueError:
-        return None
-
-
 def _filled(inputs: Any, number: int) -> Any:
     """Inputs of whole chunks: a compiled model meets few shapes."""
     return keras.tree.map_structure(
@@ -259,24 +233,6 @@ def _filled(inputs: Any, number: int) -> Any:
 
 def _row(scores: Any, row: int) -> Any:
     return keras.tree.map_structure(lambda each: np.asarray(each)[row], scores)
-
-
-def _of_text(
-    scores: list[Any], symbols: list[Any], mask: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.float32] | None:
-    """Weights `(heads, kept steps)` of one text; a word's in its sentence, times that one's."""
-    if not mask.any():
-        return None
-    if mask.ndim == 1:
-        return _over_steps(scores[0], symbols[0], mask)
-    kept = np.asarray(mask.any(axis=1))
-    outer, parts = _over_steps(scores[1], symbols[1], kept), []
-    for place, row in enumerate(np.flatnonzero(kept).tolist()):
-        inner = _over_steps(_row(scores[0], row), symbols[0], mask[row])
-        if outer is None or inner is None:
-            return None
-        parts.append(outer.mean(axis=0)[place] * inner.mean(axis=0))
-    return np.concatenate(parts)[None]
 
 
 def _over_steps(

@@ -6,16 +6,12 @@ Nothing heavy is imported here: help and refusals need no Keras.
 import importlib.util
 import math
 import reprlib
-import tomllib
 from dataclasses import dataclass, fields
-from importlib import resources
 from pathlib import Path
 from typing import Any, Self, get_args, get_type_hints
 
 from keras_attnpool.workbench.cli.errors import CommandError
 
-_CHOICES = resources.files(__package__).joinpath("choices.toml").read_text(encoding="utf-8")
-(MODELS,) = tomllib.loads(_CHOICES).values()
 # The encoder of words, and a small language model of English with the modules that it needs and the
 # commands that install them.
 ENCODER, MINILM = "gru", "minilm"
@@ -37,11 +33,6 @@ ASK_FOR_WORDS = ("max_length", "min_frequency", "embeddings", "embedding_dim", "
 # The words of a text that `explain` prints.
 PRINTED_WORDS = 8
 DATASETS = ("r8", "trec", "sst5", "sst2", "subj", "sick", "imdb", "humor", "controversy")
-CHOICES: dict[str, Any] = {
-    "model": MODELS,
-    "context": ("embeddings", "mean", "learned"),
-    "penalty": ("none", "attention", "embedding"),
-}
 # The least of an integer, where that is not 1.
 LEAST = {"train_size": 2, "max_tokens": 4}
 LEAST |= dict.fromkeys(("seed", "hidden_units", "text_column", "label_column"), 0)
@@ -54,7 +45,6 @@ BATCH_SIZE, LEAST_BATCH, STEPS = 64, 8, 10
 class Options:
     """Every option that a run is made by; None leaves the choice to the model or the loader."""
 
-    model: str | None = None
     encoder: str | None = None
     pooling: str | None = None
     compare: bool = False
@@ -76,8 +66,6 @@ class Options:
     test_size: int = 1000
     min_frequency: int = 2
     max_length: int = 256
-    max_sentences: int = 30
-    max_words: int = 50
     max_tokens: int = 128
     layer: int | None = None
     epochs: int | None = None
@@ -86,11 +74,6 @@ class Options:
     learning_rate: float | None = None
     seed: int = 0
     heads: int | None = None
-    rank: int | None = None
-    context: str | None = None
-    learn_scale: bool | None = None
-    penalty: str = "none"
-    penalty_factor: float = 0.2
     embeddings: str = "random"
     embedding_dim: int | None = None
     units: int | None = None
@@ -98,9 +81,8 @@ class Options:
     dropout: float | None = None
 
     def __post_init__(self) -> None:
-        if not self.model:
-            self.encoder = self.encoder or ENCODER
-            self.pooling = self.pooling or best_behind(self.encoder)
+        self.encoder = self.encoder or ENCODER
+        self.pooling = self.pooling or best_behind(self.encoder)
         own = self.file or self.dataset
         self.epochs = self.epochs or (EPOCHS if own else REVIEW_EPOCHS)
 
@@ -112,7 +94,7 @@ class Options:
     @property
     def name(self) -> str:
         """The model's name in the table."""
-        return self.model or f"{self.encoder} + {self.pooling}"
+        return f"{self.encoder} + {self.pooling}"
 
     def fit_to(self, texts: int) -> None:
         """Makes batches smaller, so that an epoch has enough of them, unless a size was given."""
@@ -153,7 +135,7 @@ def choose_encoder(given: dict[str, Any]) -> str | None:
     """Takes MiniLM for the user's own texts if it can run; one line says which model was taken and
     why.
     """
-    if {"model", "encoder", *ASK_FOR_WORDS} & given.keys() or not {
+    if {"encoder", *ASK_FOR_WORDS} & given.keys() or not {
         "file",
         "dataset",
     } & given.keys():
@@ -200,14 +182,11 @@ def check(given: dict[str, Any], options: Options) -> None:
     for name in ("train_size", "test_size"):
         if name in given and (options.file or options.dataset):
             raise CommandError(f"{flag(name)} is for the generated reviews only")
-    others = options.model or "pooling" in given or options.penalty != "none"
-    if options.compare and (others or not options.baseline):
+    if options.compare and ("pooling" in given or not options.baseline):
         raise CommandError(
-            "--compare trains several poolings behind one --encoder: it stands beside none of "
-            "--model, --pooling, --penalty and --no-baseline"
+            "--compare trains several poolings behind one --encoder: it stands beside neither "
+            "--pooling nor --no-baseline"
         )
-    if "penalty_factor" in given and options.penalty == "none":
-        raise CommandError("--penalty-factor needs a --penalty")
     if "embedding_dim" in given and options.embeddings not in ("random", "word2vec"):
         raise CommandError("--embedding-dim is decided by the file that --embeddings names")
 
@@ -222,8 +201,6 @@ def _is_possible(name: str, value: Any) -> bool:
     kinds = get_args(hint) or (hint,)
     if type(value) not in kinds and not (float in kinds and type(value) is int):
         return False
-    if value is None or name in CHOICES:
-        return value is None or value in CHOICES[name]
     return type(value) not in (int, float) or not unlike(name, value, float in kinds)
 
 
@@ -241,6 +218,6 @@ def unlike(name: str, number: float, fraction: bool) -> str:
 def told() -> dict[str, Any]:
     """The names in capitals of this file, as the help tells them."""
     own = {name: value for name, value in globals().items() if name.isupper()}
-    lists = {name: ", ".join(own[name]) for name in ("MODELS", "COMPARED", "DATASETS")}
+    lists = {name: ", ".join(own[name]) for name in ("COMPARED", "DATASETS")}
     usual = (f"{pooling} behind {encoder}" for encoder, pooling in BEST_BEHIND.items())
     return own | lists | {"BEST_BEHIND": ", ".join(usual)}

@@ -96,9 +96,7 @@ def _add(group: Any, typed: str, text: str) -> None:
         group.add_argument(name, help=text, **given)
         return
     name = flags[-1].removeprefix("--").replace("-", "_")
-    if name in options.CHOICES:
-        given["choices"] = options.CHOICES[name]
-    elif metavar:
+    if metavar:
         given["type"] = lambda value: _value(name, metavar, value)
     elif len(flags) > 1:
         flags, given = flags[:1], {"action": argparse.BooleanOptionalAction}

@@ -9,8 +9,7 @@ import re
 import stat
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -88,7 +87,7 @@ def tell_of_empty(empty: int, texts: int) -> None:
 def _output(given: dict[str, Any]) -> Iterator[tuple[TextIO, str]]:
     """Where answers go and in what form; a file is there as a whole or not at all."""
     if "output" not in given:
-        yield sys.stdout, ".jsonl" if given.get("json") else ""
+        yield sys.stdout, "json" if given.get("json") else ""
         return
     path = Path(given["output"])
     if given.get("json"):
@@ -110,22 +109,22 @@ class Table(NamedTuple):
     """Texts, each with the rest of its row.
 
     Attributes:
-        names: The names of the columns, or the keys of the first object.
-        rows: For every text a pair of the text and its row, which is a list of cells or an object.
+        names: The names of the columns.
+        rows: For every text a pair of the text and the cells of its row.
     """
 
     names: list[str]
-    rows: Iterator[tuple[str, Any]]
+    rows: Iterator[tuple[str, list[str]]]
 
 
 # A function that writes a text, its row, its class and the probabilities of all classes.
-Writer = Callable[[str, Any, str, dict[str, float]], None]
+Writer = Callable[[str, list[str], str, dict[str, float]], None]
 
 
 def _lines(stream: TextIO, names: list[str], classes: list[str], mark: str) -> Writer:
     """Lines to read: label, probability, text."""
 
-    def write(content: str, row: Any, label: str, each: dict[str, float]) -> None:
+    def write(content: str, row: list[str], label: str, each: dict[str, float]) -> None:
         line = field(" ".join(content.split()))
         print(field(label), f"{each[label]:.4f}", line, sep="\t", file=stream)
 
@@ -133,20 +132,11 @@ def _lines(stream: TextIO, names: list[str], classes: list[str], mark: str) -> W
 
 
 def _objects(stream: TextIO, names: list[str], classes: list[str], mark: str) -> Writer:
-    """JSON objects, one per line: the input's own keys, then the answer."""
-    own, numbers = _own_names(["label", "probability", "probabilities"], names), itertools.count(1)
-    for name, times in Counter(names).items():
-        if times > 1:
-            raise CommandError(
-                f"the input has two columns {name!r}: an object has one, a .csv both"
-            )
+    """JSON objects, one per line: the text, then the answer."""
 
-    def write(content: str, row: Any, label: str, each: dict[str, float]) -> None:
-        row = row if isinstance(row, dict) else dict(zip(names, row, strict=True))
-        _check_keys(row.keys() & set(own), next(numbers))
-        print(
-            json.dumps(row | dict(zip(own, (label, each[label], each), strict=True))), file=stream
-        )
+    def write(content: str, row: list[str], label: str, each: dict[str, float]) -> None:
+        answer = {"text": content, "label": label, "probability": each[label]}
+        print(json.dumps(answer | {"probabilities": each}), file=stream)
 
     return write
 
@@ -154,7 +144,7 @@ def _objects(stream: TextIO, names: list[str], classes: list[str], mark: str) ->
 def _table(stream: TextIO, names: list[str], classes: list[str], mark: str) -> Writer:
     """A table with the input's columns, then the answer, one column a class."""
     own = ["label", "probability", *(f"p({field(name)})" for name in classes)]
-    own, numbers = _own_names(own, names), itertools.count(1)
+    own = _own_names(own, names)
     writer = csv.writer(stream, delimiter=mark, lineterminator="\n")
     shown = ALL if mark == "\t" else BUT_LINES
 
@@ -163,10 +153,7 @@ def _table(stream: TextIO, names: list[str], classes: list[str], mark: str) -> W
         told = (re.sub(shown, lambda part: visible(f".{part[0]}")[1:], cell) for cell in cells)
         writer.writerow(map(_no_formula, told))
 
-    def write(content: str, row: Any, label: str, each: dict[str, float]) -> None:
-        if isinstance(row, dict):
-            _check_keys(row.keys() - set(names), next(numbers), " (a .jsonl keeps it)")
-            row = [_as_text(row.get(name)) for name in names]
+    def write(content: str, row: list[str], label: str, each: dict[str, float]) -> None:
         put([*row, label, *(f"{value:.6f}" for value in (each[label], *each.values()))])
 
     put([*names, *own])
@@ -186,25 +173,11 @@ def _own_names(wanted: list[str], names: list[str]) -> list[str]:
     return own
 
 
-def _check_keys(keys: Set[str], number: int, advice: str = "") -> None:
-    """Refuses an object with keys that the first one does not have and that would be lost."""
-    if keys:
-        key = visible(min(keys))
-        raise CommandError(f"text {number} has the key {key!r}, which the first one lacks{advice}")
-
-
-def _as_text(value: Any) -> str:
-    """A value of an object as a cell."""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-TABLES = (".csv", ".tsv", ".jsonl")
+TABLES = (".csv", ".tsv")
 TABLE_OPTIONS = ("text_column", "header", "delimiter")  # of --input
 WRITERS: dict[str, Callable[[TextIO, list[str], list[str], str], Writer]] = {
     "": _lines,
-    ".jsonl": _objects,
+    "json": _objects,
     ".csv": _table,
     ".tsv": _table,
 }
@@ -257,7 +230,7 @@ def reads_stdin(given: dict[str, Any]) -> bool:
 
 
 def table_rows(path: str, given: dict[str, Any]) -> Iterator[Any]:
-    """The texts of one column of a .csv, .tsv or .jsonl file, gzipped or not, as they are read.
+    """The texts of one column of a .csv or .tsv file, gzipped or not, as they are read.
 
     Args:
         path: The file.
@@ -274,9 +247,6 @@ def table_rows(path: str, given: dict[str, Any]) -> Iterator[Any]:
         raise CommandError(f"--input must end in {', '.join(TABLES)}. Received: {path}")
     wanted = given.get("text_column", "text")
     is_named = isinstance(wanted, str)
-    for name in ("header", "delimiter"):
-        if ending == ".jsonl" and name in given:
-            raise CommandError(f"{flag(name)} is for a .csv or .tsv. Received: {path}")
     if is_named and not given.get("header", True):
         raise CommandError("--no-header must have --text-column as a position from 0")
     # As `train` reads them: the first line names the columns of a .csv, unless --no-header says
@@ -292,27 +262,6 @@ def _rows(
 ) -> Iterator[Any]:
     delimiter = given.get("delimiter", "," if ending == ".csv" else "\t")
     with _opened("--input", path, given) as stream:
-        if ending == ".jsonl":
-            names = None
-            for number, line in enumerate(_watched(path, stream), 1):
-                if not line.strip():
-                    continue
-                try:
-                    row = json.loads(line)
-                except (ValueError, RecursionError) as error:
-                    raise CommandError(f"{path}, line {number} cannot be read: {error}") from error
-                if not isinstance(row, dict) or not isinstance(row.get(str(wanted)), str):
-                    raise CommandError(
-                        f"{path}, line {number} must be an object with a string as "
-                        f"{str(wanted)!r} (--text-column)"
-                    )
-                if names is None:
-                    names = list(row)
-                    yield names
-                yield row[str(wanted)], row
-            if names is None:
-                yield []
-            return
         watched = _watched(path, stream)
         is_tsv = ending == ".tsv"
         rows = tsv_rows("".join(watched)) if is_tsv else csv_rows(path, watched, delimiter)

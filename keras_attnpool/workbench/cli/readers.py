@@ -1,4 +1,4 @@
-"""How texts become the inputs of a network: as words, sentences of words, or tokens of a model."""
+"""How texts become the inputs of a network: as words, or as tokens of a language model."""
 
 import functools
 import itertools
@@ -23,7 +23,7 @@ from keras_attnpool.workbench.datasets import LabeledTexts, cache_folder
 VOCABULARY = "vocabulary.json"
 # Each length that batches are padded to is compiled: few of them, though there is more padding.
 LENGTHS = 2
-TOKEN_STEP = 16
+WORD_STEP, TOKEN_STEP = 32, 16
 
 Parts = Mapping[str, LabeledTexts]
 
@@ -37,30 +37,24 @@ class Words:
     """
 
     kind = "words"
-    steps: tuple[int, ...] = (32,)  # lengths are multiples of these
 
     def __init__(self, tokenizer: text.WordTokenizer, max_length: int) -> None:
         self.tokenizer, self.max_length = tokenizer, max_length
         self.cut = 0.0  # the share of training texts that are longer
 
     @classmethod
-    def learn(cls, texts: Sequence[str], options: Options) -> Self:
+    def learn(cls, texts: Sequence[str], options: Options, asked: networks.Encoder) -> Self:
         """A reader for the vocabulary of the training texts."""
         tokenizer = text.WordTokenizer.train(texts, options.min_frequency)
-        learned = cls(tokenizer, **{name: getattr(options, name) for name in cls.limits()})
-        learned.cut = float(np.mean([learned._is_cut(content) for content in texts]))
+        learned = cls(tokenizer, options.max_length)
+        lengths = np.array([learned.length(content) for content in texts])
+        learned.cut = float(np.mean(lengths > options.max_length))
         return learned
-
-    @classmethod
-    def limits(cls) -> tuple[str, ...]:
-        """The options that cut texts."""
-        return ("max_length",)
 
     @classmethod
     def load(cls, run: Path, settings: dict[str, Any]) -> Self:
         """The reader that `save` and `settings` describe."""
-        tokenizer = text.WordTokenizer.load(run / VOCABULARY)
-        return cls(tokenizer, **{name: settings[name] for name in cls.limits()})
+        return cls(text.WordTokenizer.load(run / VOCABULARY), settings["max_length"])
 
     def save(self, run: Path) -> None:
         """Writes the data that are too large for the configuration."""
@@ -69,7 +63,7 @@ class Words:
     @property
     def settings(self) -> dict[str, Any]:
         """Its entries in the configuration."""
-        return {"kind": self.kind, **{name: getattr(self, name) for name in self.limits()}}
+        return {"kind": self.kind, "max_length": self.max_length}
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -82,9 +76,8 @@ class Words:
         Raises:
             ValueError: If it does not read the ids of this vocabulary.
         """
-        rank = 3 if self.kind == "sentences" else 2
-        if keras.tree.is_nested(model.input) or len(model.input.shape) != rank:
-            raise ValueError(f"it should read {self.kind}. Received: {model.input_shape}")
+        if keras.tree.is_nested(model.input) or len(model.input.shape) != 2:
+            raise ValueError(f"it should read words. Received: {model.input_shape}")
         rows = [each.input_dim for each in networks.embeddings(model)]
         if rows != [self.tokenizer.vocabulary_size]:
             raise ValueError(
@@ -93,52 +86,35 @@ class Words:
             )
 
     def __str__(self) -> str:
-        cut = _told_cut(self.cut, *self.limits())
+        cut = _told_cut(self.cut, "max_length")
         return f"Words: {self.tokenizer.vocabulary_size}{cut}"
 
     def encode(self, texts: Sequence[str]) -> Any:
-        """The inputs of a model; few lengths, since each is compiled, and none beyond a limit."""
+        """The inputs of a model; few lengths, since each is compiled, and none beyond the limit."""
         ids = self._ids(texts)
-        limits = [getattr(self, name) for name in self.limits()]
-        widths = map(_rounded, ids.shape[1:], self.steps, limits)
-        more = [width - size for width, size in zip(widths, ids.shape[1:], strict=True)]
-        return np.pad(ids, ((0, 0), *((0, each) for each in more)))
+        longest = ids.shape[1]
+        more = _rounded(longest, WORD_STEP, self.max_length) - longest
+        return np.pad(ids, ((0, 0), (0, more)))
 
     def _ids(self, texts: Sequence[str]) -> npt.NDArray[np.int32]:
         return self.tokenizer.encode(texts, max_length=self.max_length)
 
-    def tokens(self, texts: Sequence[str]) -> list[list[str]]:
-        """The words as the model gets them, unknown ones with "[UNK]" behind them."""
-        unknown = self.tokenizer.vocabulary[1]
-        ids = self.encode(texts)
-        return [
-            [
-                f"{word} {unknown}" if index == 1 else word
-                for word, index in zip(
-                    self.tokenizer.tokenize(content), row[row != 0], strict=False
-                )
-            ]
-            for content, row in zip(texts, ids, strict=True)
-        ]
-
     def words(self, content: str) -> list[str]:
-        """The words of a text that the model reads, in order."""
-        return self.tokens([content])[0]
+        """The words of a text as the model reads them, unknown ones with "[UNK]" behind them."""
+        unknown, (row,) = self.tokenizer.vocabulary[1], self._ids([content])
+        words = zip(self.tokenizer.tokenize(content), row[row != 0], strict=False)
+        return [f"{word} {unknown}" if index == 1 else word for word, index in words]
 
     def length(self, content: str) -> int:
         """Number of words of the text, also of those that are cut away."""
         return len(self.tokenizer.tokenize(content))
 
-    def _is_cut(self, content: str) -> bool:
-        return self.length(content) > self.max_length
-
     def without(self, texts: Sequence[str], left_out: Sequence[Sequence[int]]) -> Any:
         """The inputs of the texts, each without the words at some places."""
         variants = self.encode(texts)
         for variant, group in zip(variants, left_out, strict=True):
-            for *sentence, place in np.argwhere(variant)[sorted(group, reverse=True)]:
-                row = variant[tuple(sentence)]
-                row[place:] = [*row[place + 1 :], 0]
+            left = np.delete(variant, group)
+            variant[:] = [*left, *[0] * len(group)]
         return variants
 
     def over_words(self, content: str, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -146,61 +122,29 @@ class Words:
         return weights
 
     def mask(self, inputs: Any) -> npt.NDArray[np.bool_]:
-        """True where inputs of `encode` are no padding, `(texts, time)` or more axes."""
+        """True where inputs of `encode` are no padding, `(texts, time)`."""
         return np.asarray(inputs != 0)
+
+    def vectors(self, texts: Sequence[str], options: Options) -> npt.NDArray[np.float32] | None:
+        """The first embeddings, made of the training texts or read; `None` are random ones."""
+        source, seed = options.embeddings, options.seed
+        if source == "random":
+            return None
+        if source == "word2vec":
+            print("Training word2vec ...", flush=True)
+            dim = options.embedding_dim or networks.EMBEDDING_DIM
+            with reported():
+                return text.word2vec(texts, self.tokenizer, dim=dim, seed=seed)
+        with reported("--embeddings"):
+            vectors, coverage = text.load_word_vectors(source, self.tokenizer, seed)
+        print(f"{source} has vectors for {coverage:.0%} of the words.")
+        return vectors
 
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
         """The inputs of `fit` and `predict`, for every part of the data."""
         ids = {name: self._ids(part.texts) for name, part in parts.items()}
         lengths = np.concatenate([np.count_nonzero(rows, axis=1) for rows in ids.values()])
         return _batches(SequenceBatches, ids, parts, options, length_buckets(lengths, LENGTHS))
-
-
-class Sentences(Words):
-    """Word ids `(texts, sentences, words)`, 0 = padding.
-
-    Args:
-        tokenizer: The tokenizer.
-        max_sentences: Later sentences of a text are left out.
-        max_words: Longer sentences are cut to this many words.
-    """
-
-    kind = "sentences"
-    steps = (4, 8)
-
-    def __init__(self, tokenizer: text.WordTokenizer, max_sentences: int, max_words: int) -> None:
-        super().__init__(tokenizer, max_sentences * max_words)
-        self.max_sentences, self.max_words = max_sentences, max_words
-
-    @classmethod
-    def limits(cls) -> tuple[str, ...]:
-        """The options that cut texts."""
-        return ("max_sentences", "max_words")
-
-    def tokens(self, texts: Sequence[str]) -> list[list[str]]:
-        """The words as the model gets them, unknown ones with "[UNK]" behind them."""
-        split = Words(self.tokenizer, self.max_words)
-        return [
-            [
-                word
-                for words in split.tokens(text.split_sentences(content)[: self.max_sentences])
-                for word in words
-            ]
-            for content in texts
-        ]
-
-    def _is_cut(self, content: str) -> bool:
-        sentences = text.split_sentences(content)
-        most = max((self.length(each) for each in sentences), default=0)
-        return len(sentences) > self.max_sentences or most > self.max_words
-
-    def _ids(self, texts: Sequence[str]) -> npt.NDArray[np.int32]:
-        return self.tokenizer.encode_sentences(texts, self.max_sentences, self.max_words)
-
-    def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
-        """The inputs of `fit` and `predict`, for every part of the data."""
-        ids = {name: self._ids(part.texts) for name, part in parts.items()}
-        return _batches(text.DocumentBatches, ids, parts, options, LENGTHS)
 
 
 class Features:
@@ -233,12 +177,11 @@ class Features:
         self._pieces = functools.lru_cache(1024)(self._pieces_of)
 
     @classmethod
-    def learn(cls, texts: Sequence[str], options: Options) -> Self:
+    def learn(cls, texts: Sequence[str], options: Options, asked: networks.Encoder) -> Self:
         """A reader with the number of tokens of `--max-tokens`, for later texts may be longer."""
-        preset, most = str(networks.encoder(options).language_model), options.max_tokens
-        layer = networks.layer(options)
+        preset, most = str(asked.language_model), options.max_tokens
         try:
-            loaded = text.LanguageModel.from_preset(preset, most, layer=layer)
+            loaded = text.LanguageModel.from_preset(preset, most, layer=asked.layer)
         except ArgumentError:  # it is not the preset
             raise
         except ValueError as error:
@@ -246,7 +189,7 @@ class Features:
             why = "" if "Unknown preset identifier" in str(error) else f" ({error})"
             wanted = networks.WANTED["encoder"]
             raise CommandError(f"{wanted}. Received: {preset!r}{why}") from error
-        learned = cls(loaded, preset, layer)
+        learned = cls(loaded, preset, asked.layer)
         sizes = loaded.encode(_spaced(texts))["padding_mask"].sum(axis=1)
         learned.cut = float(np.mean(sizes == most))
         return learned
@@ -275,8 +218,7 @@ class Features:
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of a model builder that describe its inputs."""
-        dim, length = self.language_model.dim, self.max_length
-        return {"vocabulary_size": None, "backbone": dim, "sequence_length": length}
+        return {"vocabulary_size": None, "backbone": self.language_model.dim}
 
     def check(self, model: keras.Model) -> None:
         """Refuses a model for other inputs.
@@ -355,10 +297,8 @@ class Features:
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
         """The inputs of `fit` and `predict`, for every part of the data."""
         inputs = self._inputs(parts)
-        boundaries: tuple[int, ...] = (self.max_length,)
-        if self.fine_tune or not options.model:  # a general model takes any length
-            sizes = [kept_lengths(each["padding_mask"]) for each in inputs.values()]
-            boundaries = length_buckets(np.concatenate(sizes), LENGTHS)
+        sizes = [kept_lengths(each["padding_mask"]) for each in inputs.values()]
+        boundaries = length_buckets(np.concatenate(sizes), LENGTHS)
         rows = {name: _kept_rows(each) for name, each in inputs.items()}
         make: Callable[..., Any] = SequenceBatches
         if not self.fine_tune:
@@ -367,6 +307,9 @@ class Features:
             self.scale = float(1 / max(kept.std(), 1e-6))
             make = functools.partial(_ScaledBatches, self.scale)
         return _batches(make, rows, parts, options, boundaries)
+
+    def vectors(self, texts: Sequence[str], options: Options) -> None:
+        """The first embeddings: a language model has its own."""
 
     def means(self, parts: Parts) -> list[npt.NDArray[np.float32]]:
         """The mean of the states of every text `(texts, features)`, of each part."""
@@ -482,20 +425,18 @@ def _weights(part: LabeledTexts, options: Options) -> npt.NDArray[np.float32] | 
 
 
 Reader = Words | Features
-READERS: dict[str, type[Any]] = {each.kind: each for each in (Words, Sentences, Features, Tokens)}
+READERS: dict[str, type[Any]] = {each.kind: each for each in (Words, Features, Tokens)}
 
 
-def learn(texts: Sequence[str], options: Options) -> Reader:
-    """The reader that the options ask for, made for these training texts.
+def learn(texts: Sequence[str], options: Options, asked: networks.Encoder) -> Reader:
+    """The reader that an encoder asks for, made for these training texts.
 
     Raises:
         CommandError: If texts or language model cannot be read.
     """
-    kind = networks.encoder(options).reads
-    if kind == "tokens" and not options.fine_tune:
-        kind = Features.kind
+    kind = Features.kind if asked.is_frozen else asked.reads
     with reported():
-        reader: Reader = READERS[kind].learn(texts, options)
+        reader: Reader = READERS[kind].learn(texts, options, asked)
     return reader
 
 
@@ -511,10 +452,11 @@ def load(run: Path, config: dict[str, Any]) -> Reader:
         raise CommandError(
             f"{run / 'config.json'} is damaged: it reads {reprlib.repr(kind)}, not {list(READERS)}"
         )
-    for name in ("max_length", "max_sentences", "max_words"):
-        value = settings.get(name, 1)
-        if type(value) is not int or not 1 <= value < 2**31:
-            raise CommandError(f"{run / 'config.json'} is damaged: {name} is {reprlib.repr(value)}")
+    length = settings.get("max_length")
+    if type(length) is not int or not 1 <= length < 2**31:
+        raise CommandError(
+            f"{run / 'config.json'} is damaged: max_length is {reprlib.repr(length)}"
+        )
     with reported():
         try:
             reader: Reader = READERS[kind].load(run, settings)

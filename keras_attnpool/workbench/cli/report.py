@@ -40,13 +40,12 @@ LISTED_CLASSES = 30
 NAME_CHARACTERS = 40
 
 
-# The things that each layer weighs, by kind of reader.
+# The things that the layer weighs, by kind of reader.
 PIECES = "Its weights are those of pieces of words, special ones at the ends of a text among them"
 WEIGHED = {
-    "words": ("",),
-    "sentences": ("Words of a sentence.", "Sentences of a text."),
-    "features": (f"{PIECES}; the language model stays as it is.",),
-    "tokens": (f"{PIECES}; the language model is a part of the encoder.",),
+    "words": "",
+    "features": f"{PIECES}; the language model stays as it is.",
+    "tokens": f"{PIECES}; the language model is a part of the encoder.",
 }
 
 
@@ -125,9 +124,9 @@ class _ExplainedTexts:
         heads = self.explainer.attention(self.test.texts)
         self.attended = bool(heads) and all(each is not None for each in heads)
         self.heads = [each for each in heads if each is not None]
-        self.is_plain = isinstance(reader, Words) and reader.kind == "words"
+        self.is_plain = isinstance(reader, Words)
         # The generated reviews are their tokens, joined by spaces.
-        self.gold = isinstance(reader, Words) and self.test.rationales and [
+        self.gold = self.is_plain and self.test.rationales and [
             gold[: len(each)] for gold, each in zip(self.test.rationales, self.words, strict=True)
         ]  # fmt: skip
 
@@ -174,7 +173,7 @@ class _ExplainedTexts:
 
         There is a prediction for each word of each text, which bounds their number.
         """
-        tokens = TESTED_TOKENS if isinstance(self.reader, Words) else MODEL_TOKENS
+        tokens = TESTED_TOKENS if self.is_plain else MODEL_TOKENS
         most = max(1, int(tokens / np.mean([len(each) for each in self.words])))
         rows = list(map(int, _spread(len(self.words), min(most, DELETED))))
         texts = [self.test.texts[row] for row in rows]
@@ -206,25 +205,20 @@ class _ExplainedTexts:
         graded = analysis.grade_attributions(
             model, ids, weights, gradients=self.is_plain, **options
         )
-        rest = self._tests_of_layers([self.test.texts[row] for row in rows])
+        rest = self._tests_of_layer([self.test.texts[row] for row in rows])
         grades = Html(graded._repr_html_())
         return _joined([deletion, _filled("tested", texts=len(rows), grades=grades, rest=rest)])
 
-    def _tests_of_layers(self, texts: Sequence[str]) -> Html:
-        """The tests of each layer that weighs words, sentences, or the tokens of a text."""
-        inputs = self.reader.encode(texts)
-        mask = self.reader.mask(inputs)
-        steps = [mask, np.asarray(mask.any(axis=-1))]
-        found, refused = [], []
-        for path, kept, told in zip(
-            self.explainer.layers, steps, WEIGHED[self.reader.kind], strict=False
-        ):
-            try:
-                table = AttentionTests(self.model, inputs, kept, path, "attention_report").table()
-                found.append(_filled("layer", weighed=told, tests=Html(table._repr_html_())))
-            except ValueError as error:
-                refused.append(_filled("unneeded", reason=str(error)))
-        return _joined([_filled("needed") if found else Html(), *found, *refused])
+    def _tests_of_layer(self, texts: Sequence[str]) -> Html:
+        """The tests of the layer that weighs words, or the tokens of a text."""
+        inputs, path = self.reader.encode(texts), explanations.POOLING
+        kept = self.reader.mask(inputs)
+        try:
+            table = AttentionTests(self.model, inputs, kept, path, "attention_report").table()
+        except ValueError as error:
+            return _filled("unneeded", reason=str(error))
+        tests, weighed = Html(table._repr_html_()), WEIGHED[self.reader.kind]
+        return _joined([_filled("needed"), _filled("layer", weighed=weighed, tests=tests)])
 
     def rationale_scores(self) -> Html:
         """Whether the attention is where the label is decided."""

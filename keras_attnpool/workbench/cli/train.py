@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 import keras_attnpool
-from keras_attnpool.workbench import text
 from keras_attnpool.workbench._files import whole_file
 from keras_attnpool.workbench.cli import comparison, networks, readers, report, runs, tfidf
 from keras_attnpool.workbench.cli import options as typed
@@ -108,11 +107,13 @@ class _Training:
         options.fit_to(len(train))
         parts = ", ".join(f"{count} {name}" for name, count in sizes.items())
         print(f"Texts: {parts}. Classes: {train.num_classes}. ", end="", flush=True)
-        self.reader = readers.learn(train.texts, options)
+        asked, self.rows, resume = networks.encoder(options), networks.rows(options), bool(digest)
+        self.reader = readers.learn(train.texts, options, asked)
         print(f"{self.reader}.")
-        self.vectors = self._vectors()
-        resume = digest is not None
-        self.rows = _rows(options)
+        self.frozen: readers.Features | None = None
+        if asked.is_frozen and isinstance(self.reader, readers.Features):
+            self.frozen = self.reader
+        self.vectors = self.reader.vectors(train.texts, options)
         self.checkpoints = {
             name: Checkpoint(run, f"row-{row}", options, resume, None if row else self._begin)
             for row, name in enumerate(self.rows)
@@ -205,11 +206,11 @@ class _Training:
                 pair = predicted[name], each
                 result["difference"] = comparison.difference(test.labels, *pair, balanced)
         metrics["interrupted"] = False
-        mean = networks.baseline_of(self.options)
+        size, mean = metrics["results"][name]["parameters"], f"{self.options.encoder} + mean"
         smaller = [
             row
             for row in self.rows
-            if row != name and _is_simpler(metrics["results"], row, name, mean)
+            if row != name and (row == mean or metrics["results"][row]["parameters"] < size)
         ]
         simpler = [comparison.MAJORITY, *(each for each in others if each != comparison.MAJORITY)]
         simpler += smaller
@@ -242,8 +243,8 @@ class _Training:
         balanced, data = self.options.class_weights, self.data
         print("\nLinear classifiers ...", flush=True)
         rows = comparison.linear(data, kinds, balanced)
-        if isinstance(self.reader, readers.Features) and not self.reader.fine_tune:
-            rows |= comparison.logistic(data, self.reader.means(data._asdict()), balanced)
+        if self.frozen:
+            rows |= comparison.logistic(data, self.frozen.means(data._asdict()), balanced)
         return rows | {comparison.MAJORITY: comparison.Simple(comparison.largest(data), 0.0)}
 
     def _chosen(self) -> str:
@@ -266,7 +267,7 @@ class _Training:
         Returns:
             The name of the row whose model is kept.
         """
-        if not isinstance(self.reader, readers.Features) or not networks.takes_scores(self.options):
+        if not (self.options.tfidf and self.frozen):
             return name
         words, mean = (rows.get(each) for each in (comparison.BOTH, comparison.MEAN))
         if not (words and words.scorer and mean and mean.weights):
@@ -285,13 +286,13 @@ class _Training:
             return name
         both = name + " + TF-IDF" * bool(weight) + " + logistic" * bool(share)
         scorer, (weights, bias) = words.scorer.times(weight), mean.weights
-        logits = self.reader.means(data._asdict())[2] @ weights + bias
+        logits = self.frozen.means(data._asdict())[2] @ weights + bias
         answers = tfidf.joined(
             test, factor, scorer(data.test.texts), share * tfidf.log_softmax(logits)
         )
         self.predicted = {both: answers.argmax(axis=1)} | self.predicted
         model = tfidf.model_with_scores(
-            self.trained[name], factor, bool(weight), share, (weights / self.reader.scale, bias)
+            self.trained[name], factor, bool(weight), share, (weights / self.frozen.scale, bias)
         )
         own = {key: value for key, value in results[name].items() if key not in ("history", "f1")}
         size = model.count_params() + (scorer.weights.size + scorer.bias.size) * bool(weight)
@@ -300,7 +301,7 @@ class _Training:
         own |= comparison.scores(data.test, self.predicted[both])
         self.metrics["results"] = {both: own} | results
         self.trained[both] = model
-        self.reader.scorer = scorer if weight else None
+        self.frozen.scorer = scorer if weight else None
         self._replace(model)
         return both
 
@@ -311,37 +312,6 @@ class _Training:
         self.reader.save(self.run)
         runs.write_json(self.run / runs.CONFIG, self._config())
 
-    def _vectors(self) -> npt.NDArray[np.float32] | None:
-        """The initial embeddings, unless they are random."""
-        source, seed = self.options.embeddings, self.options.seed
-        if source == "random" or not isinstance(self.reader, readers.Words):
-            return None
-        tokenizer = self.reader.tokenizer
-        with reported():
-            if source == "word2vec":
-                print("Training word2vec ...", flush=True)
-                dim = networks.embedding_dim(self.options)
-                return text.word2vec(self.data.train.texts, tokenizer, dim=dim, seed=seed)
-            with reported("--embeddings"):
-                vectors, coverage = text.load_word_vectors(source, tokenizer, seed)
-        print(f"{source} has vectors for {coverage:.0%} of the words.")
-        return vectors
-
-
-def _rows(options: Options) -> dict[str, str | None]:
-    """The networks that are trained: their names, and the pooling that is not the model's own."""
-    if options.compare:
-        return {f"{options.encoder} + {pooling}": pooling for pooling in options.compared}
-    rows: dict[str, str | None] = {options.name: None}
-    mean = networks.baseline_of(options)
-    return rows | ({mean: "mean"} if options.baseline and mean else {})
-
-
-def _is_simpler(results: dict[str, Any], row: str, model: str, mean: str | None) -> bool:
-    """Whether a row is the mean behind the encoder of the model, or has fewer parameters."""
-    sizes = [results[each]["parameters"] for each in (row, model)]
-    return row == mean or sizes[0] < sizes[1]
-
 
 def _fit(
     name: str,
@@ -351,8 +321,8 @@ def _fit(
     options: Options,
 ) -> None:
     """Trains to the end, from wherever the checkpoint is."""
-    clip = None if options.model else 1.0  # the recipe of the comparison that chose the default
-    optimizer = keras.optimizers.Adam(networks.learning_rate(options), global_clipnorm=clip)
+    # The recipe of the comparison that chose the default.
+    optimizer = keras.optimizers.Adam(networks.learning_rate(options), global_clipnorm=1.0)
     # With --class-weights batches have weights: the accuracy that chooses the epoch is balanced.
     model.compile(optimizer, "sparse_categorical_crossentropy", weighted_metrics=["accuracy"])
     batches = parts["train"]

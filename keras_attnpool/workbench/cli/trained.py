@@ -115,7 +115,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
     import keras_attnpool
     import keras_attnpool.workbench.cli
 
-    sizes = ["--train-size", "40", "--test-size", "10", "--epochs", "1", "--model", "average"]
+    sizes = ["--train-size", "40", "--test-size", "10", "--epochs", "1", "--encoder", "none"]
     assert keras_attnpool.workbench.cli.main(["train", *sizes, "--out", "run"]) == 0
     run = keras_attnpool.workbench.load_run("run")
     assert run.predict(["The room was good."])[0] in run.label_names

@@ -4,16 +4,16 @@ Each set is looked for in the cache folder, else downloaded from its home,
 checked and converted. Nothing of any set is part of this package.
 """
 
+import contextlib
 import dataclasses
 import functools
 import inspect
+import io
 import os
-import tarfile
+import sys
 import tempfile
 import tomllib
 import warnings
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
@@ -24,17 +24,10 @@ import numpy as np
 
 from keras_attnpool._checks import ArgumentError, one_of, validate
 from keras_attnpool.workbench.datasets import _parsers, _tables
-from keras_attnpool.workbench.datasets._download import Download
 from keras_attnpool.workbench.datasets.labeled_texts import LabeledTexts, SentencePairs
 
 Row = Sequence[str]
 
-# What a damaged file raises in tarfile, zipfile and the parsers; a TypeError or RuntimeError comes
-# of a cut header, a password or an unknown method.
-_DAMAGED = (
-    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, LookupError),
-    *(OverflowError, ValueError, TypeError, RuntimeError),
-)
 # The functions that count the rows of a table, by their names in `public_sets.toml`.
 _KEYS: dict[str, Callable[[Row], str]] = {
     "class": lambda row: row[0],
@@ -48,7 +41,7 @@ _KEYS: dict[str, Callable[[Row], str]] = {
 class Table:
     """The contents that a table of the cache must have."""
 
-    # Rows per key: a table of the cache agrees with one of these, a download with the first.
+    # Rows per key: a table agrees with one of these; a download gives the first.
     counts: Sequence[Mapping[str, int]]
     # From a row to the key that is counted.
     key: Callable[[Row], str] = _KEYS["class"]
@@ -75,6 +68,15 @@ def _listed(counts: Mapping[str, int]) -> str:
     keys = [f"{key[:40]} {count}" for key, count in sorted(counts.items())]
     more = ", ..." if len(keys) > 12 else ""
     return f"{sum(counts.values())} rows ({', '.join(keys[:12])}{more})"
+
+
+@dataclasses.dataclass(frozen=True)
+class Download:
+    """A file at the home of a data set."""
+
+    filename: str  # also of a copy that the user fetched by hand
+    url: str
+    digest: str | None = None  # SHA-256 or MD5, if it is known
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,52 +160,39 @@ def _fetch(source: PublicSet, wanted: Path, verbose: int) -> None:
             "(or set KERAS_ATTNPOOL_DATA to a folder that has it)."
         )
     folder = wanted.parent
-    names = " and ".join(download.filename for download in source.downloads)
-    by_hand = (
-        f"Get {names} from {source.page}, put it as it is into {folder} and call again (or set "
-        f"KERAS_ATTNPOOL_DATA to a folder that has {folder.name}/{wanted.name})."
-    )
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".download-") as temporary:
-            files = {}
-            for download in source.downloads:
-                local = folder / download.filename
-                if local.is_file():
-                    download.check(local)
-                else:
-                    local = download.fetch(Path(temporary), verbose)
-                files[download.filename] = local
-            tables = _converted(source, files)
+        with tempfile.TemporaryDirectory() as temporary:
+            files = {each.filename: folder / each.filename for each in source.downloads}
+            for each in source.downloads:
+                if not files[each.filename].is_file():  # fetched by hand
+                    files[each.filename] = _downloaded(each, temporary, verbose)
+            tables = source.parse(files)
+        for name, table in source.tables.items():
+            table.check(f"{name} of the download", tables[name])
         _tables.write_all({folder / f"{name}.tsv.gz": rows for name, rows in tables.items()})
-    except ConnectionError as error:
-        raise ConnectionError(
-            f"{folder.name} could not be downloaded: {error}. {by_hand}"
-        ) from error
-    except ValueError as error:
-        raise ValueError(f"{folder.name} could not be fetched: {error}. {by_hand}") from error
-    except OSError as error:
+    except Exception as error:  # whatever networks, archives, parsers and disks raise
+        names = " and ".join(each.filename for each in source.downloads)
         raise OSError(
-            f"{folder.name} is not in the cache and cannot be written to it: {error}. Set "
-            "KERAS_ATTNPOOL_DATA to a folder that can be written."
+            f"{folder.name} could not be fetched ({type(error).__name__}: {str(error)[:300]}). Get "
+            f"{names} from {source.page}, put it as it is into {folder} and call again (or set "
+            f"KERAS_ATTNPOOL_DATA to a folder that has {folder.name}/{wanted.name}, or that can be "
+            "written)."
         ) from error
 
 
-def _converted(source: PublicSet, files: Mapping[str, Path]) -> Mapping[str, Sequence[Row]]:
-    """Parses and checks the files of a set's home."""
-    assert source.parse is not None  # `_fetch` refuses the other sets
-    try:
-        tables = source.parse(files)
-    except _DAMAGED as error:
-        names = " or ".join(files)
-        raise ValueError(
-            f"{names} is damaged or not the expected file "
-            f"({type(error).__name__}: {str(error)[:300]})"
-        ) from error
-    for name, table in source.tables.items():
-        first_only = dataclasses.replace(table, counts=table.counts[:1])
-        first_only.check(f"{name} of the download", tables[name])
-    return tables
+def _downloaded(download: Download, folder: str, verbose: int) -> Path:
+    import keras  # here, so that reading a cached set needs no backend
+
+    with contextlib.redirect_stdout(sys.stdout if verbose else io.StringIO()):
+        return Path(
+            keras.utils.get_file(
+                download.filename,
+                download.url,
+                file_hash=download.digest,
+                cache_dir=folder,
+                cache_subdir="",
+            )
+        )
 
 
 def _labeled(
@@ -381,12 +370,11 @@ def load(
         `(N,)`, no rationales).
 
     Raises:
-        ValueError: For an unknown name, split or option; for a file that is damaged,
-            not the set or not the expected content.
-        ConnectionError: If a download fails; the message names the file to fetch by hand and its
-            place.
+        ValueError: For an unknown name, split or option; for a table of the cache that is
+            damaged or not the set.
         FileNotFoundError: If the set must be fetched by hand and is not there.
-        OSError: If the cache folder cannot be written.
+        OSError: If a download fails or is not the set; the message names the file to fetch by
+            hand and its place.
 
     Example:
         `train = load("r8")` downloads R8 once and reads it from the cache from then on.

@@ -6,7 +6,18 @@ import pytest
 
 from keras_attnpool.workbench.cli import main, readers, train
 
-TRAINED = ["--model", "lama-encoder", "--heads", "2", "--epochs", "1", "--hidden-units", "0"]
+TRAINED = [
+    "--encoder",
+    "none",
+    "--pooling",
+    "lama",
+    "--heads",
+    "2",
+    "--epochs",
+    "1",
+    "--hidden-units",
+    "0",
+]
 TRAINED += ["--embedding-dim", "4", "--train-size", "40", "--test-size", "10", "--seed", "3"]
 
 

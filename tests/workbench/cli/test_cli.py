@@ -25,7 +25,18 @@ from keras_attnpool.workbench.cli.options import DEFAULTS, Options
 pytestmark = pytest.mark.one_backend("test_smoke.py trains and predicts under every backend")
 
 # One short epoch of the model that compiles fastest.
-QUICK = ["--model", "average", "--epochs", "1", "--hidden-units", "0", "--embedding-dim", "4"]
+QUICK = [
+    "--encoder",
+    "none",
+    "--pooling",
+    "mean",
+    "--epochs",
+    "1",
+    "--hidden-units",
+    "0",
+    "--embedding-dim",
+    "4",
+]
 QUICK += ["--no-report"]
 REVIEWS = ["--train-size", "40", "--test-size", "10"]
 
@@ -63,13 +74,13 @@ def test_run_folder(trained):
     assert metrics["sizes"] == {"train": 36, "validation": 4, "test": 10}
     assert metrics["interrupted"] is False
     assert list(metrics["results"]) == [
-        "lama-encoder",
+        "none + lama",
         "none + mean",
         "TF-IDF of words",
         "largest class",
     ]
     model = keras.saving.load_model(trained / "model.keras", compile=False)
-    result = metrics["results"]["lama-encoder"]
+    result = metrics["results"]["none + lama"]
     assert result["parameters"] == model.count_params()
     words = len(read(trained / "vocabulary.json")["vocabulary"])
     assert result["parameters_without_embeddings"] == model.count_params() - 4 * words
@@ -83,7 +94,7 @@ def test_accuracy_is_that_of_the_saved_model(trained, capsys):
         line.split("\t")[0] == test.label_names[label]
         for line, label in zip(out.splitlines(), test.labels, strict=True)
     ]
-    result = read(trained / "metrics.json")["results"]["lama-encoder"]
+    result = read(trained / "metrics.json")["results"]["none + lama"]
     assert result["accuracy"] == pytest.approx(np.mean(right))
 
 
@@ -188,7 +199,7 @@ def test_word_vectors_from_file(tmp_path, capsys, built):
     path = write_rows(tmp_path / "mine.tsv", labelled_rows())
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("word1 1 2 3\nother 3 2 1\n", encoding="utf-8")
-    arguments = ["--model", "average", "--embeddings", vectors]
+    arguments = ["--encoder", "none", "--pooling", "mean", "--embeddings", vectors]
     status, out, _ = run_main(capsys, "train", path, *arguments, "--out", tmp_path / "run")
     assert status == 130 and "vectors for 20% of the words" in out
     rows = keras.ops.convert_to_numpy(built[0].get_layer("embedding").embeddings)
@@ -198,18 +209,11 @@ def test_word_vectors_from_file(tmp_path, capsys, built):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--model", "san", "--penalty", "attention"],
-        ["--model", "lama", "--rank", "2", "--context", "learned", "--learn-scale"],
-        ["--model", "transformer", "--heads", "2", "--embedding-dim", "4"],
-        ["--model", "bigru", "--dropout", "0"],
-        ["--model", "text-cnn", "--hidden-units", "3"],
-        ["--model", "hcan", "--units", "8", "--embedding-dim", "4", "--max-sentences", "9"],
-        ["--model", "han", "--units", "2", "--embedding-dim", "4"],
-        ["--model", "generalized", "--units", "3", "--heads", "2", "--embedding-dim", "4"],
-        ["--model", "mpsan", "--embedding-dim", "4"],
-        ["--model", "disan", "--units", "3", "--embedding-dim", "4"],
-        ["--encoder", "lstm+cnn", "--pooling", "lama", "--units", "3", "--rank", "2"],
-        ["--encoder", "hierarchical+conv-attention", "--pooling", "multi_dim", "--heads", "4"],
+        ["--encoder", "lstm+cnn", "--pooling", "lama", "--units", "3", "--heads", "2"],
+        ["--encoder", "stacked_lstm", "--pooling", "generalized", "--units", "3", "--dropout", "0"],
+        ["--encoder", "positional", "--embedding-dim", "4", "--hidden-units", "3"],
+        ["--encoder", "positions+conv-attention", "--pooling", "multi_dim", "--units", "8"],
+        ["--encoder", "directional", "--pooling", "self_attention", "--units", "3"],
     ],
 )
 def test_every_model_is_built(arguments, tmp_path, built):
@@ -220,7 +224,7 @@ def test_every_model_is_built(arguments, tmp_path, built):
 
 
 # Three batches an epoch.
-LONGER = ["--model", "average", "--epochs", "4", "--embedding-dim", "4"]
+LONGER = ["--encoder", "none", "--pooling", "mean", "--epochs", "4", "--embedding-dim", "4"]
 LONGER += ["--batch-size", "12", "--patience", "9", "--no-report"]
 
 
@@ -248,7 +252,7 @@ def cut(tmp_path_factory):
 def test_interrupted_run(cut, capsys):
     metrics = read(cut / "metrics.json")
     assert metrics["interrupted"] is True
-    assert metrics["results"]["average"]["epochs"] == 2
+    assert metrics["results"]["none + mean"]["epochs"] == 2
     assert run_main(capsys, "predict", cut, "a text")[0] == 0
 
 
@@ -267,10 +271,10 @@ def test_resume_refuses(cut, tmp_path, capsys):
 
 def test_resume_in_the_baseline(cut_in_baseline, trained):
     interrupted = read(cut_in_baseline / "metrics.json")["results"]
-    assert list(interrupted) == ["lama-encoder"]
+    assert list(interrupted) == ["none + lama"]
     assert not list(cut_in_baseline.glob("*.html"))
     resumed = read(trained / "metrics.json")["results"]
-    assert resumed["lama-encoder"] == interrupted["lama-encoder"]
+    assert resumed["none + lama"] == interrupted["none + lama"]
     assert "none + mean" in resumed
 
 
@@ -395,6 +399,6 @@ def test_process_is_interrupted(tmp_path):
     assert process.returncode == 130 and "Traceback" not in err
     assert f"train --resume --out {run}" in err
     metrics = read(run / "metrics.json")
-    assert metrics["results"]["average"]["epochs"] >= 2
+    assert metrics["results"]["none + mean"]["epochs"] >= 2
     assert not [path for path in run.rglob("*") if path.name.startswith(".")]
     assert main(["predict", str(run), "a text"]) == 0

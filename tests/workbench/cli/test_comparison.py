@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from benchmarks.arena import grid, verdict
-from keras_attnpool import models
 from keras_attnpool.layers import BidirectionalGRU, MaskedAveragePooling1D
 from keras_attnpool.workbench import datasets
 from keras_attnpool.workbench.cli import (
@@ -231,12 +230,14 @@ def test_without_scikit_learn(monkeypatch):
 SMALL = {"embedding_dim": 3, "hidden_units": 4, "dropout": 0}
 
 
-@pytest.mark.parametrize("name", ["lama", "san", "bigru", None])
+@pytest.mark.parametrize("name", ["lama", None])
 def test_the_mean_stands_behind_the_same_encoder(name):
-    chosen = options.Options(model=name, **SMALL)
-    assert networks.baseline_of(chosen) == "gru + mean"
+    chosen = options.Options(pooling=name, **SMALL)
+    rows = networks.rows(chosen)
+    assert rows == {chosen.name: chosen.pooling, "gru + mean": "mean"}
+    assert networks.rows(options.Options(pooling="mean")) == {"gru + mean": "mean"}
     model, mean = (
-        networks.build(chosen, {"vocabulary_size": 9}, 3, None, each) for each in (None, "mean")
+        networks.build(chosen, {"vocabulary_size": 9}, 3, None, each) for each in rows.values()
     )
     assert isinstance(mean.get_layer("encoder"), BidirectionalGRU)
     assert isinstance(mean.get_layer("pooling"), MaskedAveragePooling1D)
@@ -247,43 +248,19 @@ def test_the_mean_stands_behind_the_same_encoder(name):
     assert mean.get_layer("classifier_hidden").units == 4
 
 
-@pytest.mark.parametrize("name", sorted(options.MODELS))
-def test_every_model_has_the_mean_of_its_encoder(name):
-    """Of the model's own sizes; none of its options leads to an argument that nothing has."""
-    chosen = options.Options(model=name, embedding_dim=4, dropout=0, encoder=None)
-    if name == "average":
-        assert networks.baseline_of(chosen) is None
-        return
-    inputs = {"vocabulary_size": 9}
-    if name == "sam":
-        inputs = {"vocabulary_size": None, "backbone": 4, "sequence_length": 7}
-    mean = networks.build(chosen, inputs, 3, None, "mean")
-    assert mean.output_shape == (None, 3)
-
-
-@pytest.mark.parametrize(
-    ("encoder", "sizes", "shape"),
-    [
-        ("positions", {"max_length": 600}, (1, 600)),
-        ("hierarchical+positions", {"max_sentences": 2, "max_words": 600}, (1, 2, 600)),
-        ("hierarchical+positions", {"max_sentences": 600, "max_words": 2}, (1, 600, 2)),
-    ],
-)
-def test_positions_reach_as_far_as_texts_are_read(encoder, sizes, shape):
-    chosen = options.Options(encoder=encoder, pooling="mean", **SMALL, **sizes)
-    model = networks.build(chosen, {"vocabulary_size": 9}, 3, None)
-    assert model.predict(np.ones(shape, "int32"), verbose=0).shape == (1, 3)
+def test_positions_reach_as_far_as_texts_are_read():
+    chosen = options.Options(encoder="positions", pooling="mean", max_length=600, **SMALL)
+    model = networks.build(chosen, {"vocabulary_size": 9}, 3, None, "mean")
+    assert model.predict(np.ones((1, 600), "int32"), verbose=0).shape == (1, 3)
 
 
 def test_the_page_has_every_encoder_and_pooling():
     page = Path(__file__).parents[3] / "docs" / "guides" / "command-line.md"
     listed = set(re.findall(r"`([\w-]+)`", page.read_text(encoding="utf-8")))
-    assert {*networks.ENCODERS, *networks.POOLINGS, *options.MODELS} <= listed
+    assert {*networks.ENCODERS, *networks.POOLINGS} <= listed
 
 
 def test_names_are_those_of_the_builders():
-    assert all(hasattr(models, each["builder"]) for each in options.MODELS.values())
-    assert ("none", *networks.PENALTIES) == options.CHOICES["penalty"]
     assert options.DATASETS == datasets.available()
     assert options.ENCODER in networks.ENCODERS
     assert {*options.COMPARED, *options.BEST_BEHIND.values()} <= set(networks.POOLINGS)
@@ -325,7 +302,7 @@ def test_texts_of_the_user_are_read_by_minilm_where_it_is(monkeypatch):
     assert "--encoder gru" in options.choose_encoder(given) and given["encoder"] == "minilm"
     assert options.Options(**given).name == "minilm + multi_dim"
     # Nothing is chosen for who says what reads the texts, nor for generated reviews.
-    for asked in ({"encoder": "cnn"}, {"model": "san"}, {"units": 9}, {"embeddings": "x.txt"}):
+    for asked in ({"encoder": "cnn"}, {"units": 9}, {"embeddings": "x.txt"}):
         given = {"file": "x.tsv", **asked}
         assert options.choose_encoder(given) is None and given == {"file": "x.tsv", **asked}
     assert options.choose_encoder({}) is None

@@ -107,7 +107,9 @@ def told(tmp_path, capsys, monkeypatch):
 
     def told(*arguments):
         run = str(tmp_path / "run")
-        main(["train", *map(str, arguments), "--model", "average", "--out", run])
+        main(
+            ["train", *map(str, arguments), "--encoder", "none", "--pooling", "mean", "--out", run]
+        )
         return capsys.readouterr().err
 
     return told
@@ -145,30 +147,18 @@ def test_a_file_of_another_delimiter(told, tmp_path):
     ("arguments", "message"),
     [
         # On the generated reviews, or without any data.
-        ("--model average --heads 3", "--model average does not take --heads"),
-        ("--model lama --pooling max", "lama does not take --pooling"),
-        ("--model lama --encoder minilm", "take --encoder: it has its own"),
-        ("--model disan --encoder cnn", "does not take --encoder cnn"),
+        ("--encoder none --pooling mean --units 3", "none + mean does not take --units"),
         ("--pooling mean --heads 3", "gru + mean does not take --heads"),
         ("--encoder cnn --max-tokens 9", "--max-tokens: it reads words, not tokens"),
         ("--fine-tune", "does not take --fine-tune: it reads words"),
         ("--encoder minilm --max-length 9", "--max-length: it reads tokens"),
-        ("--encoder minilm --embeddings word2vec", "those of the language model"),
+        ("--encoder minilm --embeddings word2vec", "--embeddings: it reads tokens, not words"),
         ("--no-tfidf", "does not take --no-tfidf: only behind a frozen language model"),
         ("--encoder gru+gruu", "Received: 'gruu' in 'gru+gruu'"),
         ("--pooling maximum", "--pooling must be one of mean, max, "),
-        ("--pooling mean --penalty attention", "does not take --penalty attention"),
-        ("--compare --model san", "it stands beside none of"),
-        ("--compare --penalty attention", "it stands beside none of"),
+        ("--compare --pooling max", "it stands beside neither"),
+        ("--compare --no-baseline", "it stands beside neither"),
         ("--encoder gru+minilm", "first of several joined by +"),
-        ("--model bigru --learn-scale", "bigru does not take --learn-scale"),
-        ("--model san --penalty embedding", "does not take --penalty embedding"),
-        (
-            "--model lama-encoder --penalty embedding --heads 1",
-            "does not take --penalty embedding: it compares heads, and --heads is 1",
-        ),
-        ("--penalty-factor 2", "needs a --penalty"),
-        ("--model lamb", "invalid choice: 'lamb'"),
         ("--heads 0", "must be an integer >= 1 and below 2**31. Received: '0'"),
         ("--seed 4294967296", "below 2**31. Received: '4294967296'"),
         ("--dropout 1", "must be a number in [0, 1). Received: '1'"),
@@ -195,16 +185,11 @@ def test_a_file_of_another_delimiter(told, tmp_path):
         ),
         ("mine.tsv --pooling Dense", "`--units` of Dense must be given"),
         (
-            "mine.tsv --model hcan --heads 3 --units 10",
-            "`--units` of HCAN must be a multiple of the heads. Received: --units=10, --heads=3",
-        ),
-        (
             "mine.tsv --no-header --text-column x",
             "--no-header must have columns by their positions",
         ),
         ("mine.tsv --encoder GRU --units 3", "`--encoder` of TextClassifier must return sequences"),
         ("mine.tsv --encoder GRU", "`--units` of GRU must be given"),
-        ("mine.tsv --model han --encoder minilm", "--model han does not take --encoder: it has"),
         ("mine.tsv --test none.tsv", "--test none.tsv: No such file"),
         ("mine.tsv --test mine.tsv/x.tsv", "--test mine.tsv/x.tsv: Not a directory"),
         ("mine.tsv --embeddings none.txt", "--embeddings none.txt: No such file"),
@@ -232,42 +217,28 @@ def test_errors_name_what_was_typed(arguments, message, tmp_path, capsys, monkey
         ({"max_length": 3}, "Words: 6 (50% of the texts are cut: --max-length)"),
         ({"max_length": 4}, "Words: 6 (25% of the texts are cut: --max-length)"),
         ({"max_length": 5}, "Words: 6"),
-        (
-            {"encoder": "hierarchical", "max_words": 3},
-            "Words: 6 (25% of the texts are cut: --max-sentences, --max-words)",
-        ),
-        (
-            {"encoder": "hierarchical", "max_sentences": 1},
-            "Words: 6 (25% of the texts are cut: --max-sentences, --max-words)",
-        ),
-        ({"encoder": "hierarchical"}, "Words: 6"),
     ],
 )
 def test_texts_that_are_cut(given, told):
     texts = ["A a b .", "A . B c .", "a", "a b"] * 2
-    assert str(readers.learn(texts, options.Options(min_frequency=1, **given))) == told
+    chosen = options.Options(min_frequency=1, **given)
+    assert str(readers.learn(texts, chosen, networks.encoder(chosen))) == told
 
 
-BAD = {"heads": -1, "rank": -1, "units": -1, "embedding_dim": -1, "hidden_units": -1}
-BAD |= {"dropout": 2.0, "context": "none", "learn_scale": "no"}
-NETWORKS = [{"model": name} for name in options.MODELS]
-NETWORKS += [{"encoder": name, "pooling": "mean"} for name in networks.ENCODERS]
+BAD = {"heads": -1, "units": -1, "embedding_dim": -1, "hidden_units": -1, "dropout": 2.0}
+NETWORKS = [{"encoder": name, "pooling": "mean"} for name in networks.ENCODERS]
 NETWORKS += [{"encoder": "none", "pooling": name} for name in networks.POOLINGS]
 
 
 @pytest.mark.parametrize("network", NETWORKS, ids=lambda given: "-".join(given.values()))
 def test_what_a_builder_refuses_is_told_as_the_option(network):
     """Whatever the builder, or the layer inside, calls it."""
-    inputs = {"vocabulary_size": 9}
-    if network.get("model") == "sam":
-        inputs = {"vocabulary_size": None, "backbone": 6, "sequence_length": 5}
-    taken = [
-        option
-        for option in BAD
-        if networks._takes(options.Options(**network), *networks.ARGUMENTS[option])
-    ]
-    for option in taken:
-        given = options.Options(**network, **{option: BAD[option]})
+    for option, value in BAD.items():
+        given = options.Options(**network, **{option: value})
+        try:
+            networks.check({option: value}, given)
+        except CommandError as error:
+            assert option in networks.SIZES and "does not take" in str(error)
+            continue
         with pytest.raises(CommandError, match=f"^`{options.flag(option)}` of .* must .*Received"):
-            networks.build(given, inputs, 2, None)
-    assert {"hidden_units", "dropout"} & set(taken)
+            networks.build(given, {"vocabulary_size": 9}, 2, None, network["pooling"])

@@ -108,40 +108,29 @@ def test_weights_are_those_of_the_layer(trained):
         np.testing.assert_allclose(each, scores[0, :, :number] * number, atol=1e-4)
 
 
-def explainer(build, sentences=False, embedding_dim=4, **sizes):
+def explainer(pooling, **sizes):
     tokenizer = text.WordTokenizer(["[PAD]", "[UNK]", *"abcdef."])
-    model = build(9, 3, embedding_dim=embedding_dim, **sizes)
-    reader = readers.Sentences(tokenizer, 5, 5) if sentences else readers.Words(tokenizer, 9)
-    return Explainer(model, reader, ["x", "y", "z"])
+    model = models.TextClassifier(9, 3, pooling=pooling, **{"embedding_dim": 4, **sizes})
+    return Explainer(model, readers.Words(tokenizer, 9), ["x", "y", "z"])
+
+
+QUERIES = {"class_name": "learned_query", "config": {"num_queries": 3, "num_heads": 2}}
 
 
 @pytest.mark.parametrize(
-    ("build", "sizes", "heads"),
+    ("pooling", "heads"),
     [
-        (models.SAN, {"gru_units": 2, "num_heads": 2}, 2),
-        (models.TransformerEncoderClassifier, {"num_heads": 2, "feedforward_dim": 4}, 2),
-        (models.DiSAN, {"units": 2}, 1),
-        (models.TextClassifier, {"pooling": "generalized"}, 5),
-        (models.TextClassifier, {"pooling": "generalized_scalar"}, 5),
-        (models.TextClassifier, {"pooling": "attention"}, 1),
-        (models.TextClassifier, {"pooling": "sequential"}, 1),
-        (models.TextClassifier, {"pooling": "learned_query"}, 1),
-        (
-            models.TextClassifier,
-            {
-                "pooling": {
-                    "class_name": "learned_query",
-                    "config": {"num_queries": 3, "num_heads": 2},
-                }
-            },
-            6,
-        ),
-        (models.HAN, {"gru_units": 2, "sentences": True}, 1),
+        ("generalized", 5),
+        ("generalized_scalar", 5),
+        ("attention", 1),
+        ("sequential", 1),
+        ("learned_query", 1),
+        (QUERIES, 6),
     ],
 )
-def test_attention_of_other_models(build, sizes, heads):
+def test_attention_of_other_poolings(pooling, heads):
     texts = ["a b c", "d . e f . g", ""]
-    first, second, none = explainer(build, hidden_units=None, **sizes).attention(texts)
+    first, second, none = explainer(pooling).attention(texts)
     assert first.shape == (heads, 3) and second.shape == (heads, 6) and none is None
     for each in (first, second):
         np.testing.assert_allclose(each.mean(axis=1), 1, atol=1e-4)
@@ -149,7 +138,7 @@ def test_attention_of_other_models(build, sizes, heads):
 
 def test_words_are_no_features():
     """Weights of 9 words by 9 features: uniform ones sum to 1 over either axis."""
-    made = explainer(models.TextClassifier, embedding_dim=9, pooling="multi_dim")
+    made = explainer("multi_dim", embedding_dim=9)
     for variable in made._model.get_layer("pooling").weights:
         variable.assign(0.02 * np.random.default_rng(0).normal(size=variable.shape))
     content = "a b c d e f a b c"
@@ -158,24 +147,13 @@ def test_words_are_no_features():
     np.testing.assert_allclose(found[0], 9 * scores[0].mean(axis=-1), atol=1e-5)
 
 
-def test_words_of_a_sentence_are_left_out_one_by_one():
-    made = explainer(models.HAN, sentences=True, gru_units=2)
-    without = made._reader.without(["a b. c"] * 4, [[0], [1], [2], [3]])
-    ids = made._reader.encode(["a b. c"])
-    assert without.shape == (4, *ids.shape[1:])
-    assert [np.count_nonzero(each) for each in without] == [3] * 4
-    np.testing.assert_array_equal(without[0], made._reader.encode(["b. c"])[0])
-    # Without its only word a sentence is empty, and the others stay where they are.
-    assert not without[3, 1].any() and (without[3, 0] == ids[0, 0]).all()
-    assert made.effects("a b. c")[0].shape == (4,)
-    (pair,) = made._reader.without(["a b. c"], [[0, 2]])
-    assert pair[0].tolist() == [ids[0, 0, 1], *[0] * (ids.shape[2] - 1)]
-
-
-@pytest.mark.parametrize(("build", "sentences"), [(models.HAN, True), (models.SAN, False)])
-def test_words_by_numbers(build, sentences):
+def test_words_by_numbers():
     """What `analysis` finds when it takes numbers out is what is found when words are."""
-    made = explainer(build, sentences, gru_units=2, hidden_units=None)
+    made = explainer("attention", encoder="gru")
+    ids = made._reader.encode(["a b. c"])[0]
+    without = made._reader.without(["a b. c"] * 2, [[1], [0, 2]])
+    np.testing.assert_array_equal(without[0, :4], [*ids[[0, 2, 3]], 0])
+    np.testing.assert_array_equal(without[1, :4], [*ids[[1, 3]], 0, 0])
     texts = ["a b. c", "e", "d a . f"]
     numbered = Numbered(made._model, made._reader, texts)
     assert numbered.ids.tolist() == [[1, 2, 3, 4], [5, 0, 0, 0], [6, 7, 8, 9]]
@@ -191,7 +169,7 @@ def test_words_by_numbers(build, sentences):
 
 
 def test_model_without_attention():
-    (explained,) = explainer(models.AverageEmbedding, hidden_units=None).explain(["a b"])
+    (explained,) = explainer("mean").explain(["a b"])
     assert explained.attention is explained.heads is None and explained.effects.shape == (2,)
 
 

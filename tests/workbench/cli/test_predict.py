@@ -89,7 +89,7 @@ def test_batches_and_padding_change_nothing(trained, capsys, monkeypatch):
     texts = ["good food", "bad " * 40, "", "the room was not good at all"]
     _, together, _ = run_main(capsys, "predict", trained, *texts)
     monkeypatch.setattr(predict, "BATCH", 1)
-    monkeypatch.setattr(readers.Words, "steps", (7,))
+    monkeypatch.setattr(readers, "WORD_STEP", 7)
     _, alone, _ = run_main(capsys, "predict", trained, *texts)
     assert alone == together
 
@@ -132,12 +132,10 @@ def test_a_pipe_is_read_once(trained, tmp_path, capsys):
 def test_files_that_are_no_texts(trained, tmp_path, capsys):
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
     (tmp_path / "table.csv").write_text("label,text\n")
-    (tmp_path / "table.jsonl").write_text('{"text": "good"}\n')
     (tmp_path / "texts.txt.gz").write_bytes(gzip.compress(b"good\n"))
     for name, message in [
         ("latin.txt", "'cp1252', which reads 'café'"),
         ("table.csv", "--input with --text-column reads a column"),
-        ("table.jsonl", "--input with --text-column reads a column"),
         ("texts.txt.gz", "texts, one per line"),
         ("none.txt", "none.txt: No such file"),
         (".", "Is a directory"),

@@ -16,7 +16,18 @@ from keras_attnpool.workbench.cli.trained import Run
 
 pytestmark = pytest.mark.one_backend("test_smoke.py writes a report under every backend")
 
-AVERAGE = ["--model", "average", "--epochs", "1", "--hidden-units", "0", "--embedding-dim", "4"]
+AVERAGE = [
+    "--encoder",
+    "none",
+    "--pooling",
+    "mean",
+    "--epochs",
+    "1",
+    "--hidden-units",
+    "0",
+    "--embedding-dim",
+    "4",
+]
 AVERAGE += ["--train-size", "40", "--test-size", "10"]
 
 
@@ -48,7 +59,7 @@ def test_results(trained, page):
     rows = {row[0]: row[1:] for row in table_rows(page)}
     for name, result in metrics["results"].items():
         assert rows[name][:2] == [f"{result['accuracy']:.3f}", f"{result['macro_f1']:.3f}"]
-    assert rows["lama-encoder"][3] == f"{metrics['results']['lama-encoder']['parameters']:,}"
+    assert rows["none + lama"][3] == f"{metrics['results']['none + lama']['parameters']:,}"
     assert rows["train texts"] == ["36"] and rows["seed"] == ["3"]
     assert train.NOT_REFITTED in metrics["comparison"]
     for line in metrics["comparison"].splitlines():
@@ -56,13 +67,12 @@ def test_results(trained, page):
 
 
 def test_options_without_effect_are_not_listed(tmp_path):
-    """On one's own file nothing is drawn, and no sentences are split."""
-    page = written(tmp_path, "average")
+    """On one's own file nothing is drawn, and words are read."""
+    page = written(tmp_path, "none + mean")
     listed = {row[0]: row[1] for row in table_rows(page) if len(row) == 2}
     assert listed["max length"] == "256" and listed["min frequency"] == "2"
     assert listed["what is read"] == "Words: 5"
-    left_out = ("train size", "test size", "max sentences", "max words", "max tokens")
-    assert not set(listed) & {*left_out, "penalty factor", "fine tune"}
+    assert not set(listed) & {"train size", "test size", "max tokens", "fine tune"}
 
 
 def test_confusion_matrix(page, read):
@@ -175,11 +185,11 @@ def written(run, name, texts=HOSTILE_TEXTS, names=HOSTILE_NAMES, **options):
     """A report of a model that has learned nothing."""
     test = datasets.LabeledTexts(texts, np.arange(len(texts)) % len(names), names)
     tokenizer = text.WordTokenizer.train(["a b c"])
-    build = models.LAMAEncoder if name == "lama-encoder" else models.AverageEmbedding
-    heads = {"num_heads": 1} if name == "lama-encoder" else {}
-    model = build(5, len(names), embedding_dim=2, hidden_units=None, **heads)
+    encoder, _, pooling = name.split()
+    part = {"class_name": "lama", "config": {"num_heads": 1}} if pooling == "lama" else pooling
+    model = models.TextClassifier(5, len(names), embedding_dim=2, pooling=part)
     metrics = {"results": {name: RESULT}, "sizes": {"test": len(texts)}}
-    options = Options(**{"model": name, "file": "<i>.tsv", **options})
+    options = Options(encoder=encoder, pooling=pooling, file="<i>.tsv", **options)
     predicted = np.zeros(len(texts), np.int64)
     reader = readers.Words(tokenizer, 20_000)
     trained = Run(run, {"label_names": list(names)}, reader, model)
@@ -188,7 +198,7 @@ def written(run, name, texts=HOSTILE_TEXTS, names=HOSTILE_NAMES, **options):
 
 
 def test_hostile_texts(tmp_path):
-    page = written(tmp_path, "lama-encoder")
+    page = written(tmp_path, "none + lama")
     assert "<img src=x" not in page and "&lt;" in page and "<b>no" not in page
     assert not re.search("[\x00-\x08\x0b-\x1f\u202a-\u202e]", page)
     assert "&lt;i&gt;.tsv" in page and "U+202E" in page
@@ -201,12 +211,12 @@ def test_hostile_texts(tmp_path):
 
 
 def test_texts_without_words(tmp_path):
-    page = written(tmp_path, "lama-encoder", texts=("", " "), names=("a", "b"))
+    page = written(tmp_path, "none + lama", texts=("", " "), names=("a", "b"))
     assert "No test text has a word." in page and "<figure" not in page
 
 
 def test_model_without_attention(tmp_path):
-    page = written(tmp_path, "average")
+    page = written(tmp_path, "none + mean")
     assert "What each word does" in page
     assert "Where attention looks" not in page
     assert "Class by class" in page and "Learning curves" in page
@@ -214,7 +224,7 @@ def test_model_without_attention(tmp_path):
 
 def test_without_matplotlib(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    page = written(tmp_path, "average")
+    page = written(tmp_path, "none + mean")
     assert "pip install keras_attnpool[plots]" in page
     assert "<img" not in page
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]

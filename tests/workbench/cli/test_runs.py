@@ -17,7 +17,7 @@ from keras_attnpool.workbench.cli.errors import CommandError
 pytestmark = pytest.mark.every_backend
 
 # Dropout in the classifier and three batches an epoch, in an order of their own.
-ARGUMENTS = ["--model", "lama-encoder", "--heads", "2", "--embedding-dim", "4"]
+ARGUMENTS = ["--encoder", "none", "--pooling", "lama", "--heads", "2", "--embedding-dim", "4"]
 ARGUMENTS += ["--hidden-units", "3", "--dropout", "0.4", "--train-size", "40", "--test-size", "10"]
 ARGUMENTS += ["--batch-size", "12", "--epochs", "4", "--patience", "9"]
 ARGUMENTS += ["--no-report", "--no-baseline"]
@@ -59,7 +59,7 @@ def test_resumed_training_is_uninterrupted_training_bit_for_bit(tmp_path, monkey
     metrics = [
         json.loads((tmp_path / run / "metrics.json").read_text()) for run in ("whole", "cut")
     ]
-    histories = [each["results"]["lama-encoder"]["history"] for each in metrics]
+    histories = [each["results"]["none + lama"]["history"] for each in metrics]
     for history in histories:
         del history["seconds"]
     assert histories[0] == histories[1]
@@ -149,6 +149,17 @@ def test_a_killed_run_leaves_nothing_to_the_next(tmp_path, monkeypatch, capsys):
     run.mkdir()
     (run / runs.LOCK).touch()
     (run / f".{os.getpid() + 1}.model.keras").write_text("half")
-    quick = ["--model", "average", "--epochs", "1", "--train-size", "40", "--test-size", "10"]
+    quick = [
+        "--encoder",
+        "none",
+        "--pooling",
+        "mean",
+        "--epochs",
+        "1",
+        "--train-size",
+        "40",
+        "--test-size",
+        "10",
+    ]
     assert main(["train", *quick, "--no-report", "--out", str(run)]) == 0, capsys.readouterr().err
     assert not [path.name for path in run.iterdir() if path.name.startswith(".")]

@@ -14,7 +14,7 @@ def test_train_resume_predict_and_explain(trained, tmp_path, capsys):
     config = json.loads((trained / "config.json").read_text(encoding="utf-8"))
     assert config["backend"] == keras.config.backend()
     report = (trained / "report.html").read_text(encoding="utf-8")
-    assert "lama-encoder" in report and "none + mean" in report
+    assert "none + lama" in report and "none + mean" in report
     assert main(["predict", str(trained), "Good food."]) == 0
     assert "star" in capsys.readouterr().out
     page = tmp_path / "page.html"

@@ -13,8 +13,7 @@ from refusals import refused
 
 from keras_attnpool.workbench import datasets
 from keras_attnpool.workbench.datasets import public_sets
-from keras_attnpool.workbench.datasets._download import Download
-from keras_attnpool.workbench.datasets.public_sets import Table
+from keras_attnpool.workbench.datasets.public_sets import Download, Table
 
 pytestmark = pytest.mark.one_backend("reads files")
 
@@ -37,7 +36,7 @@ def offer(tmp_path, monkeypatch):
         for filename, content in files.items():
             (home / filename).write_bytes(content)
             url = (urls or {}).get(filename, (home / filename).as_uri())
-            downloads.append(Download(filename, (url,)))
+            downloads.append(Download(filename, url))
         changed = dataclasses.replace(
             public_sets.SETS[name], downloads=tuple(downloads), tables=tables
         )
@@ -303,7 +302,7 @@ def offer_subj(offer, url, content=b""):
 def test_download_over_http_shows_progress_and_is_kept(cache, offer, serve, capsys):
     offer_subj(offer, serve(SUBJ_ARCHIVE))
     assert datasets.load("subj", "all").texts == ("him", "me")
-    assert "Downloading rotten_imdb.tar.gz" in capsys.readouterr().out
+    assert "Downloading data from http://127.0.0.1" in capsys.readouterr().out
     assert [path.name for path in sorted(cache.rglob("*"))] == ["SUBJ", "all.tsv.gz"]
     first = (cache / "SUBJ/all.tsv.gz").read_bytes()
     (cache / "SUBJ/all.tsv.gz").unlink()
@@ -317,24 +316,23 @@ BY_HAND = r"Get rotten_imdb.tar.gz from https://www.cs.cornell.edu.*put it as it
 
 NOWHERE = "http://127.0.0.1:9/file"
 ONE_TOO_MANY = tar_gz({"quote.tok.gt9.5000": b"me\nus\n", "plot.tok.gt9.5000": b"him\n"})
-DAMAGED = rf"damaged or not the expected file.*{BY_HAND}"
 
 
 @pytest.mark.parametrize(
-    ("content", "announced", "error", "told"),
+    ("content", "announced", "told"),
     [
-        (SUBJ_ARCHIVE[:50], 500, ConnectionError, rf"cut after 50 of 500 bytes.*{BY_HAND}"),
-        (SUBJ_ARCHIVE[: len(SUBJ_ARCHIVE) // 2], None, ValueError, DAMAGED),
-        (b"<html>moved</html>", None, ValueError, DAMAGED),
-        (ONE_TOO_MANY, None, ValueError, r"objective 1, subjective 2\); expected 2 rows"),
+        (SUBJ_ARCHIVE[:50], 500, "got only 50 out of 500 bytes"),
+        (SUBJ_ARCHIVE[: len(SUBJ_ARCHIVE) // 2], None, "(EOF|Read)Error"),
+        (b"<html>moved</html>", None, "ReadError"),
+        (ONE_TOO_MANY, None, r"objective 1, subjective 2\); expected 2 rows"),
     ],
     ids=["cut", "cut, and believed whole", "a page", "wrong counts"],
 )
 def test_what_is_not_the_archive_is_told_and_not_kept(
-    cache, offer, serve, content, announced, error, told
+    cache, offer, serve, content, announced, told
 ):
     offer_subj(offer, serve(content, announced))
-    with pytest.raises(error, match=told):
+    with pytest.raises(OSError, match=f"{told}.*{BY_HAND}"):
         datasets.load("subj", verbose=0)
     assert list(cache.rglob("*")) == []
 
@@ -342,7 +340,7 @@ def test_what_is_not_the_archive_is_told_and_not_kept(
 @pytest.mark.parametrize("kind", ["refused", "missing"])
 def test_no_network_says_what_to_fetch_by_hand(cache, offer, serve, kind):
     offer_subj(offer, serve(b"").replace("/file", "/gone") if kind == "missing" else NOWHERE)
-    with pytest.raises(ConnectionError, match=BY_HAND):
+    with pytest.raises(OSError, match=BY_HAND):
         datasets.load("subj", verbose=0)
     assert list(cache.rglob("*")) == []
 
@@ -356,22 +354,11 @@ def with_digest(monkeypatch, digest):
 
 def test_hash_of_the_download(cache, offer, monkeypatch):
     offer("subj", {"rotten_imdb.tar.gz": SUBJ_ARCHIVE}, SUBJ_TABLES)
-    with_digest(monkeypatch, "md5:" + "0" * 32)
-    with pytest.raises(
-        ValueError, match=rf"not the expected file: md5 \w+, expected 0+.*{BY_HAND}"
-    ):
+    with_digest(monkeypatch, "0" * 32)
+    with pytest.raises(OSError, match=rf"hash does not match.*{BY_HAND}"):
         datasets.load("subj", verbose=0)
     assert list(cache.rglob("*")) == []
-    with_digest(monkeypatch, "sha256:" + hashlib.sha256(SUBJ_ARCHIVE).hexdigest())
-    assert len(datasets.load("subj", "all", verbose=0)) == 2
-
-
-def test_a_second_address_is_tried(cache, offer, monkeypatch, serve):
-    offer_subj(offer, serve(SUBJ_ARCHIVE))
-    source = public_sets.SETS["subj"]
-    urls = (NOWHERE, *source.downloads[0].urls)
-    changed = dataclasses.replace(source, downloads=(Download("rotten_imdb.tar.gz", urls),))
-    monkeypatch.setitem(public_sets.SETS, "subj", changed)
+    with_digest(monkeypatch, hashlib.sha256(SUBJ_ARCHIVE).hexdigest())
     assert len(datasets.load("subj", "all", verbose=0)) == 2
 
 
