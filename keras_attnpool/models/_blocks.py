@@ -41,7 +41,8 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
     def from_config(cls, config: dict[str, Any]) -> "InferenceMode":
         """Returns a layer made of a configuration."""
         encoder = keras.saving.deserialize_keras_object(config["encoder"])
-        # On PyTorch a loaded backbone of KerasHub says that it is frozen, and its layers are not.
+        # On PyTorch a loaded backbone of KerasHub says that it is frozen, and its layers are not
+        # (docs/upstream/kerashub-torch-frozen.md).
         encoder.trainable = encoder.trainable
         return cls(**{**config, "encoder": encoder})
 
