@@ -42,7 +42,7 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
         """Makes a layer from a configuration."""
         encoder = keras.saving.deserialize_keras_object(config["encoder"])
         # On PyTorch a loaded KerasHub backbone says that it is frozen, but its layers are not
-        # frozen.
+        # frozen (docs/upstream/kerashub-torch-frozen.md).
         encoder.trainable = encoder.trainable
         return cls(**{**config, "encoder": encoder})
 
@@ -277,7 +277,8 @@ def classifier(
     )(vector)
     model = keras.Model(inputs, outputs, name=given["name"])
     # Keras stores PyTorch's parameters by the paths of weights. If two weights had one path, the
-    # optimizer would never clear the gradients of one of them.
+    # optimizer would never clear the gradients of one of them
+    # (docs/upstream/keras-torch-one-path.md).
     paths = [weight.path for weight in model.weights]
     twice = sorted({path for path in paths if paths.count(path) > 1})
     if twice:
@@ -306,7 +307,7 @@ def pair_classifier(
         ]
         each, pair = [list(both) for both in zip(pair, spelt, strict=True)], pair + spelt
     # Both calls are in one model: on JAX, Keras forgets a layer's penalties when the layer is
-    # called again, unless one layer makes both calls.
+    # called again, unless one layer makes both calls (docs/upstream/keras-jax-penalty-twice.md).
     sentences = keras.Model(pair, [encoder(sentence) for sentence in each], name="sentences")
     matched = PairMatching(name="matching")(sentences(pair))
     return classifier(given, pair, matched, activation, shortcut)

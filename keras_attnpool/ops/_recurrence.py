@@ -132,6 +132,7 @@ def _torch_states(layer: Any, inputs: Tensor) -> Tensor | None:
 
 def _reset_first(weights: Tensor, units: int) -> Tensor:
     """A GRU's gates in PyTorch's order; the order of Keras is update, reset, new."""
-    # Slices, because OpenVINO loses the sizes behind a `split`.
+    # Slices, because OpenVINO loses the sizes behind a `split`
+    # (docs/upstream/openvino-gru-split.md).
     update, reset = weights[..., :units], weights[..., units : 2 * units]
     return ops.concatenate([reset, update, weights[..., 2 * units :]], axis=-1)
