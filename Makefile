@@ -246,7 +246,7 @@ where: $(SLOW_ENV)  ## which layer runs on which backend: docs/backends.md and R
 	$(PY) docs/hooks/support.py
 
 ROWS ?=
-versions:  ## quick tests in each Python that is found, with old and new Keras (ROWS="3.12-jax lowest")
+versions:  ## quick tests in each Python that is found, with old and new Keras (ROWS="--core 3.12-jax lowest")
 	$(PYTHON) tools/versions.py $(ROWS)
 
 audit:  ## known vulnerabilities of the pinned packages; asks a service on the network

@@ -2,6 +2,7 @@
 
     python tools/versions.py                          # `make versions`; hours for the whole table
     python tools/versions.py 3.12-jax keras-3.13      # these rows alone; the others stay
+    python tools/versions.py --core lowest            # four tests of each layer: minutes a row
 
 Each row has an environment of its own in `build/versions/`, and each result is written at once to
 `docs/support/versions.json`, from which the documentation makes a table.
@@ -32,9 +33,18 @@ BACKENDS = {
 # The Keras versions behind the lowest; the newest comes with the other rows.
 KERAS = ("3.13", "3.14")
 TOOLS = ["pytest", "pytest-timeout", "hypothesis"]
-TESTS = ["tests/ops", "tests/layers", "tests/test_regularizers.py"]
 HURRY = "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0"
-QUICK = "not one_backend and not torch_first and not slow and not browser"
+# What can run, as arguments of pytest, by the name that the table has.
+TESTS = {
+    "quick tests": [
+        *("-m", "not one_backend and not torch_first and not slow and not browser"),
+        *("tests/ops", "tests/layers", "tests/test_regularizers.py"),
+    ],
+    "core": [
+        *("-m", "not one_backend and not slow and not browser", "tests/layers"),
+        *("-k", "float64_reference or gradients_agree or what_padding_holds or saved_model"),
+    ],
+}
 
 
 def lowest() -> list[str]:
@@ -57,8 +67,9 @@ def rows() -> dict[str, tuple[str, str, list[str]]]:
             for backend, packages in BACKENDS.items()
         },
         "lowest": (oldest, "jax", lowest()),
-        **{f"keras-{v}": (oldest, "jax", [f"keras=={v}.*", "jax"]) for v in KERAS},
-        "keras-nightly": (oldest, "jax", ["keras-nightly", "jax"]),
+        # Under PyTorch, which compiles nothing.
+        **{f"keras-{v}": (oldest, "torch", [f"keras=={v}.*", "torch"]) for v in KERAS},
+        "keras-nightly": (oldest, "torch", ["keras-nightly", "torch"]),
     }
 
 
@@ -73,17 +84,17 @@ def interpreter(python: str) -> str | None:
     return None
 
 
-def run(name: str, path: str, backend: str, requirements: list[str]) -> dict[str, object]:
-    """One row: what was installed, and what the tests said."""
+def run(name: str, path: str, backend: str, needed: list[str], what: str) -> dict[str, object]:
+    """One row: what was installed, and what these tests said."""
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([path, "-m", "venv", folder], check=True)
     python = str(folder / "bin" / "python")
-    install = [python, "-m", "pip", "install", "-qq", *requirements, *TOOLS]
+    install = [python, "-m", "pip", "install", "-qq", *needed, *TOOLS]
     installed = subprocess.run(install, capture_output=True, text=True)
     if installed.returncode:
         return {"result": "not to be installed: " + installed.stderr.strip().splitlines()[-1]}
-    keras = "keras-nightly" if "keras-nightly" in requirements else "keras"
+    keras = "keras-nightly" if "keras-nightly" in needed else "keras"
     asked = dict.fromkeys([keras, "numpy", backend])
     listed = subprocess.run([python, "-m", "pip", "list", "--format=json"], capture_output=True)
     versions = {each["name"].lower(): each["version"] for each in json.loads(listed.stdout)}
@@ -93,7 +104,7 @@ def run(name: str, path: str, backend: str, requirements: list[str]) -> dict[str
         environment.pop("JAX_COMPILATION_CACHE_DIR", None)
     else:  # ... and does not know these flags, with which XLA compiles in a hurry
         environment["XLA_FLAGS"] = HURRY
-    tests = [python, "-m", "pytest", "-q", "-m", QUICK, f"--junitxml={report}", *TESTS]
+    tests = [python, "-m", "pytest", "-q", f"--junitxml={report}", *TESTS[what]]
     ended = subprocess.run(tests, cwd=REPOSITORY, env=environment)
     if not report.exists():
         return {"result": f"the tests ended with {ended.returncode}"}
@@ -102,6 +113,7 @@ def run(name: str, path: str, backend: str, requirements: list[str]) -> dict[str
     return {
         "python": versions_of(python),
         "versions": {each: versions[each] for each in asked},
+        "tests": what,
         "passed": int(suite["tests"]) - skipped - bad,
         "skipped": skipped,
         "failed": bad,
@@ -117,10 +129,11 @@ def versions_of(python: str) -> str:
 def main(chosen: list[str]) -> int:
     """Runs the rows; 1 if a test failed or a row could not be installed."""
     bad = 0
-    for name in chosen or rows():
-        python, backend, requirements = rows()[name]
+    what = "core" if "--core" in chosen else "quick tests"
+    for name in [each for each in chosen if each != "--core"] or rows():
+        python, *asked = rows()[name]
         path = interpreter(python)
-        found = {"result": "not found"} if path is None else run(name, path, backend, requirements)
+        found = {"result": "not found"} if path is None else run(name, path, *asked, what)
         table = json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.exists() else {}
         table[name] = {"date": datetime.date.today().isoformat(), **found}
         ordered = {each: table[each] for each in rows() if each in table}

@@ -159,18 +159,18 @@ def summary(folder):
 
 
 def versions(folder):
-    """One row an environment in which the quick tests ran."""
+    """One row an environment in which tests ran."""
     if not read(folder, "versions"):
         return MISSING
     rows = []
     for name, found in read(folder, "versions").items():
         if "result" in found:
-            rows.append([f"`{name}`", "", "", found["result"]])
+            rows.append([f"`{name}`", "", "", "", found["result"]])
             continue
         said = ", ".join(f"{package} {version}" for package, version in found["versions"].items())
         told = f"{found['passed']} passed, {found['skipped']} skipped, {found['failed']} failed"
-        rows.append([f"`{name}`", found["python"], said, told])
-    return lines_of(["environment", "Python", "with", "quick tests"], rows)
+        rows.append([f"`{name}`", found["python"], said, found["tests"], told])
+    return lines_of(["environment", "Python", "with", "tests", "result"], rows)
 
 
 def line(folder):

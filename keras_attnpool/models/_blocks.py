@@ -41,7 +41,8 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
     def from_config(cls, config: dict[str, Any]) -> "InferenceMode":
         """Returns a layer made of a configuration."""
         encoder = keras.saving.deserialize_keras_object(config["encoder"])
-        # On PyTorch a loaded backbone of KerasHub says that it is frozen, and its layers are not.
+        # On PyTorch a loaded backbone of KerasHub says that it is frozen, and its layers are not
+        # (docs/upstream/kerashub-torch-frozen.md).
         encoder.trainable = encoder.trainable
         return cls(**{**config, "encoder": encoder})
 
@@ -277,7 +278,7 @@ def classifier(
     )(vector)
     model = keras.Model(inputs, outputs, name=given["name"])
     # Keras keeps PyTorch's parameters by the paths of weights: of two with one path, the optimizer
-    # would never clear the gradients of one.
+    # would never clear the gradients of one (docs/upstream/keras-torch-one-path.md).
     paths = [weight.path for weight in model.weights]
     twice = sorted({path for path in paths if paths.count(path) > 1})
     if twice:
@@ -306,7 +307,7 @@ def pair_classifier(
         ]
         each, pair = [list(both) for both in zip(pair, spelt, strict=True)], pair + spelt
     # A model around both calls: on JAX, Keras forgets a layer's penalties when the layer is called
-    # again, unless both calls are made by one layer.
+    # again, unless both calls are made by one layer (docs/upstream/keras-jax-penalty-twice.md).
     sentences = keras.Model(pair, [encoder(sentence) for sentence in each], name="sentences")
     matched = PairMatching(name="matching")(sentences(pair))
     return classifier(given, pair, matched, activation, shortcut)

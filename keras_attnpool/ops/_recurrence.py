@@ -132,6 +132,6 @@ def _torch_states(layer: Any, inputs: Tensor) -> Tensor | None:
 
 def _reset_first(weights: Tensor, units: int) -> Tensor:
     """A GRU's gates in PyTorch's order: Keras has update, reset, new."""
-    # Slices, not `split`: behind that one OpenVINO knows the sizes no more.
+    # Slices: behind a `split` OpenVINO knows no sizes (docs/upstream/openvino-gru-split.md).
     update, reset = weights[..., :units], weights[..., units : 2 * units]
     return ops.concatenate([reset, update, weights[..., 2 * units :]], axis=-1)
