@@ -25,21 +25,22 @@ def pad_rows(
     value: float = 0,
     dtype: Any = None,
 ) -> tuple[Array, Bools]:
-    """Pads rows of unequal length to one array, and makes the mask of their own steps.
+    """Pads rows of unequal length to one array, with a mask of the steps that are not padding.
 
     Args:
         rows: N arrays `(n_i, ...)` that differ at most in their first axis.
-        length: The length to pad to; that of the longest row by default.
+        length: The length to pad to. Defaults to the length of the longest row.
         side: `"right"` pads behind the rows, `"left"` in front of them.
         value: Value of padded steps.
-        dtype: That of the padded array. Defaults to float32 for real numbers, int32 for integers,
+        dtype: Dtype of the padded array. Defaults to float32 for real numbers, int32 for integers,
             bool for booleans.
 
     Returns:
-        The array `(N, length, ...)`, and the boolean mask `(N, length)`, True = a step of the row.
+        The padded array `(N, length, ...)`, and the boolean mask `(N, length)`, True = a step of
+        the row.
 
     Raises:
-        ValueError: If rows differ in other axes than the first, or one is longer than `length`.
+        ValueError: If rows differ in other axes than the first, or a row is longer than `length`.
 
     Example:
 
@@ -76,20 +77,22 @@ def length_buckets(
 ) -> tuple[int, ...]:
     """Chooses the lengths that batches are padded to, with the least padding.
 
-    Every row is padded to the first boundary that it fits in. No other boundaries of this kind and
-    number give less padding in total.
+    Every row is padded to the smallest boundary that it fits in. No other choice of as many
+    boundaries, rounded in the same way, gives less padding in total.
 
     Args:
         lengths: Integers of shape `(N,)`, the number of steps of every row.
-        num_buckets: How many boundaries to aim at; fewer come out where lengths coincide.
-        step: Boundaries are multiples of it.
+        num_buckets: Number of boundaries wanted. There are fewer if there are fewer distinct
+            lengths.
+        step: Boundaries are multiples of this number, except for the last one.
 
     Returns:
-        Increasing boundaries: lengths rounded up to a multiple of `step`, and last the greatest
-        length (at least 1).
+        Increasing boundaries. All but the last are lengths rounded up to a multiple of `step`. The
+        last is the greatest length, at least 1.
 
     Raises:
-        ValueError: If `lengths` is empty, not one row of integers from 0, or a number is below 1.
+        ValueError: If `lengths` is not a non-empty row of integers from 0, or if `num_buckets` or
+            `step` is below 1.
 
     Example:
 
@@ -114,7 +117,7 @@ def length_buckets(
     # steps[i, j]: the length of all rows between boundary i - 1 and boundary j, padded to j.
     steps = (rows[None, 1:] - rows[:-1, None]) * ends.astype("float64")
     steps[np.tril_indices(len(ends), -1)] = np.inf
-    # Each turn allows one bucket more, and notes for every end where its last bucket begins.
+    # Each turn allows one more bucket. For every end, it notes where the last bucket begins.
     total, ends_before = steps[0], []
     for _ in range(min(num_buckets, len(ends)) - 1):
         options = total[:-1, None] + steps[1:]
@@ -127,10 +130,11 @@ def length_buckets(
 
 
 class Batches(keras.utils.PyDataset):  # type: ignore[misc]
-    """Batches in an order that may be drawn anew for every epoch; a subclass fills them.
+    """Base class of batches whose order may be drawn anew for every epoch.
 
-    A subclass has `inputs_of(rows)`, the inputs of a batch of these rows. It may have
-    `arranged(random)`, which says which rows share a batch, and `places_of(rows)`.
+    A subclass defines `inputs_of(rows)`, which returns the inputs of a batch of these rows. It may
+    also define `arranged(random)`, which returns the rows of each batch, and `places_of(rows)`,
+    which returns the number of steps of a batch, padding included.
 
     Args:
         size: The number of rows.
@@ -138,9 +142,9 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
         batch_size: Rows in a batch.
         shuffle: Whether the order changes from epoch to epoch.
         seed: Seed of the shuffling.
-        sample_weight: Array of shape `(N,)`, or `None`; needs `labels`. Class weights are given to
-            `fit`, as ever.
-        used: The number of steps of all rows, for `padding_share`.
+        sample_weight: Array of shape `(N,)`, or `None`. It needs `labels`. Class weights are an
+            argument of `fit`.
+        used: Number of steps of all rows without padding. `padding_share` needs this number.
         **kwargs: `workers`, `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
 
     Raises:
@@ -189,7 +193,7 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
 
     @property
     def padding_share(self) -> float:
-        """Which part of all steps that this epoch serves is padding, in [0, 1]."""
+        """The share of padding among all steps that this epoch serves, in [0, 1]."""
         return 1.0 - self._used / sum(self.places_of(rows) for rows in self._batches)
 
     def __len__(self) -> int:
@@ -200,7 +204,7 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
         rows = self._batches[index]
         inputs = self.inputs_of(rows)
         if self._labels is None:
-            # Keras takes a bare pair for inputs and labels.
+            # Keras reads a tuple of two as inputs and labels.
             return (inputs,) if isinstance(inputs, tuple) else inputs
         labels = keras.tree.map_structure(lambda each: each[rows], self._labels)
         if self._sample_weight is None:
@@ -214,16 +218,16 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
             self._arrange()
 
     def predict(self, model: keras.Model, **kwargs: Any) -> Any:
-        """Predicts every row, in the order of the data, shuffled or not.
+        """Predicts all rows in the order of the data, even if the batches are shuffled.
 
-        Rows of like length share a batch: less is computed than by `model.predict(batches)`.
+        Rows of similar length share a batch, so this computes less than `model.predict(batches)`.
 
         Args:
             model: The model.
-            **kwargs: Arguments of `model.predict`. Without any it runs quietly.
+            **kwargs: Arguments of `model.predict`. `verbose` is 0 by default.
 
         Returns:
-            The outputs of the model, in its structure: entry i of each belongs to row i.
+            The outputs of the model, in their structure. Entry i of each output belongs to row i.
         """
         self._warn_of(model)
         bucketed, places = self.in_data_order()
@@ -241,20 +245,20 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
         raise NotImplementedError
 
     def places_of(self, rows: Int64s) -> int:
-        """The number of steps, padded ones among them, in the inputs of these rows."""
+        """The number of steps in the inputs of these rows, padding included."""
         raise NotImplementedError
 
     def arranged(self, random: np.random.Generator | None) -> list[Int64s]:
-        """The rows of each batch of an epoch, drawn with `random`, or without."""
+        """The rows of each batch of an epoch. `random` shuffles them; `None` does not."""
         rows = np.arange(self._size) if random is None else random.permutation(self._size)
         return _cut(rows, self.batch_size)
 
     def in_order(self) -> list[Int64s]:
-        """The rows of each batch where there is no shuffling."""
+        """The rows of each batch without shuffling."""
         return self.arranged(None)
 
     def _warn_of(self, model: keras.Model) -> None:
-        """Warns where a model is not made for the batches."""
+        """Warns if a model is not made for the batches."""
 
     def _arrange(self) -> None:
         random = np.random.default_rng([self._seed, self._epoch])
@@ -264,38 +268,40 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
 class SequenceBatches(Batches):
     """Feeds `fit`, `evaluate` and `predict` batches of rows of unequal length.
 
-    A row is a sequence of ids `(n,)`, of vectors `(n, dim)`, or of anything else, `(n, ...)`: the
-    words of a text, the instances of a bag, the frames of a recording. A batch is padded to the
-    first boundary that its rows fit in; nothing is ever cut, and no array of all rows is made.
-    Batches have few shapes, so a model is compiled for few.
+    A row is a sequence of ids `(n,)`, of vectors `(n, dim)`, or of arrays, `(n, ...)`: the words of
+    a text, the instances of a bag, the frames of a recording. A batch is padded to the smallest
+    boundary that its rows fit in. No row is cut, and no array of all rows is made. Batches have few
+    shapes, so a model is compiled for few shapes.
 
-    With `shuffle=True`, for training, rows of similar length share a batch; rows and batches are
-    drawn anew at the end of every pass, the same way for the same seed. Without it rows keep their
-    order, and row i of `model.predict(batches)` belongs to row i of the data. A row that is much
-    longer than its neighbours then has a batch to itself. `batches.predict(model)` gives the order
-    of the data in both cases.
+    Use `shuffle=True` for training: rows of similar length then share a batch. Rows and batches are
+    drawn anew at the end of every epoch; the same seed gives the same draws. With `shuffle=False`
+    rows keep their order, so row i of `model.predict(batches)` belongs to row i of the data. A row
+    that is much longer than its neighbours then gets a batch of its own. `batches.predict(model)`
+    returns the order of the data in both cases.
 
-    If there are several lengths, the first two batches differ in length, which tells TensorFlow
-    that the length varies.
+    If there are several lengths, the first two batches differ in length. This shows TensorFlow that
+    the length varies.
 
     Args:
-        rows: N arrays `(n_i, ...)` that differ at most in their first axis; or a dictionary of such
-            inputs, served by name. The rows i of all inputs belong together and are padded to the
-            same boundary, which the longest of them decides. In an integer array `(N, T)` or `(N,
-            T, W)` of padded ids, zeros at the end of a row do not count as steps.
+        rows: N arrays `(n_i, ...)` that differ at most in their first axis, or a dictionary from
+            the names of inputs to such rows. Row i of every input belongs to the same example. All
+            inputs of an example are padded to the same boundary, which fits the longest of them. In
+            an integer array `(N, T)` or `(N, T, W)` of padded ids, zeros at the end of a row do not
+            count as steps.
         labels: Array of shape `(N, ...)`, a dictionary of such arrays, or `None` for `predict`.
         batch_size: Rows in a batch.
-        boundaries: Increasing lengths, the last at least the longest row's. `None` takes those of
-            `length_buckets`.
-        mask: How the mask `(batch, time)`, True = a step of the row, is given to the model. `None`
-            gives none, for ids whose 0 is masked by the model; `True` gives the pair
-            `(padded, mask)`; a name, for a dictionary, adds the mask of its longest input under
-            that name; a dictionary `{input: name}` adds one for each of these inputs.
-        fixed: Names of inputs that are no sequences: arrays `(N, ...)`, served as they are.
+        boundaries: Increasing lengths to pad to. The last is at least the length of the longest
+            row. `None` takes the boundaries of `length_buckets`.
+        mask: How the model gets the mask `(batch, time)`, True = a step of the row. `None` gives no
+            mask, for models that mask id 0 themselves. `True` gives the pair `(padded, mask)`. If
+            `rows` is a dictionary, a name adds the mask of the longest input under that name, and a
+            dictionary `{input: name}` adds a mask for each of these inputs.
+        fixed: Names of the inputs that are not sequences. They are arrays `(N, ...)` and are served
+            unchanged.
         shuffle: Whether each epoch draws its batches anew, from rows of similar length.
         seed: Seed of the shuffling.
-        sample_weight: Array of shape `(N,)`, or `None`; needs `labels`. Class weights are given to
-            `fit`, as ever.
+        sample_weight: Array of shape `(N,)`, or `None`. It needs `labels`. Class weights are an
+            argument of `fit`.
         **kwargs: `workers`, `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
 
     Real numbers are served as float32, integers as int32.
@@ -303,7 +309,7 @@ class SequenceBatches(Batches):
     Raises:
         ValueError: If the arguments do not fit together, or a row is longer than the last
             boundary.
-        TypeError: If rows hold no numbers.
+        TypeError: If rows do not hold numbers.
 
     Example:
 
@@ -388,7 +394,7 @@ class SequenceBatches(Batches):
         )
 
     def inputs_of(self, rows: Int64s) -> Any:
-        """The padded inputs of these rows, and their masks where these are wanted."""
+        """The padded inputs of these rows, with masks if `mask` asks for them."""
         length = self._length_of(rows)
         inputs: dict[str, Any] = {name: each[rows] for name, each in self._fixed.items()}
         for name, each in self._inputs.items():
@@ -402,7 +408,7 @@ class SequenceBatches(Batches):
         )
 
     def places_of(self, rows: Int64s) -> int:
-        """The number of steps, padded ones among them, in the inputs of these rows."""
+        """The number of steps in the inputs of these rows, padding included."""
         return len(self._inputs) * len(rows) * self._length_of(rows)
 
     def arranged(self, random: np.random.Generator | None) -> list[Int64s]:
@@ -413,7 +419,7 @@ class SequenceBatches(Batches):
         return in_buckets(bucket_of, shapes, self.batch_size, random)
 
     def in_order(self) -> list[Int64s]:
-        """The rows of each batch in the order of the data; a few far longer ones stand alone."""
+        """The rows of each batch in the order of the data; a few much longer rows stand alone."""
         self._least, self._first_is_longer = 0, False
         bucket_of = np.searchsorted(self._boundaries, self._lengths)
         batches = self._cheapest(np.array(self._boundaries)[bucket_of])
@@ -431,9 +437,10 @@ class SequenceBatches(Batches):
         return batches
 
     def _cheapest(self, lengths: Int64s) -> list[Int64s]:
-        """Cuts rows into batches of few sizes, so that the least is computed.
+        """Cuts rows into batches of few sizes, at the least cost.
 
-        A batch costs the steps that it has room for, and an eighth of what a mean batch costs.
+        A batch costs its number of steps, padding included, and an eighth of what a mean batch
+        costs.
         """
         count, size = len(lengths), min(self.batch_size, len(lengths))
         sizes = {1, max(1, size // 4), size, count % size or size}
@@ -456,7 +463,7 @@ class SequenceBatches(Batches):
         return batches[::-1]
 
     def _checked_masks(self, mask: Any) -> dict[str, str]:
-        """The name of the mask of each input; that of the longest stands under ""."""
+        """The name of each input's mask; the key "" stands for the longest input."""
         names = [*self._inputs, *self._fixed]
         wanted: dict[str, str] = {}
         if isinstance(mask, Mapping):
@@ -500,7 +507,7 @@ def in_buckets(
         shapes: For every bucket, the sizes of its batches that differ between buckets. The first
             two batches differ in as many of these sizes as possible.
         batch_size: Rows in a batch.
-        random: Draws the rows of each bucket and the order of batches; `None` leaves them.
+        random: Shuffles the rows of each bucket and the batches. `None` keeps their order.
 
     Returns:
         The indices of the rows of each batch.
@@ -576,7 +583,7 @@ def _without_padding(rows: list[Array], given: Any) -> list[Array]:
 
 
 def kept_lengths(mask: Bools) -> Int64s:
-    """Steps of every row up to the last kept one.
+    """Counts the steps of every row up to the last step that the mask keeps.
 
     Args:
         mask: Boolean array `(N, time)`.
@@ -609,7 +616,7 @@ def _targets(owner: str, name: str, values: Any, size: int | None = None) -> Arr
 
 
 def _checked_boundaries(owner: str, boundaries: Any, longest: int) -> tuple[int, ...]:
-    """Increasing lengths of which the last is enough."""
+    """Increasing lengths, the last of which fits every row."""
     lengths = tuple(boundaries) if isinstance(boundaries, Iterable) else ()
     if not lengths or not all(map(_checks.SIZE.accepts, lengths)) or any(np.diff(lengths) < 1):
         must, received = "be increasing positive integers", f"boundaries={boundaries!r}"

@@ -1,7 +1,7 @@
-"""Attention made visible: read it from any model, draw it, count it, put it to the test.
+"""Tools that read attention weights from any model, draw them, count them and test them.
 
-Works on any layer whose call takes `return_attention_scores`. NumPy in, NumPy out; plots need the
-extra `plots`.
+They work on any layer whose call takes `return_attention_scores`. They take and return NumPy
+arrays. Plots need the extra `plots`.
 """
 
 from keras_attnpool.analysis.bounds import NormalizedAOPC as NormalizedAOPC

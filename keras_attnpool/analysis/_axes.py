@@ -6,11 +6,11 @@ from keras_attnpool._checks import ArgumentError
 
 
 def axes_or_new(ax: Any, owner: str, size: tuple[float, float], title: str | None = None) -> Any:
-    """`ax`, or the Axes of a new figure of `size` inches; with a title, if there is one.
+    """Returns `ax`, or the Axes of a new figure of `size` inches, with the title if there is one.
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If `ax` is given and is no Axes.
+        ValueError: If `ax` is neither `None` nor an Axes.
     """
     try:
         from matplotlib import pyplot
@@ -24,18 +24,18 @@ def axes_or_new(ax: Any, owner: str, size: tuple[float, float], title: str | Non
     if not isinstance(ax, Axes):
         raise ArgumentError("ax", "be a matplotlib Axes", f"{type(ax)}", owner)
     if title is not None:
-        ax.set_title(title, parse_math=False)  # a $ is a dollar, and no formula
+        ax.set_title(title, parse_math=False)  # a $ is a dollar, not a formula
     return ax
 
 
 def plain_legend(ax: Any, **options: Any) -> None:
-    """A legend, by default without a frame, whose names are no formulas."""
+    """Draws a legend, by default without a frame, that shows a $ as a dollar."""
     for text in ax.legend(**({"frameon": False} | options)).get_texts():
         text.set_parse_math(False)
 
 
 def plain_grid(ax: Any, axis: str = "both") -> None:
-    """A light grid behind the data, and no frame at the top and on the right."""
+    """Draws a light grid behind the data, and removes the frame at the top and on the right."""
     ax.grid(True, axis=axis, color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)

@@ -1,4 +1,4 @@
-"""A model's graph, replayed over the same layers with each layer call in other hands."""
+"""Runs a model's graph over the same layers, with a function around each layer call."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ Visit = Callable[[str, Any, tuple[Any, ...], dict[str, Any]], tuple[Any, dict[st
 def graph_of(model: Any) -> keras.Model | None:
     """The model as a plain uncompiled functional model, or `None` if it has no graph.
 
-    The layers and the graph are those of `model`: nothing is called and nothing is copied.
+    It has the layers and the graph of `model`. Nothing is called or copied.
     """
     if not isinstance(model, keras.Model) or getattr(model, "inputs", None) is None:
         return None
@@ -29,9 +29,9 @@ def graph_of(model: Any) -> keras.Model | None:
 
 
 def inner_model(layer: Any) -> keras.Model | None:
-    """The model that a layer consists of and that has a graph, or `None`.
+    """The model with a graph that a layer consists of, or `None`.
 
-    That is the layer itself, or the encoder of a `HierarchicalEncoder`.
+    This is the layer itself, or the encoder of a `HierarchicalEncoder`.
     """
     model = layer.encoder if isinstance(layer, HierarchicalEncoder) else layer
     return model if graph_of(model) is not None else None
@@ -40,11 +40,11 @@ def inner_model(layer: Any) -> keras.Model | None:
 def layers_by_path(model: Any, owner: str) -> dict[str, Any]:
     """Every layer of a model and of the models nested in it; nested ones as `"inner/layer"`.
 
-    The layers of a `HierarchicalEncoder`'s model are nested in it, and those of a layer of the
-    user's own.
+    Nested models include the model of a `HierarchicalEncoder` and layers of the user's own that
+    hold other layers.
 
     Raises:
-        ValueError: If it is no model, or has not been built.
+        ValueError: If `model` is not a model, or has not been built.
     """
     if not isinstance(model, keras.Model):
         must, received = "be a keras.Model", f"{type(model)}"
@@ -57,7 +57,7 @@ def layers_by_path(model: Any, owner: str) -> dict[str, Any]:
 
 
 def in_graph(model: Any, prefix: str = "") -> Iterator[str]:
-    """The paths of the layers whose calls stand in the graph of a model."""
+    """The paths of the layers that the graph of a model calls."""
     for layer in model.layers:
         yield prefix + layer.name
         inner = inner_model(layer)
@@ -67,9 +67,9 @@ def in_graph(model: Any, prefix: str = "") -> Iterator[str]:
 
 @contextmanager
 def calls_through(functions: list[tuple[Any, Callable[..., Any]]]) -> Iterator[None]:
-    """Inside, each of these layers is called through a function, which gets its `call` first."""
+    """Inside the context, a function that gets its `call` calls each of these layers."""
     for layer, function in functions:
-        # Past Keras, which would look for variables in it.
+        # This goes past Keras, which would look for variables in the function.
         object.__setattr__(layer, "call", partial(function, layer.call))
     try:
         yield
@@ -79,7 +79,7 @@ def calls_through(functions: list[tuple[Any, Callable[..., Any]]]) -> Iterator[N
 
 
 def paths_of(layers: dict[str, Any], layer: Any) -> list[str]:
-    """The paths that a path, else a name, or a layer itself stands for."""
+    """The paths that a path, a name or a layer stands for. Paths are tried before names."""
     if not isinstance(layer, str):
         return [path for path, each in layers.items() if each is layer]
     return [layer] if layer in layers else [p for p in layers if p.rsplit("/", 1)[-1] == layer]
@@ -97,19 +97,18 @@ def _inside(outer: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
-    """A functional model of the same layers as `model`; each of them is called through `visit`.
+    """A functional model of the same layers as `model`, each of which is called through `visit`.
 
-    The results of one layer's visits stand in the order in which `model` called it.
+    The results of a layer's visits are in the order in which `model` calls the layer.
 
     Args:
         model: A functional or built Sequential model.
-        visit: Calls a layer, or does something else in its place. Operations that are no layers
-            come by as well.
+        visit: Calls a layer or an operation, or does something else in its place.
         prefix: Path of `model` inside the outermost model.
 
     Returns:
-        A model with the inputs of `model` and the outputs `(outputs of model, {name: [tensor]})`,
-        all that the visits gave, call after call.
+        A model with the inputs of `model` and the outputs `(outputs of model, {name: [tensor]})`.
+        The lists hold the results of the visits, one per call.
     """
     inner: dict[str, Any] = {}
     extras: dict[str, list[tuple[int, list[Any]]]] = {}
@@ -145,7 +144,7 @@ def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
 
 
 def _call_numbers(graph: Any) -> dict[int, Iterator[int]]:
-    """For each operation the numbers of its calls, as the graph runs through them."""
+    """The numbers of each operation's calls, in the order of the graph."""
     numbers: dict[int, list[int]] = {}
     for depth in sorted(graph._nodes_by_depth, reverse=True):
         for node in graph._nodes_by_depth[depth]:

@@ -1,4 +1,4 @@
-"""Whether weights are worth something to another model: Wiegreffe and Pinter's frozen weights."""
+"""Tests whether weights help another model: the frozen weights of Wiegreffe and Pinter."""
 
 import keras
 import numpy as np
@@ -10,12 +10,12 @@ EPOCHS = 10
 
 
 def guided_accuracy(steps: Array, weights: Array, labels: Array, classes: int) -> float:
-    """Accuracy of a bag of steps whose mean is weighted by frozen weights, on held-out rows.
+    """Held-out accuracy of a classifier that pools its steps by frozen weights.
 
-    Vectors (of words, where `steps` are ids), a hidden layer for each step, the sum of the steps by
-    `weights`, the classes. Half of the rows of each class, drawn at random, train it for a fixed
-    number of epochs from fixed numbers; the others test it. Each step is read alone: all
-    that the classifier knows of its neighbours is in the weights.
+    The classifier has vectors (of words, if `steps` are ids), a hidden layer per step, the sum of
+    the steps weighted by `weights`, and the class scores. It trains on half of the rows of each
+    class, drawn at random, for a fixed number of epochs and from fixed initial values. The other
+    half tests it. It reads each step alone, so only the weights can tell it about the other steps.
     """
     tokens = keras.Input((None, *steps.shape[2:]), dtype="int32" if steps.ndim == 2 else "float32")
     given = keras.Input((None,))
@@ -29,7 +29,7 @@ def guided_accuracy(steps: Array, weights: Array, labels: Array, classes: int) -
     x = keras.layers.Dense(classes, "softmax")(x)
     model = keras.Model([tokens, given], x)
     rng = np.random.default_rng(0)
-    # Keras's own draws differ from backend to backend.
+    # The initializers of Keras draw other numbers on each backend.
     model.set_weights([_drawn(weight.shape, rng) for weight in model.weights])
     model.compile(keras.optimizers.Adam(1e-2), "sparse_categorical_crossentropy")
     weights = weights.astype("float32")
@@ -44,6 +44,6 @@ def guided_accuracy(steps: Array, weights: Array, labels: Array, classes: int) -
 
 
 def _drawn(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
-    """Glorot's numbers for a kernel, zeros for a bias."""
+    """Draws a kernel by Glorot's rule; a bias is zeros."""
     limit = np.sqrt(6 / sum(shape)) if len(shape) > 1 else 0.0
     return rng.uniform(-limit, limit, shape)

@@ -1,4 +1,4 @@
-"""The inputs of a model, in whatever form, as arrays of rows and a mask of their steps."""
+"""Turns a model's inputs of any form into arrays of rows and a mask of their steps."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -13,29 +13,29 @@ from keras_attnpool.types import Array, Bools, Float64s
 
 
 class Inputs:
-    """The inputs of a model for some rows: arrays, and which of their steps count.
+    """The inputs of a model for some rows: arrays, and a mask of the steps that count.
 
-    Steps are those of the first input that is no mask: words of `(rows, time)`, instances, frames
-    or patches of `(rows, time, dim)`. A step counts where a mask says so: the one that is given, an
-    input of the model that is a mask, the lengths of unequal rows; else where an id is not 0, or
-    where a `Masking` layer of the model keeps it; else everywhere.
+    The steps are those of the first input that is not a mask: words `(rows, time)`, or instances,
+    frames or patches `(rows, time, dim)`. A mask tells which steps count: `mask`, a mask among the
+    model's inputs, or the lengths of unequal rows. Without a mask, a step counts if its id is not
+    0, or if a `Masking` layer of the model keeps it. Otherwise all steps count.
 
     Args:
-        model: A model, or anything that has its `predict`.
-        given: Inputs of `model.predict`; a list of arrays of unequal length, or a dict of such,
-            for the rows of an input.
+        model: A model, or any object with such a `predict`.
+        given: Inputs of `model.predict`. The rows of an input may be a list of arrays of unequal
+            length.
         owner: The public function, for messages.
         batch_size: Number of rows in one step.
         mask: `None`, or boolean or 0/1 array `(rows, time)`.
-        of_steps: Whether single steps are meant: their mask is read, and padding that counts as
-            steps is warned of.
+        of_steps: Whether the caller uses single steps. If so, the mask is read, and there is a
+            warning if padding counts as steps.
 
     Attributes:
-        leaves: The arrays by name or place.
-        steps: The name or place of the array whose steps are meant.
+        leaves: The arrays by name or position.
+        steps: The name or position of the array that has the steps.
         mask: Boolean array `(rows, time)`, or `(rows, sentences, words)`; `None` without
             `of_steps`.
-        kept_by: The name or place of the input that is the mask, or `None`.
+        kept_by: The name or position of the input that is the mask, or `None`.
         mask_value: Value that a `Masking` layer of the model masks, or `None`.
     """
 
@@ -87,7 +87,7 @@ class Inputs:
 
     @property
     def are_ids(self) -> bool:
-        """Whether steps are ids and no vectors."""
+        """Whether steps are ids, not vectors."""
         integers = np.issubdtype(self.values.dtype, np.integer)
         ranks = (2, 3) if self._reads_ids else (2,)
         return bool(integers) and self.values.ndim in ranks
@@ -103,15 +103,15 @@ class Inputs:
         return dict(leaves) if issubclass(self._form, Mapping) else list(leaves.values())
 
     def predict(self, leaves: dict[Any, Array] | None = None) -> Any:
-        """The model's outputs, of all rows by default."""
+        """The model's outputs for some rows, by default for all."""
         given = self.form(self.leaves if leaves is None else leaves)
         return self.model.predict(given, batch_size=self.batch_size, verbose=0)
 
     def spread(self, weights: Any, name: str) -> Float64s:
-        """One number per step, `(rows, steps)`; sentences of a row stand behind each other.
+        """One number per step, `(rows, steps)`. The sentences of a row follow each other.
 
         Args:
-            weights: One list per text, with a number for each place, or for each step that counts.
+            weights: One list per text, with one number per position, or one per step that counts.
             name: The argument, for messages.
         """
         mask = self.mask.reshape(self.count, -1)
@@ -126,7 +126,7 @@ class Inputs:
         return np.stack(aligned_rows(rows, [mask.shape[1]] * len(mask), self.owner, name))
 
     def _found_mask(self) -> Any:
-        """The input that tells which steps count: booleans, what is called so, or looks so."""
+        """Finds the input that is a mask: boolean, with "mask" in its name, or of a mask's form."""
         flat = [key for key, each in self.leaves.items() if each.ndim == 2 and len(self.leaves) > 1]
         for key in flat:
             if self.leaves[key].dtype == bool or (isinstance(key, str) and "mask" in key):
@@ -138,7 +138,7 @@ class Inputs:
         return None
 
     def _add_mask(self, model: Any, lengths: Array) -> None:
-        """Gives rows the mask that the model takes as its other input."""
+        """Adds the mask if the model takes one as its other input."""
         is_named = isinstance(model.input, Mapping)
         taken = dict(model.input) if is_named else dict(enumerate(model.inputs))
         values = self.values
@@ -200,7 +200,7 @@ def stand_in(inputs: Inputs, baseline: Any) -> Any:
 
 
 def removed_by(inputs: Inputs, baseline: Any) -> Callable[[dict[Any, Array], Bools], None]:
-    """A function that removes steps: it masks them, or puts a stand-in into their places."""
+    """A function that removes steps: it masks them, or puts a stand-in in their place."""
     stands: Any = None
     if not isinstance(baseline, str) or baseline != "masked":
         stands = stand_in(inputs, baseline)
@@ -230,7 +230,7 @@ def _layers(model: Any) -> list[Any]:
 
 
 def looks_like_masks(rows: Iterable[Sequence[Array]]) -> bool:
-    """Whether the first input of each row is a block of ones among zeros, one per step of floats.
+    """Whether the first input of each row is a block of ones among zeros, as long as other floats.
 
     Args:
         rows: The inputs of each row, without a batch axis.
@@ -258,7 +258,7 @@ def leaves_of(structure: Any) -> dict[Any, Array]:
 
 
 def _read(given: Any, ranks: list[int], owner: str) -> tuple[Any, Array | None]:
-    """Inputs as arrays in their structure, and the lengths of unequal rows."""
+    """The inputs as arrays in their structure, and the lengths of unequal rows."""
     if isinstance(given, Batches | keras.utils.PyDataset) or _is_loader(given):
         return _joined(given, owner)
     if isinstance(given, Mapping):
@@ -277,14 +277,14 @@ def _read(given: Any, ranks: list[int], owner: str) -> tuple[Any, Array | None]:
 
 
 def _are_inputs(given: Any, ranks: list[int]) -> bool:
-    """Whether a list holds an array for each input of a model, and not rows."""
+    """Whether a list holds one array per input of a model, rather than rows."""
     try:
         shapes = [np.shape(each) for each in given]
     except ValueError:
         return False
     if ranks:
         return [len(shape) for shape in shapes] == ranks
-    # Of a model without a graph: several arrays of as many rows, not all of one kind.
+    # For a model without a graph: several arrays of equally many rows, not all of one kind.
     kinds = {(len(shape), np.asarray(x).dtype) for shape, x in zip(shapes, given, strict=True)}
     return len({shape[:1] for shape in shapes}) == 1 and len(kinds) > 1
 
@@ -301,7 +301,7 @@ def _rows(given: Any, owner: str) -> tuple[Array, Array | None]:
 
 
 def array_of(given: Any, owner: str) -> Array:
-    """Numbers of any framework as an array."""
+    """Turns numbers of any framework into an array."""
     if keras.ops.is_tensor(given):
         given = keras.ops.convert_to_numpy(given)
     elif hasattr(given, "detach"):  # a tensor of PyTorch under another backend
@@ -314,7 +314,7 @@ def array_of(given: Any, owner: str) -> Array:
 
 
 def _is_loader(given: Any) -> bool:
-    """Whether it gives batches: a `tf.data.Dataset`, a `DataLoader`, a generator."""
+    """Whether an object yields batches: a `tf.data.Dataset`, a `DataLoader`, a generator."""
     is_data = isinstance(given, list | tuple | Mapping | str | np.ndarray)
     return not is_data and hasattr(given, "__iter__") and not hasattr(given, "shape")
 

@@ -1,4 +1,4 @@
-"""Class probabilities from what a classifier returns."""
+"""Class probabilities from the outputs of a classifier."""
 
 from typing import Any
 
@@ -11,8 +11,9 @@ from keras_attnpool.types import Array
 def class_probabilities(outputs: Any, from_logits: bool, owner: str) -> Array:
     """Probabilities `(batch, classes)` in float64 from a model's outputs.
 
-    A single output, `(batch, 1)`, is that of the second of two classes. Outputs that are not finite
-    are refused, and those that are no probabilities though they should be.
+    A single output, `(batch, 1)`, is the output for the second of two classes. Outputs that are not
+    finite raise an error, and so do outputs outside the range of probabilities unless they are
+    logits.
     """
     if not hasattr(outputs, "shape") or len(outputs.shape) != 2:
         must = "be a classifier with one output of shape (batch, classes)"

@@ -1,4 +1,4 @@
-"""A classifier, asked again without some steps of its rows."""
+"""Predictions of a classifier without some steps of its rows."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,20 +12,21 @@ from keras_attnpool.analysis._probabilities import class_probabilities
 from keras_attnpool.analysis._token_rows import checked_classes
 from keras_attnpool.types import Array, Bools, Float64s, Int64s
 
-# Bytes of changed inputs that are in memory at a time.
+# Bytes of changed inputs that are in memory at once.
 _BYTES = 2**26
 
 
 class Removal:
-    """Rows, the probability of a class for each, and this probability without some steps.
+    """Rows, the probability of a class per row, and this probability without some steps.
 
-    It checks its arguments, those of the public functions. `owner` is the public function that was
-    called.
+    Its arguments are those of the public functions, and it checks them. `owner` is the public
+    function that was called.
 
     Attributes:
         inputs: The `Inputs`.
-        used: Boolean array `(rows,)`, the rows that have a step. All others are left out of:
-        mask: Boolean array `(used, time)`; sentences and words of a row stand behind each other.
+        used: Boolean array `(rows,)`, the rows that have a step. The attributes below leave out all
+            other rows.
+        mask: Boolean array `(used, time)`. The words of a row's sentences follow each other.
         sizes: Number of steps `(used,)`.
         classes: The class of each row `(used,)`.
         full: float64 array `(used,)`, the probability of the class of the full row.
@@ -60,11 +61,11 @@ class Removal:
         self.full: Float64s = full[np.arange(len(full)), self.classes]
 
     def scores(self, weights: Any, name: str = "weights") -> Float64s:
-        """One number per step, `(used, time)`, from the user's numbers for all rows."""
+        """One number per step of the used rows, `(used, time)`, from the numbers for all rows."""
         return self.inputs.spread(weights, name)[self.used]
 
     def places(self, scores: Float64s, rng: np.random.Generator) -> Int64s:
-        """The place of each step from the largest score to the smallest; padding comes last.
+        """The rank of each step from the largest score to the smallest; padding comes last.
 
         Equal scores are ordered at random: uniform weights must not mean "the first steps".
         """
@@ -74,16 +75,17 @@ class Removal:
         return places
 
     def first(self, places: Array, share: float) -> Bools:
-        """The first steps of each row by their places: `ceil(share * number)` of them."""
-        # A share such as 0.3 of 10 must not become 4 by rounding error.
+        """Selects the first `ceil(share * number)` steps of each row by their ranks."""
+        # Rounding errors must not make 4 of 0.3 * 10.
         number = np.ceil(share * self.sizes - 1e-9)
         return np.asarray(self.mask & (places < number[:, None]))
 
     def probability(self, gone: Bools, rows: Array | None = None) -> Float64s:
         """The probability of the class without the steps `gone`, `(rows, time)`.
 
-        Each changes the row of that number in `rows`, by default all rows in order. Batches of
-        given rows are filled up: calls with other numbers of them compile nothing anew.
+        Row i of `gone` belongs to the row with the number `rows[i]`; by default, these are all rows
+        in order. If `rows` is given, batches are filled up, so that calls with other numbers of
+        rows compile nothing anew.
         """
         chosen = np.arange(len(self.mask)) if rows is None else rows
         row_bytes = sum(each[0].nbytes for each in self.inputs.leaves.values())
@@ -108,7 +110,7 @@ class Removal:
             bar.add(len(texts))
 
     def everywhere(self, values: Array) -> Float64s:
-        """Values of the used rows as values of all rows, NaN for those without a step."""
+        """Spreads values of the used rows over all rows; rows without a step get NaN."""
         spread = np.full((len(self.used), *values.shape[1:]), np.nan)
         spread[self.used] = values
         return spread

@@ -16,7 +16,7 @@ from keras_attnpool.analysis.score_table import ScoreTable
 from keras_attnpool.types import Array, Bools, PathLike
 
 SHOWN = 6
-# Tests that keep the order of words have no place in the picture of what becomes of it.
+# The picture shows how the order of words changes, so it leaves out tests that keep the order.
 NO_ORDER = ("as it is", "uniform weights")
 
 
@@ -52,7 +52,7 @@ def _heat_maps(names: list[list[str]], attributions: Mapping[str, Array], mask: 
 
 
 def _pictures(tests: ScoreTable, attributions: Mapping[str, Array], mask: Bools) -> str:
-    """Two pictures as data, or nothing without matplotlib."""
+    """Draws two pictures as image data; without matplotlib it draws none."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -1,4 +1,4 @@
-"""A model whose pooling layer uses other attention weights than its own."""
+"""A model whose pooling layer uses given attention weights instead of those it computes."""
 
 from typing import Any
 
@@ -10,27 +10,27 @@ from keras_attnpool.analysis._graph import graph_of, in_graph, rewire
 from keras_attnpool.analysis.scores import FLAG, _WithScores, split_arguments
 from keras_attnpool.types import Array, Bools
 
-# The weighted sum of the inputs by the layout of the scores. A layer with another output, values
-# of its own say, is told by comparing.
+# The weighted sum of the inputs, by the layout of the scores. A comparison of the outputs finds
+# layers that compute something else.
 SUMS = {"bt": "bt,btd->bd", "bht": "bht,btd->bhd", "btd": "btd,btd->bd", "bhtd": "bhtd,btd->bhd"}
 SAME = 1e-3
 
 
 class Reweighting:
-    """Predicts with given weights in the place of those of a pooling layer.
+    """Predicts with given weights instead of the weights of a pooling layer.
 
     Args:
         model: A functional model.
         path: The path of the pooling layer.
         layout: The layout of its scores, see `reduce_scores`.
         inputs: Inputs of `model.predict`, as arrays.
-        mask: Boolean array `(texts, time)` of the steps that the layer weighs; `(texts, sentences,
-            words)` of a layer inside a `HierarchicalEncoder`.
+        mask: Boolean array of the steps that the layer weighs: `(texts, time)`, or `(texts,
+            sentences, words)` for a layer inside a `HierarchicalEncoder`.
         batch_size: Number of texts in one step.
 
     Attributes:
-        possible: Whether the layer's output is the weighted sum of its inputs, head after head. For
-            other layers the effect of other weights is unknown.
+        possible: Whether the layer's output is the weighted sum of its inputs, one sum per head. If
+            not, the effect of other weights is unknown.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Reweighting:
         self.possible = bool(self._run(uniform)[1].max() <= SAME)
 
     def predict(self, weights: Array) -> Array:
-        """The model's outputs with weights of the mask's shape, the same ones for every head."""
+        """The model's outputs with weights of the mask's shape, which every head uses."""
         return self._run(weights)[0]
 
     def _run(self, weights: Array) -> tuple[Array, Array]:
@@ -74,7 +74,7 @@ class Reweighting:
 
 
 class _Swap(_WithScores):
-    """A pooling layer with weights given, and how far its own are from explaining its output."""
+    """A pooling layer with given weights, and the error with which its own explain its output."""
 
     def __init__(
         self, layer: Any, others: dict[str, Any], layout: str, shape: tuple[int, ...], first: str
@@ -104,14 +104,14 @@ class _Swap(_WithScores):
         return ops.cast(ops.reshape(other, shape), outputs.dtype), apart
 
     def _of_rows(self, rows: int | None) -> Any:
-        """The weights of the rows at hand: of a `HierarchicalEncoder` those of its sentences."""
+        """The weights of the current rows; inside a `HierarchicalEncoder`, of its sentences."""
         given = self.given.value
         if len(given.shape) == 2:
             return given
         given = ops.reshape(given, (-1, given.shape[-1]))
         if rows in (None, given.shape[0]):
             return given
-        # An eager call leaves out the sentences without a word.
+        # An eager call leaves out sentences without words.
         kept = np.any(ops.convert_to_numpy(given), axis=1)
         return ops.take(given, np.flatnonzero(kept), axis=0)
 

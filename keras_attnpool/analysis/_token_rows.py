@@ -12,7 +12,7 @@ from keras_attnpool.types import Array, Bools, Float64s, Int64s
 def aligned_rows(
     weights: Any, lengths: Sequence[int], owner: str, name: str = "weights"
 ) -> list[Float64s]:
-    """The weights of each text's tokens, float64 row i of shape `(lengths[i],)`.
+    """The weights of each text's tokens as float64 rows; row i has shape `(lengths[i],)`.
 
     A row may be longer than its text if the numbers beyond the text are exactly 0 (padding). Errors
     name the public function and its argument.
@@ -47,7 +47,7 @@ def aligned_rows(
 
 
 def kept_rows(weights: Any, mask: Any, owner: str, name: str = "weights") -> list[Float64s]:
-    """The weights of each text's kept tokens; all of them without a mask."""
+    """The weights of each text's kept tokens. Without a mask, all tokens are kept."""
     rows = aligned_rows(weights, [np.size(row) for row in weights], owner, name)
     if mask is None:
         return rows
@@ -69,7 +69,7 @@ def flag_rows(values: Any, owner: str, name: str) -> list[Bools]:
 
 
 def checked_mask(mask: Any, shape: tuple[int, int], owner: str) -> Bools:
-    """A mask of that shape, `(batch, time)`, from booleans or 0 and 1."""
+    """A boolean mask `(batch, time)` of the given shape, from booleans or 0 and 1."""
     keep: Array = np.asarray(mask)
     if keep.shape != shape or not np.isin(keep, (0, 1)).all():
         must = f"be a boolean or 0/1 array of shape (batch, time) = {shape}"
@@ -79,7 +79,7 @@ def checked_mask(mask: Any, shape: tuple[int, int], owner: str) -> Bools:
 
 
 def checked_names(names: Any, mask: Bools | None, owner: str) -> list[list[str]]:
-    """A name for each step that counts of each row, as strings; the steps' numbers by default."""
+    """One name per step that counts, as strings, for each row; by default the steps' numbers."""
     sizes = None if mask is None else np.asarray(mask).sum(axis=1).tolist()
     if names is None and sizes is not None:
         return [[str(step) for step in range(1, size + 1)] for size in sizes]

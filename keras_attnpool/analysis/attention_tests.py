@@ -1,4 +1,4 @@
-"""The tests of the literature on the attention of one layer, whatever its model reads."""
+"""The tests of the literature on the attention of one layer, for any kind of input."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ from keras_attnpool.analysis.weight_measures import kendall_tau
 from keras_attnpool.layers import LearnedQueryPooling, is_attention_layer
 from keras_attnpool.types import Array, Bools, Float32s, Float64s
 
-# Stands for the time in the shape of scores; no layer has as many heads.
+# Stands for the time axis in the shape of scores. No layer has this many heads.
 ANY_TIME = 7919
 KERAS_LAYOUTS = {
     "bqt": (keras.layers.Attention, keras.layers.AdditiveAttention),
@@ -29,24 +29,24 @@ KERAS_LAYOUTS = {
 
 
 class AttentionTests:
-    """Tests the attention of one layer; the table is that of `attention_report`.
+    """Tests the attention of one layer and makes the second table of `attention_report`.
 
     Args:
         model: A functional classifier.
         inputs: Inputs of its `predict`, as arrays.
-        mask: Boolean array `(texts, steps)`, True where the layer has a step to weigh. Of a layer
-            inside a `HierarchicalEncoder`, `(texts, sentences, words)`: each sentence has weights
-            of its own, and measures of them are averaged over the sentences of a text.
+        mask: Boolean array `(texts, steps)`, True where the layer has a step to weigh. For a layer
+            inside a `HierarchicalEncoder`, it is `(texts, sentences, words)`: each sentence has its
+            own weights, and measures are averaged over the sentences of a text.
         path: The path of the layer.
         owner: The public function, for messages.
         layout: The layout of its scores, see `reduce_scores`.
         labels: `None`, or the class of every text.
-        steps: Beside `labels`, the ids `(texts, steps)` or vectors `(texts, steps, dim)`.
+        steps: With `labels`, the ids `(texts, steps)` or vectors `(texts, steps, dim)`.
         from_logits: Whether the model returns logits.
         batch_size: Number of texts in one step.
 
     Attributes:
-        weights: float32 array of the mask's shape, the attention as it is.
+        weights: float32 array of the mask's shape, the unchanged attention.
     """
 
     def __init__(
@@ -77,9 +77,9 @@ class AttentionTests:
             self.labels = checked_classes(labels, len(mask), classes, owner, "labels")
 
     def table(self, others: Sequence[keras.Model] = (), seed: int = 0) -> ScoreTable:
-        """A row for each test; `others` are models from other seeds.
+        """Makes one row per test. `others` are models from other seeds.
 
-        A layer without weights to put in disorder has no row, such as a missing encoder.
+        A test has no row if there are no weights to shuffle, for instance without an encoder.
         """
         table = ScoreTable({})
         self._add(table, "as it is", self.weights, self.predictions)
@@ -130,7 +130,7 @@ class AttentionTests:
         return weights.reshape(self.mask.shape), predictions
 
     def _layout(self, path: str, shape: tuple[int, ...]) -> str:
-        """The layout that is given, else what the layer or the shape tells of it."""
+        """The given layout. Without one, the layer or the shape of the scores tells it."""
         layer = layers_by_path(self.model, self.owner)[path]
         if isinstance(layer, LearnedQueryPooling):
             return (self.layout or "blht").replace("q", "l")
@@ -165,7 +165,7 @@ class AttentionTests:
             columns["change"] = np.abs(after - self.before).sum(axis=1) / 2
             if self.labels is not None:
                 columns["accuracy"] = (classes == self.labels).astype(np.float64)
-        # A text without a token says nothing of attention, as in the grades.
+        # Texts without a token are left out, as in the grades.
         used = self.mask.reshape(len(self.mask), -1).any(axis=1)
         columns = {column: np.where(used, values, np.nan) for column, values in columns.items()}
         table.per_text[name] = columns
@@ -180,9 +180,9 @@ class AttentionTests:
 
 
 def _own_layout(layer: Any) -> str:
-    """The layout of a layer of this package: heads stand before the time, features behind it."""
+    """The layout of a layer of this package: heads before the time axis, features behind it."""
     steps = keras.KerasTensor((None, ANY_TIME, 1))
-    # A copy that is not built has no size to hold the steps against.
+    # A copy that is not built has no size to compare the steps with.
     layer = layer.from_config(layer.get_config())
     sizes = layer.compute_output_spec(steps, return_attention_scores=True)[1].shape
     times = [place for place, size in enumerate(sizes) if size == ANY_TIME]
@@ -199,7 +199,7 @@ def _scaled(weights: Array) -> Float64s:
 
 
 def _dealt_out(weights: Array, mask: Bools, rng: np.random.Generator) -> Array:
-    """The weights of each row, given to its steps in another order."""
+    """Shuffles the weights of each row over its steps."""
     dealt = weights.copy()
     for place in np.ndindex(mask.shape[:-1]):
         kept = mask[place]

@@ -1,4 +1,4 @@
-"""AOPC between the bounds that a model sets it: comparable from model to model."""
+"""AOPC relative to the bounds of each text, which makes models comparable."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -10,21 +10,22 @@ from keras_attnpool._checks import SIZE, validate, validator_of
 from keras_attnpool.analysis._removal import Removal
 from keras_attnpool.types import Array, Bools, Float64s
 
-# Bounds that are no further apart are those of a prediction that no removal changes.
+# If bounds are no further apart, no removal changes the prediction.
 APART = 1e-6
 BEAM = validator_of("beam_size", SIZE, int | None)
 
 
 class NormalizedAOPC(NamedTuple):
-    """The result of `normalized_aopc`: float64 arrays `(texts,)`, NaN where there is no value.
+    """The result of `normalized_aopc`: float64 arrays `(texts,)`, NaN for texts without a value.
 
     Attributes:
-        comprehensiveness: The AOPC of removing tokens from the largest weight down, 0 at the lower
-            and 1 at the upper bound. Large is good.
-        sufficiency: The same of removing them from the smallest weight up. Small is good.
-        lower: The lowest AOPC of all orders of removal that were tried on this text, those of the
-            weights included.
-        upper: The highest one.
+        comprehensiveness: The normalised AOPC if tokens are removed from the largest weight down: 0
+            at the lower bound, 1 at the upper. Large is good.
+        sufficiency: The normalised AOPC if tokens are removed from the smallest weight up. Small is
+            good.
+        lower: The lowest AOPC of all orders of removal that were tried on a text. They include the
+            two orders of the weights.
+        upper: The highest AOPC of these orders.
 
     Example:
 
@@ -55,47 +56,47 @@ def normalized_aopc(
     batch_size: int = 32,
     verbose: int = 0,
 ) -> NormalizedAOPC:
-    """Computes AOPC relative to the lowest and the highest that each text allows.
+    """Computes AOPC relative to the lowest and the highest AOPC that each text allows.
 
     Tokens are removed one after the other until none is left; AOPC is the mean drop of the class's
     probability over these steps. Its range depends on the model and the text, so plain AOPC says
-    more about the model than about the attribution. A beam search looks for the two orders with the
-    lowest and the highest AOPC; they are the bounds. Of two orders that have removed the same
-    tokens, the search keeps the better one.
+    more about the model than about the attribution. A beam search looks for the orders with the
+    lowest and the highest AOPC, which are the bounds. If two orders have removed the same tokens,
+    the search keeps the better one.
 
-    A beam can miss the best order. If the order of the weights, or its reverse, reaches further
-    than the search, it is the bound. So every value lies in [0, 1].
+    The search can miss the best order. If the order of the weights, or its reverse, lies outside
+    the bounds of the search, it becomes the bound. So every value lies in [0, 1].
 
-    Cost: a text of n tokens takes about `beam_size * n ** 2` predictions (20 tokens, 5 beams:
-    2,000), and n more for each of the two orders of the weights. `beam_size=None` tries all `2 **
-    n` sets, which is exact and feasible for up to a dozen tokens.
+    Cost: a text of n tokens takes about `beam_size * n ** 2` predictions: 2,000 for 20 tokens and 5
+    beams. Each of the two orders of the weights takes n more. `beam_size=None` tries all `2 **
+    n` sets: this is exact, and feasible for up to a dozen tokens.
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
-            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
-            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
-            padded, with a mask where the model takes one. Steps are those of the first input.
+            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
+            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
+            is padded, and gets a mask if the model takes one. Steps are those of the first input.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
             or one array `(texts, time)`. `reduce_scores` computes them from attention scores.
             Arrays of other libraries are accepted.
-        beam_size: Number of sets that each search goes on with, or `None` for all of them.
+        beam_size: Number of sets of tokens that each search keeps after every step, or `None` for
+            all.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
-            mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
-            unequal rows tell.
-        baseline: Stand-in for a step that is removed. `"masked"` has none: the mask leaves the step
-            out, or id 0 stands there if the model reads ids without a mask. Others are `"zeros"`,
-            `"mean"` (of all steps that count), a vector, and an id, such as that of an unknown
-            token.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
+            mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
+            unequal rows decide which steps count.
+        baseline: The replacement of a removed step. `"masked"` masks the step instead, or writes id
+            0 if the model reads ids without a mask. Other values are `"zeros"`, `"mean"` (of all
+            steps that count), a vector, and an id, such as the id of an unknown token.
         seed: Seed of the random order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
-        batch_size: Number of texts in one step. The search fills large batches: 256 is quicker.
+        batch_size: Number of texts in one step. The search fills large batches, so 256 is quicker.
         verbose: 1 shows a progress bar over the texts, 0 shows nothing.
 
     Returns:
-        `NormalizedAOPC`. It is NaN for texts without a token, and for texts on which all orders of
-        removal are equal, such as those of one token.
+        `NormalizedAOPC`. Values are NaN for texts without a token, and for texts on which all
+        orders of removal are equal, such as texts of one token.
 
     Raises:
         ValueError: If shapes do not fit, an option is out of range, the model returns no finite
@@ -133,7 +134,7 @@ def normalized_aopc(
 def normalized(
     removal: Removal, texts: Array, orders: Iterable[Array], beam_size: int | None
 ) -> tuple[Float64s, Float64s, Float64s]:
-    """Normalised comprehensiveness and sufficiency of each order, and the bounds, of some texts.
+    """Normalised comprehensiveness and sufficiency of each order, and the bounds, for some texts.
 
     A bound is the furthest value that the search or one of the orders reaches.
     """
@@ -187,7 +188,7 @@ def _searched(removal: Removal, texts: Array, beam_size: int | None) -> tuple[Fl
 
 
 def _grown(sets: Bools, sums: Float64s, tokens: Bools) -> tuple[Bools, Float64s]:
-    """Each set with one more token, every one once, with the best sum that leads to it."""
+    """Adds each token to each set; every new set comes once, with the best sum that leads to it."""
     parents, added = np.nonzero(tokens & ~sets)
     larger = sets[parents]
     larger[np.arange(len(added)), added] = True
@@ -198,7 +199,7 @@ def _grown(sets: Bools, sums: Float64s, tokens: Bools) -> tuple[Bools, Float64s]
 
 
 def texts_at_once(removal: Removal, beam_size: int | None) -> int:
-    """Number of texts whose searches go side by side: as many as memory easily has room for."""
+    """Number of texts that are searched at once, as many as easily fit into memory."""
     beams = 1000 if beam_size is None else max(beam_size, 1)
     room: int = 2**24 // (beams * int(removal.sizes.max()) * removal.mask.shape[1])
     return max(1, min(removal.batch_size, room))

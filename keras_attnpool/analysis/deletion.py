@@ -19,12 +19,12 @@ class DeletionCurve(NamedTuple):
 
     Attributes:
         fractions: float64 array `(steps,)`, the removed shares of the tokens.
-        attended: float64 array `(steps,)`. The class is that predicted on the full text; this is
-            its mean probability without the tokens of largest weight.
-        random: float64 array `(steps,)`, the same without tokens chosen at random.
+        attended: float64 array `(steps,)`. The mean probability of the class without the tokens of
+            largest weight. The class is the one predicted on the full text.
+        random: float64 array `(steps,)`, the mean probability of the class without random tokens.
         attended_area: Area under `attended` divided by the range of the fractions: the mean
             probability along the curve. The lower, the more the prediction depends on these tokens.
-        random_area: The same for `random`.
+        random_area: The area under `random`, divided in the same way.
         num_texts: Number of texts with at least one token.
 
     Example:
@@ -62,27 +62,26 @@ def deletion_curve(
 
     The class is the one that the model predicts on the full text. Of a text with n tokens,
     `ceil(fraction * n)` are removed; equal weights are ordered at random. The control removes
-    tokens chosen at random. A curve below the control says that the weights point at tokens that
+    tokens chosen at random. If the curve lies below the control, the weights point at tokens that
     matter.
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
-            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
-            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
-            padded, with a mask where the model takes one. Steps are those of the first input.
+            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
+            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
+            is padded, and gets a mask if the model takes one. Steps are those of the first input.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
             or one array `(texts, time)`. `reduce_scores` computes them from attention scores.
             Arrays of other libraries are accepted.
         fractions: Increasing shares in [0, 1], at least two.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
-            mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
-            unequal rows tell.
-        baseline: Stand-in for a step that is removed. `"masked"` has none: the mask leaves the step
-            out, or id 0 stands there if the model reads ids without a mask. Others are `"zeros"`,
-            `"mean"` (of all steps that count), a vector, and an id, such as that of an unknown
-            token.
-        num_random: Number of random orders that the control is averaged over.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
+            mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
+            unequal rows decide which steps count.
+        baseline: The replacement of a removed step. `"masked"` masks the step instead, or writes id
+            0 if the model reads ids without a mask. Other values are `"zeros"`, `"mean"` (of all
+            steps that count), a vector, and an id, such as the id of an unknown token.
+        num_random: Number of random orders; the control is the mean over them.
         seed: Seed of the random orders.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
@@ -145,7 +144,8 @@ def plot_deletion_curve(
         curve: The result of `deletion_curve`.
         ax: The Axes to draw on. Defaults to new Axes in a new figure.
         name: Name of the removed steps, for the legend.
-        control: Whether the random control is drawn; once is enough on Axes of several curves.
+        control: Whether the random control is drawn. If several curves share the Axes, draw it
+            once.
         title: The title.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The prediction without its explanation, and with nothing but the explanation."""
+"""Predictions without the explanation, and on the explanation alone."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ class Faithfulness(NamedTuple):
         aopc_comprehensiveness: The mean of `comprehensiveness` over shares and texts.
         aopc_sufficiency: The mean of `sufficiency` over shares and texts.
 
-    Texts without a token are NaN, and are left out of the means.
+    Texts without a token have NaN, and the means leave them out.
 
     Example:
 
@@ -58,37 +58,36 @@ def faithfulness(
 ) -> Faithfulness:
     """Computes comprehensiveness, sufficiency and their AOPC, ERASER's measures of faithfulness.
 
-    Of a text with n tokens the `ceil(share * n)` of largest weight are the explanation. They are
-    taken out for comprehensiveness; all others are taken out for sufficiency. AOPC, the area over
-    the perturbation curve, is the mean over the shares. Equal weights are ordered at random.
+    The explanation of a text with n tokens is its `ceil(share * n)` tokens of largest weight.
+    Comprehensiveness removes these tokens; sufficiency removes all others. AOPC, the area over the
+    perturbation curve, is the mean over the shares. Equal weights are ordered at random.
 
-    The largest possible value depends on the model. To compare attributions of two models, take
-    `normalized_aopc`.
+    The largest possible value depends on the model. Use `normalized_aopc` to compare attributions
+    of two models.
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
-            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
-            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
-            padded, with a mask where the model takes one. Steps are those of the first input.
+            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
+            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
+            is padded, and gets a mask if the model takes one. Steps are those of the first input.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
             or one array `(texts, time)`. `reduce_scores` computes them from attention scores.
             Arrays of other libraries are accepted.
         shares: Increasing shares in [0, 1].
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
-            mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
-            unequal rows tell.
-        baseline: Stand-in for a step that is removed. `"masked"` has none: the mask leaves the step
-            out, or id 0 stands there if the model reads ids without a mask. Others are `"zeros"`,
-            `"mean"` (of all steps that count), a vector, and an id, such as that of an unknown
-            token.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
+            mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
+            unequal rows decide which steps count.
+        baseline: The replacement of a removed step. `"masked"` masks the step instead, or writes id
+            0 if the model reads ids without a mask. Other values are `"zeros"`, `"mean"` (of all
+            steps that count), a vector, and an id, such as the id of an unknown token.
         seed: Seed of the random order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
 
     Returns:
-        `Faithfulness`. The model runs once on the texts and twice for each share.
+        `Faithfulness`. The model runs once on the full texts and twice per share.
 
     Raises:
         ValueError: If shapes do not fit, an option is out of range, the model returns no finite
@@ -145,35 +144,36 @@ def leave_one_out(
     batch_size: int = 32,
     verbose: int = 0,
 ) -> Float32s:
-    """Computes for each token how much the probability of a class falls without that token.
+    """Computes how much the probability of a class falls without each token.
 
-    For token t: `p(class | text) - p(class | text without t)`. It is signed: a token with a
-    positive value speaks for the class. It needs no gradient and no look into the model. Attention
-    is mostly compared with it.
+    The value of token t is `p(class | text) - p(class | text without t)`. It is signed: a token
+    with a positive value speaks for the class. It needs only predictions, no gradients. It is the
+    measure that attention is mostly compared with.
 
-    An input is a mask if it holds booleans, if its name has "mask" in it, or if each row is a block
-    of ones beside floats of as many steps. `batch_independence` decides alike.
+    An input is a mask if it holds booleans, if its name has "mask" in it, or if each of its rows is
+    a block of ones and another input has floats of as many steps. `batch_independence` uses the
+    same rule.
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
-            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
-            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
-            padded, with a mask where the model takes one. Steps are those of the first input.
+            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
+            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
+            is padded, and gets a mask if the model takes one. Steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
-            mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
-            unequal rows tell.
-        baseline: Stand-in for a step that is removed. `"masked"` has none: the mask leaves the step
-            out, or id 0 stands there if the model reads ids without a mask. Others are `"zeros"`,
-            `"mean"` (of all steps that count), a vector, and an id, such as that of an unknown
-            token.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
+            mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
+            unequal rows decide which steps count.
+        baseline: The replacement of a removed step. `"masked"` masks the step instead, or writes id
+            0 if the model reads ids without a mask. Other values are `"zeros"`, `"mean"` (of all
+            steps that count), a vector, and an id, such as the id of an unknown token.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
         verbose: 1 shows a progress bar over the texts, 0 shows nothing.
 
     Returns:
-        float32 array of the shape of the inputs; 0 on padding. The model predicts once per step.
+        float32 array, one value per step of the inputs, 0 on padding. The model predicts once per
+        step.
 
     Raises:
         ValueError: If shapes do not fit, an option is out of range, the model returns no finite
@@ -203,7 +203,7 @@ def leave_one_out(
 
 
 def token_effects(removal: Removal, texts: Array) -> Float64s:
-    """The loss of the class's probability without each token, for some texts, `(texts, time)`."""
+    """How much the class's probability falls without each token of some texts, `(texts, time)`."""
     rows, places = np.nonzero(removal.mask[texts])
     gone = np.zeros((len(rows), removal.mask.shape[1]), bool)
     gone[np.arange(len(rows)), places] = True

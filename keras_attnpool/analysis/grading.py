@@ -1,4 +1,4 @@
-"""Attributions of one model, graded by all measures at once."""
+"""Grades attributions of one model by all measures at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ RATIONALE_SCORES = {
     "token F1": rationale_token_f1,
     "IOU F1": rationale_iou_f1,
 }
-# Two predictions of the same probability differ by less in float32.
+# Two float32 predictions of the same probability differ by less than this.
 ROUNDING = 1e-6
 
 
@@ -53,8 +53,8 @@ def grade_attributions(
 ) -> ScoreTable:
     """Grades one or several attributions of a model's predictions, in one table.
 
-    The table has a row for each attribution, and a row "uniform" of equal weights in random order,
-    which is the floor of every measure. Columns, with up or down for what is better:
+    The table has a row for each attribution. A row "uniform", equal weights in random order, is the
+    floor of every measure. In the list of columns, "up" or "down" says which direction is better:
 
     | column | what it is |
     |---|---|
@@ -65,38 +65,38 @@ def grade_attributions(
     | `entropy`, `gini` | how concentrated the weights are, no better or worse |
     | `AUC`, `AUPRC`, `token F1`, `IOU F1` (up) | against `rationales`, where there are some |
 
-    To compare attributions of one model, take any column; to compare models, take the normalised
-    ones. A polarity violation is a text in which the token of largest absolute weight has the wrong
-    sign: when this token alone is removed, the probability moves against the sign by more than
-    1e-6. Attention has no negative weights, so there the probability rises.
+    Any column can compare attributions of one model. Only the normalised columns can compare
+    models. A polarity violation is a text in which the token of largest absolute weight has the
+    wrong sign: if this token alone is removed, the probability moves against the sign by more than
+    1e-6. Attention weights are never negative, so for them the probability rises.
 
-    Cost: `NAOPC` takes nearly all of the predictions. Its bounds are searched once for all
-    attributions, none of which lies outside. `beam_size=0` leaves it out.
+    Cost: `NAOPC` takes nearly all of the predictions. One search finds the bounds for all
+    attributions. `beam_size=0` leaves `NAOPC` out.
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
-            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
-            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
-            padded, with a mask where the model takes one. Steps are those of the first input.
-        attributions: A dict from names to arrays, or one array: a row `(time,)` per text, or
-            `(texts, time)`, with one number per step of the inputs, positive or negative.
-            `reduce_scores` makes them of attention scores; arrays of other libraries will do.
+            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
+            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
+            is padded, and gets a mask if the model takes one. Steps are those of the first input.
+        attributions: One attribution, or a dict from names to attributions. An attribution has one
+            number per step of the inputs, positive or negative: an array `(texts, time)`, or a list
+            with a row `(time,)` per text. `reduce_scores` makes one from attention scores. Arrays
+            of other libraries are allowed.
         rationales: `None`, or one boolean or 0/1 array per text, True = the token decides. An array
             has one value per token, or one per column of `ids`.
         shares: Increasing shares in [0, 1].
-        beam_size: Number of sets that the search of bounds goes on with; `None` for all, 0 for no
-            bounds.
-        gradients: Whether the agreement with `gradient_saliency` is measured.
-        layer: The embedding layer, for `gradient_saliency`.
+        beam_size: Number of sets of tokens that the search for bounds keeps after every step.
+            `None` keeps all; 0 leaves the bounds out.
+        gradients: Whether to measure the agreement with `gradient_saliency`.
+        layer: The embedding layer that `gradient_saliency` uses.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
-            mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
-            unequal rows tell.
-        baseline: Stand-in for a step that is removed. `"masked"` has none: the mask leaves the step
-            out, or id 0 stands there if the model reads ids without a mask. Others are `"zeros"`,
-            `"mean"` (of all steps that count), a vector, and an id, such as that of an unknown
-            token.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
+            mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
+            unequal rows decide which steps count.
+        baseline: The replacement of a removed step. `"masked"` masks the step instead, or writes id
+            0 if the model reads ids without a mask. Other values are `"zeros"`, `"mean"` (of all
+            steps that count), a vector, and an id, such as the id of an unknown token.
         seed: Seed of the random order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. 256 is quicker than 32.
@@ -104,7 +104,7 @@ def grade_attributions(
 
     Returns:
         `ScoreTable`: `{attribution: {column: mean over texts}}`. Its attribute `per_text` has the
-        same layout with float64 arrays `(texts,)`, NaN where a text has no value.
+        same layout with float64 arrays `(texts,)`, which are NaN for texts without a value.
 
     Raises:
         ValueError: If shapes do not fit, an option is out of range, the model returns no finite
@@ -140,7 +140,7 @@ def grade_attributions(
         attributions = {"attribution": attributions}
     scores = {name: removal.scores(given, str(name)) for name, given in attributions.items()}
     scores.setdefault("uniform", removal.mask / removal.sizes[:, None])
-    # First, so that rationales that do not fit are told before the long search.
+    # This comes first, so that rationales that do not fit raise an error before the long search.
     by_rationale = {} if rationales is None else _by_rationale(scores, rationales, removal)
     rng = np.random.default_rng(seed)
     places = {name: removal.places(each, rng) for name, each in scores.items()}
@@ -201,7 +201,7 @@ def _by_rationale(
         if len(row) < number:
             received = f"a row of {len(row)} for a text of {number} tokens"
             raise ArgumentError("rationales", "be as many as the tokens", received, removal.owner)
-        # In the places of `ids`, else the text's own row, wherever `ids` are padded.
+        # A row has one entry per position of `ids`, or one per token wherever the padding is.
         of_tokens = tokens if len(row) == len(gold) else np.arange(len(row)) < number
         if row[~of_tokens].any():
             must = "stand in the places of the inputs"
@@ -217,10 +217,10 @@ def _by_rationale(
 def polarity_violations(
     scores: Float64s, effects: Float64s, tokens: Bools, places: Array
 ) -> Float64s:
-    """1 where the effect of the token of largest absolute weight has the other sign, else 0.
+    """Returns 1 if the effect of the token of largest absolute weight has the other sign, else 0.
 
-    Weights without any sign, those of zero too, say "for the class". Of equal ones the first
-    counts. An effect within `ROUNDING` of 0 has no sign.
+    Weights of zero count as positive: they speak for the class. If several weights are largest, the
+    first counts. An effect within `ROUNDING` of 0 has no sign.
     """
     sizes = np.where(tokens, np.abs(scores), -1)
     top = np.lexsort((places, -sizes), axis=1)[:, :1]

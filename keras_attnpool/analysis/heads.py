@@ -1,4 +1,4 @@
-"""How much alike the heads of an attention layer look."""
+"""The similarity of the heads of an attention layer."""
 
 from typing import Any
 
@@ -17,15 +17,14 @@ def head_similarity(scores: Any, mask: Any = None, *, measure: str = "cosine") -
 
     Args:
         scores: Float array `(batch, heads, time)`, non-negative.
-        mask: Boolean or 0/1 array `(batch, time)`, True = keep; other tokens do not count.
-        measure: `"cosine"`: of the weights as vectors; `"overlap"`: the attention that two heads
-            share, the sum over tokens of the smaller weight, after each head is scaled to sum 1.
-            Both are 1 for equal heads and 0 for heads without a common token. By both, two heads
-            with nearly equal weights are similar.
+        mask: Boolean or 0/1 array `(batch, time)`, True = keep. Other tokens do not count.
+        measure: `"cosine"` or `"overlap"`. `"cosine"` is the cosine similarity of the weights as
+            vectors. `"overlap"` scales each head to sum 1 and sums the smaller of the two weights
+            over the tokens. Both are 1 for equal heads and 0 for heads without a common token.
 
     Returns:
-        Symmetric float64 array `(heads, heads)` in [0, 1], ones on the diagonal. Texts on which
-        some head has no weight at all (empty texts) are left out.
+        Symmetric float64 array `(heads, heads)` in [0, 1], with ones on the diagonal. Texts on
+        which a head has no weight, such as empty texts, are left out.
 
     Raises:
         ValueError: If the shapes do not fit, a score is negative or not finite, the measure is
@@ -73,7 +72,7 @@ def head_redundancy(similarity: Any) -> float:
         The mean off the diagonal: 1 if all heads do the same, 0 if no two share a token.
 
     Raises:
-        ValueError: If the matrix is not square, or has one head only.
+        ValueError: If the matrix is not square, or has only one head.
 
     Example:
 
@@ -94,7 +93,7 @@ def plot_head_similarity(similarity: Any, ax: Any = None, *, title: str | None =
     Args:
         similarity: Array `(heads, heads)` from `head_similarity`.
         ax: The Axes to draw on. Defaults to new Axes in a new figure.
-        title: The title; the mean off the diagonal by default.
+        title: The title. Defaults to the mean off the diagonal.
 
     Returns:
         The Axes, with a colour bar from 0 to 1.

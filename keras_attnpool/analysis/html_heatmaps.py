@@ -1,4 +1,4 @@
-"""Heat maps of weights as self-contained HTML."""
+"""Draws heat maps of weights as self-contained HTML."""
 
 import html
 import re
@@ -20,13 +20,13 @@ def _resource(name: str) -> str:
 
 
 def _packed(name: str) -> str:
-    """Reads a style sheet without comments and line ends: Markdown would take them for its own."""
+    """Reads a style sheet without comments and line ends, which Markdown would change."""
     return re.sub(r"/\*.*?\*/|\n", "", _resource(name), flags=re.DOTALL)
 
 
 _RULES = _packed("heatmap.css")
 STYLE = f"<style>{_RULES}</style>"
-# More cells than this are folded up: the mean is what one looks at first.
+# Heads with more cells than this are folded up, below the mean.
 _OPEN_CELLS = 1500
 
 
@@ -41,30 +41,29 @@ def heatmap_html(
     vmax: float | None = None,
     unit: str | None = None,
 ) -> str:
-    """Draws words, or other steps by their names, coloured by weight, as a piece of HTML.
+    """Draws words, or the names of other steps, coloured by weight, as a piece of HTML.
 
-    The piece loads no script, no file and no font. It suits light and dark pages, long texts wrap,
-    and a word shows its weight under the pointer. Names are always shown as text: control and
-    direction-changing characters by their code point, right-to-left scripts in their direction. The
-    mean of several heads comes first; rows with names of their own have no mean. Negative weights
-    (saliency) have a second colour.
+    The HTML loads no script, no file and no font. It suits light and dark pages. Long texts wrap,
+    and a word shows its weight under the pointer. Names are always shown as text. Control and
+    direction-changing characters appear as code points; right-to-left scripts keep their direction.
+    The mean of several heads comes first; with `row_names` there is no mean. Negative weights, such
+    as saliency, have a second colour.
 
     Args:
-        names: The name of each step, `time` words, file names, seconds.
+        names: The name of each of the `time` steps: words, file names, seconds.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
         title: A heading.
         label: A second line, for instance the prediction.
-        sentence_lengths: Number of words of each sentence, in order. Each sentence then has a line
-            of its own, with its share of the row's weight.
-        row_names: Name of each row, where the rows are not heads. Defaults to "head 1",
-            "head 2" ...
-        vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
-            compare several texts.
-        unit: Meaning of the numbers of the scale. Defaults to the uniform weight, 1 / `time`, where
-            no weight is negative.
+        sentence_lengths: Number of words of each sentence, in order. Each sentence is then drawn on
+            its own line, with its share of the row's weight.
+        row_names: Name of each row, if the rows are not heads. Defaults to "head 1", "head 2" ...
+        vmax: The absolute weight of full colour. Defaults to the largest one. Set it to compare
+            several texts.
+        unit: Meaning of the numbers of the scale. If no weight is negative, it defaults to the
+            uniform weight, 1 / `time`.
 
     Returns:
-        A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
+        A `<style>` and a `<figure>`. `IPython.display.HTML` shows them in a notebook.
 
     Raises:
         ValueError: If names, weights and sentences do not fit together, or a number is not
@@ -104,16 +103,16 @@ def heatmap_page(heatmaps: Sequence[str], path: PathLike, *, title: str = "Atten
     """Writes heat maps to one HTML page.
 
     Args:
-        heatmaps: Pieces made by `heatmap_html` and the other functions that end in `_html`, in
-            order.
-        path: The file to write (UTF-8), over an old one if need be; its folder must exist.
+        heatmaps: Pieces of HTML in order, made by `heatmap_html` or another function whose name
+            ends in `_html`.
+        path: The file to write, in UTF-8. An existing file is replaced. Its folder must exist.
         title: The page's title and heading.
 
     Returns:
         The path.
 
     Raises:
-        ValueError: If `heatmaps` is one string, or holds something else than strings.
+        ValueError: If `heatmaps` is a single string, or holds anything other than strings.
 
     Example:
 
@@ -136,11 +135,11 @@ def heatmap_page(heatmaps: Sequence[str], path: PathLike, *, title: str = "Atten
 
 
 def page(title: str, content: str, lang: str) -> str:
-    """Makes a page on which nothing can be loaded or run, whatever a text in it holds.
+    """Makes a page that loads and runs nothing, whatever its texts hold.
 
     Args:
         title: Title and heading, plain text.
-        content: HTML, heat maps among it; their style is set once.
+        content: HTML, including heat maps. Their style is written once.
         lang: The page's language.
     """
     return string.Template(_resource("page.html")).substitute(
@@ -152,7 +151,7 @@ def page(title: str, content: str, lang: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Makes white space alone, control and direction-changing characters visible."""
+    """Makes texts of white space alone visible, and control and direction-changing characters."""
     if text and not text.strip():
         text = "␣" * len(text)
     return "".join(_visible_character(character) for character in text)
@@ -161,7 +160,7 @@ def visible(text: str) -> str:
 def _visible_character(character: str) -> str:
     kind = unicodedata.category(character)
     bidi = unicodedata.bidirectional(character)
-    # Format characters that join emoji and letters stay; those that turn the line around do not.
+    # Format characters that join emoji and letters stay. Those that change the direction do not.
     turns = bidi in {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
     if kind in {"Cc", "Cs", "Zl", "Zp"} or turns:
         return f"U+{ord(character):04X}"
@@ -169,14 +168,14 @@ def _visible_character(character: str) -> str:
 
 
 def escaped(text: Any) -> str:
-    """A text as HTML, all of whose characters can be seen."""
+    """Turns a text into HTML in which all its characters are visible."""
     return html.escape(visible(str(text)))
 
 
 def figure(
     body: str, title: str | None, label: str | None, rows: Array, vmax: float, unit: str | None
 ) -> str:
-    """A picture between its heading and the meaning of its colours."""
+    """Puts a picture between its heading and the meaning of its colours."""
     heading = "" if title is None else f'<b dir="auto">{escaped(title)}</b>'
     heading += "" if label is None else f'<span dir="auto">{escaped(label)}</span>'
     heading = f"<figcaption>{heading}</figcaption>" if heading else ""
@@ -213,7 +212,7 @@ def _row(
 
 
 def _line(name: str, cells: list[str]) -> str:
-    # The first letter sets the direction; no element in between, else it would be passed over.
+    # The first letter sets the direction. An element around it would hide it from this rule.
     label = f'<bdi class="name">{name}</bdi>' if name else ""
     return f'<div class="row">{label}<p dir="auto">{" ".join(cells)}</p></div>'
 
@@ -247,7 +246,7 @@ def checked_heatmap(
 
 
 def full_colour(vmax: float | None, numbers: Array, owner: str) -> float:
-    """The number that gets the full colour: the given one, or else the largest absolute value."""
+    """The number of full colour: the given one, or the largest absolute value."""
     if vmax is None:
         return float(np.abs(numbers).max(initial=0))
     if not (np.isfinite(vmax) and vmax > 0):

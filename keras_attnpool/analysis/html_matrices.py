@@ -1,4 +1,4 @@
-"""Small matrices with their numbers as self-contained HTML."""
+"""Draws small matrices with their numbers as self-contained HTML."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,24 +17,24 @@ def matrices_html(
 ) -> str:
     """Draws matrices side by side with their numbers in coloured cells, as a piece of HTML.
 
-    For matrices small enough to be read, such as those of one sentence. No script, no
-    file, no font is loaded. It reads on light and dark pages; on a narrow page the matrices stand
-    one below the other. Negative numbers have a second colour.
+    It is made for matrices that are small enough to read, such as those of one sentence. The HTML
+    loads no script, no file and no font. It suits light and dark pages. On a narrow page the
+    matrices stand below each other. Negative numbers have a second colour.
 
     Args:
-        matrices: Title of each matrix, and the pair `(matrix, column_names)`: a float array `(rows,
-            columns)` and the names of its columns. Minus infinity marks a forbidden pair; its cell
-            has a dashed frame.
+        matrices: A dict from titles to pairs `(matrix, column_names)`: a float array `(rows,
+            columns)` and the names of its columns. Minus infinity marks a forbidden pair, whose
+            cell has a dashed frame.
         row_names: Names of the rows, the same for all matrices.
-        vmax: The number (without its sign) of full colour. Defaults to the largest finite one of
-            each matrix; give it where matrices are compared.
+        vmax: The absolute number of full colour. Defaults to the largest finite one of each matrix.
+            Set it to compare matrices.
 
     Returns:
-        A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
+        A `<style>` and a `<figure>`. `IPython.display.HTML` shows them in a notebook.
 
     Raises:
-        ValueError: If a matrix and its names do not fit together, it holds NaN or infinity, or
-            `vmax` is not positive.
+        ValueError: If a matrix and its names do not fit together, a matrix holds NaN or infinity,
+            or `vmax` is not positive.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Whether a model gives a row the same answer whatever stands beside it in the batch."""
+"""Checks that a model gives a row the same answer in any batch."""
 
 import inspect
 import threading
@@ -14,7 +14,7 @@ from keras_attnpool.analysis._inputs import Inputs, array_of, looks_like_masks
 from keras_attnpool.types import Array, Bools
 
 OWNER = "batch_independence"
-# Steps by which the batch is padded beyond its longest row: of either parity, for strides.
+# Steps by which a batch is padded beyond its longest row: odd and even numbers, for strides.
 EXTRA = (1, 6)
 SINGLE, HALF = 1e-4, 1e-2
 WORDS = {
@@ -25,26 +25,26 @@ WORDS = {
     "padding content": "with other content under the mask",
 }
 
-# One pass at a time: Keras's classes are changed while it runs.
+# One pass runs at a time, since it changes classes of Keras.
 _LOCK = threading.Lock()
 
 
 class BatchIndependence(NamedTuple):
     """The result of `batch_independence`.
 
-    Differences are relative to the row's largest output where that is above 1, else absolute.
+    Differences are relative to the row's largest output if this is above 1, else absolute.
 
     Attributes:
-        holds: Whether no difference is above the tolerance.
+        holds: Whether all differences are within the tolerance.
         tolerance: The largest difference that counts as rounding.
-        differences: One dict per row, from each check that was tried to the row's difference:
+        differences: One dict per row. It maps each check that was tried to the row's difference:
             `"repeat"`, `"neighbours"`, `"order"`, `"padding length"`, `"padding content"`.
         largest: The largest of all differences.
         row: The row of the largest difference.
         check: The check of the largest difference.
-        layer: Path of the first layer or operation whose output differs, `"encoder/pooling"` inside
-            a nested model or layer; `None` if the result holds.
-        untried: Why checks were left out, one sentence each.
+        layer: Path of the first layer or operation whose output differs, such as
+            `"encoder/pooling"` inside a nested model or layer. It is `None` if `holds` is True.
+        untried: The reasons why checks were left out, one sentence per check.
 
     Example:
 
@@ -86,38 +86,38 @@ class BatchIndependence(NamedTuple):
 def batch_independence(
     model: keras.Model, rows: Any, *, tolerance: float | None = None
 ) -> BatchIndependence:
-    """Checks that the answer to a row does not depend on the rest of its batch.
+    """Checks that the prediction for a row does not depend on the rest of its batch.
 
-    The model predicts each row alone and in batches, and the outputs are compared: with other rows
-    beside it, in another order, with more padding, and with other content under the mask. First a
-    batch is predicted twice: a model that answers at random fails here, and no other check would
-    mean anything. Nothing of the model's source is needed: functional, Sequential and subclassed
-    models are checked alike. If there is a difference, the model runs twice more, layer by layer.
-    The result then names the first layer whose output differs at the steps of the row.
+    The model predicts each row alone and in batches, and the outputs are compared. The batches have
+    other rows beside it, another order, more padding, or other content under the mask. The first
+    check predicts one batch twice. A model that answers at random fails it, and no other check is
+    tried. Functional, Sequential and subclassed models are all checked in this way. If there is a
+    difference, the model runs twice more, layer by layer. The result then names the first layer
+    whose output differs at the steps of the row.
 
-    Padding is 0 for ids and False for a mask. Padding of floats is the mask value where the model
-    has a `Masking` layer, else zeros. Floats of one length are not padded if the model has neither
-    such a layer nor a mask among its inputs. The result says so. Padding stands behind the rows, or
-    in front where `rows` are padded in front. An input is a mask if it holds booleans or has "mask"
-    in its name. An input is also a mask if each of its rows is a block of ones among zeros, and
-    another input has floats of as many steps. A strided mask has fewer steps; the rows tell how
-    many.
+    Padding is 0 for ids and False for a mask. Floats are padded with the mask value of the model's
+    `Masking` layer, or with zeros if it has none. Floats of one length are not padded if the model
+    has neither a `Masking` layer nor a mask among its inputs; the result says so. Padding stands
+    behind the rows, or in front if `rows` are padded in front. An input is a mask if it holds
+    booleans or has "mask" in its name. An input is also a mask if each of its rows is a block of
+    ones among zeros, and another input has floats of as many steps. A strided mask has fewer steps
+    than its input; the rows tell how many.
 
     Args:
         model: Any Keras model.
-        rows: A list of single inputs without a batch axis, of any lengths: arrays; for a model of
-            several inputs lists or dicts of arrays. The inputs that the other measures take will do
-            as well: batches, or a dict of arrays or of lists of rows. The mask may be left out
-            where rows are unpadded. A handful of rows is enough.
-        tolerance: The largest difference that counts as rounding, relative to the row's outputs if
-            they are above 1. `None` is 1e-2 if any layer computes in half precision, and 1e-4
-            otherwise.
+        rows: A list of rows of any lengths, without a batch axis. A row is an array, or a list or
+            dict of arrays for a model of several inputs. Batches, a dict of arrays and a dict of
+            lists of rows are allowed, as in the other measures. The mask may be left out if rows
+            are unpadded. A few rows are enough.
+        tolerance: The largest difference that counts as rounding. It is relative to the row's
+            largest output if this is above 1. `None` is 1e-2 if any layer computes in half
+            precision, and 1e-4 otherwise.
 
     Returns:
-        The differences per row and check, and the first layer that makes them.
+        `BatchIndependence`: the differences per row and check, and the first layer that differs.
 
     Raises:
-        ValueError: If `model` is no Keras model, `rows` hold no row or do not fit the model's
+        ValueError: If `model` is not a Keras model, `rows` are empty or do not fit the model's
             inputs, or `tolerance` is not a number above 0.
 
     Example:
@@ -153,13 +153,13 @@ def batch_independence(
     try:
         return _checked(model, given, tolerance)
     finally:
-        # Statistics and seeds, which a model that leaks may change when it predicts.
+        # These are statistics and seeds. A faulty model may change them when it predicts.
         for variable, value in zip(kept, values, strict=True):
             variable.assign(value)
 
 
 class _Seen(NamedTuple):
-    """A batch, what a model predicts of it, and the row at hand."""
+    """A batch, a model's predictions for it, and the current row."""
 
     inputs: list[Array]
     outputs: list[Array]
@@ -196,7 +196,7 @@ def _checked(model: keras.Model, rows: "_Rows", tolerance: float) -> BatchIndepe
         again = seen(batch.inputs)
         for row in members:
             compare("repeat", row, batch.at(row), again.at(row))
-    if largest <= tolerance:  # else no other check means anything
+    if largest <= tolerance:  # otherwise no other check means anything
         for batch, members in batches:
             turned = seen([x[::-1] for x in batch.inputs])
             for row in members:
@@ -231,7 +231,7 @@ def _checked(model: keras.Model, rows: "_Rows", tolerance: float) -> BatchIndepe
     layer = None
     if largest > tolerance:
         own = alone[row].row
-        # One of the two is not what the row gives alone.
+        # One of the two differs from the prediction for the row alone.
         far = max(pair, key=lambda each: rows.difference(row, own, own, each.row))
         near = pair[0] if check == "repeat" else alone[row]
         layer = _first_layer(model, rows, row, near, far, tolerance)
@@ -241,7 +241,7 @@ def _checked(model: keras.Model, rows: "_Rows", tolerance: float) -> BatchIndepe
 
 
 class _Rows:
-    """The rows without their padding, and the batches that are made of them."""
+    """The rows without padding, and the batches made of them."""
 
     def __init__(self, model: keras.Model, rows: Any) -> None:
         try:
@@ -249,7 +249,7 @@ class _Rows:
         except ArgumentError as error:
             raise _refused(f"{error.received}") from error
         self.count = len(self.rows)
-        if self.count == 1:  # its neighbour is itself, the other way round
+        if self.count == 1:  # its neighbour is the row itself, reversed
             self.rows.append([x[::-1] if x.ndim else x for x in self.rows[0]])
         inputs, first = _declared(model, self._keys), self.rows[0]
         for declared, x in zip(inputs, first, strict=True):
@@ -281,7 +281,7 @@ class _Rows:
                         (0, (n or m) - m) for n, m in zip(x.shape[1:], row[j].shape, strict=True)
                     ]
                     row[j] = np.pad(row[j], missing, constant_values=self._values[j])
-        # Inputs of as many steps belong together.
+        # Inputs with the same number of steps belong together.
         lengths = {
             j: tuple(len(row[j]) for row in self.rows)
             for j, x in enumerate(first)
@@ -328,7 +328,7 @@ class _Rows:
         return sorted(axes)
 
     def _trim(self) -> None:
-        """Takes off the padding in front and behind, and notes where it stood and what is kept."""
+        """Removes the padding at both ends, and notes where it stood and which steps are kept."""
         front = behind = False
         for group in self._groups:
             masks = [j for j in group if self._masks[j]]
@@ -345,7 +345,7 @@ class _Rows:
         self._front = front and not behind
 
     def packed(self, inputs: list[Array]) -> Any:
-        """Inputs as the model takes them."""
+        """Inputs in the structure that the model takes."""
         if self._keys == [None]:
             return inputs[0]
         if isinstance(self._keys[0], int):
@@ -357,7 +357,7 @@ class _Rows:
         return self.padded([row])
 
     def padded(self, rows: Sequence[int], extra: int = 0) -> list[Array]:
-        """A batch of rows that are padded to the longest, and further by so many steps."""
+        """A batch of rows that are padded to the longest row, and by some further steps."""
         batch = []
         for j, value in enumerate(self._values):
             sizes = np.max([self.rows[row][j].shape for row in rows], axis=0, initial=0).astype(int)
@@ -371,7 +371,7 @@ class _Rows:
         return batch
 
     def batches(self) -> list[tuple[list[Array], list[int]]]:
-        """All rows in one batch; without padding one per length, other rows cut or repeated."""
+        """All rows in one batch. Without padding, one batch per length: other rows are fitted."""
         if self.pads or not self._groups:
             return [(self.padded(range(len(self.rows))), list(range(self.count)))]
         shapes = [tuple(x.shape for x in row) for row in self.rows]
@@ -383,7 +383,7 @@ class _Rows:
         return batches
 
     def with_other_content(self, inputs: list[Array]) -> list[Array] | None:
-        """The batch with random content where a mask drops it; `None` where none does."""
+        """The batch with random content at masked steps; `None` if no step is masked."""
         random, changed, any_dropped = np.random.default_rng(0), list(inputs), False
         for group in self._groups:
             masks = [_steps(inputs[j], 2) for j in group if self._masks[j]]
@@ -404,8 +404,7 @@ class _Rows:
     def difference(self, row: int, own: list[Array], one: list[Array], other: list[Array]) -> float:
         """The largest difference at the row's own steps, relative to the size of the output.
 
-        `own` is the output of the row alone. Outputs in other batches are longer if these have more
-        steps.
+        `own` is the output of the row alone. Outputs of batches with more steps are longer.
         """
         found = [0.0]
         for like, *both in zip(own, one, other, strict=True):
@@ -438,7 +437,7 @@ def _fitted(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _read(model: keras.Model, rows: Any) -> tuple[list[Any], list[list[Array]]]:
-    """The keys of the inputs, `[None]` for a single one, and the rows, one array per input."""
+    """The keys of the inputs (`[None]` for a single input), and the rows, one array per input."""
     ranks = [len(x.shape) for x in getattr(model, "inputs", None) or []]
     if not isinstance(rows, list | tuple):
         return _prepared(model, rows)
@@ -459,7 +458,7 @@ def _read(model: keras.Model, rows: Any) -> tuple[list[Any], list[list[Array]]]:
 
 
 def _prepared(model: keras.Model, rows: Any) -> tuple[list[Any], list[list[Array]]]:
-    """Batches, named lists of rows and rows without their mask, as other measures read them."""
+    """Reads batches, dicts of lists of rows and rows without a mask as the other measures do."""
     given = Inputs(model, rows, OWNER, 32, of_steps=False)
     if getattr(model, "inputs", None) and len(given.leaves) != len(model.inputs):
         raise _refused(f"{len(given.leaves)} arrays for {len(model.inputs)} inputs")
@@ -488,9 +487,9 @@ def _is_structure(row: Any) -> bool:
 
 
 def _declared(model: keras.Model, keys: list[Any]) -> list[Any]:
-    """The tensors that a model declares as its inputs, `None` for each where it declares none."""
+    """The tensors that a model declares as its inputs; without a declaration, `None` for each."""
     inputs = getattr(model, "inputs", None)
-    # A Sequential model that data has built knows the shapes of those data alone.
+    # A Sequential model that was built by data knows only the shapes of these data.
     if not inputs or any(x.shape[0] is not None for x in inputs):
         return [None] * len(keys)
     if isinstance(keys[0], str):
@@ -503,7 +502,7 @@ def _declared(model: keras.Model, keys: list[Any]) -> list[Any]:
 
 
 class _Call:
-    """The call of a layer or an operation: of one row what it was given and what it returned."""
+    """The call of a layer or an operation: its inputs and outputs for one row."""
 
     def __init__(self, operation: Any) -> None:
         self.name = getattr(operation, "name", "")
@@ -516,7 +515,7 @@ class _Call:
 def _first_layer(
     model: keras.Model, rows: _Rows, row: int, own: _Seen, other: _Seen, tolerance: float
 ) -> str:
-    """The path of the first call whose outputs differ in the row's own steps, else the model's."""
+    """The path of the first call whose outputs differ at the row's steps, or the model's path."""
     calls = [_calls(model, rows.packed(x.inputs), len(x.inputs[0]), x.place) for x in (own, other)]
 
     def differ(one: list[Array | None], other: list[Array | None]) -> bool:
@@ -528,7 +527,7 @@ def _first_layer(
         # A recurrent layer calls its cell once per step.
         if len(one.inside) == len(other.inside):
             for a, b in zip(one.inside, other.inside, strict=True):
-                # Inside of a layer, what stands between its parts may be the cause.
+                # Inside a layer, an operation between its parts may be the cause.
                 if differ(a.returned, b.returned):
                     if one.is_model or not differ(a.given, b.given):
                         return "/".join(filter(None, [a.name, path(a, b)]))
@@ -539,7 +538,7 @@ def _first_layer(
 
 
 def _calls(model: keras.Model, inputs: Any, size: int, index: int) -> _Call:
-    """Runs a model step by step, and keeps what each call takes and gives for one row."""
+    """Runs a model call by call, and keeps the inputs and outputs of each call for one row."""
     stack = [_Call(None)]
 
     def of_the_row(structure: Any) -> list[Array | None]:
@@ -576,7 +575,7 @@ def _observed(call: Callable[..., Any]) -> Iterator[None]:
 
     def around(kind: Any) -> Any:
         def through(self: Any, *args: Any, **kwargs: Any) -> Any:
-            # A layer is an operation too, and comes by twice.
+            # A layer is an operation as well, so it appears twice.
             mine = isinstance(self, keras.Layer) == (kind is keras.Layer)
             if not mine or threading.get_ident() != thread:
                 return originals[kind](self, *args, **kwargs)

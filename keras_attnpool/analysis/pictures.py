@@ -1,6 +1,6 @@
-"""Weights of series, of patches and of bags: as self-contained HTML and in matplotlib.
+"""Draws weights of series, patches and bags as self-contained HTML and in matplotlib.
 
-Colours are those of the words' heat maps: full colour is the largest weight, or `vmax`.
+The colours are those of the heat maps of words. Full colour is the largest weight, or `vmax`.
 """
 
 import base64
@@ -17,9 +17,9 @@ from keras_attnpool.analysis.html_heatmaps import checked_heatmap, escaped, figu
 from keras_attnpool.analysis.plotted_heatmaps import colours
 from keras_attnpool.types import Array, Float64s
 
-# Of the drawings in units of their own; they are as wide as the page lets them be.
+# Sizes of the drawings in units of the drawing, which fills the width of the page.
 _WIDTH, _SIGNAL, _STRIP = 720, 120, 18
-# The first line is darker than the others; from the third on dashes tell them apart.
+# The first line is darker than the others. From the third line on, dashes tell lines apart.
 _DASHES = ("", "", "6 3", "2 3", "8 3 2 3")
 
 
@@ -35,23 +35,23 @@ def series_html(
     vmax: float | None = None,
     unit: str | None = None,
 ) -> str:
-    """Draws a series, and below it its weights as a strip on the same time axis, as HTML.
+    """Draws a series as HTML, with its weights as a strip below it on the same time axis.
 
     Args:
-        signal: Float array `(time,)`, or `(time, channels)` with a line each.
+        signal: Float array `(time,)`, or `(time, channels)` with one line per channel.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
-        names: The times of the steps, in increasing order, such as seconds. The steps' numbers by
-            default.
-        channels: Name of each channel, for a legend; none by default.
+        names: The times of the steps, such as seconds, in increasing order. Defaults to the steps'
+            numbers.
+        channels: Name of each channel, for a legend. By default there is no legend.
         row_names: Name of each row. Defaults to the heads' numbers.
         title: A heading.
         label: A second line, for instance the prediction.
-        vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
-            compare several rows.
+        vmax: The absolute weight of full colour. Defaults to the largest one. Set it to compare
+            several rows.
         unit: Meaning of the numbers of the scale.
 
     Returns:
-        A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
+        A `<style>` and a `<figure>`. `IPython.display.HTML` shows them in a notebook.
 
     Raises:
         ValueError: If the data do not fit together, or a number is not finite.
@@ -118,19 +118,19 @@ def grid_html(
     """Draws the weights of an image's patches over the image, as HTML.
 
     Args:
-        weights: Float array `(height, width)`, or `(height * width,)` with `grid`; a class token is
-            no patch.
+        weights: Float array `(height, width)`, or `(height * width,)` with `grid`. Leave out the
+            weight of a class token.
         grid: Number of rows and columns of patches.
-        image: The image below, `(height, width)` or `(height, width, 3)`, integers from 0 to 255 or
-            numbers in [0, 1].
+        image: The image under the weights, `(height, width)` or `(height, width, 3)`: integers from
+            0 to 255, or numbers in [0, 1].
         title: A heading.
         label: A second line, for instance the prediction.
-        vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
-            compare several rows.
+        vmax: The absolute weight of full colour. Defaults to the largest one. Set it to compare
+            several rows.
         unit: Meaning of the numbers of the scale.
 
     Returns:
-        A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
+        A `<style>` and a `<figure>`. `IPython.display.HTML` shows them in a notebook.
 
     Raises:
         ValueError: If the data do not fit together, or a number is not finite.
@@ -180,12 +180,12 @@ def ranked_html(
         images: `None`, or the image of each instance, as in `grid_html`.
         title: A heading.
         label: A second line, for instance the prediction.
-        vmax: The weight (without its sign) of full colour. Defaults to the largest one; give it to
-            compare several rows.
+        vmax: The absolute weight of full colour. Defaults to the largest one. Set it to compare
+            several rows.
         unit: Meaning of the numbers of the scale.
 
     Returns:
-        A `<style>` and a `<figure>`; `IPython.display.HTML` shows it in a notebook.
+        A `<style>` and a `<figure>`. `IPython.display.HTML` shows them in a notebook.
 
     Raises:
         ValueError: If the data do not fit together, or a number is not finite.
@@ -232,16 +232,16 @@ def plot_series(
     vmax: float | None = None,
     colorbar_label: str = "attention weight",
 ) -> Any:
-    """Draws a series, and below it its weights as a strip on the same time axis.
+    """Draws a series, with its weights as a strip below it on the same time axis.
 
     Args:
-        signal: Float array `(time,)`, or `(time, channels)` with a line each.
+        signal: Float array `(time,)`, or `(time, channels)` with one line per channel.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
-        names: The times of the steps, in increasing order, such as seconds. The steps' numbers by
-            default.
-        channels: Name of each channel, for a legend; none by default.
+        names: The times of the steps, such as seconds, in increasing order. Defaults to the steps'
+            numbers.
+        channels: Name of each channel, for a legend. By default there is no legend.
         row_names: Name of each row. Defaults to the heads' numbers.
-        ax: The Axes to draw on; a new figure's by default.
+        ax: The Axes to draw on. Defaults to the Axes of a new figure.
         title: The title.
         vmax: The weight of full colour. Defaults to the largest one.
         colorbar_label: Meaning of the colours.
@@ -307,12 +307,12 @@ def plot_grid(
     """Draws the weights of an image's patches over the image.
 
     Args:
-        weights: Float array `(height, width)`, or `(height * width,)` with `grid`; a class token is
-            no patch.
+        weights: Float array `(height, width)`, or `(height * width,)` with `grid`. Leave out the
+            weight of a class token.
         grid: Number of rows and columns of patches.
-        image: The image below, `(height, width)` or `(height, width, 3)`, integers from 0 to 255 or
-            numbers in [0, 1].
-        ax: The Axes to draw on; a new figure's by default.
+        image: The image under the weights, `(height, width)` or `(height, width, 3)`: integers from
+            0 to 255, or numbers in [0, 1].
+        ax: The Axes to draw on. Defaults to the Axes of a new figure.
         title: The title.
         vmax: The weight of full colour. Defaults to the largest one.
         colorbar_label: Meaning of the colours.
@@ -361,14 +361,14 @@ def plot_ranked(
     vmax: float | None = None,
     xlabel: str = "attention weight",
 ) -> Any:
-    """Lists the instances of a bag by their weights, the largest first, with a bar each.
+    """Lists the instances of a bag by their weights, the largest first, with one bar per instance.
 
     Args:
         names: The name of each instance, such as its file.
         weights: Float array `(time,)`, one number per instance.
         top: Number of instances that are listed. `None` lists all.
         images: `None`, or the image of each instance, as in `grid_html`.
-        ax: The Axes to draw on; a new figure's by default.
+        ax: The Axes to draw on. Defaults to the Axes of a new figure.
         title: The title.
         vmax: The weight of full colour. Defaults to the largest one.
         xlabel: Meaning of the bars.
@@ -466,7 +466,7 @@ def _ranked(
 
 
 def _edges(times: Float64s) -> Float64s:
-    """The times between steps, one more than steps."""
+    """The limits between steps, one more than there are steps."""
     if len(times) == 1:
         return np.array([times[0] - 0.5, times[0] + 0.5])
     middles = (times[1:] + times[:-1]) / 2
@@ -515,10 +515,10 @@ def _pixels(image: Any, owner: str) -> Array:
 
 
 def _png(image: Any, owner: str) -> str:
-    """An image as the address of its data."""
+    """Encodes an image as a data URL."""
     pixels = _pixels(image, owner)
     height, width = pixels.shape[:2]
-    # Each line begins with the number of its filter, none.
+    # Each line begins with the number of its filter; 0 is none.
     lines = np.pad(pixels.reshape(height, -1), ((0, 0), (1, 0))).tobytes()
 
     def chunk(kind: bytes, data: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Heat maps of weights in matplotlib."""
+"""Draws heat maps of weights in matplotlib."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from keras_attnpool.analysis._axes import axes_or_new
 from keras_attnpool.analysis.html_heatmaps import checked_heatmap
 from keras_attnpool.types import Array
 
-# With more steps than this only every n-th is named.
+# With more steps than this, only every n-th step is named.
 _NAMED_STEPS = 60
 
 
@@ -22,12 +22,12 @@ def plot_heatmap(
     vmax: float | None = None,
     colorbar_label: str = "attention weight",
 ) -> Any:
-    """Draws weights as a matrix, a row per head and a column per step.
+    """Draws weights as a matrix with one row per head and one column per step.
 
     Args:
         names: The name of each step.
-        weights: Float array `(time,)` or `(rows, time)`. With negative ones the colours diverge
-            around 0.
+        weights: Float array `(time,)` or `(rows, time)`. If a weight is negative, the colours
+            diverge around 0.
         ax: The Axes to draw on. Defaults to new Axes in a new figure.
         title: The title.
         row_names: Name of each row. Defaults to the heads' numbers.
@@ -60,7 +60,7 @@ def plot_heatmap(
     image = ax.imshow(rows, aspect="auto", interpolation="nearest", **colours(rows, top))
     step = -(-len(steps) // _NAMED_STEPS)
     named = range(0, len(steps), step)
-    # A $ in a name is a dollar, and no formula.
+    # A $ in a name is a dollar, not a formula.
     ax.set_xticks(
         named,
         [steps[column] for column in named],

@@ -1,4 +1,4 @@
-"""Token weights scored against gold rationales: by rank, by weight, and as ERASER does."""
+"""Scores token weights against gold rationales: by rank, by weight, and as ERASER does."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,11 +15,11 @@ class RationaleScore(NamedTuple):
 
     Attributes:
         mean: Mean over the scored texts.
-        uniform: The same mean for uniform weights, the floor.
+        uniform: The mean for uniform weights, which is the floor.
         per_text: float64 array `(batch,)`; NaN for the texts that were left out.
         num_scored: Number of scored texts.
-        num_left_out: Number of texts that were left out: those without a rationale token, those of
-            rationale tokens alone, and, for the mass, those without any weight.
+        num_left_out: Number of texts that were left out: texts without rationale tokens, and texts
+            without other tokens. `rationale_mass` leaves out texts without weight as well.
 
     Example:
 
@@ -41,7 +41,7 @@ class RationaleScore(NamedTuple):
 def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) -> RationaleScore:
     """Computes the share of the weight that lies on the rationale tokens.
 
-    The weights must not be negative. The floor, too, leaves out tokens that do not count.
+    The weights must not be negative. Tokens that do not count are left out of the floor.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
@@ -51,8 +51,8 @@ def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) ->
         mask: `None`, or boolean or 0/1 values in the shapes of `weights`, True = the token counts.
 
     Returns:
-        `RationaleScore`. `uniform` is the mean share of rationale tokens, which mean pooling
-        reaches.
+        `RationaleScore`. `uniform` is the mean share of rationale tokens. Mean pooling reaches this
+        value.
 
     Raises:
         ValueError: If shapes do not fit together, an option is out of range, or no text can be
@@ -70,7 +70,7 @@ def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) ->
     if lowest < 0:
         must = "be non-negative; take np.abs of a signed saliency"
         raise ArgumentError("weights", must, f"a minimum of {lowest}", owner)
-    # A text without weight has no share of it: without its rationale it is left out.
+    # A text without weight has no share, so its rationale is dropped and the text is left out.
     rows = [(row, gold if row.any() else gold[:0]) for row, gold in rows]
     return _score(rows, lambda row, gold: row[gold].sum() / row.sum(), np.mean, owner)
 
@@ -79,7 +79,7 @@ def rationale_auc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> 
     """Computes how well the weights rank rationale tokens before the others.
 
     The score of a text is the probability that a rationale token has a larger weight than another
-    token; ties count one half. It is the area under the ROC curve.
+    token. Ties count one half. This is the area under the ROC curve.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
@@ -108,9 +108,9 @@ def rationale_auc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> 
 def rationale_auprc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> RationaleScore:
     """Computes the area under the precision-recall curve of the weights, as ERASER does.
 
-    The curve has a point for each distinct weight, and (recall 0, precision 1). The area is that of
-    trapezoids. So random weights have `(1 + share of rationale tokens) / 2`: compare with
-    `uniform`, not with 0.
+    The curve has one point per distinct weight, and the point (recall 0, precision 1). The
+    trapezoidal rule gives the area. Random weights therefore reach `(1 + share of rationale tokens)
+    / 2`: compare with `uniform`, not with 0.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
@@ -145,9 +145,9 @@ def rationale_token_f1(
 ) -> RationaleScore:
     """Computes F1 of the tokens of largest weight against the rationale tokens, as ERASER does.
 
-    Of a text with n tokens the `ceil(share * n)` of largest weight are the explanation. If only
-    some of several tokens of equal weight fit in, they are as if drawn at random: the F1 is the
-    expected one.
+    The explanation of a text with n tokens is its `ceil(share * n)` tokens of largest weight. If
+    only some of several tokens of equal weight fit in, the F1 is its expected value for random
+    draws among them.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
@@ -159,7 +159,7 @@ def rationale_token_f1(
             tokens over the scored texts, as in ERASER.
 
     Returns:
-        `RationaleScore`; the mean is ERASER's macro F1 of tokens.
+        `RationaleScore`. Its mean is ERASER's macro F1 of tokens.
 
     Raises:
         ValueError: If shapes do not fit together, an option is out of range, or no text can be
@@ -198,10 +198,10 @@ def rationale_iou_f1(
 ) -> RationaleScore:
     """Computes F1 of the spans of largest weight that match a rationale span, as ERASER does.
 
-    The tokens that `rationale_token_f1` takes are joined to spans. A span matches where its
-    intersection with a rationale span, divided by their union, reaches the threshold. Precision is
-    the share of matching spans among those of the explanation. Recall is the number of matching
-    spans divided by the number of rationale spans, so it may exceed 1.
+    Neighbouring tokens of the explanation, the same as in `rationale_token_f1`, are joined to
+    spans. A span matches if its intersection with a rationale span, divided by their union, reaches
+    the threshold. Precision is the share of the explanation's spans that match. Recall is the
+    number of matching spans divided by the number of rationale spans, so it may exceed 1.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
@@ -213,11 +213,11 @@ def rationale_iou_f1(
         share: Share of each text's tokens that is selected. Defaults to the mean share of rationale
             tokens over the scored texts, as in ERASER.
         threshold: The least intersection over union of spans that match.
-        seed: Seed of the order of tokens of equal weight.
+        seed: Seed of the random order of tokens of equal weight.
 
     Returns:
         `RationaleScore`. Its mean is ERASER's macro F1: the F1 of the mean precision and the mean
-        recall, which is not the mean of `per_text`. `uniform` is the same for tokens drawn at
+        recall. This is not the mean of `per_text`. `uniform` is the macro F1 of tokens drawn at
         random.
 
     Raises:
@@ -257,7 +257,7 @@ def rationale_iou_f1(
 
 
 def token_spans(flags: Bools) -> list[tuple[int, int]]:
-    """The runs of True of a row, as `(first, behind the last)`."""
+    """The runs of True in a row, as pairs `(start, stop)`."""
     edges = np.flatnonzero(np.diff(np.pad(flags.astype(np.int8), 1)))
     return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
 
@@ -286,7 +286,7 @@ def _share(rows: Any, share: float | None, owner: str) -> float:
 
 
 def number_of(row: Array, share: float) -> int:
-    """How many tokens of a text are a share of it: `ceil(share * n)`, but for rounding errors."""
+    """The number of tokens in a share of a text: `ceil(share * n)` without rounding errors."""
     return max(1, int(np.ceil(share * len(row) - 1e-9)))
 
 

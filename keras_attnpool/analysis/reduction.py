@@ -1,4 +1,4 @@
-"""Several heads or per-feature weights as one number per token."""
+"""Reduces the weights of several heads or features to one number per token."""
 
 from typing import Any
 
@@ -22,9 +22,9 @@ def reduce_scores(
 ) -> Float32s:
     """Reduces attention scores to one number per token.
 
-    The axes are reduced in this order: features; queries, by the mean over the kept ones, which
-    says how much a token is attended to; heads. A mean of weights that sum to 1 sums to 1; a
-    maximum or a norm does not.
+    The axes are reduced in this order: features, queries, heads. Queries are reduced by the mean
+    over those that the mask keeps, which says how much a token is attended to. A mean of weights
+    that sum to 1 sums to 1; a maximum or a norm does not.
 
     Args:
         scores: Float array with the axes of `layout`.
@@ -32,11 +32,11 @@ def reduce_scores(
         features: `"mean"`, `"max"` or `"norm"` (the l2 norm) over features, or the index of one.
         layout: One letter per axis: `b` batch, `h` heads, `q` query, `t` time (the token that is
             attended to), `d` features, `l` learned query. Defaults to `"bt"` for two axes and
-            `"bht"` for three; say `"btd"`, `"bhtd"`, `"bqt"`, `"bhqt"` or `"blht"` where those are
-            meant.
-        mask: Boolean or 0/1 array `(batch, time)`, True = keep: other tokens get 0, and their
+            `"bht"` for three. Other layouts, such as `"btd"`, `"bhtd"`, `"bqt"`, `"bhqt"` or
+            `"blht"`, must be given.
+        mask: Boolean or 0/1 array `(batch, time)`, True = keep. Other tokens get 0, and their
             queries do not count. A text without a kept token gets zeros. All learned queries count.
-            `q` may stand for them too if there are not as many queries as tokens.
+            `q` may stand for learned queries if their number differs from the number of tokens.
 
     Returns:
         float32 array `(batch, time)`.
@@ -68,7 +68,7 @@ def reduce_scores(
     if "l" in layout:
         values, layout = values.mean(axis=layout.index("l")), layout.replace("l", "")
     if "q" in layout:
-        # Queries that are no tokens are learned, and all of them count.
+        # Queries that are not tokens are learned, and all of them count.
         tokens = values.shape[layout.index("q")] == values.shape[layout.index("t")]
         values = _mean_over_queries(values, layout, keep if tokens else None)
         layout = layout.replace("q", "")
@@ -116,7 +116,7 @@ def _reduced(
 
 
 def _check_unused(how: str | int, name: str, allowed: tuple[str, ...]) -> None:
-    """A reduction of an axis that is not there is one of those that change nothing."""
+    """Refuses a reduction of an axis that is missing, unless it would change nothing."""
     if how not in (*allowed, 0) or isinstance(how, bool):
         must, received = f"be one of {allowed} where the layout has no such axis", {name: how}
         raise ArgumentError(name, must, received, "reduce_scores")

@@ -1,4 +1,4 @@
-"""The tests of the literature on a model's attention, in one table and one page."""
+"""Tests a model's attention as the literature does, in one table and one page."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,11 +26,11 @@ class AttentionReport(NamedTuple):
     """The result of `attention_report`.
 
     Attributes:
-        grades: `ScoreTable` of `grade_attributions`: attention beside leave-one-out and gradient x
+        grades: `ScoreTable` of `grade_attributions` for the attention, leave-one-out and gradient x
             input of the same model.
-        tests: `ScoreTable` with a row for each test, see `attention_report`.
+        tests: `ScoreTable` with one row per test, see `attention_report`.
         weights: float32 array `(texts, time)`, the weights that were tested.
-        path: The page, or `None` if none was asked for.
+        path: The path of the HTML page, or `None` without a page.
 
     Example:
 
@@ -67,9 +67,9 @@ def attention_report(
     batch_size: int = 32,
     verbose: int = 1,
 ) -> AttentionReport:
-    """Puts the attention weights of one layer to the tests of the literature.
+    """Tests the attention weights of one layer as the literature does.
 
-    The grades are those of `grade_attributions`. The tests are rows of a second table:
+    The first table holds the grades of `grade_attributions`. A second table has one row per test:
 
     | row | what is changed | what it tells |
     |---|---|---|
@@ -82,46 +82,50 @@ def attention_report(
     | `random both` | both | the same |
 
     Other weights that give the same classes are another explanation of the same prediction. The
-    columns compare each test with the attention as it is. `tau` is Kendall's; `overlap` is the
-    weight that both share; `same class` is the share of texts whose predicted class stays; `change`
-    is half of the sum of the absolute changes of the probabilities. With `labels` there are also
-    `accuracy` and `guided accuracy`. The latter is that of a bag of words on held-out texts, whose
-    mean is weighted by these frozen weights. It is above that of uniform weights if the weights
-    tell something that another model can use.
+    columns compare each test with the unchanged attention. `tau` is Kendall's tau. `overlap` is the
+    weight that both share. `same class` is the share of texts whose predicted class stays. `change`
+    is half of the sum of the absolute changes of the probabilities. With `labels`, the columns
+    `accuracy` and `guided accuracy` are added. `guided accuracy` is the accuracy on held-out texts
+    of a bag of words, in which these frozen weights weight the mean. If it is above the value of
+    uniform weights, another model can use the weights.
 
-    Weights can be changed where the layer's output is the weighted sum of its inputs. For other
-    layers these rows have no predictions. A layer without such weights has no row.
+    Weights can be replaced if the layer's output is the weighted sum of its inputs. For other
+    layers, the rows of replaced weights have no predictions. A test has no row if there are no
+    weights to shuffle.
 
-    Cost: that of `grade_attributions` and about ten predictions of all texts; with `labels`, ten
-    epochs of a small model for each row.
+    Cost: `grade_attributions`, and about ten predictions of all texts. With `labels`, a small model
+    is trained for ten epochs per row.
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
-            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
-            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
-            padded, with a mask where the model takes one. Steps are those of the first input.
-        labels: `None`, or integer array `(texts,)`. Texts that the model was not trained on.
-        layer: The attention layer, its name or path, see `attention_scores`. Needed if the model
-            has several.
-        layout: The layout of its scores, see `reduce_scores`. Needed for layers of other packages,
-            unless the shape of the scores tells it.
-        embedding: The embedding layer, for `gradient_saliency`. Needed if the model has several.
-        others: Models of the same kind from other seeds, with a layer of the same path.
-        names: One list per row with a name for each step that counts (words, file names, seconds),
-            for the heat maps of the page; their numbers by default.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
-            mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
-            unequal rows tell.
-        baseline: Stand-in for a step that is removed. `"masked"` has none: the mask leaves the step
-            out, or id 0 stands there if the model reads ids without a mask. Others are `"zeros"`,
-            `"mean"` (of all steps that count), a vector, and an id, such as that of an unknown
-            token.
+            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
+            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
+            is padded, and gets a mask if the model takes one. Steps are those of the first input.
+        labels: `None`, or integer array `(texts,)`. If labels are given, use texts that the model
+            was not trained on.
+        layer: The attention layer, its name or its path, see `attention_scores`. It is needed if
+            the model has several attention layers.
+        layout: The layout of the layer's scores, see `reduce_scores`. Layers of other packages need
+            it, unless the shape of the scores tells the layout.
+        embedding: The embedding layer that `gradient_saliency` uses. It is needed if the model has
+            several.
+        others: Models of the same architecture from other seeds. Their attention layer has the same
+            path.
+        names: One list per row with one name per step that counts: words, file names, seconds. The
+            heat maps of the page show them. Defaults to the steps' numbers.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
+            mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
+            unequal rows decide which steps count.
+        baseline: The replacement of a removed step. `"masked"` masks the step instead, or writes id
+            0 if the model reads ids without a mask. Other values are `"zeros"`, `"mean"` (of all
+            steps that count), a vector, and an id, such as the id of an unknown token.
         rationales: `None`, or one boolean or 0/1 array per text, True = the token decides. An array
             has one value per token, or one per column of `ids`.
-        beam_size: Of the search of bounds, see `grade_attributions`; 0 leaves the bounds out.
-        path: Where to write an HTML page of tables, heat maps and, with the extra `plots`,
-            pictures. It loads nothing.
+        beam_size: Beam size of the search for bounds, see `grade_attributions`. 0 leaves the bounds
+            out.
+        path: Path of an HTML page to write, with tables, heat maps and, with the extra `plots`,
+            pictures. The page loads nothing.
         title: The page's title.
         seed: Seed of the shuffling, and of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
@@ -132,8 +136,8 @@ def attention_report(
         `AttentionReport`. The model is not changed.
 
     Raises:
-        ValueError: If the model has no such layer or several, its scores are no single array, or
-            shapes do not fit.
+        ValueError: If the model has no such layer or several, the layer's scores are not a single
+            array, or shapes do not fit.
 
     Example:
 

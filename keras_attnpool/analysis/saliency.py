@@ -1,4 +1,4 @@
-"""Gradient x input and integrated gradients of every token, in Keras alone."""
+"""Gradient x input and integrated gradients of every token, with Keras alone."""
 
 from typing import Any
 
@@ -27,39 +27,39 @@ def gradient_saliency(
 ) -> Float32s:
     """Computes gradient x input of a class's log-probability for every token.
 
-    For token t with embedding `e_t` and class c it is `sum over dim of e_t * d log p_c / d e_t`. To
-    first order, the log-probability falls by this number if the embedding is scaled to zero. It is
-    signed: a token with a positive value speaks for the class. `np.abs` of it ranks tokens by
-    influence.
+    The value of token t with embedding `e_t` for class c is `sum over dim of e_t * d log p_c / d
+    e_t`. To first order, the log-probability falls by this value if the embedding is scaled to
+    zero. The value is signed: a token with a positive value speaks for the class. `np.abs` of the
+    values ranks tokens by influence.
 
     The model runs in inference mode. Its weights, trainable flags and compiled state are not
-    changed. It works as follows. A model around yours multiplies the embeddings by a gate of ones,
-    its only trainable weight. One SGD step of learning rate 1 moves the gate by its gradient, which
-    is the number wanted.
+    changed. The method wraps the model in another model that multiplies the embeddings by a gate of
+    ones, its only trainable weight. One SGD step of learning rate 1 moves the gate by its gradient,
+    and this gradient is the result.
 
-    Where the predicted probability is 1 to float32 precision, the gradient is 0.
+    If the predicted probability is 1 to float32 precision, the gradient is 0.
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
-            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
-            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
-            padded, with a mask where the model takes one. Steps are those of the first input.
+            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
+            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
+            is padded, and gets a mask if the model takes one. Steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
-            mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
-            unequal rows tell.
-        layer: The layer whose output is gated, by itself, by name or by path
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
+            mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
+            unequal rows decide which steps count.
+        layer: The layer whose output is gated: the layer itself, its name or its path
             (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
 
     Returns:
-        float32 array of the shape of the inputs; 0 at steps that the model masks.
+        float32 array, one value per step of the inputs, 0 at steps that the model masks.
 
     Raises:
-        ValueError: If the model has no graph, more than one input or no class scores, if the layer
-            is not there or does not embed the ids, or the shapes or classes do not fit.
+        ValueError: If the model has no graph, more than one input or no class scores; if `layer` is
+            missing or does not embed the ids; or if shapes or classes do not fit.
 
     Example:
 
@@ -95,36 +95,36 @@ def integrated_gradients(
 ) -> Float32s:
     """Computes integrated gradients of a class's log-probability for every token.
 
-    All embeddings of a text are multiplied by a factor a that grows from 0 to 1. For token t with
-    embedding `e_t` the result is the integral over a of `sum over dim of e_t * d log p_c / d (a
-    e_t)`. The values of a text add up to the log-probability of the class minus its log-probability
-    for embeddings of zero. The error is that of the quadrature; more `steps` make it smaller.
+    All embeddings of a text are multiplied by a factor a that grows from 0 to 1. The value of token
+    t with embedding `e_t` is the integral over a of `sum over dim of e_t * d log p_c / d (a e_t)`.
+    The values of a text add up to the log-probability of the class minus its log-probability for
+    embeddings of zero. The quadrature has an error, which falls with more `steps`.
 
-    It works as `gradient_saliency` does, with one gradient for each step.
+    The method is that of `gradient_saliency`, with one gradient per point of the quadrature.
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
-            `(rows, time, dim)`; a list or dict of these, a mask among them; batches (a `PyDataset`,
-            `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal length, which are
-            padded, with a mask where the model takes one. Steps are those of the first input.
+            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
+            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
+            is padded, and gets a mask if the model takes one. Steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         steps: Number of points of the Gauss-Legendre quadrature.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, the steps that count. By default a
-            mask among the model's inputs, its `Masking` layer, ids other than 0, or the lengths of
-            unequal rows tell.
-        baseline: Start of the vectors: `"zeros"`, `"mean"` of all steps that count, or a vector.
-            Embeddings of ids grow from zeros.
-        layer: The layer whose output is gated, by itself, by name or by path
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
+            mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
+            unequal rows decide which steps count.
+        baseline: The start of the vectors: `"zeros"`, `"mean"` of all steps that count, or a
+            vector. Embeddings of ids start from zeros.
+        layer: The layer whose output is gated: the layer itself, its name or its path
             (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
 
     Returns:
-        float32 array of the shape of the inputs; 0 at steps that the model masks.
+        float32 array, one value per step of the inputs, 0 at steps that the model masks.
 
     Raises:
-        ValueError: If `steps` is less than 1, and where `gradient_saliency` raises one.
+        ValueError: If `steps` is less than 1, and for the reasons of `gradient_saliency`.
 
     Example:
 
@@ -162,7 +162,7 @@ def gate_gradients(
     points: tuple[Float64s, Float64s] = (np.ones(1), np.ones(1)),
     baseline: Any = 0.0,
 ) -> Float32s:
-    """The weighted sum of the gradients by each step's gate, at factors and with weights."""
+    """The weighted sum of the gradients of each step's gate, over the given factors."""
     owner, model, count = inputs.owner, inputs.model, inputs.count
     need_gradients(owner)
     embedding = None
@@ -198,7 +198,7 @@ def gate_gradients(
         )
 
     step = _GateStep(run, model, gate, name=owner)
-    # The loss is a sum over rows, so that the step is the gradient of each row by itself.
+    # The loss is a sum over rows, so the step is the gradient of each row alone.
     loss = _loss_of_logits if from_logits else _loss
     step.compile(keras.optimizers.SGD(1.0), loss, auto_scale_loss=False)
     targets = np.eye(probabilities.shape[1], dtype="float32")[classes]
@@ -223,7 +223,7 @@ class _Gate(keras.layers.Layer):  # type: ignore[misc]
         super().__init__(dtype="float32", autocast=False, name="saliency_gate")
         self.supports_masking = True
         self.baseline = baseline
-        # Not the gate itself: next to 1, float32 would keep few digits of a small gradient.
+        # A shift is trained, not the gate: near 1, float32 keeps few digits of a small gradient.
         self.shift = self.add_weight(name="shift", shape=shape, initializer="zeros")
         self.factor = self.add_weight(name="factor", shape=(), initializer="ones", trainable=False)
         self.built = True
@@ -243,13 +243,12 @@ class _GateStep(keras.Model):  # type: ignore[misc]
     def __init__(self, run: Any, model: keras.Model, gate: _Gate, **kwargs: Any) -> None:
         super().__init__(dtype="float32", autocast=False, **kwargs)
         self.gate = gate
-        # In a closure Keras does not track the model: no optimizer and no state ever holds its
-        # weights, whatever happens during the step.
+        # Keras does not track a model in a closure, so no optimizer and no state holds its weights.
         weights = model.trainable_variables
 
         def frozen_run(inputs: Any) -> Any:
             frozen = [(v, ops.stop_gradient(v.value)) for v in weights]
-            # Penalties that the layers add end in this scope, out of the gradient.
+            # This scope keeps penalties that the layers add out of the gradient.
             own = [(v, v.value) for v in (gate.shift, gate.factor)]
             with keras.StatelessScope([*frozen, *own]):
                 return run(inputs)

@@ -1,4 +1,4 @@
-"""Measures by row and column, as a dict that prints as a table."""
+"""A dict of measures by row and column that prints as a table."""
 
 import html
 from typing import Any
@@ -13,7 +13,7 @@ class ScoreTable(dict[str, dict[str, float]]):
 
     Args:
         rows: The numbers. A number that was not measured is NaN or left out.
-        per_text: `{row: {column: float64 array (texts,)}}`, where the numbers are means over texts.
+        per_text: `{row: {column: float64 array (texts,)}}`, if the numbers are means over texts.
 
     Example:
 
@@ -34,7 +34,7 @@ class ScoreTable(dict[str, dict[str, float]]):
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns, in the order in which rows name them."""
+        """The names of the columns, in the order of their first rows."""
         return list(dict.fromkeys(name for row in self.values() for name in row))
 
     def __repr__(self) -> str:
@@ -66,6 +66,6 @@ def _cell(value: Any) -> str:
 
 
 def mean_of(values: Float64s) -> float:
-    """The mean without NaN; NaN if there is no other number."""
+    """The mean of the numbers that are not NaN; NaN if there are none."""
     kept = values[~np.isnan(values)]
     return float(kept.mean()) if len(kept) else float("nan")

@@ -21,17 +21,17 @@ FLAG = "return_attention_scores"
 
 
 def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
-    """Builds a model that returns the attention weights beside the predictions.
+    """Builds a model that returns predictions and attention weights.
 
-    It shares every layer with `model`, so it follows further training. It is compiled once, so
-    prefer it to many calls of `attention_scores`.
+    The new model shares every layer with `model`, so it follows further training. It is compiled
+    once, so prefer it to many calls of `attention_scores`.
 
-    A layer has weights to show if its `call` takes `return_attention_scores`: the attention layers
-    of this package, `keras.layers.MultiHeadAttention` and its relatives, KerasHub's encoders. The
-    search includes nested models, your own layers that hold others, and the model inside a
-    `HierarchicalEncoder`, whose scores are `(batch, sentences, ...)`. It does not look into other
-    wrappers. In a subclassed model it finds the layers that are attributes, and watches their calls
-    while the model runs.
+    A layer has weights to show if its `call` takes `return_attention_scores`. The attention layers
+    of this package, `keras.layers.MultiHeadAttention`, its relatives and KerasHub's encoders do.
+    The search includes nested models, your own layers that hold others, and the model inside a
+    `HierarchicalEncoder`, whose scores are `(batch, sentences, ...)`. The search does not look into
+    other wrappers. In a subclassed model it finds the layers that are attributes, and the new model
+    records their calls while it runs.
 
     Args:
         model: A functional or built Sequential model.
@@ -39,13 +39,13 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
             takes all layers that have weights.
 
     Returns:
-        A model with the inputs of `model` and the outputs `(outputs of model, {path: [scores]})`,
-        scores in float32, with one entry for each time that the model calls the layer. It is
-        functional where `model` is.
+        A model with the inputs of `model` and the outputs `(outputs of model, {path: [scores]})`.
+        The scores are float32, with one entry per call of the layer. The model is functional if
+        `model` is functional.
 
     Raises:
-        ValueError: If the model has not been built, has no such layer, or the layer has no weights
-            to show.
+        ValueError: If the model has not been built or has no such layer, or if the layer has no
+            weights to show.
 
     Example:
 
@@ -88,26 +88,26 @@ def attention_scores(
 ) -> Any:
     """Reads the attention weights that a model uses for the given inputs.
 
-    They come from the pass that makes the predictions, in inference mode and under the model's own
-    masks. The model is not changed, and need not be compiled.
+    The weights come from the forward pass that makes the predictions, in inference mode and with
+    the model's masks. The model is not changed, and need not be compiled.
 
     Args:
         model: A functional or built Sequential model.
-        inputs: Inputs of `model.predict`: arrays, a list or dict of arrays, batches (a
-            `PyDataset`, `tf.data.Dataset` or `DataLoader`); or a list of sequences of unequal
-            length, which are padded.
+        inputs: Inputs of `model.predict`: arrays, a list or dict of arrays, or batches (a
+            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
+            is padded.
         layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model,
             `"sentences/word_pooling"` for the words of HCAN and HAN). `None` takes all layers whose
-            `call` has `return_attention_scores`.
+            `call` takes `return_attention_scores`.
         batch_size: Number of examples in one step.
-        return_predictions: Whether to return the predictions, too.
+        return_predictions: Whether to return the predictions with the scores.
 
     Returns:
         The scores as a float32 NumPy array in the layer's layout, such as `(batch, heads, time)`,
         in the order of the data, even if `SequenceBatches` are shuffled. A layer that is called
-        several times gives a list with an array per call. A layer whose scores are a tuple or dict
-        gives that structure. With `layer=None` and several such layers, a dict from path to scores.
-        With `return_predictions`, the pair `(scores, predictions)`.
+        several times gives a list with one array per call. A layer whose scores are a tuple or dict
+        gives that structure. With `layer=None`, several layers give a dict from path to scores.
+        With `return_predictions`, the result is the pair `(scores, predictions)`.
 
     Raises:
         ValueError: If the model has no such layer, the layer has no weights to show, or the inputs
@@ -134,11 +134,12 @@ def attention_scores(
 
 
 class _WithScores(keras.layers.Layer):  # type: ignore[misc]
-    """One call of a layer with the flag set, and its scores in float32, as a layer of its own.
+    """A layer that makes one call of a layer with the flag set, and returns its scores in float32.
 
-    The cast belongs inside: as an operation of the graph it would be named "cast", as one in a
-    model that was loaded from a file may be, too. Keras takes it that every call of a layer has as
-    many outputs as its first. Masks pass by: the tensors carry them into the layer and out of it.
+    The cast is made inside. As an operation of the graph it would be named "cast", and a model that
+    was loaded from a file may have an operation of this name. Keras assumes that every call of a
+    layer has as many outputs as its first. Masks need no handling: the tensors carry them into the
+    layer and out of it.
     """
 
     def __init__(self, layer: Any, others: dict[str, Any], name: str) -> None:
@@ -154,7 +155,7 @@ class _WithScores(keras.layers.Layer):  # type: ignore[misc]
         return outputs, scores, floats
 
     def compute_output_spec(self, tensors: dict[str, Any]) -> Any:
-        # Keras would trace the call, with an unknown length too, which not all layers allow.
+        # Keras would trace the call with an unknown length, which not all layers allow.
         spec = self.layer.compute_output_spec
         if FLAG not in inspect.signature(spec).parameters:
             return super().compute_output_spec(tensors)
@@ -167,7 +168,7 @@ class _WithScores(keras.layers.Layer):  # type: ignore[misc]
 
 
 class _Observed(keras.Model):  # type: ignore[misc]
-    """A model without a graph, and the scores of some of its layers, seen while it runs."""
+    """A model without a graph, and the scores of some of its layers, recorded while it runs."""
 
     def __init__(self, model: keras.Model, layers: dict[str, Any]) -> None:
         super().__init__(name=model.name, dtype=model.dtype_policy, autocast=False)
@@ -196,7 +197,7 @@ class _Observed(keras.Model):  # type: ignore[misc]
 
 
 def split_arguments(layer: Any, args: Any, kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arguments of a call by name: those that hold tensors, and the others."""
+    """Splits the arguments of a call, by name, into those that hold tensors and the others."""
     signature = inspect.signature(layer.call)
     tensors: dict[str, Any] = {}
     others: dict[str, Any] = {}
@@ -211,7 +212,7 @@ def split_arguments(layer: Any, args: Any, kwargs: Any) -> tuple[dict[str, Any],
 
 
 def wanted_layers(model: keras.Model, layers: dict[str, Any], layer: Any, owner: str) -> set[str]:
-    """The paths of the layers whose weights are wanted."""
+    """The paths of the layers whose weights are asked for."""
     able = {path: each for path, each in layers.items() if _has_scores(each)}
     listed = f"Layers with attention weights: {list(able) or 'none'}"
     if layer is None:

@@ -1,4 +1,4 @@
-"""Rows of weights, text by text: on how few tokens they lie, and whether two rank alike."""
+"""Measures how concentrated each text's weights are, and whether two attributions rank alike."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from keras_attnpool.types import Float64s
 
 
 def weight_entropy(weights: Any, mask: Any = None) -> Float64s:
-    """Computes the entropy of each text's weights, relative to that of uniform weights.
+    """Computes the entropy of each text's weights, relative to the entropy of uniform weights.
 
-    `- sum_t p_t log p_t / log n` with `p_t = |w_t| / sum |w|` over the n tokens of a text: 1 for
-    uniform weights, 0 where one token has all the weight.
+    The value is `- sum_t p_t log p_t / log n` with `p_t = |w_t| / sum |w|` over the n tokens of a
+    text. It is 1 for uniform weights, and 0 if one token has all the weight.
 
     Args:
         weights: One row `(time,)` per text, or an array `(texts, time)`. Their signs are ignored.
@@ -39,8 +39,8 @@ def weight_entropy(weights: Any, mask: Any = None) -> Float64s:
 def weight_gini(weights: Any, mask: Any = None) -> Float64s:
     """Computes the Gini index of each text's weights.
 
-    `sum_i (2 i - n - 1) |w|_i / (n sum |w|)` with the n weights in rising order: 0 for uniform
-    weights, `1 - 1 / n` where one token has all the weight.
+    The value is `sum_i (2 i - n - 1) |w|_i / (n sum |w|)` with the n weights in rising order. It is
+    0 for uniform weights, and `1 - 1 / n` if one token has all the weight.
 
     Args:
         weights: One row `(time,)` per text, or an array `(texts, time)`. Their signs are ignored.
@@ -86,21 +86,22 @@ def _gini(row: Float64s) -> float:
 def kendall_tau(weights: Any, others: Any, mask: Any = None) -> Float64s:
     """Computes Kendall's tau-b between two attributions of each text.
 
-    It counts the pairs of tokens that both attributions rank alike, minus those that they rank in
-    opposite order. A pair that is tied in one of them counts as neither. The difference is divided
-    by `sqrt(pairs untied in the first * pairs untied in the second)`, so that 1 and -1 can be
-    reached with ties too. Unrelated orders have 0 on average.
+    Tau counts the pairs of tokens that both attributions rank alike, minus the pairs that they rank
+    in opposite order. A pair that is tied in one attribution counts as neither. The difference is
+    divided by `sqrt(pairs untied in the first * pairs untied in the second)`, so that ties do not
+    keep it from reaching 1 or -1. Unrelated orders have 0 on average.
 
     Args:
         weights: One row `(time,)` per text, or one array `(texts, time)`, positive or negative.
-        others: The other attribution, in the same layout, such as that of `leave_one_out`,
+        others: The other attribution, in the same layout, for instance from `leave_one_out`,
             `gradient_saliency` or another model.
         mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. `None` counts every
             number, so padded texts need a mask.
 
     Returns:
-        float64 array `(texts,)` in [-1, 1]; NaN where one of the two holds all tokens equal, and
-        for texts of fewer than two tokens. The cost of a text grows as the square of its length.
+        float64 array `(texts,)` in [-1, 1]. It is NaN for texts of fewer than two tokens, and for
+        texts whose tokens are all tied in one attribution. The cost of a text grows as the square
+        of its length.
 
     Raises:
         ValueError: If shapes do not fit together, or a number is not finite.

@@ -1,4 +1,4 @@
-"""The words that are attended to, class by class (LAMA, table 6 and figure 4)."""
+"""Statistics of attended words per class (LAMA, table 6 and figure 4)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ def top_attended_words(
     """Lists the words with the most attention in the texts of each class.
 
     Args:
-        names: A name for each step of every row: words, file names.
+        names: One name per step of every row: words, file names.
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
             `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
             attention scores.
@@ -36,13 +36,14 @@ def top_attended_words(
         label_names: The name of each class.
         k: Number of words per class, at least 1.
         min_count: Words with fewer occurrences in the texts of a class are left out.
-        score: `"relative"`: the mean over the word's occurrences of weight x number of tokens of
-            the text, so that 1 is uniform attention and text length does not matter; `"mean"`: the
-            mean weight; `"sum"`: the summed weight, which favours frequent words.
+        score: `"relative"`, `"mean"` or `"sum"` over the word's occurrences. `"relative"` is the
+            mean of weight x number of tokens of the text, so 1 is uniform attention and the length
+            of the text does not matter. `"mean"` is the mean weight. `"sum"` is the summed weight,
+            which favours frequent words.
 
     Returns:
-        For each class its list of `(word, score, count)`, best first; equal scores by count, then
-        by alphabet. A class without such words has an empty list.
+        A dict from each class to its list of `(word, score, count)`, best first. Words of equal
+        score are ordered by count, then by alphabet. A class without such words has an empty list.
 
     Raises:
         ValueError: If the texts and their data do not fit together, or an option is invalid.
@@ -89,19 +90,20 @@ def weight_distribution(
     """Collects the attention weights of chosen words, by the class of their text.
 
     Args:
-        names: A name for each step of every row: words, file names.
+        names: One name per step of every row: words, file names.
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
             `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
             attention scores.
         words: The words to look at.
         labels: Integer array `(batch,)`, the class of each text.
         label_names: The name of each class.
-        relative: Whether a weight is multiplied by its text's number of tokens: 1 is uniform, and
-            texts of different lengths can be compared. `False` keeps the weights.
+        relative: Whether each weight is multiplied by its text's number of tokens. Then 1 is
+            uniform attention, and texts of different lengths can be compared. `False` keeps the
+            weights.
 
     Returns:
-        For each word and class the float64 array of the weights of all occurrences, in the order of
-        the texts, possibly empty.
+        A dict `{word: {class: weights}}`. Each float64 array holds the weights of all occurrences
+        in the order of the texts, and may be empty.
 
     Raises:
         ValueError: If the texts and their data do not fit together, or an option is invalid.
@@ -133,16 +135,17 @@ def plot_weight_distribution(
     title: str | None = None,
     xlabel: str = "attention weight x number of tokens (1 = uniform)",
 ) -> Any:
-    """Draws the distribution of one word's attention weights, a curve for each class.
+    """Draws the distribution of one word's attention weights, one curve per class.
 
     The curves are Gaussian kernel density estimates with Silverman's bandwidth. The ticks below
     them are the weights themselves. Classes with fewer than 5 occurrences have only ticks.
 
     Args:
-        by_class: One word's entry of `weight_distribution`: class name to weights `(n,)`.
+        by_class: The entry of one word in `weight_distribution`: a dict from class name to weights
+            `(n,)`.
         ax: The Axes to draw on. Defaults to new Axes in a new figure.
         title: The title, such as the word.
-        xlabel: Label of the horizontal axis; change it for weights that are not relative.
+        xlabel: Label of the horizontal axis. Change it for weights that are not relative.
 
     Returns:
         The Axes.
@@ -176,14 +179,14 @@ def plot_weight_distribution(
     signed = bool((everything < 0).any())
     low, high = everything.min() - 0.1 * spread, everything.max() + 0.1 * spread
     grid = np.linspace(low if signed else 0, high, 400)
-    # Classes are often ordered: stars, say. The map's ends are left out, one is too pale.
+    # Classes are often ordered, such as stars. The map's ends are left out, since one is too pale.
     colors = colormaps["viridis"](np.linspace(0, 0.88, len(values)))
     for row, ((name, weights), color) in enumerate(zip(values.items(), colors, strict=True)):
         label: str | None = f"{name} (n = {len(weights)})"
         ticks: dict[str, Any] = {"marker": "|", "linestyle": "none", "markersize": 6}
         if len(weights) >= MIN_FOR_CURVE:
             density = _density(weights, grid, 0.02 * spread)
-            if not signed:  # what would lie below 0 is turned back
+            if not signed:  # the part below 0 is reflected
                 density += _density(weights, -grid, 0.02 * spread)
             ax.plot(grid, density, color=color, label=label)
             label = None
@@ -200,7 +203,7 @@ def plot_weight_distribution(
 
 
 def _density(weights: Array, grid: Array, narrowest: float) -> Array:
-    """Gaussian kernel density; equal weights get a narrow peak instead of none."""
+    """Gaussian kernel density. Equal weights get a narrow peak."""
     width = max(0.9 * weights.std() * len(weights) ** -0.2, narrowest)
     z = (grid[:, None] - weights) / width
     return np.asarray(np.exp(-0.5 * z**2).mean(axis=1) / (width * np.sqrt(2 * np.pi)))
@@ -209,7 +212,7 @@ def _density(weights: Array, grid: Array, narrowest: float) -> Array:
 def _words(
     names: Any, weights: Any, labels: Any, classes: Sequence[str], relative: bool, owner: str
 ) -> Iterator[tuple[str, int, float]]:
-    """Each word of each text with the text's class and its weight, times the text's length."""
+    """Each word of each text, the text's class, and the word's weight times the text's length."""
     texts = checked_names(names, None, owner)
     rows = aligned_rows(weights, [len(text) for text in texts], owner)
     labels = checked_labels(labels, len(texts), classes, owner)
