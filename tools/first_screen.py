@@ -111,8 +111,9 @@ def figures(links):
     return (
         f"`{POOLING}` in the place of the mean, gains and losses:\n\n{gains}\n\n"
         f"A linear classifier on TF-IDF is {linear} points ahead of the mean on IMDB.\n\n{rest}\n\n"
-        f"{words.summary()} So start with `{POOLING}`, and measure it beside the mean and a linear "
-        f"classifier, as `train` does. {links['verdict']}\n"
+        f"{words.summary()} So start with {words.named(words.told()['first'])}, or with "
+        f"`{POOLING}` for one weight per step that you can show, and measure it beside the mean "
+        f"and a linear classifier, as `train` does. {links['verdict']}\n"
     )
 
 

@@ -31,8 +31,12 @@ def named(row: str) -> str:
 
 def joined(names: list[str], last: str = "and") -> str:
     """Rows as a sentence has them."""
-    quoted = [named(name) for name in names]
-    return f" {last} ".join([*([", ".join(quoted[:-1])] if quoted[1:] else []), *quoted[-1:]])
+    return listed([named(name) for name in names], last)
+
+
+def listed(words: list[str], last: str = "and") -> str:
+    """Words with commas, and one before the last."""
+    return f" {last} ".join([*([", ".join(words[:-1])] if words[1:] else []), *words[-1:]])
 
 
 def rows_that_are(word: str, status: str, against: str = "mean") -> list[str]:
@@ -54,7 +58,7 @@ def summary() -> str:
     said = [f"{over} to judge, {whose} shown to be better than the mean; on single sets some are."]
     if maybe:
         counts = [told()["rows"][row]["against_mean"]["holds"] for row in maybe]
-        under = " and ".join(map(str, counts))
+        under = listed([str(count) for count in counts])
         said.append(
             f"{joined(maybe)} {_are(maybe)} suggested to be better, under {under} of these ways."
         )
