@@ -174,7 +174,7 @@ def check_resumed(given: dict[str, Any], options: Options) -> None:
 
 
 def check(given: dict[str, Any], options: Options) -> None:
-    """Refuses options that would have no effect, whatever the model."""
+    """Refuses options that would have no effect with any model."""
     if options.file and options.dataset:
         raise CommandError("FILE and --dataset exclude each other")
     for name in FILE_OPTIONS:

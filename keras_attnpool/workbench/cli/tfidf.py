@@ -112,7 +112,7 @@ def model_with_scores(
     share: float,
     weights: tuple[npt.NDArray[Any], npt.NDArray[Any]],
 ) -> keras.Model:
-    """A model that adds weighted scores of texts and of its states' mean to its answer."""
+    """A model that adds weighted scores to its answer: TF-IDF's and those of its states' mean."""
     inputs, ops = dict(model.input), keras.ops
     logits = factor * ops.log(ops.maximum(model.output, LEAST))
     if has_words:
