@@ -1,8 +1,8 @@
-"""The validators of arguments, and the one sentence that refuses a value; below all rooms.
+"""The validators of arguments, and the error message for an invalid value.
 
 `LAMA(20, 3, gru_units=-1)` ends in: "`gru_units` of LAMA must be None or an integer >= 1 (and <
-2**31). Received: gru_units=-1". What an argument may be follows from its name, which means the same
-wherever it stands; whether it may be `None` follows from its annotation.
+2**31). Received: gru_units=-1". The name of an argument determines its allowed values, and has the
+same meaning everywhere. The annotation says whether it may be `None`.
 """
 
 import functools
@@ -31,14 +31,14 @@ class Validator(NamedTuple):
 
 
 class ArgumentError(ValueError):
-    """An argument that does not fit: "`name` of Owner must ... . Received: ...".
+    """An invalid argument: "`name` of Owner must ... . Received: ...".
 
     Args:
         name: The argument.
-        must: The rest of the sentence behind "must", such as "be an integer >= 1".
-        received: The value that came, in words; or the arguments that do not fit, by name.
-        owner: The function, the class or the layer whose argument it is. `""` where the code does
-            not know it: who knows it raises `error.renamed(owner=...)`.
+        must: The rest of the sentence after "must", such as "be an integer >= 1".
+        received: The received value, in words, or a dictionary of the invalid arguments.
+        owner: The function, the class or the layer that has the argument. `""` if the code does not
+            know it; a caller that knows it raises `error.renamed(owner=...)`.
 
     Attributes:
         owner, name, must, received: The four arguments; `owner` is a string.
@@ -54,7 +54,7 @@ class ArgumentError(ValueError):
     """
 
     __module__ = "keras_attnpool"  # where users find it
-    # Keras makes an error anew that a layer's call raises, from its text alone, unless it has this.
+    # Without this attribute, Keras makes a new error from the text of an error in a layer's call.
     _keras_call_info_injected = True
 
     name: str
@@ -62,8 +62,8 @@ class ArgumentError(ValueError):
     received: str | Mapping[str, Any]
     owner: str
 
-    # TensorFlow's AutoGraph makes an error anew from its text, if its `__init__` is this one; any
-    # other error becomes one that is no ValueError. Type checkers read `__new__`.
+    # TensorFlow's AutoGraph makes a new error from the text of an error with this `__init__`. Any
+    # other error becomes an error that is no ValueError. Type checkers read `__new__`.
     if not typing.TYPE_CHECKING:
         __init__ = Exception.__init__
 
@@ -88,11 +88,11 @@ class ArgumentError(ValueError):
     def renamed(
         self, *, owner: str | None = None, spell: Callable[[str], str] = str
     ) -> "ArgumentError":
-        """The same error in the words of the user.
+        """The same error with the names that the user knows.
 
         Args:
-            owner: The function that the user called; `None` for the present one.
-            spell: Gives an argument of the present owner as the user typed it.
+            owner: The function that the user called. `None` keeps the owner.
+            spell: Function from an argument of the current owner to the name that the user typed.
         """
         received = self.received
         if not isinstance(received, str):
@@ -119,9 +119,9 @@ def _is_number(value: Any) -> bool:
 
 
 def is_length(value: Any) -> bool:
-    """Whether it may be a number of steps: an integer >= 0, or one that is unknown so far.
+    """Whether a value may be a number of steps: an integer >= 0, or an unknown integer.
 
-    An unknown one is a tensor, or a symbol of PyTorch's. Floats have no `__index__`.
+    An unknown integer is a tensor or a symbol of PyTorch. Floats have no `__index__`.
     """
     if isinstance(value, numbers.Integral):
         return _is_integer(value) and int(value) >= 0
@@ -129,8 +129,8 @@ def is_length(value: Any) -> bool:
 
 
 def integer(least: int) -> Validator:
-    """A size, from this one on."""
-    # From 2**31 on no backend has room for an axis; the error would come late and say little.
+    """An integer that is at least `least`."""
+    # No backend has an axis of 2**31 or more; its error would come late and explain little.
     return Validator(
         f"an integer >= {least} (and < 2**31)",
         lambda value: _is_integer(value) and least <= value < 2**31,
@@ -146,15 +146,15 @@ def one_of(names: Collection[str]) -> Validator:
 
 
 def _known_to_keras(module: Any) -> Validator:
-    """Whatever `keras.initializers.get` and its like take."""
+    """Any value that the `get` function of a Keras module accepts."""
 
     def accepts(value: Any) -> bool:
         try:
             object_of_keras = module.get(value)
         except (ValueError, TypeError):
             return False
-        # Keras takes a number for a weight without axes, which no layer has. It makes an instance
-        # of a class, but not of one that is given as an activation.
+        # Keras takes a number as a weight without axes, but no layer has such a weight. Keras makes
+        # an instance of a class, but not of a class that is given as an activation.
         number = getattr(value, "shape", None) == ()
         made = callable(object_of_keras) and not inspect.isclass(object_of_keras)
         return not number and value is not None and made
@@ -177,15 +177,15 @@ def _is_backbone(value: Any) -> bool:
 
 
 SIZE = integer(1)
-# Not bool(value): that would take "no" and NaN for True.
+# bool(value) would take "no" and NaN for True.
 FLAG = Validator("True or False", lambda value: isinstance(value, bool | np.bool_), bool)
 SHARE = Validator("a number in [0, 1)", lambda value: _is_number(value) and 0 <= value < 1, float)
 UNIT = Validator("a number in [0, 1]", lambda value: _is_number(value) and 0 <= value <= 1, float)
-# Not `math.isfinite`, which raises for an integer that no float can hold.
+# `math.isfinite` raises for an integer that no float can hold.
 FINITE = Validator(
     "a finite number", lambda value: _is_number(value) and abs(value) <= sys.float_info.max, float
 )
-# Another number would be 0 or infinite beside the float32 that it meets.
+# A number outside of this range becomes 0 or infinite in float32.
 LEAST, MOST = float(np.finfo("float32").tiny), float(np.finfo("float32").max)
 POSITIVE = Validator(
     "a finite number > 0 that float32 can hold",
@@ -195,7 +195,7 @@ POSITIVE = Validator(
 NOT_NEGATIVE = Validator(
     "a finite number >= 0", lambda value: FINITE.accepts(value) and value >= 0, float
 )
-# Every backend can start its random numbers from these; Keras does not take NumPy integers.
+# Every backend accepts these seeds; Keras does not accept NumPy integers.
 SEED = Validator(
     "an integer in [0, 2**31)", lambda value: _is_integer(value) and 0 <= value < 2**31, int
 )
@@ -215,7 +215,7 @@ BACKBONE = Validator(
     _is_backbone,
     lambda value: value if isinstance(value, keras.Model) else int(value),
 )
-# Keras's own rule for the names of models.
+# Keras's rule for the names of models.
 NAME = Validator(
     "a string that is not empty and has no '/'",
     lambda value: isinstance(value, str) and value != "" and "/" not in value,
@@ -233,13 +233,13 @@ VALIDATORS: dict[str, Validator] = {
     "merge_mode": one_of(("concat", "sum")),
     "direction": one_of(("forward", "backward")),
     "normalizer": one_of(("softmax", "sparsemax", "entmax15")),
-    # The functions that read these say which values they may hold.
+    # The functions that read these arguments check their values.
     "positions": Validator("a list of names", lambda value: isinstance(value, list | tuple), tuple),
     "embeddings": MATRIX,
     "backbone": BACKBONE,
     "name": NAME,
 }
-# An argument of another name, by its annotation.
+# The validators of arguments with other names, by their annotation.
 OF_TYPES: dict[Any, Validator] = {bool: FLAG, int: SIZE, int | None: SIZE}
 KERAS_VALIDATORS = {
     kind: _known_to_keras(getattr(keras, f"{kind}s"))
@@ -248,7 +248,7 @@ KERAS_VALIDATORS = {
 
 
 def module_of(name: str) -> Any:
-    """The module of Keras that knows such arguments, or `None`."""
+    """The Keras module for arguments with this name, or `None`."""
     kind = name.rpartition("_")[2]
     return getattr(keras, f"{kind}s") if kind in KERAS_VALIDATORS else None
 
@@ -257,13 +257,14 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
     """Checks every argument of a function before its body runs; errors name the function.
 
     Args:
-        **special: The kind of an argument whose name does not tell it, or the names that it allows.
+        **special: The kind of value, or the allowed names, of each argument whose name does not
+            determine them.
 
     Returns:
         The decorator.
 
     Raises:
-        KeyError: If nothing tells what an argument may be.
+        KeyError: If nothing determines the allowed values of an argument.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -280,13 +281,13 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
                 try:
                     given = signature.bind(*args, **kwargs)
                 except TypeError:
-                    # Python's own sentence names the function.
+                    # Python's error message names the function.
                     return function(*args, **kwargs)
                 for name, value in given.arguments.items():
                     given.arguments[name] = validate(name, value, validators[name])
                 return function(*given.args, **given.kwargs)
             except ArgumentError as error:
-                # That of a layer inside, if the function has no such argument.
+                # The error belongs to an inner layer if the function has no such argument.
                 if error.owner and error.name not in validators:
                     raise
                 raise error.renamed(owner=owner) from error.__cause__
@@ -297,7 +298,7 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
 
 
 def known_by(name: str, annotation: Any) -> Validator | None:
-    """What the name of an argument, or else its type, says that it may be."""
+    """The validator by the name of an argument, or else by its annotation."""
     known = KERAS_VALIDATORS.get(name.rpartition("_")[2]) or VALIDATORS.get(name)
     return known or OF_TYPES.get(annotation)
 
@@ -327,7 +328,7 @@ def validator_of(
 
 
 def validate(name: str, value: Any, validator: Validator, owner: str = "") -> Any:
-    """The argument as the function gets it."""
+    """The converted value of an argument; raises if it is invalid."""
     if not validator.accepts(value):
         received: Any = {name: value}
         if getattr(value, "shape", ()):
@@ -339,18 +340,18 @@ def validate(name: str, value: Any, validator: Validator, owner: str = "") -> An
 def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings") -> list[Any]:
     """The entries of a sequence, such as one column of a table, as a list.
 
-    A table would fall into the names of its columns, a mapping into its keys, a string into its
-    letters; a set has another order in each process.
+    Other values are errors: `list` would turn a table into the names of its columns, a mapping into
+    its keys, and a string into its letters. The order of a set differs between processes.
 
     Args:
-        owner: Whose argument it is.
+        owner: The function or class that has the argument.
         name: The argument.
-        values: The values that came.
-        axes: How many axes an array may have.
+        values: The received values.
+        axes: Largest number of axes of an array.
         of: Name of the entries.
 
     Raises:
-        ValueError: If it is no such sequence; the message names the column to pass.
+        ValueError: If `values` is no such sequence; the message names the column to pass.
     """
     kind, cure, received = type(values).__name__, "", type(values).__name__
     shape = tuple(getattr(values, "shape", ()))
@@ -374,15 +375,15 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
 
 
 def warn_of_padding(model: Any, owner: str, stacklevel: int) -> None:
-    """Warns where padded vectors of unequal length would count as steps of a model.
+    """Warns if padded vectors of unequal length would count as steps of a model.
 
-    There is no warning for a model without a graph, which may mask by itself, or if all rows have
-    one length.
+    There is no warning if all rows have one length, or if the model has no graph, because it may
+    mask inside.
 
     Args:
         model: The model.
         owner: The function that the user called.
-        stacklevel: That of `warnings.warn`.
+        stacklevel: The `stacklevel` of `warnings.warn`.
     """
     symbols = getattr(model, "inputs", None) or []
     if not any(len(symbol.shape) > 1 and symbol.shape[1] is None for symbol in symbols):

@@ -1,10 +1,10 @@
-"""Head-diversity penalties: what keeps the heads of a pooling layer from saying the same thing.
+"""Head-diversity penalties, which keep the heads of a pooling layer different from each other.
 
-Each takes the heads on the first axis and returns a scalar. Given to a layer as
-`attention_regularizer` (on the attention weights) or `vector_regularizer` (on the heads'
-vectors) it is applied to every example and averaged over the batch, see
-`HeadRegularizer.batch_penalty`; given as `kernel_regularizer` it takes a kernel whose first axis is
-the heads.
+A penalty takes a tensor with the heads on the first axis and returns a scalar. As
+`attention_regularizer` of a layer it is on the attention weights, and as `vector_regularizer` on
+the heads' vectors. The layer then averages the penalties of the examples, see
+`HeadRegularizer.batch_penalty`. As `kernel_regularizer` it takes a kernel with the heads on the
+first axis.
 """
 
 import abc
@@ -29,13 +29,12 @@ VALIDATORS = {
 class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[misc]
     """Base of the penalties on a set of heads.
 
-    A subclass implements `penalties`; called on one tensor `(heads, ...)` it gives that tensor's
-    penalty. Layers call `batch_penalty`.
+    A subclass implements `penalties`. A call on one tensor `(heads, ...)` returns the penalty of
+    this tensor. Layers call `batch_penalty`.
 
     Args:
         factor: Weight of the penalty in the loss, a finite number.
-        **others: Further arguments of a subclass, kept as attributes and given back by
-            `get_config`.
+        **others: More arguments of a subclass. They become attributes and are part of `get_config`.
 
     Raises:
         ValueError: If `factor` is not a finite number.
@@ -73,13 +72,13 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
         """The mean penalty over the examples that count.
 
         Args:
-            heads: Float tensor `(batch, heads, ...)`. All but `AttentionOrthogonality` flatten the
-                axes after the heads.
-            kept: Boolean tensor `(batch,)`, False for examples that do not count (empty texts),
-                or `None` when all do.
+            heads: Float tensor `(batch, heads, ...)`. All penalties but `AttentionOrthogonality`
+                flatten the axes after the heads.
+            kept: Boolean tensor `(batch,)`, False for examples that do not count (empty texts).
+                `None` counts all examples.
 
         Returns:
-            A scalar, at least float32; 0 when no example counts.
+            A scalar, at least float32; 0 if no example counts.
         """
         heads = _flatten_features(heads, 2, self)
         return _empty_batch_safe(_mean_over_kept(self.penalties(heads), kept), heads)
@@ -103,16 +102,16 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class AttentionOrthogonality(HeadRegularizer):
-    """Pushes each head to few tokens, and the heads to different ones: `factor * ||A A^T -
+    """Pushes each head to few tokens, and different heads to different tokens: `factor * ||A A^T -
     I||_F^2`.
 
     The rows of `A` sum to 1. So an entry on the diagonal of `A A^T` is 1 only if its head attends
-    to a single token, and an entry off the diagonal is 0 only if its two heads share no token. The
-    norm is squared as printed in both papers. If every feature has weights of its own, `(heads,
-    time, features)` as in `GeneralizedPooling`, the penalty is the mean over the features.
+    to a single token. An entry off the diagonal is 0 only if its two heads share no token. The norm
+    is squared, as printed in both papers. If each feature has separate weights, `(heads, time,
+    features)` as in `GeneralizedPooling`, the penalty is the mean over the features.
 
     Args:
-        factor: Weight in the loss; 0.2 in LAMA, 1.0 in Lin et al. for the Yelp reviews.
+        factor: Weight in the loss. LAMA uses 0.2, Lin et al. 1.0 for the Yelp reviews.
 
     Raises:
         ValueError: If `factor` is not a finite number.
@@ -145,7 +144,7 @@ class AttentionOrthogonality(HeadRegularizer):
         return self.factor * ops.sum(ops.square(products - identity), axis=(-2, -1))
 
     def batch_penalty(self, heads: Tensor, kept: Tensor | None = None) -> Tensor:
-        """The mean over the examples that count; over the features, where each has its weights."""
+        """The mean over the examples that count, and over the features if they have weights."""
         if len(heads.shape) != 4:
             return super().batch_penalty(heads, kept)
         by_feature = ops.transpose(at_least_float32(heads), (0, 3, 1, 2))
@@ -163,8 +162,8 @@ class AttentionOrthogonality(HeadRegularizer):
 class CosineDisagreement(HeadRegularizer):
     """Pushes the heads' vectors apart: `factor / m^2 * sum_ij cos(s_i, s_j)`.
 
-    The terms `i = j` are kept as printed: they add the constant `factor / m`. A zero vector has
-    cosine 0 with every other.
+    The sum includes the terms `i = j`, as printed. They add the constant `factor / m`. A zero
+    vector has cosine 0 with every other vector.
 
     Args:
         factor: Weight in the loss, 0.2 in the paper.
@@ -200,27 +199,27 @@ class CosineDisagreement(HeadRegularizer):
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class HeadDistance(HeadRegularizer):
-    """Keeps every two heads at a distance: `factor * sum_{i<j} max(threshold - d_ij, 0)`.
+    """Keeps all pairs of heads at a distance: `factor * sum_{i<j} max(threshold - d_ij, 0)`.
 
-    `d_ij = ||x_i - x_j||_F^2`, squared as printed. As `kernel_regularizer` on a kernel
-    `(heads, ...)` it is the paper's eq. 7, as `attention_regularizer` eq. 8, as
+    `d_ij = ||x_i - x_j||_F^2`, squared as printed. As `kernel_regularizer` on a kernel `(heads,
+    ...)` the penalty is the paper's eq. 7. As `attention_regularizer` it is eq. 8, and as
     `vector_regularizer` eq. 9.
 
     Only a pair closer than the threshold has a penalty. Kernels of a realistic size start much
-    further apart (Glorot kernels of 600 x 300 at about 800), so that eq. 7 as printed, with the
-    paper's threshold of 1, is exactly zero from the start, and so is its gradient. Heads that are
-    identical have a zero gradient too.
+    further apart: Glorot kernels of 600 x 300 have a distance of about 800. So eq. 7 as printed,
+    with the paper's threshold of 1, is exactly zero from the start, and its gradient is zero as
+    well. Identical heads also have a zero gradient.
 
-    `normalize=True`, our own extension, divides `d_ij` by the mean of `||x_i||_F^2` and
-    `||x_j||_F^2`. The threshold is then a relative distance whatever the size: 0 for identical
-    heads, 2 for orthogonal ones, which random kernels nearly are, 4 for opposite ones of one
-    length. A threshold above 2 is active from the start.
+    `normalize=True`, our extension, divides `d_ij` by the mean of `||x_i||_F^2` and `||x_j||_F^2`.
+    The threshold is then a relative distance for heads of any size: 0 for identical heads, 2 for
+    orthogonal heads, and 4 for opposite heads of equal length. Random kernels are nearly
+    orthogonal. So a threshold above 2 is active from the start.
 
     Args:
         factor: Weight in the loss, the paper's mu (1 to 1e-4).
-        threshold: Squared distance from which on a pair has no penalty, the paper's lambda; >= 0.
-        batch_mean: `False` (the equations): the hinge of each example, then the mean over the
-            batch. `True` (the authors' released code): the hinge of the batch's mean distance.
+        threshold: Smallest squared distance without a penalty, the paper's lambda, a number >= 0.
+        batch_mean: `False` (the equations) takes the hinge of each example, then the mean over the
+            batch. `True` (the authors' released code) takes the hinge of the batch's mean distance.
         normalize: Whether the distance is relative to the size of the heads.
 
     Raises:
@@ -261,21 +260,21 @@ class HeadDistance(HeadRegularizer):
         heads = _flatten_features(heads, 2, self)
         distances = _mean_over_kept(self._distances(heads), kept)
         penalty = _empty_batch_safe(self._hinge(ops.expand_dims(distances, 0))[0], heads)
-        # Without an example there is no distance, and the hinge of 0 would be the full threshold.
+        # Without an example the mean distance would be 0, and its hinge the full threshold.
         return penalty if kept is None else ops.where(ops.any(kept), penalty, penalty * 0)
 
     def _distances(self, heads: Tensor) -> Tensor:
         """Squared distances `(batch, heads, heads)` from one matrix product.
 
-        Centring on the heads' mean leaves the distances alone and makes the squares as small as
-        they are, so that their difference does not cancel.
+        Centring on the heads' mean does not change the distances. It makes the squares as small as
+        the distances, so their difference keeps its digits.
         """
         centred = heads - ops.mean(heads, axis=1, keepdims=True)
         products = ops.matmul(centred, ops.transpose(centred, (0, 2, 1)))
         distances = _pair_sums(ops.sum(ops.square(centred), axis=-1)) - 2 * products
         if not self.normalize:
             return distances
-        # Bounded below, so that heads of zeros have a finite gradient, zero.
+        # The lower bound gives heads of zeros the gradient 0 instead of NaN.
         sizes = _pair_sums(ops.sum(ops.square(heads), axis=-1)) / 2
         return distances / ops.maximum(sizes, EPSILON)
 
@@ -306,7 +305,7 @@ def _flatten_features(x: Tensor, leading: int, regularizer: HeadRegularizer) -> 
 
 
 def _empty_batch_safe(penalty: Tensor, heads: Tensor) -> Tensor:
-    """The penalty of heads `(batch, ...)`; 0 of a batch without rows, which has no mean."""
+    """The penalty of heads `(batch, ...)`; 0 for a batch without rows, because it has no mean."""
     rows = heads.shape[0]
     if rows is None and not isinstance(heads, keras.KerasTensor):
         return ops.where(ops.shape(heads)[0] > 0, penalty, ops.zeros_like(penalty))
@@ -314,7 +313,7 @@ def _empty_batch_safe(penalty: Tensor, heads: Tensor) -> Tensor:
 
 
 def _mean_over_kept(values: Tensor, kept: Tensor | None) -> Tensor:
-    """Mean over the batch axis of the examples that count; 0 when none does."""
+    """Mean over the batch axis of the examples that count; 0 if no example counts."""
     if kept is None:
         return ops.mean(values, axis=0)
     kept = ops.cast(kept, "bool")

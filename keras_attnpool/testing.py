@@ -1,6 +1,6 @@
-"""The promises of this package's pooling layers, as a check of anybody's layer.
+"""Checks whether any layer keeps the promises of this package's pooling layers.
 
-A test of a layer of your own is one line; it needs Keras and NumPy alone, under any backend that
+A test of your layer is one line. It needs only Keras and NumPy, and runs on any backend that
 trains.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import Array, Bools
 
-# Sizes that tell the axes apart.
+# Three different sizes distinguish the axes.
 ROWS, TIME, DIM = 4, 7, 6
 SINGLE, HALF = 1e-5, 3e-2
 
@@ -27,7 +27,7 @@ def check_pooling_layer(
 ) -> None:
     """Checks that a layer pools `(batch, time, dim)` with a mask as the layers of this package do.
 
-    The promises, by their names:
+    The names and meanings of the promises:
 
     - `"mask"`: the call takes `mask=`, booleans `(batch, time)` with True = keep, holes allowed.
     - `"padding content"`: numbers in padded steps change nothing.
@@ -35,22 +35,24 @@ def check_pooling_layer(
     - `"padding in front"`: padding in front of the row gives the same output as padding behind it.
     - `"nan"`: NaN and infinity in padded steps change nothing.
     - `"empty row"`: a row without a kept step gives zeros.
-    - `"gradient"`: it is finite, and 0 for padded steps and empty rows, also with NaN in padding.
+    - `"gradient"`: the gradient is finite, and 0 for padded steps and empty rows, even with NaN in
+      padding.
     - `"half precision"`: with the policy `mixed_float16` the output is near that of float32, and is
       finite for inputs as large as `largest`.
-    - `"saving"`: a saved model loads and gives the same.
-    - `"scores"`: with `return_attention_scores=True`, where the call takes it, weights are >= 0,
-      sum to 1 over the kept steps, are 0 on padding, and asking for them changes nothing.
+    - `"saving"`: a saved model loads and gives the same output.
+    - `"scores"`: if the call has `return_attention_scores`, the weights are >= 0, sum to 1 over the
+      kept steps, and are 0 on padding. Returning them does not change the output.
 
     Args:
-        make_layer: Called without arguments, makes the layer; also more than once.
+        make_layer: Function without arguments that makes the layer. It is called more than once.
         skip: Names of promises that the layer does not make.
-        largest: A number with which the output must be finite in half precision. 65,504 is the end
-            of its range. A layer that multiplies inputs by each other needs a smaller number.
+        largest: Size of inputs for which the output must be finite in half precision. The range of
+            half precision ends at 65,504. A layer that multiplies inputs by each other needs a
+            smaller number.
 
     Raises:
-        AssertionError: If promises are broken. The message has a line for each of them.
-        ArgumentError: If `skip` holds the first of these names, or another word.
+        AssertionError: If promises are broken. The message has one line per broken promise.
+        ArgumentError: If `skip` contains `"mask"`, or a word that is no name of a promise.
 
     Example:
 
@@ -88,7 +90,7 @@ def check_pooling_layer(
         if name not in skip:
             try:
                 told = check(make_layer, layer)
-            except Exception as error:  # whatever somebody's layer raises breaks the promise
+            except Exception as error:  # any error in the layer breaks the promise
                 told = f"{type(error).__name__}: {str(error).strip()[:300]}"
             broken += [f"- {name}: {told}"] if told else []
     if broken:
@@ -98,7 +100,7 @@ def check_pooling_layer(
 
 
 def _batch() -> tuple[Array, Bools]:
-    """A full row, one that is padded, one with holes, and an empty one."""
+    """A full row, a padded row, a row with holes, and an empty row."""
     x = np.random.default_rng(0).normal(size=(ROWS, TIME, DIM)).astype("float32")
     mask = np.arange(TIME) < np.array([[TIME], [3], [TIME], [0]])
     mask[2, [0, 3]] = False
@@ -111,7 +113,7 @@ def _output(layer: Any, x: Array, mask: Bools, **kwargs: Any) -> list[Array]:
 
 
 def _apart(found: Array, target: Array, tolerance: float = SINGLE) -> str | None:
-    """By how much an output has changed, in words; `None` if it has not."""
+    """The change of an output, in words, or `None` if it is unchanged."""
     if found.shape != target.shape:
         return f"the output has shape {found.shape} in place of {target.shape}"
     if not np.isfinite(found).all():
@@ -143,7 +145,7 @@ def _empty(make: Any, layer: Any) -> str | None:
 
 
 class _Loss(keras.Model):  # type: ignore[misc]
-    """A random sum of the outputs, with a weight of zeros that is added to the inputs."""
+    """A model that adds a weight of zeros to the inputs and returns a random sum of the outputs."""
 
     def __init__(self, layer: Any, x: Array, mask: Bools) -> None:
         super().__init__(name="loss")
@@ -160,7 +162,7 @@ class _Loss(keras.Model):  # type: ignore[misc]
 
 
 def _gradient(make: Any, layer: Any) -> str | None:
-    """In Keras alone: a step of SGD with a rate of 1 moves a weight by its gradient."""
+    """Checks the gradient with Keras alone: SGD with a rate of 1 moves a weight by its gradient."""
     x, mask = _batch()
     before = layer.get_weights()
     for garbage in (0.0, np.nan):

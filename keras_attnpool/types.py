@@ -32,7 +32,7 @@ PathLike = str | os.PathLike[str]
 """A file or a folder."""
 
 Array = npt.NDArray[Any]
-"""A NumPy array; of one dtype by the names below."""
+"""A NumPy array of any dtype; the aliases below name one dtype each."""
 
 Bools = npt.NDArray[np.bool_]
 Int32s = npt.NDArray[np.int32]

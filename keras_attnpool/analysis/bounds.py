@@ -78,21 +78,21 @@ def normalized_aopc(
             `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
             is padded, and gets a mask if the model takes one. Steps are those of the first input.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
-            or one array `(texts, time)`. `reduce_scores` makes them of attention scores. Arrays
-            of other libraries serve as well.
+            or one array `(texts, time)`. `reduce_scores` computes them from attention scores.
+            Arrays of other libraries are accepted.
         beam_size: Number of sets of tokens that each search keeps after every step, or `None` for
             all.
-        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
+        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
             mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
             unequal rows decide which steps count.
         baseline: The replacement of a removed step. `"masked"` masks the step instead, or writes id
             0 if the model reads ids without a mask. Other values are `"zeros"`, `"mean"` (of all
             steps that count), a vector, and an id, such as the id of an unknown token.
-        seed: Seed of the order of equal weights.
+        seed: Seed of the random order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. The search fills large batches, so 256 is quicker.
-        verbose: 1 shows a progress bar over the texts, 0 does not.
+        verbose: 1 shows a progress bar over the texts, 0 shows nothing.
 
     Returns:
         `NormalizedAOPC`. Values are NaN for texts without a token, and for texts on which all

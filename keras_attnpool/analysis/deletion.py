@@ -72,8 +72,8 @@ def deletion_curve(
             `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
             is padded, and gets a mask if the model takes one. Steps are those of the first input.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
-            or one array `(texts, time)`. `reduce_scores` makes them of attention scores. Arrays
-            of other libraries serve as well.
+            or one array `(texts, time)`. `reduce_scores` computes them from attention scores.
+            Arrays of other libraries are accepted.
         fractions: Increasing shares in [0, 1], at least two.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
             mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
@@ -142,7 +142,7 @@ def plot_deletion_curve(
 
     Args:
         curve: The result of `deletion_curve`.
-        ax: The Axes to draw on; a new figure's by default.
+        ax: The Axes to draw on. Defaults to new Axes in a new figure.
         name: Name of the removed steps, for the legend.
         control: Whether the random control is drawn. If several curves share the Axes, draw it
             once.

@@ -83,24 +83,24 @@ def grade_attributions(
             number per step of the inputs, positive or negative: an array `(texts, time)`, or a list
             with a row `(time,)` per text. `reduce_scores` makes one from attention scores. Arrays
             of other libraries are allowed.
-        rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
-            each token, or one for each place of `ids`.
+        rationales: `None`, or one boolean or 0/1 array per text, True = the token decides. An array
+            has one value per token, or one per column of `ids`.
         shares: Increasing shares in [0, 1].
         beam_size: Number of sets of tokens that the search for bounds keeps after every step.
             `None` keeps all; 0 leaves the bounds out.
         gradients: Whether to measure the agreement with `gradient_saliency`.
         layer: The embedding layer that `gradient_saliency` uses.
-        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
+        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
             mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
             unequal rows decide which steps count.
         baseline: The replacement of a removed step. `"masked"` masks the step instead, or writes id
             0 if the model reads ids without a mask. Other values are `"zeros"`, `"mean"` (of all
             steps that count), a vector, and an id, such as the id of an unknown token.
-        seed: Seed of the order of equal weights.
+        seed: Seed of the random order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. 256 is quicker than 32.
-        verbose: 1 shows a progress bar over the texts, 0 does not.
+        verbose: 1 shows a progress bar over the texts, 0 shows nothing.
 
     Returns:
         `ScoreTable`: `{attribution: {column: mean over texts}}`. Its attribute `per_text` has the

@@ -92,7 +92,7 @@ def plot_head_similarity(similarity: Any, ax: Any = None, *, title: str | None =
 
     Args:
         similarity: Array `(heads, heads)` from `head_similarity`.
-        ax: The Axes to draw on; a new figure's by default.
+        ax: The Axes to draw on. Defaults to new Axes in a new figure.
         title: The title. Defaults to the mean off the diagonal.
 
     Returns:

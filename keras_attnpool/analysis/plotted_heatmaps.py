@@ -28,7 +28,7 @@ def plot_heatmap(
         names: The name of each step.
         weights: Float array `(time,)` or `(rows, time)`. If a weight is negative, the colours
             diverge around 0.
-        ax: The Axes to draw on; a new figure's by default.
+        ax: The Axes to draw on. Defaults to new Axes in a new figure.
         title: The title.
         row_names: Name of each row. Defaults to the heads' numbers.
         vmax: The weight of full colour. Defaults to the largest one.

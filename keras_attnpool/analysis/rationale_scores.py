@@ -44,11 +44,11 @@ def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) ->
     The weights must not be negative. Tokens that do not count are left out of the floor.
 
     Args:
-        weights: One row `(time,)` per text, or one array `(batch, time)`, positive or negative;
-            padding behind the tokens must be 0. One number per token; `reduce_scores` makes them of
+        weights: One number per token, positive or negative: a row `(time,)` per text, or one array
+            `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
             attention scores.
         rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
-        mask: `None`, or the same layout, True = the token counts.
+        mask: `None`, or boolean or 0/1 values in the shapes of `weights`, True = the token counts.
 
     Returns:
         `RationaleScore`. `uniform` is the mean share of rationale tokens. Mean pooling reaches this
@@ -82,11 +82,11 @@ def rationale_auc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> 
     token. Ties count one half. This is the area under the ROC curve.
 
     Args:
-        weights: One row `(time,)` per text, or one array `(batch, time)`, positive or negative;
-            padding behind the tokens must be 0. One number per token; `reduce_scores` makes them of
+        weights: One number per token, positive or negative: a row `(time,)` per text, or one array
+            `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
             attention scores.
         rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
-        mask: `None`, or the same layout, True = the token counts.
+        mask: `None`, or boolean or 0/1 values in the shapes of `weights`, True = the token counts.
 
     Returns:
         `RationaleScore`; `uniform` is 0.5.
@@ -113,11 +113,11 @@ def rationale_auprc(weights: Any, rationales: Sequence[Any], mask: Any = None) -
     / 2`: compare with `uniform`, not with 0.
 
     Args:
-        weights: One row `(time,)` per text, or one array `(batch, time)`, positive or negative;
-            padding behind the tokens must be 0. One number per token; `reduce_scores` makes them of
+        weights: One number per token, positive or negative: a row `(time,)` per text, or one array
+            `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
             attention scores.
         rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
-        mask: `None`, or the same layout, True = the token counts.
+        mask: `None`, or boolean or 0/1 values in the shapes of `weights`, True = the token counts.
 
     Returns:
         `RationaleScore`.
@@ -150,13 +150,13 @@ def rationale_token_f1(
     draws among them.
 
     Args:
-        weights: One row `(time,)` per text, or one array `(batch, time)`, positive or negative;
-            padding behind the tokens must be 0. One number per token; `reduce_scores` makes them of
+        weights: One number per token, positive or negative: a row `(time,)` per text, or one array
+            `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
             attention scores.
         rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
-        mask: `None`, or the same layout, True = the token counts.
-        share: The share of each text that is taken. Defaults to the mean share of rationale tokens
-            over the texts that are scored, as in ERASER.
+        mask: `None`, or boolean or 0/1 values in the shapes of `weights`, True = the token counts.
+        share: Share of each text's tokens that is selected. Defaults to the mean share of rationale
+            tokens over the scored texts, as in ERASER.
 
     Returns:
         `RationaleScore`. Its mean is ERASER's macro F1 of tokens.
@@ -204,14 +204,14 @@ def rationale_iou_f1(
     number of matching spans divided by the number of rationale spans, so it may exceed 1.
 
     Args:
-        weights: One row `(time,)` per text, or one array `(batch, time)`, positive or negative;
-            padding behind the tokens must be 0. One number per token; `reduce_scores` makes them of
+        weights: One number per token, positive or negative: a row `(time,)` per text, or one array
+            `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
             attention scores.
         rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
         mask: `None`, or the same layout, True = the token counts. Spans consist of tokens that
             count.
-        share: The share of each text that is taken. Defaults to the mean share of rationale tokens
-            over the texts that are scored, as in ERASER.
+        share: Share of each text's tokens that is selected. Defaults to the mean share of rationale
+            tokens over the scored texts, as in ERASER.
         threshold: The least intersection over union of spans that match.
         seed: Seed of the random order of tokens of equal weight.
 

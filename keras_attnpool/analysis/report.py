@@ -120,8 +120,8 @@ def attention_report(
         baseline: The replacement of a removed step. `"masked"` masks the step instead, or writes id
             0 if the model reads ids without a mask. Other values are `"zeros"`, `"mean"` (of all
             steps that count), a vector, and an id, such as the id of an unknown token.
-        rationales: `None`, or one boolean or 0/1 array per text, True = the token decides: one for
-            each token, or one for each place of `ids`.
+        rationales: `None`, or one boolean or 0/1 array per text, True = the token decides. An array
+            has one value per token, or one per column of `ids`.
         beam_size: Beam size of the search for bounds, see `grade_attributions`. 0 leaves the bounds
             out.
         path: Path of an HTML page to write, with tables, heat maps and, with the extra `plots`,
@@ -130,7 +130,7 @@ def attention_report(
         seed: Seed of the shuffling, and of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
-        verbose: 1 shows a progress bar over the texts, 0 does not.
+        verbose: 1 shows a progress bar over the texts, 0 shows nothing.
 
     Returns:
         `AttentionReport`. The model is not changed.

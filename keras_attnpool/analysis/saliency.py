@@ -45,7 +45,7 @@ def gradient_saliency(
             `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
             is padded, and gets a mask if the model takes one. Steps are those of the first input.
-        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
+        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
             mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
             unequal rows decide which steps count.
@@ -108,7 +108,7 @@ def integrated_gradients(
             `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
             is padded, and gets a mask if the model takes one. Steps are those of the first input.
-        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted one.
+        classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         steps: Number of points of the Gauss-Legendre quadrature.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
             mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of

@@ -16,13 +16,13 @@ def weight_entropy(weights: Any, mask: Any = None) -> Float64s:
     text. It is 1 for uniform weights, and 0 if one token has all the weight.
 
     Args:
-        weights: One row `(time,)` per text, or `(texts, time)`. Signs do not count.
+        weights: One row `(time,)` per text, or an array `(texts, time)`. Their signs are ignored.
         mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. `None` counts every
             number, so padded texts need a mask.
 
     Returns:
-        float64 array `(texts,)` in [0, 1]; NaN for texts of fewer than two tokens or without
-        weight.
+        float64 array `(texts,)` in [0, 1]. It is NaN for texts with fewer than two tokens or
+        without weight.
 
     Raises:
         ValueError: If shapes do not fit together, or a number is not finite.
@@ -43,7 +43,7 @@ def weight_gini(weights: Any, mask: Any = None) -> Float64s:
     0 for uniform weights, and `1 - 1 / n` if one token has all the weight.
 
     Args:
-        weights: One row `(time,)` per text, or `(texts, time)`. Signs do not count.
+        weights: One row `(time,)` per text, or an array `(texts, time)`. Their signs are ignored.
         mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. `None` counts every
             number, so padded texts need a mask.
 

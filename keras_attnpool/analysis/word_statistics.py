@@ -29,8 +29,8 @@ def top_attended_words(
 
     Args:
         names: One name per step of every row: words, file names.
-        weights: One row `(time,)` per text, or one array `(batch, time)`, positive or negative;
-            padding behind the tokens must be 0. One number per token; `reduce_scores` makes them of
+        weights: One number per token, positive or negative: a row `(time,)` per text, or one array
+            `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
             attention scores.
         labels: Integer array `(batch,)`, the true or the predicted class of each text.
         label_names: The name of each class.
@@ -91,8 +91,8 @@ def weight_distribution(
 
     Args:
         names: One name per step of every row: words, file names.
-        weights: One row `(time,)` per text, or one array `(batch, time)`, positive or negative;
-            padding behind the tokens must be 0. One number per token; `reduce_scores` makes them of
+        weights: One number per token, positive or negative: a row `(time,)` per text, or one array
+            `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
             attention scores.
         words: The words to look at.
         labels: Integer array `(batch,)`, the class of each text.
@@ -143,7 +143,7 @@ def plot_weight_distribution(
     Args:
         by_class: The entry of one word in `weight_distribution`: a dict from class name to weights
             `(n,)`.
-        ax: The Axes to draw on; a new figure's by default.
+        ax: The Axes to draw on. Defaults to new Axes in a new figure.
         title: The title, such as the word.
         xlabel: Label of the horizontal axis. Change it for weights that are not relative.
 

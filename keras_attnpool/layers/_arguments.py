@@ -1,4 +1,4 @@
-"""A constructor's arguments: checked, kept under their names, given back by `get_config`."""
+"""Checks a constructor's arguments, keeps them under their names, and returns their config."""
 
 import inspect
 from collections.abc import Collection
@@ -8,54 +8,54 @@ from keras_attnpool._checks import ArgumentError, Validator, module_of, validate
 from keras_attnpool.layers._weights import LayerWeights
 from keras_attnpool.regularizers import HeadRegularizer
 
-# These penalties read tensors with the heads on an axis of their own.
+# These penalties read tensors with a separate axis for the heads.
 OF_HEADS = ("attention_regularizer", "vector_regularizer")
 
 
 class LayerArguments(LayerWeights):
     """Keeps the arguments that a layer was made with.
 
-    What an argument may be follows from its name. A constructor is its signature and two lines,
-    `super().__init__(**kwargs)` and `self._store_arguments(locals())`.
+    The name of an argument determines the allowed values. A constructor has a signature and two
+    lines: `super().__init__(**kwargs)` and `self._store_arguments(locals())`.
 
-    Keras's automatic config does not help here. It returns the arguments as they were typed,
-    without defaults and checks, and gives nothing to a layer with a `get_config` of its own.
+    Keras's automatic config does not replace this class. It returns the arguments as the user typed
+    them, without defaults and checks. It also ignores layers that define `get_config`.
 
-    The docstrings of the base classes hold the common parts of the layers' docstrings; `make
-    layers` keeps them alike.
+    The docstrings of the base classes hold the common parts of the layers' docstrings. `make
+    layers` copies these parts to the layers.
 
     Args:
         num_heads: Number of attention heads.
         flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
-        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
-        gated: Whether the hidden layer is multiplied by a gate of its own.
-        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
-            exact zeros.
+        keepdims: Whether to keep the time axis with size 1.
+        gated: Whether the hidden layer is multiplied by a learned gate.
+        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
+            last two give exact zeros.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
-        use_bias: Whether there are biases.
+        use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
         attention_regularizer: Regularizer of the attention weights of each example.
         vector_regularizer: Regularizer of the heads' vectors of each example.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
     """
 
     name: str
-    # Whether a `kernel_regularizer` is given kernels with the heads on their first axis.
+    # Whether the kernels that a `kernel_regularizer` gets have the heads on their first axis.
     _heads_in_kernel = False
 
     def _store_arguments(
         self, given: dict[str, Any], **special: Validator | Collection[str]
     ) -> None:
-        """Checks every argument, and keeps it as an attribute of its name.
+        """Checks every argument, and stores it as an attribute of the same name.
 
         Args:
-            given: The constructor's `locals()`. Their `__class__`, which `super()` puts there, is
-                the class of the constructor: a subclass may have arguments of its own.
-            **special: For arguments whose name alone does not tell it: the kind of value, or the
-                names that are allowed.
+            given: The constructor's `locals()`. `super()` adds `__class__`, the class of the
+                constructor; a subclass may have more arguments.
+            **special: The kind of value, or the allowed names, of each argument whose name does not
+                determine them.
         """
         parameters = inspect.signature(given["__class__"].__init__).parameters.values()
         own = [p for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"]
@@ -63,7 +63,7 @@ class LayerArguments(LayerWeights):
         for name, annotation in [(p.name, p.annotation) for p in own]:
             validator = validator_of(name, special.get(name), annotation)
             module = module_of(name)
-            # Keras has a meaning for None wherever it takes a name or an object.
+            # Keras accepts None wherever it accepts a name or an object.
             value = given[name]
             if module is None or value is not None:
                 value = validate(name, value, validator, owner)

@@ -33,18 +33,18 @@ NORMALIZERS = {
 def heads_first(logits: Tensor) -> Tensor:
     """`(batch, time, heads)` as `(batch, heads, time)`."""
     if logits.shape[2] == 1:
-        # The same numbers in the same order; tf2onnx writes their transpose wrongly
+        # With one head this is the same as a transpose, which tf2onnx writes wrongly
         # (docs/upstream/tf2onnx-transpose.md).
         return ops.expand_dims(ops.squeeze(logits, 2), 1)
     return ops.transpose(logits, (0, 2, 1))
 
 
 def dense_beside(dense: keras.layers.Dense, x: Tensor, context: Tensor | None) -> Tensor:
-    """A dense layer of `[x_t; context]`, in float32 at least; the context's part once per row."""
+    """A dense layer of `[x_t; context]`, in float32 at least; computes the context once per row."""
     if context is None:
         return at_least_float32(dense(x))
     if dense.quantization_mode is not None:
-        # Its kernel is for inputs of the full width alone.
+        # Its kernel accepts only inputs of the full width.
         tiled = ops.broadcast_to(ops.expand_dims(context, 1), (*ops.shape(x)[:2], context.shape[1]))
         both = ops.concatenate([x, ops.cast(tiled, x.dtype)], axis=2)
         return at_least_float32(dense(both))
@@ -57,15 +57,16 @@ def dense_beside(dense: keras.layers.Dense, x: Tensor, context: Tensor | None) -
 class AttentionBase(LayerArguments, MaskedInputs):
     """Base of the layers with weights and attention scores: their common arguments and call.
 
-    Not public. A subclass has `_compute_attention`. It takes the inputs, which are zero at padded
-    steps unless they are `_in_chunks`, and the boolean mask. It returns the output and the scores,
-    in any dtype; the scores are `None` with `with_scores=False`.
+    Not public. A subclass defines `_compute_attention`. This method takes the inputs and the
+    boolean mask; the inputs are zero at padded steps unless they are `_in_chunks`. It returns the
+    output and the scores, in any dtype. The scores are `None` with `with_scores=False`.
 
     Call arguments:
         return_attention_scores: Whether to return `(output, scores)`.
 
     Returns:
-        The output, and on request the attention weights before dropout, in the compute dtype.
+        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
+        the attention weights before dropout.
     """
 
     def call(
@@ -101,7 +102,7 @@ class AttentionBase(LayerArguments, MaskedInputs):
     chunk_size: int | None = None
 
     def _in_chunks(self, with_scores: bool) -> bool:
-        """Whether the steps are scored a chunk at a time."""
+        """Whether the steps are scored in chunks."""
         return self.chunk_size is not None and not with_scores
 
     def _scores_shape(self, input_shape: Shape) -> Any:
@@ -137,19 +138,19 @@ class AttentionBase(LayerArguments, MaskedInputs):
         """Creates a hidden layer, and its gate, if any."""
         self.hidden = self._hidden_dense(hidden, activation, input_shape)
         if self.gated:
-            # That of `keras.activations` holds on to its argument, as large as all hidden states.
+            # The sigmoid of `keras.activations` keeps its argument, as large as all hidden states.
             self.gate = self._hidden_dense(hidden, ops.sigmoid, input_shape, name="gate")
 
     def _hidden_states(self, x: Tensor, context: Tensor | None = None) -> Tensor:
-        """The hidden layer `(..., hidden)`, gated if so configured, in float32 at least.
+        """The hidden layer `(..., hidden)`, with its gate if any, in float32 at least.
 
-        With a context `(batch, size)` it reads each step of `(batch, time, dim)` beside it.
+        With a context `(batch, size)` it reads each step of `(batch, time, dim)` and the context.
         """
         hidden = dense_beside(self.hidden, x, context)
         return hidden * dense_beside(self.gate, x, context) if self.gated else hidden
 
     def _build_scores(self, input_shape: Shape, hidden: int, size: int, activation: Any) -> None:
-        """Creates a hidden layer, and kernel and bias of `size` scores behind it."""
+        """Creates a hidden layer, and the kernel and bias that make `size` scores of it."""
         self._build_hidden(input_shape, hidden, activation)
         self.score_kernel = self._add_kernel("score_kernel", (hidden, size))
         self.score_bias = self._add_bias("score_bias", (size,))
@@ -159,7 +160,7 @@ class AttentionBase(LayerArguments, MaskedInputs):
         return affine(self._hidden_states(x, context), self.score_kernel, self.score_bias)
 
     def _product(self, x: Tensor, kernel: Any, bias: Any = None) -> Tensor:
-        """`x` times a kernel, plus a bias; a product in float16 can leave its range."""
+        """`x` times a kernel, plus a bias; not in float16, which the product may overflow."""
         dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
         x = ops.cast(x, dtype)
         if dtype != "bfloat16":
@@ -169,11 +170,11 @@ class AttentionBase(LayerArguments, MaskedInputs):
         return product if bias is None else product + at_least_float32(bias)
 
     def _convolve(self, x: Tensor, kernel: Any, bias: Any, activation: Any) -> Tensor:
-        """A centred convolution over time, `(batch, time, filters)`, of inputs zero at padding."""
+        """A centred convolution over time, `(batch, time, filters)`; inputs are 0 at padding."""
         kernel = ops.cast(kernel, self.compute_dtype)
         shape = (*ops.shape(x)[:2], kernel.shape[2])
         x = empty_batch_safe(lambda x: ops.conv(x, kernel, 1, "same", "channels_last"), x)
-        # A TensorFlow graph learns late that there are no rows, and gives them the inputs' shape.
+        # In a TensorFlow graph, a batch without rows would keep the shape of the inputs.
         x = ops.reshape(x, shape)
         if bias is not None:
             x = x + ops.cast(bias, self.compute_dtype)
@@ -193,13 +194,14 @@ class SequenceAttentionBase(AttentionBase):
 
     Not public.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. No step attends to a padded one, and padded steps
-    are exactly 0 in output and weights, whatever they hold. The output carries the mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
+    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
+    mask.
 
     Args:
         dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
-            values that are summed and mixed are not dropped.
+            vectors that are summed and mixed keep all features.
     """
 
     wide_inside = True
@@ -225,16 +227,17 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     Not public. A subclass computes logits `(batch, heads, time)` and calls `_pool`, or logits
     `(batch, time, dim)` for each head and calls `_pool_per_feature`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps have weight exactly 0 whatever they
-    hold; a row without a kept step gives zeros. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
+    values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks go with the softmax
-            only, and not with `dropout` or `attention_regularizer`, which need all weights at once.
+            `return_attention_scores=True` computes all scores at once. Chunks need the softmax.
+            `dropout` and `attention_regularizer` exclude chunks, because they need all weights at
+            once.
     """
 
     normalizer = "softmax"
@@ -262,11 +265,11 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         beside: Sequence[Tensor] = (),
         variance: bool = False,
     ) -> Any:
-        """`chunked_softmax_pooling` by the logits `(batch, time, size)` of the layer's weights.
+        """`chunked_softmax_pooling` with logits `(batch, time, size)` from the layer's weights.
 
-        `score` gets a chunk, and the tensors `beside` it.
+        `score` gets a chunk and the tensors `beside`.
         """
-        # The recomputed function may read its arguments alone; PyTorch compiles no scope.
+        # The recomputed function may read only its arguments, because PyTorch compiles no scope.
         floats = [v for v in self.weights if keras.backend.is_float_dtype(v.dtype)]
         variables = [] if torch_traces() else floats
 
@@ -276,14 +279,14 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
                 logits = score(chunk, *values[: len(beside)])
             return ops.reshape(logits, (*ops.shape(chunk)[:2], *features))
 
-        # Casting makes tensors of variables.
+        # A cast turns variables into tensors.
         values = [*beside, *(ops.cast(variable, variable.dtype) for variable in variables)]
         return chunked_softmax_pooling(
             scored, values, inputs, mask, self.chunk_size or 0, features, variance
         )
 
     def _normalizer(self, exact: bool) -> Callable[..., Tensor]:
-        """The function from logits to weights; with `exact` those of an empty row are 0."""
+        """The function from logits to weights; with `exact` an empty row has weights of 0."""
         if self.normalizer == "softmax" and not exact:
             return masked_softmax_or_even
         return NORMALIZERS[self.normalizer]
@@ -291,9 +294,10 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     def _normalize(
         self, logits: Tensor, mask: Tensor | None, training: bool | None, exact: bool = True
     ) -> tuple[Tensor, Tensor]:
-        """The weights of logits `(batch, heads, time)`, penalised, and what dropout leaves.
+        """The weights from logits `(batch, heads, time)`, and the weights after dropout.
 
-        With `exact` or a penalty those of an empty row are 0, else they may be any.
+        The penalty is added here. With `exact` or a penalty the weights of an empty row are 0;
+        otherwise they may have any values.
         """
         kept = None if mask is None else ops.expand_dims(mask, 1)
         exact = exact or self.attention_regularizer is not None
@@ -309,14 +313,14 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         training: bool | None,
         with_scores: bool = True,
     ) -> tuple[Tensor, Tensor]:
-        """Weights over time, dropout, weighted sum, penalties; all in float32 at least.
+        """Computes weights over time, dropout, weighted sum and penalties, in float32 at least.
 
-        The inputs are `(batch, time, dim)`, zero at padded steps, or `(batch, heads, time, dim)`
-        where each head has values of its own. Returns the heads' vectors `(batch, heads, dim)`, and
-        the weights before dropout like the logits, `(batch, heads, time)`; those of an empty row
-        may be any without `with_scores`.
+        The inputs are `(batch, time, dim)`, zero at padded steps, or `(batch, heads, time, dim)` if
+        each head has separate values. Returns the heads' vectors `(batch, heads, dim)` and the
+        weights before dropout `(batch, heads, time)`. Without `with_scores` the weights of an empty
+        row may have any values.
         """
-        # Values that are zero at padded steps make an empty row's vector 0 by themselves.
+        # An empty row's vector is 0 because its values are zero at padded steps.
         shared = len(inputs.shape) == 3
         weights, used = self._normalize(logits, mask, training, with_scores or not shared)
         # One batched matrix product; a loop over heads would write (batch, time, dim) each time.
@@ -336,16 +340,16 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         training: bool | None,
         return_attention_scores: bool,
     ) -> tuple[Tensor, Tensor | None]:
-        """`_pool` with a weight for every feature; one head after the other.
+        """`_pool` with one weight per feature, one head after the other.
 
-        `heads` are the logits `(batch, time, dim)` of each head. The weights
-        `(batch, heads, time, dim)` are `None` where neither the caller nor a penalty wants them.
+        `heads` are the logits `(batch, time, dim)` of each head. The weights `(batch, heads, time,
+        dim)` are `None` if neither the caller nor a penalty needs them.
         """
         values, kept = at_least_float32(inputs), None if mask is None else ops.expand_dims(mask, 2)
         wanted = return_attention_scores or self.attention_regularizer is not None
         vectors, weights = [], []
-        # The matrix products take nearly all the time, so that a loop costs nothing, and it holds
-        # the logits of one head where one product would hold those of all.
+        # The matrix products take nearly all the time, so a loop costs nothing. It holds the logits
+        # of one head; one product for all heads would hold the logits of all.
         for logits in heads:
             if self.normalizer == "softmax":
                 exps, total = softmax_terms(logits, mask, exact=wanted)
@@ -370,9 +374,10 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         training: bool | None,
         return_attention_scores: bool,
     ) -> tuple[Tensor, Tensor | None]:
-        """`_pool_per_feature` of all heads at once, whose logits are `hidden` times `kernel`.
+        """`_pool_per_feature` of all heads at once; their logits are `hidden` times `kernel`.
 
-        Time comes last: PyTorch's softmax on a GPU is parallel over the last axis alone.
+        Time is the last axis, because PyTorch's softmax on a GPU is parallel over the last axis
+        only.
 
         Args:
             inputs: `(batch, time, dim)`, zero at padded steps.
@@ -380,10 +385,10 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
             kernel: `(heads, units, dim)`.
             mask: Boolean `(batch, time)` or `None`.
             training: Whether dropout is on.
-            return_attention_scores: Whether the weights are wanted.
+            return_attention_scores: Whether to return the weights.
 
         Returns:
-            As `_pool_per_feature`.
+            The same as `_pool_per_feature`.
         """
         batch, time = ops.shape(inputs)[:2]
         heads, units, dim = kernel.shape
@@ -411,7 +416,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
 
 
 class MultiHeadPoolingBase(AttentionPoolingBase):
-    """Base of the attention pooling layers with several heads, which come out head after head.
+    """Base of the attention pooling layers with several heads; the output is head after head.
 
     Output shape:
         `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
@@ -420,7 +425,7 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
 
     @property
     def _num_vectors(self) -> int:
-        """How many vectors come out."""
+        """The number of vectors in the output."""
         return int(self.num_heads)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
@@ -434,9 +439,10 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
         return (input_shape[0], self.num_heads, input_shape[1])
 
     def _add_head_kernels(self, name: str, shape: tuple[int, ...], regularizer: Any) -> Any:
-        """One kernel per head, `(heads, *shape)`, each drawn as a kernel of its own.
+        """One kernel per head, `(heads, *shape)`, each drawn separately.
 
-        Drawn at once, the heads would count as inputs or outputs and shrink every weight.
+        If they were drawn at once, the heads would count as inputs or outputs and shrink every
+        weight.
         """
         draws = [self._clone_initializer(self.kernel_initializer) for _ in range(self.num_heads)]
         return self.add_weight(
@@ -447,7 +453,7 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
         )
 
     def _merge_heads(self, vectors: Tensor) -> Tensor:
-        """Joins the heads' vectors `(batch, heads, dim)` head after head, if so configured."""
+        """Joins the heads' vectors `(batch, heads, dim)` head after head if `flatten=True`."""
         if not self.flatten:
             return vectors
         return ops.reshape(vectors, (-1, vectors.shape[1] * vectors.shape[2]))

@@ -10,7 +10,7 @@ from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.positions import Relation
 from keras_attnpool.types import Tensor
 
-# Where the key is allowed, seen from the query.
+# The keys that a query may attend to.
 DIRECTIONS = {
     "forward": Relation(highest=-1),
     "backward": Relation(lowest=1),
@@ -21,14 +21,14 @@ DIRECTIONS = {
 class DirectionalAttentionBase(SequenceAttentionBase):
     """Base of the layers with DiSAN's masked attention; not public.
 
-    A subclass computes `_values`, attends to them by `_directional_attention`, and makes its output
-    of both.
+    A subclass computes `_values`, attends to them by `_directional_attention`, and computes its
+    output from both.
     """
 
     def _sublayer_arguments(self) -> dict[str, Any]:
-        """The common arguments for a layer inside, with numbers of its own where they are drawn.
+        """The common arguments for an inner layer, with a separate seed.
 
-        It must be made after this layer's own weights, since its seeds go on where theirs end.
+        The inner layer must be made after this layer's weights, because its seeds follow theirs.
         """
         return {
             "dropout": self.dropout,
@@ -40,7 +40,7 @@ class DirectionalAttentionBase(SequenceAttentionBase):
         }
 
     def _values(self, inputs: Tensor, training: bool | None) -> Tensor:
-        """`h`, `(batch, time, units)`, in float32 at least; not 0 at padded steps."""
+        """The states `h` `(batch, time, units)`, in float32 at least; not 0 at padded steps."""
         return at_least_float32(self.hidden(self._apply_dropout(inputs, training)))
 
     def _directional_attention(
@@ -50,12 +50,12 @@ class DirectionalAttentionBase(SequenceAttentionBase):
         training: bool | None,
         return_attention_scores: bool,
     ) -> tuple[Tensor, Tensor | None]:
-        """The attention `s`, any at padded steps, and its weights `(..., query, key, units)`."""
+        """The attention `s`, arbitrary at padding, and its weights `(..., query, key, units)`."""
         dropped = self._apply_dropout(hidden, training)
         source = self._product(dropped, self.source_kernel)
         target = self._product(dropped, self.target_kernel, self.score_bias)
         output, scores = additive_attention(
-            # Divided before the sums: those are far more numbers.
+            # The division comes before the sums, because there are far more sums.
             source / self.scale,
             target / self.scale,
             hidden,
@@ -66,7 +66,7 @@ class DirectionalAttentionBase(SequenceAttentionBase):
             bounded=self.scale <= 10,
             zero_padding=False,
         )
-        # With a single feature the scores have no axis of features: it is added.
+        # With a single feature the scores have no axis of features, so it is added here.
         if scores is not None and self.units == 1:
             scores = ops.expand_dims(scores, -1)
         return output, scores

@@ -10,12 +10,12 @@ from keras_attnpool.types import Shape, Tensor
 
 
 class MaskCarrier(keras.layers.Layer):  # type: ignore[misc]
-    """Gives its inputs a mask: Keras hands on that of a call's first tensor alone; not public."""
+    """Gives its inputs a mask, because Keras passes on the first tensor's mask only; not public."""
 
     def __init__(self) -> None:
         super().__init__(autocast=False)
         self.supports_masking = True
-        self.built = True  # A symbolic call of the layer around it does not come by here.
+        self.built = True  # A symbolic call of the outer layer does not call this one.
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Returns the inputs."""
@@ -27,13 +27,13 @@ class MaskCarrier(keras.layers.Layer):  # type: ignore[misc]
 
 
 class FusionBase(AttentionBase):
-    """Base of the layers that mix sequences of the same steps, any of which may bring the mask.
+    """Base of the layers that mix sequences of the same steps; any of them may have the mask.
 
     Not public.
 
-    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without one, the mask of the
-    first argument is taken, or else that of the second. Padded steps are exactly 0 in output and
-    weights, whatever they hold. The output carries that mask.
+    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without `mask=` the layer uses
+    the mask of the first argument, or else the mask of the second. Padded steps are exactly 0 in
+    output and weights, whatever values they hold. The output has the same mask.
 
     Call arguments:
         mask: Boolean or 0/1 tensor `(batch, time)`, True = keep.
@@ -45,14 +45,14 @@ class FusionBase(AttentionBase):
 
     @staticmethod
     def _mask(mask: Tensor | None, *of_tensors: Any) -> Tensor | None:
-        """The mask in force: Keras hands those of the tensors over under their names."""
+        """The mask to use: `mask`, or the first mask of the tensors; Keras passes both by name."""
         candidates = [mask, *keras.tree.flatten(of_tensors)]
         return next((m for m in candidates if m is not None), None)
 
     def _mixed(
         self, output: Tensor, scores: Any, mask: Tensor | None, return_attention_scores: bool
     ) -> Any:
-        """`_output`, with the mask in force on the output."""
+        """`_output`, with the used mask on the output."""
         output = self._output(output, None, False)
         if mask is not None:
             output = self._carrier(output, mask=mask)

@@ -5,12 +5,12 @@ from typing import Any
 import keras
 
 _RECURRENT = (keras.layers.RNN, keras.layers.Bidirectional)
-# The query's mask goes on alone; the others' masks end there rightly.
+# These layers pass on the query's mask only. It is right that the other masks end there.
 _ATTENTION = (keras.layers.Attention, keras.layers.AdditiveAttention)
 
 
 def lost_mask_message(inputs: Any) -> str | None:
-    """The warning of a layer whose mask was lost in the graph above it, else `None`."""
+    """The warning for a layer whose mask was lost in the graph above it, or `None`."""
     operation = None if _has_mask(inputs) else lost_at(inputs)
     if operation is None:
         return None
@@ -31,7 +31,7 @@ def lost_mask_message(inputs: Any) -> str | None:
 
 
 def lost_at(inputs: Any) -> Any:
-    """The operation that dropped the mask which `inputs` should carry.
+    """The operation that dropped the mask of `inputs`.
 
     The search goes up from the inputs, over tensors that still have the time axis and into nested
     models, until it meets tensors with a mask.
@@ -40,7 +40,7 @@ def lost_at(inputs: Any) -> Any:
         inputs: A Keras tensor `(batch, time, ...)` without a mask.
 
     Returns:
-        A layer or another operation of the graph; `None` where no mask was lost.
+        A layer or another operation of the graph, or `None` if no mask was lost.
     """
     outside: dict[int, Any] = {}
     waiting: list[tuple[Any, tuple[Any, ...]]] = [(inputs, ())]
@@ -63,22 +63,24 @@ def lost_at(inputs: Any) -> Any:
         elif not _hands_on(operation):
             return operation
         elif without and not given:
-            # A sum of two, say. Where the other one has lost its mask, that is the place.
+            # An operation with several inputs, such as a sum. If another input has lost its mask,
+            # the search goes on there.
             mixed = mixed or operation
             waiting += [(each, path) for each in without]
         elif any(id(each) in outside for each in sources):
-            # A nested model knows of the mask only when it computes.
+            # A nested model gets the mask only when it computes.
             dropper = next((each for each in path if not _hands_on(each)), None)
             if dropper is not None:
                 return dropper
-        # Else a layer that knows of masks gave none to its output: the mask ends there rightly.
+        # Otherwise a layer that supports masks gave its output no mask: it is right that the mask
+        # ends.
     return mixed
 
 
 def _origin(tensor: Any, outside: dict[int, Any]) -> Any:
-    """The tensor inside a nested model, or outside of it, that this one stands for.
+    """The tensor inside or outside of a nested model that `tensor` stands for.
 
-    `outside` maps the ids of the inputs of nested models to the outer tensors that these stand for.
+    `outside` maps the ids of nested models' inputs to the outer tensors that the inputs stand for.
     """
     while True:
         while id(tensor) in outside:
@@ -86,13 +88,13 @@ def _origin(tensor: Any, outside: dict[int, Any]) -> Any:
         operation, node, index = _history(tensor)
         if not isinstance(operation, keras.Model) or getattr(operation, "inputs", None) is None:
             return tensor
-        # Its own inputs have the same ids at every call: the call at hand is the last one met.
+        # The inner inputs have the same ids at every call, so the last call met is the right one.
         outside.update(zip(map(id, operation.inputs), node.input_tensors, strict=False))
         tensor = operation.outputs[index]
 
 
 def _history(tensor: Any) -> tuple[Any, Any, int]:
-    """Operation, node and place among the outputs; Keras keeps them with each symbolic tensor."""
+    """The operation, node and output index that Keras stores with each symbolic tensor."""
     history = getattr(tensor, "_keras_history", None)
     if history is None:
         return None, None, 0
@@ -101,18 +103,18 @@ def _history(tensor: Any) -> tuple[Any, Any, int]:
 
 
 def _producer(tensor: Any) -> tuple[Any, list[Any], bool]:
-    """The operation, the sequences that it read, and whether it was called with a mask."""
+    """The operation that made a tensor, the sequences that it read, and whether it got a mask."""
     operation, node, _ = _history(tensor)
     if node is None:
         return None, [], False
     arguments = node.arguments
     read = node.input_tensors
     if isinstance(operation, keras.layers.Layer):
-        # As in Keras, the mask is that of the first argument.
+        # As in Keras, the mask comes from the first argument.
         first = arguments.args[0] if arguments.args else next(iter(arguments.kwargs.values()), None)
         read = [x for x in keras.tree.flatten(first) if isinstance(x, keras.KerasTensor)]
         read = read[:1] if isinstance(operation, _ATTENTION) else read
-    # A number of steps that is known cannot come from one that is not: those are other steps.
+    # A known number of steps cannot come from an unknown number, so those inputs have other steps.
     sources = [
         x for x in read if len(x.shape) > 2 and (tensor.shape[1] is None or x.shape[1] is not None)
     ]
@@ -120,7 +122,7 @@ def _producer(tensor: Any) -> tuple[Any, list[Any], bool]:
 
 
 def _makes_mask_inside(operation: Any, tensor: Any) -> bool:
-    """Whether a layer embeds ids by a layer of its own that masks them, and loses that mask."""
+    """Whether a layer embeds ids by an inner layer that masks them, and loses that mask."""
     if not isinstance(operation, keras.layers.Layer) or _hands_on(operation):
         return False
     ids = [x for x in _history(tensor)[1].input_tensors if len(x.shape) == 2]

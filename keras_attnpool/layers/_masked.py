@@ -18,7 +18,7 @@ from keras_attnpool.ops.masking import (
 )
 from keras_attnpool.types import Shape, Tensor
 
-# Of inputs of so many axes.
+# The keys are the numbers of axes of the inputs.
 CURES = {
     2: "; embed ids first, by keras.layers.Embedding",
     4: "; flatten a grid first, by keras.layers.Reshape((-1, dim))",
@@ -26,12 +26,12 @@ CURES = {
 
 
 class MaskReader:
-    """The memory of whether a mask's values were checked; not public."""
+    """Remembers whether a mask's values were checked; not public."""
 
     _has_waited = False
 
     def _validate_mask_once(self, mask: Tensor | None) -> None:
-        """Checks a mask on an accelerator, for which only the first eager call waits."""
+        """Checks a mask; on an accelerator only the first eager call waits for the values."""
         if mask is None or self._has_waited:
             return
         if check_mask_values(mask, self.name):  # type: ignore[attr-defined]
@@ -50,7 +50,7 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         training: Whether dropout is on.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -59,9 +59,9 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
     _warned_of_lost_mask = False
     wide_inside = False
-    """Whether the layers inside compute in float32 where this one computes in float16.
+    """Whether inner layers compute in float32 if this layer computes in float16.
 
-    The values of an ELU have no bound, and its products soon leave the range of float16.
+    The values of an ELU have no upper bound, and their products easily leave the range of float16.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -73,7 +73,7 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         self._feature_dim(input_shape)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the config; its dtype also names the layers inside that were quantized."""
+        """Returns the config; its dtype also names the quantized inner layers."""
         config = super().get_config()
         policy, maps = self.dtype_policy, keras.dtype_policies.DTypePolicyMap
         quantized = {
@@ -90,20 +90,20 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
     @property
     def dtype_policy(self) -> Any:
-        """The dtype policy; set on a built layer, it goes on to the layers inside."""
+        """The dtype policy; setting it on a built layer also sets it on the inner layers."""
         return self._dtype_policy
 
     @dtype_policy.setter
     def dtype_policy(self, value: Any) -> None:
         keras.layers.Layer.dtype_policy.fset(self, value)
-        # A map has an entry for each layer, and quantizing goes through them by itself.
+        # A map has an entry for each layer, and quantization visits the layers itself.
         is_map = isinstance(self.dtype_policy, keras.dtype_policies.DTypePolicyMap)
         if self.built and not is_map and self.dtype_policy.quantization_mode is None:
             for part in self._flatten_layers(include_self=False):
                 part.dtype_policy = self._inner_policy()
 
     def _inner_policy(self) -> Any:
-        """The dtype policy of the layers inside."""
+        """The dtype policy of the inner layers."""
         wide = self.wide_inside and self.compute_dtype == "float16"
         return "float32" if wide else self.dtype_policy
 
@@ -142,7 +142,7 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
             message = lost_mask_message(inputs)
             if message is not None:
                 self._warned_of_lost_mask = True
-                # Between here and the caller's line stand as many frames as Keras likes.
+                # The number of Keras's frames between here and the caller's line varies.
                 warnings.warn(
                     f"Layer '{self.name}' ({type(self).__name__}) {message}", stacklevel=1
                 )
@@ -187,9 +187,10 @@ class MaskedPooling1D(MaskedInputs):
 class GlobalPoolingBase(LayerArguments, MaskedPooling1D):
     """Base of the pooling layers without attention, in place of Keras's global ones; not public.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps never change the result, whatever
-    they hold; a row without a kept step gives a zero vector. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    whatever values they hold. A row without a kept step gives a zero vector. The output has no
+    mask.
 
     Output shape:
         `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.

@@ -15,16 +15,16 @@ from keras_attnpool.types import Shape, Tensor
 class BidirectionalBase(LayerArguments, MaskedInputs):
     """Base of the layers that read a masked sequence in both directions by LSTMs or GRUs.
 
-    Not public. The method `_states` of a subclass takes the words, the kept steps in front, and
+    Not public. The method `_states` of a subclass takes the words, with the kept steps in front. It
     returns the states of both directions.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps leave the states as they are,
-    whatever they hold, and the output there is exactly 0; a row without a kept step gives zeros.
-    The output carries the mask. The backends' fast kernels read rows without a mask. To use them,
-    the layer moves the kept steps of each row to its front. On CPUs with JAX and TensorFlow it does
-    not: there a mask costs less than moving. On CPUs with PyTorch, in float32, it calls PyTorch's
-    own kernel.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps do not change the states,
+    whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
+    The output has the same mask. The backends' fast kernels read rows without a mask. To use them,
+    the layer moves the kept steps of each row to its front. On CPUs with JAX and TensorFlow the
+    steps stay where they are, because a mask costs less than moving them. On CPUs with PyTorch, in
+    float32, the layer calls PyTorch's kernel.
 
     Args:
         units: Size of the state of one direction.
@@ -64,7 +64,8 @@ class BidirectionalBase(LayerArguments, MaskedInputs):
             name=name,
             **arguments,
         )
-        # From Keras 3.16 on it is False, and every call with a mask would warn. Ours hands it on.
+        # From Keras 3.16 on the default is False, and every call with a mask would warn. The layer
+        # passes the mask on.
         layer.supports_masking = True
         layer.build((None, None, dim))
         return layer
@@ -84,7 +85,7 @@ class BidirectionalBase(LayerArguments, MaskedInputs):
 
 
 def _drawn_in_float32(initializer: Any) -> Any:
-    """The initializer, drawing in float32 for weights in half precision.
+    """The initializer, which draws in float32 for weights in half precision.
 
     An orthogonal matrix comes from a QR decomposition, which no backend has in half precision.
     """

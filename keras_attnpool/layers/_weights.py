@@ -1,4 +1,4 @@
-"""A layer's weights: kernels, biases, their initializers, and the dropout of what meets them."""
+"""A layer's weights: kernels, biases, their initializers, and the dropout of their inputs."""
 
 import functools
 from typing import Any
@@ -19,7 +19,7 @@ class LayerWeights:
     def _start_dropout(self) -> None:
         """Makes the random numbers of the dropout, if there is one."""
         if self.dropout > 0:
-            # Named after the layer: Keras would name it by a counter.
+            # Named after the layer, because Keras would name it by a counter.
             self.seed_generator = keras.random.SeedGenerator(
                 self.seed, name=f"{self.name}_seed_generator"
             )
@@ -30,7 +30,7 @@ class LayerWeights:
         return keras.random.dropout(x, self.dropout, seed=self.seed_generator)
 
     def _add(self, kind: str, name: str, shape: tuple[int, ...], initializer: Any = None) -> Any:
-        """A weight that the arguments of that kind start and regularize."""
+        """A weight with the initializer and the regularizer of its kind, such as kernel or bias."""
         return self.add_weight(  # type: ignore[attr-defined]
             name=name,
             shape=shape,
@@ -47,10 +47,10 @@ class LayerWeights:
         return self._add("bias", name, shape) if self.use_bias else None  # type: ignore[attr-defined]
 
     def _clone_initializer(self, initializer: Any) -> Any:
-        """A copy of the initializer that draws other numbers than the copies before it.
+        """A copy of the initializer that draws other numbers than the earlier copies.
 
-        A Keras initializer draws the same numbers at every call, so that two kernels of one shape
-        would start equal. The layer's `seed` fixes the draw where the initializer has none.
+        A Keras initializer draws the same numbers at every call, so two kernels of one shape would
+        start equal. The layer's `seed` applies if the initializer has no seed.
         """
         index = self._initializers_used
         self._initializers_used += 1
@@ -63,7 +63,7 @@ class LayerWeights:
         # The first copy keeps the seed, as one Keras layer with one kernel would.
         if seed is not None:
             seed = seed + 7919 * index
-            # JAX has no larger ones.
+            # JAX accepts no larger seeds.
             seed = seed if seed < 2**32 else seed % 2**32
         config["seed"] = seed
         return type(initializer).from_config(config)

@@ -22,17 +22,17 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
     `output_t = inputs_t + P_(t - f)`. P `(max_length, dim)` has one row per position; `f` is the
     first kept step of the example, 0 without a mask.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, goes on; padded
-    steps are 0. Positions count from the first kept step, so padding in front changes nothing. A
-    hole counts as a position.
+    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. The output has the
+    same mask, and its padded steps are 0. Positions count from the first kept step, so padding in
+    front changes nothing. A hole counts as a position.
 
     Args:
-        max_length: Number of positions. A text may have so many steps from its first kept one to
-            its last; padding does not count.
+        max_length: Number of positions. This is the largest number of steps from the first kept
+            step of a text to its last. Padding does not count.
         embeddings_initializer: Initializer of P. `None` is a normal distribution with mean 0 and
             standard deviation 0.1.
         embeddings_regularizer: Regularizer of P.
-        seed: Seed of an initializer that has none of its own.
+        seed: Seed of an initializer without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -41,7 +41,7 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
             mask.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, time, dim)`.
@@ -52,8 +52,8 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
             `dim`, more than `max_length` steps from the first kept one to the last, or a mask that
-            is not `(batch, time)` of 0 and 1. A compiled function cannot read the mask: there the
-            steps beyond `max_length` are NaN, or TensorFlow raises its own error.
+            is not `(batch, time)` of 0 and 1. A compiled function cannot read the mask. In it, the
+            steps beyond `max_length` are NaN, or TensorFlow raises an error.
 
     Example:
 
@@ -70,7 +70,7 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
     Weights, by name: `embeddings` `(max_length, dim)`, P.
 
     Difference: `keras_hub.layers.PositionEmbedding` returns the vectors without adding them, and
-    knows no masks.
+    ignores masks.
 
     Reference:
         - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text
@@ -104,11 +104,11 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
         time = ops.shape(inputs)[1]
         positions = ops.cast(self.embeddings, self.compute_dtype)
         if mask is None:
-            # A length that only the graph knows: reshaping refuses to make up for missing rows,
-            # where adding would repeat a single one.
+            # Only the graph knows the length. Reshaping raises if rows are missing; an addition
+            # would repeat a single row.
             positions = ops.reshape(positions[:time], (1, time, self.embeddings.shape[1]))
             return inputs + positions
-        # 0 at padded steps; below `max_length` at all others.
+        # The place is 0 at padded steps, and below `max_length` at all other steps.
         place = ops.multiply(mask, counted(0, time) - before_first(mask))
         known = inputs.shape[1]
         if isinstance(known, int) and known <= self.max_length:

@@ -21,35 +21,36 @@ class AttentionPooling(AttentionPoolingBase):
     2. `alpha = softmax over time of u_t . context`, `(batch, time)`
     3. `output = output_activation(sum_t alpha_t x_t)`, `(batch, dim)`
 
-    Without it, `u_t = activation(x_t)` and the layer holds the context vector alone; with
-    `output_activation="tanh"` this is the attention of Zhou et al. With `gated=True` step 1 is that
-    of Ilse et al., `u_t = activation(x_t W + b) * sigmoid(x_t U + b_g)`.
+    Without `hidden_dim`, `u_t = activation(x_t)`, and the context vector is the only weight. This
+    is the attention of Zhou et al. if `output_activation="tanh"`. With `gated=True` the hidden
+    layer is that of Ilse et al.: `u_t = activation(x_t W + b) * sigmoid(x_t U + b_g)`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps have weight exactly 0 whatever they
-    hold; a row without a kept step gives zeros. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
+    values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
-        hidden_dim: Size of the hidden layer in front of the scores, or `None` for none.
-        activation: Activation of the hidden layer, or of the inputs when there is none.
-        output_activation: Activation of the pooled vector. `None` is the identity. The vector of a
-            row without a kept step stays zero whatever the activation.
-        gated: Whether the hidden layer is multiplied by a gate of its own; needs `hidden_dim`.
-        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
-            exact zeros.
+        hidden_dim: Size of the hidden layer that computes the scores; `None` leaves it out.
+        activation: Activation of the hidden layer, or of the inputs if there is no hidden layer.
+        output_activation: Activation of the pooled vector. `None` is the identity. A row without a
+            kept step gives zeros with every activation.
+        gated: Whether the hidden layer is multiplied by a learned gate. It needs `hidden_dim`.
+        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
+            last two give exact zeros.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks go with the softmax
-            only, and not with `dropout` or `attention_regularizer`, which need all weights at once.
+            `return_attention_scores=True` computes all scores at once. Chunks need the softmax.
+            `dropout` and `attention_regularizer` exclude chunks, because they need all weights at
+            once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer and its gate have biases.
         kernel_initializer: Initializer of the hidden kernels and the context.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the hidden kernels and the context.
-        attention_regularizer: Regularizer of the attention weights, taken as one head.
-        vector_regularizer: Regularizer of the pooled vectors, taken as one head.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        attention_regularizer: Regularizer of the attention weights. It sees them as one head.
+        vector_regularizer: Regularizer of the pooled vectors. It sees each vector as one head.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -60,13 +61,14 @@ class AttentionPooling(AttentionPoolingBase):
         return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, dim)`; the scores are `(batch, time)`.
 
     Returns:
-        The output, and on request the attention weights before dropout, in the compute dtype.
+        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
+        the attention weights before dropout.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -85,8 +87,8 @@ class AttentionPooling(AttentionPoolingBase):
     ```
 
     Weights, by name: `context` `(hidden_dim,)`, or `(dim,)` without a hidden layer; `hidden/kernel`
-    `(dim, hidden_dim)`; `hidden/bias` `(hidden_dim,)`; with `gated=True` `gate/kernel` and
-    `gate/bias` likewise.
+    `(dim, hidden_dim)`; `hidden/bias` `(hidden_dim,)`. With `gated=True` there are `gate/kernel`
+    and `gate/bias` of the same shapes.
 
     Reference:
         - Yang et al., 2016, Hierarchical Attention Networks for Document Classification, eq. 5-7
@@ -141,7 +143,7 @@ class AttentionPooling(AttentionPoolingBase):
             weights = ops.squeeze(weights, 1)
         output = self.output_activation(ops.squeeze(vectors, 1))
         if self.output_activation not in (keras.activations.linear, keras.activations.tanh):
-            # The activation of an empty row's zeros.
+            # `output_activation` may map the zeros of an empty row to other values.
             output = zero_masked_rows(output, mask)
         return output, weights
 

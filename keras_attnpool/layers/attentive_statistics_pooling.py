@@ -17,47 +17,48 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
 
     With inputs `h_t` of one example:
 
-    1. `e_t = V activation(W h_t + b) + k`, one score, or with `per_feature=True` one for each of
-       the `dim` features; with `global_context=True` `W [h_t; m; s]` for `W h_t`, where `m` and `s`
-       are mean and standard deviation of the kept steps: `m = sum_t h_t / n`, `s = sqrt(max(sum_t
-       (h_t - m)^2 / n, epsilon))`
+    1. `e_t = V activation(W h_t + b) + k`, one score, or one score per feature with
+       `per_feature=True`. With `global_context=True` `W [h_t; m; s]` replaces `W h_t`; `m` and `s`
+       are the mean and the standard deviation of the kept steps: `m = sum_t h_t / n`, `s =
+       sqrt(max(sum_t (h_t - m)^2 / n, epsilon))`
     2. `alpha = softmax over time of e`
     3. `mu = sum_t alpha_t * h_t`, `sigma = sqrt(max(sum_t alpha_t * (h_t - mu)^2, epsilon))`
     4. `output = [mu; sigma]`
 
-    Okabe et al. print `sum_t alpha_t * h_t^2 - mu^2` for the variance: it is the same number, with
+    Okabe et al. write the variance as `sum_t alpha_t * h_t^2 - mu^2`. This is the same number, with
     larger rounding errors. `k` adds the same number to all steps, and the softmax cancels it. The
     context is the same for all steps, so `W [0; m; s] + b` is computed once per row.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps have weight exactly 0 whatever they
-    hold; a row without a kept step gives zeros. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
+    values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         hidden_dim: Size of the hidden layer in front of the scores.
-        per_feature: Whether each feature has weights of its own; otherwise all share one weight per
-            step.
-        global_context: Whether the hidden layer reads, beside each step, the mean and the standard
-            deviation of the whole sequence (ECAPA-TDNN).
+        per_feature: Whether each feature has separate weights. Otherwise all features share one
+            weight per step.
+        global_context: Whether the hidden layer also reads the mean and the standard deviation of
+            the whole sequence (ECAPA-TDNN).
         activation: Activation of the hidden layer.
-        gated: Whether the hidden layer is multiplied by a gate of its own.
-        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
-            exact zeros.
-        epsilon: The least variance, a number > 0. Smaller variances, of sigma and of the context,
-            count as this one and have no gradient.
+        gated: Whether the hidden layer is multiplied by a learned gate.
+        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
+            last two give exact zeros.
+        epsilon: The smallest variance, a number > 0. Smaller variances in `sigma` and in the
+            context are set to `epsilon`, and get no gradient.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks go with the softmax
-            only, and not with `dropout` or `attention_regularizer`, which need all weights at once.
+            `return_attention_scores=True` computes all scores at once. Chunks need the softmax.
+            `dropout` and `attention_regularizer` exclude chunks, because they need all weights at
+            once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
-        use_bias: Whether there are biases.
+        use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        attention_regularizer: Regularizer of the attention weights, taken as one head.
-        vector_regularizer: Regularizer of the pooled vectors, taken as one head.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        attention_regularizer: Regularizer of the attention weights. It sees them as one head.
+        vector_regularizer: Regularizer of the pooled vectors. It sees each vector as one head.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -68,14 +69,15 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, 2 * dim)`; the scores are `(batch, time)`, or `(batch, time, dim)` with
         `per_feature=True`.
 
     Returns:
-        The output, and on request the attention weights before dropout, in the compute dtype.
+        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
+        the attention weights before dropout.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -164,7 +166,7 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         def summed(x: Tensor) -> Tensor:
             if self.per_feature:
                 return ops.sum(used * x, axis=1, keepdims=True)
-            # One product, which writes nothing of the size of the inputs.
+            # One matrix product needs no intermediate tensor of the size of the inputs.
             return ops.matmul(heads_first(used), x)
 
         mean = summed(values)
@@ -173,10 +175,10 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         return ops.squeeze(mean, 1), ops.squeeze(variance, 1), scores
 
     def _chunked_moments(self, inputs: Tensor, mask: Any) -> list[Tensor]:
-        """Mean and variance `(batch, dim)` under attention, a chunk of time after the other."""
+        """Mean and variance `(batch, dim)` under attention, one chunk of time after the other."""
         context = []
         if self.global_context:
-            # Those of all kept steps have weights that are alike.
+            # The moments of all kept steps are those under equal weights.
             alike = self._pool_in_chunks(
                 lambda chunk: 0 * chunk[..., :1], inputs, mask, variance=True
             )

@@ -13,36 +13,36 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 class BidirectionalGRU(BidirectionalBase):
     """Encodes a sequence by two GRUs, one from each end.
 
-    With inputs `x_t`, the gates' order being update, reset, new, for one direction:
+    For one direction with inputs `x_t`, and the gates in the order update, reset, new:
 
     1. `z_t = sigmoid(x_t W_z + h_{t-1} U_z + b_z)`, the share of the old state that stays
     2. `r_t = sigmoid(x_t W_r + h_{t-1} U_r + b_r)`
     3. `n_t = tanh(x_t W_n + b_n + r_t * (h_{t-1} U_n + c_n))`
     4. `h_t = z_t * h_{t-1} + (1 - z_t) * n_t`
 
-    and the output is `[forward h_t; backward h_t]`, or their sum.
+    The output is `[forward h_t; backward h_t]`, or their sum.
 
     The recurrence is `keras.layers.GRU`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps leave the states as they are,
-    whatever they hold, and the output there is exactly 0; a row without a kept step gives zeros.
-    The output carries the mask. The backends' fast kernels read rows without a mask. To use them,
-    the layer moves the kept steps of each row to its front. On CPUs with JAX and TensorFlow it does
-    not: there a mask costs less than moving. On CPUs with PyTorch, in float32, it calls PyTorch's
-    own kernel.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps do not change the states,
+    whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
+    The output has the same mask. The backends' fast kernels read rows without a mask. To use them,
+    the layer moves the kept steps of each row to its front. On CPUs with JAX and TensorFlow the
+    steps stay where they are, because a mask costs less than moving them. On CPUs with PyTorch, in
+    float32, the layer calls PyTorch's kernel.
 
     Args:
         units: Size of the state of one direction.
         merge_mode: How the directions are joined, `"concat"` or `"sum"`.
         dropout: Share of the inputs that is dropped in training, in [0, 1).
-        use_bias: Whether there are biases.
+        use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels that multiply the inputs.
         recurrent_initializer: Initializer of the kernels that multiply the states.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels that multiply the inputs.
         recurrent_regularizer: Regularizer of the kernels that multiply the states.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -52,7 +52,7 @@ class BidirectionalGRU(BidirectionalBase):
         training: Whether dropout is on.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, time, 2 * units)`, or `(batch, time, units)` with `merge_mode="sum"`.
@@ -79,10 +79,10 @@ class BidirectionalGRU(BidirectionalBase):
     ```
 
     Weights, by name: `forward/gru_cell/kernel` `(dim, 3 * units)`,
-    `forward/gru_cell/recurrent_kernel` `(units, 3 * units)`, `forward/gru_cell/bias`
-    `(2, 3 * units)`, that of the inputs above that of the states, the gates in the order update,
-    reset, new, and the same for `backward`: the order of `keras.layers.Bidirectional` around
-    `keras.layers.GRU`, whose `get_weights()` fit.
+    `forward/gru_cell/recurrent_kernel` `(units, 3 * units)`, `forward/gru_cell/bias` `(2, 3 *
+    units)`; then the same for `backward`. The gates are in the order update, reset, new. The first
+    row of the bias belongs to the inputs, the second to the states. `get_weights()` of
+    `keras.layers.Bidirectional` around `keras.layers.GRU` has the same order and the same shapes.
 
     Reference:
         - Cho et al., 2014, Learning Phrase Representations using RNN Encoder-Decoder for

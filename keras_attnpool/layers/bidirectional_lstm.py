@@ -13,37 +13,37 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 class BidirectionalLSTM(BidirectionalBase):
     """Encodes a sequence by two LSTMs, one from each end.
 
-    With inputs `x_t`, the gates' order being input, forget, cell, output, for one direction:
+    For one direction with inputs `x_t`, and the gates in the order input, forget, cell, output:
 
-    1. `i_t, f_t, o_t = sigmoid(x_t W + h_{t-1} U + b)`, each gate with weights of its own
+    1. `i_t, f_t, o_t = sigmoid(x_t W + h_{t-1} U + b)`, each gate with separate weights
     2. `g_t = tanh(x_t W_g + h_{t-1} U_g + b_g)`
     3. `c_t = f_t * c_{t-1} + i_t * g_t`
     4. `h_t = o_t * tanh(c_t)`
 
-    and the output is `[forward h_t; backward h_t]`, or their sum.
+    The output is `[forward h_t; backward h_t]`, or their sum.
 
     The recurrence is `keras.layers.LSTM`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps leave the states as they are,
-    whatever they hold, and the output there is exactly 0; a row without a kept step gives zeros.
-    The output carries the mask. The backends' fast kernels read rows without a mask. To use them,
-    the layer moves the kept steps of each row to its front. On CPUs with JAX and TensorFlow it does
-    not: there a mask costs less than moving. On CPUs with PyTorch, in float32, it calls PyTorch's
-    own kernel.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps do not change the states,
+    whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
+    The output has the same mask. The backends' fast kernels read rows without a mask. To use them,
+    the layer moves the kept steps of each row to its front. On CPUs with JAX and TensorFlow the
+    steps stay where they are, because a mask costs less than moving them. On CPUs with PyTorch, in
+    float32, the layer calls PyTorch's kernel.
 
     Args:
         units: Size of the state of one direction.
         merge_mode: How the directions are joined, `"concat"` or `"sum"`.
         dropout: Share of the inputs that is dropped in training, in [0, 1).
-        use_bias: Whether there are biases.
+        use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels that multiply the inputs.
         recurrent_initializer: Initializer of the kernels that multiply the states.
         bias_initializer: Initializer of the biases.
         unit_forget_bias: Whether the forget gates' biases start at 1.
         kernel_regularizer: Regularizer of the kernels that multiply the inputs.
         recurrent_regularizer: Regularizer of the kernels that multiply the states.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -53,7 +53,7 @@ class BidirectionalLSTM(BidirectionalBase):
         training: Whether dropout is on.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, time, 2 * units)`, or `(batch, time, units)` with `merge_mode="sum"`.
@@ -80,9 +80,10 @@ class BidirectionalLSTM(BidirectionalBase):
     ```
 
     Weights, by name: `forward/lstm_cell/kernel` `(dim, 4 * units)`,
-    `forward/lstm_cell/recurrent_kernel` `(units, 4 * units)`, `forward/lstm_cell/bias`
-    `(4 * units,)`, the gates in the order input, forget, cell, output, and the same for `backward`:
-    the order of `keras.layers.Bidirectional` around `keras.layers.LSTM`, whose `get_weights()` fit.
+    `forward/lstm_cell/recurrent_kernel` `(units, 4 * units)`, `forward/lstm_cell/bias` `(4 *
+    units,)`; then the same for `backward`. The gates are in the order input, forget, cell, output.
+    `get_weights()` of `keras.layers.Bidirectional` around `keras.layers.LSTM` has the same order
+    and the same shapes.
 
     Reference:
         - Hochreiter and Schmidhuber, 1997, Long Short-Term Memory; with the forget gate of Gers,

@@ -14,53 +14,54 @@ from keras_attnpool.ops.masking import highest_along, zero_masked
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 LARGEST_ROOT = 1290
-"""The cube of a larger one is no 32-bit integer."""
+"""The largest root whose cube is a 32-bit integer."""
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class BlockSelfAttention(DirectionalAttentionBase):
     """Attention of one direction within short blocks of a text, and between the blocks.
 
-    Bi-BloSAN, one direction. With inputs `x_t` of one example, cut into blocks of `r` steps:
+    This is one direction of Bi-BloSAN. With inputs `x_t` of one example, cut into blocks of `r`
+    steps:
 
     1. `h_t = activation(W x_t + b)`
-    2. `g_t`: attention from `h_t` to the steps of its block that `direction` allows, as steps 2 to
+    2. `g_t`: attention from `h_t` to the steps of its block that `direction` allows, by steps 2 to
        4 of `DirectionalSelfAttention`
     3. `v = sum_t p_t * g_t` for each block, with `p_t = softmax over its steps of W_v g_t + b_v`,
        each feature by itself
-    4. `o = DirectionalSelfAttention(v)`, from block to block, the whole unit with its gate
+    4. `o = DirectionalSelfAttention(v)`, from block to block, the whole layer with its gate
     5. `z_t = [h_t; g_t; o of the block of t]`
     6. `F_t = activation(W_z z_t + b_z)` and `G_t = sigmoid(W_g z_t + b_g)`
     7. `output_t = G_t * F_t + (1 - G_t) * h_t`
 
-    Blocks of `r = ceil((2 n)^(1/3))` steps keep the memory for a text of `n` steps low: it grows as
-    `n^(4/3)`, where attention between all steps takes `n^2`. `b_v` adds the same number to all
-    steps of a block, and the softmax cancels it. The released code has it, so the layer has it; its
+    Blocks of `r = ceil((2 n)^(1/3))` steps save memory: for a text of `n` steps it grows as
+    `n^(4/3)`. Attention between all steps needs `n^2`. `b_v` adds the same number to all steps of a
+    block, and the softmax cancels it. The layer has `b_v` because the released code has it; its
     gradient is exactly 0.
 
-    A block that holds nothing but padded steps is 0 as well, and a hole keeps its place in its
-    block. Blocks begin at the first kept step. Without `block_length`, `n` is the length of each
-    text by itself, from its first kept step to its last. So neither the length nor the side of the
-    padding changes a result.
+    Blocks begin at the first kept step. A hole keeps its place in its block. A block of padded
+    steps alone is 0. Without `block_length`, `n` is the length of the single text, from its first
+    kept step to its last. So neither the length nor the side of the padding changes a result.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. No step attends to a padded one, and padded steps
-    are exactly 0 in output and weights, whatever they hold. The output carries the mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
+    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
+    mask.
 
     Args:
         units: Size of the output, and of everything inside.
-        direction: Which steps a step attends to, in the paper's words: `"forward"` to those of
-            earlier steps and blocks, `"backward"` to later ones, `None` to all but itself.
+        direction: Which steps a step attends to, named as in the paper: `"forward"` to earlier
+            steps and blocks, `"backward"` to later ones, `None` to all but itself.
         block_length: Steps of a block, the paper's r, or `None` for `ceil((2 n)^(1/3))`.
         scale: Bound of the scores, the paper's c.
         activation: Activation in equations 1 and 6, and in the first part of equation 4.
         dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
-            values that are summed and mixed are not dropped.
-        use_bias: Whether there are biases.
+            vectors that are summed and mixed keep all features.
+        use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -71,16 +72,17 @@ class BlockSelfAttention(DirectionalAttentionBase):
         return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, time, units)`; the scores are a dict: `"intra"` `(batch, blocks, query, key,
         units)`, the steps of each block, and `"inter"` `(batch, blocks, blocks, units)`, query by
-        key. The numbers of blocks and of their steps follow from `time`: the longest possible text
-        sets them.
+        key. The numbers of blocks and of their steps are those that the longest text of `time`
+        steps needs.
 
     Returns:
-        The output, and on request the attention weights before dropout, in the compute dtype.
+        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
+        the attention weights before dropout.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -105,7 +107,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
     `gate_bias` `(units,)`; below `inter/` those of `DirectionalSelfAttention`.
 
     Difference: the released code takes the block length from the padded length of a batch, and its
-    blocks attend to blocks of padding. So its result depends on the padding; here it does not.
+    blocks attend to blocks of padding. So its result depends on the padding. The result of this
+    layer does not.
 
     Reference:
         - Shen et al., 2018, Bi-Directional Block Self-Attention for Fast and Memory-Efficient
@@ -164,14 +167,15 @@ class BlockSelfAttention(DirectionalAttentionBase):
             steps, filled, back = self._cut(take_steps(mask, order), blocks, places)
             steps, back = take_steps(order, steps), take_steps(back, return_order)
         units = self.units
-        # From here on a block is a row: (batch * blocks, places, units).
+        # From here on, a row is a block: (batch * blocks, places, units).
         hidden = ops.reshape(take_steps(self._values(inputs, training), steps), (-1, places, units))
         within, intra = self._directional_attention(hidden, filled, training, with_scores)
-        # 0 for a block of padding, as the layer of the blocks would make it.
+        # The vector of a block of padding is 0. The attention between blocks would set it to 0 as
+        # well.
         vectors = ops.reshape(self._pool(within, filled, training), (-1, blocks, units))
         some = ops.reshape(ops.any(filled, axis=1), (-1, blocks))
         between, inter = self.inter._compute_attention(vectors, some, training, with_scores)
-        # To each filled place; nobody reads the others.
+        # Each filled place gets the vector of its block; nothing reads the other places.
         between = ops.multiply(ops.reshape(between, (-1, 1, units)), ops.expand_dims(filled, 2))
         output = self._fuse(hidden, within, between, training)
         output = take_steps(ops.reshape(output, (-1, blocks * places, units)), back)
@@ -189,16 +193,17 @@ class BlockSelfAttention(DirectionalAttentionBase):
         }
 
     def _grid(self, time: Any) -> tuple[Any, Any]:
-        """How many blocks texts of up to that many steps need, and how many places in a block.
+        """The numbers of blocks, and of places per block, for texts of up to `time` steps.
 
-        Integers where `time` is an integer; tensors in a graph that learns its length when it runs.
+        Both are integers if `time` is an integer, else tensors: a graph may learn the length as it
+        runs.
         """
         static = isinstance(time, int)
         lower, higher = (min, max) if static else (ops.minimum, ops.maximum)
         if self.block_length is None:
             length = _block_length_of_int(time) if static else _block_length(time)
-            # A shorter text has shorter blocks, and then it may have more of them: the most where
-            # (length - 1)^3 / 2 steps are cut into blocks of length - 1.
+            # A shorter text has shorter blocks, so it may have more of them. The number is largest
+            # if (length - 1)^3 / 2 steps are cut into blocks of length - 1.
             shorter = ((length - 1) * (length - 1) + 1) // 2
         else:
             length, shorter = self.block_length, 1
@@ -207,10 +212,10 @@ class BlockSelfAttention(DirectionalAttentionBase):
         return sizes if static else tuple(ops.cast(size, time.dtype) for size in sizes)
 
     def _cut(self, mask: Tensor, blocks: Any, places: Any) -> tuple[Tensor, Tensor, Tensor]:
-        """How steps become places of blocks, and back.
+        """The indices from steps to places of blocks, and back.
 
-        Returns the step at each place `(batch, blocks * places)`; whether a kept one is there
-        `(batch * blocks, places)`; and the place of each step `(batch, time)`.
+        Returns three tensors: the step at each place `(batch, blocks * places)`, whether that step
+        is kept `(batch * blocks, places)`, and the place of each step `(batch, time)`.
         """
         time, size = ops.shape(mask)[1], blocks * places
 
@@ -223,13 +228,13 @@ class BlockSelfAttention(DirectionalAttentionBase):
             back = counted(0, time) // length * places + counted(0, time) % length
             return [
                 ops.reshape(ops.where(inside, step, 0), (-1, size)),
-                # Above every step's number where there is no step.
+                # A place without a step gets a number above all steps' numbers.
                 ops.reshape(ops.where(inside, 1, time + 1), (-1, size)),
-                # Beyond a text's end there may be no such block; nobody reads what stands there.
+                # Such a block may be missing beyond a text's end. Nothing reads its values.
                 ops.minimum(back, size - 1),
             ]
 
-        # The number of each kept step, from 1 on, and 0 at padded steps.
+        # Kept steps are numbered from 1; padded steps have the number 0.
         kept = ops.multiply(mask, constant(("numbers", time), mask, lambda: counted(1, time + 1)))
         length = ops.expand_dims(highest_along(kept, 1), 1)
         if self.block_length is None:
@@ -267,7 +272,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
 
 
 def _block_length_of_int(length: int) -> int:
-    """The smallest `r` with `r^3 >= 2 * length`: no cube root in floats, which may miss by one."""
+    """The smallest `r` with `r^3 >= 2 * length`; a cube root in floats may be wrong by one."""
     root = 1
     while root**3 < 2 * length:
         root += 1
@@ -276,7 +281,7 @@ def _block_length_of_int(length: int) -> int:
 
 def _block_length(lengths: Tensor) -> Tensor:
     """`_block_length_of_int` of a tensor of integers."""
-    # From 0, as many as are smaller: 1 added to a sum gets lost in OpenVINO.
+    # The count of smaller roots starts from 0, because OpenVINO loses a 1 that is added to a sum.
     roots = ops.arange(0, LARGEST_ROOT + 1, dtype="int32")
     smaller = roots * roots * roots < ops.maximum(2 * ops.expand_dims(lengths, -1), 1)
     return ops.sum(ops.cast(smaller, lengths.dtype), axis=-1)

@@ -18,33 +18,34 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # type: ignore[misc]
     """Embeds each word of a text by a convolution over its characters.
 
-    With the character vectors `c_1 ... c_W` of one word, zero where the id is 0 and after the last
-    one, for each kernel size `k` and each filter:
+    The character vectors of one word are `c_1 ... c_W`. They are zero at the id 0 and after the
+    last character. For each kernel size `k` and each filter:
 
     1. `y_i = relu(K_1 c_i + K_2 c_{i+1} + ... + K_k c_{i+k-1})`
     2. `e = max over i of y_i`, over the windows that start at a character
 
-    The word's vector is the `e` of all kernel sizes side by side, in their order. A window may
-    reach past the end of its word. So a word that is shorter than a kernel has a vector too, and
-    padding changes no result.
+    The word's vector joins the `e` of all kernel sizes in their order. A window may reach past the
+    end of its word. So a word that is shorter than a kernel also has a vector, and padding changes
+    no result.
 
-    Masking: the id 0 is padding; inside a word it is a zero vector at its position, and no window
-    starts there. A word without a character gives zeros. The output carries the mask "any
-    character" `(batch, time)`. A mask of the words, from the layers before or as `mask=`, is
-    combined with it. A word that this mask leaves out counts as a word without characters.
+    Masking: the id 0 is padding. Inside a word it is a zero vector at its position, and no window
+    starts there. A word without a character gives zeros. The mask of the output, `(batch, time)`,
+    keeps the words with a character. If the words have a mask, from the layers before or from
+    `mask=`, both masks are combined. A word that its mask leaves out counts as a word without
+    characters.
 
     Args:
         num_characters: Number of character ids, padding included.
         char_dim: Size of a character's vector.
-        filters: Filters of each kernel size.
-        kernel_sizes: Characters that a window spans; different from each other.
-        use_bias: Whether the convolutions have biases; the official code has none.
+        filters: Number of filters per kernel size.
+        kernel_sizes: Sizes of the windows in characters, all different.
+        use_bias: Whether the convolutions have biases. The official code has no biases.
         embeddings_initializer: Initializer of the characters' vectors.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         embeddings_regularizer: Regularizer of the characters' vectors.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of initializers that have none of their own.
+        seed: Seed of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -54,7 +55,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
             inputs' Keras mask.
 
     Input shape:
-        `(batch, time, word_length)`; all three may be unknown.
+        `(batch, time, word_length)`; all three may be `None`.
 
     Output shape:
         `(batch, time, filters * len(kernel_sizes))`.
@@ -85,9 +86,9 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
     `(k, char_dim, filters)`, and with biases `bias_k` `(filters,)`: `kernel_1`, `kernel_3`,
     `kernel_5`.
 
-    Difference: the official code pads a batch to its longest word. The windows of that word end
-    with it; those of shorter words reach into the padding. Here the windows of every word may do
-    so.
+    Difference: the official code pads a batch to its longest word. Its windows reach past the end
+    of shorter words, and not past the end of the longest. Here the windows of every word may reach
+    past its end.
 
     Reference:
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, sections 3.1
@@ -115,14 +116,14 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         self._store_arguments(locals())
         self.supports_masking = True
         self.input_spec = keras.layers.InputSpec(ndim=3)
-        # Half precision holds no id above 2048 exactly: float ids stay as they come.
+        # Half precision holds no id above 2048 exactly, so float ids keep their dtype.
         self.autocast = False
 
     def build(self, input_shape: Shape) -> None:
         """Creates the characters' vectors and a kernel for each size."""
         shape = (self.num_characters, self.char_dim)
         self.embeddings = self._add("embeddings", "embeddings", shape)
-        # Each an attribute, for Flax NNX: docs/upstream/keras-nnx-lists.md.
+        # Each kernel is an attribute, for Flax NNX: docs/upstream/keras-nnx-lists.md.
         for size in self.kernel_sizes:
             kernel = self._add_kernel(f"kernel_{size}", (size, self.char_dim, self.filters))
             setattr(self, f"kernel_{size}", kernel)
@@ -144,20 +145,20 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         zero = ops.zeros((), dtype=self.compute_dtype)
         characters = ops.cast(ops.take(self.embeddings, ids, axis=0), self.compute_dtype)
         characters = ops.where(kept, characters, zero)
-        # Zeros for the windows that run over the end of the word.
+        # The windows that reach past the end of a word read zeros.
         room = max(self.kernel_sizes) - 1
         characters = ops.pad(characters, ((0, 0), (0, 0), (0, room), (0, 0)))
         width = ops.shape(ids)[2]
         outputs = []
         for size in self.kernel_sizes:
-            # A convolution as one matrix product: the characters of a window side by side.
+            # With the characters of a window side by side, the convolution is one matrix product.
             windows = ops.concatenate(
                 [characters[:, :, start : start + width] for start in range(size)], axis=-1
             )
             kernel = getattr(self, f"kernel_{size}")
             kernel = ops.reshape(kernel, (size * self.char_dim, self.filters))
             features = affine(windows, kernel, getattr(self, f"bias_{size}"))
-            # No value is below 0, so that zeros at padding leave the maximum as it is.
+            # No value is below 0, so zeros at padding do not change the maximum.
             outputs.append(highest_along(ops.where(kept, ops.relu(features), zero), 2))
         return ops.cast(ops.concatenate(outputs, axis=-1), self.compute_dtype)
 

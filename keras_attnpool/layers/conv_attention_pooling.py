@@ -25,29 +25,29 @@ class ConvAttentionPooling(AttentionPoolingBase):
        features
     3. `output = [a_1 V_1; ...; a_h V_h]`, `(filters,)`
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed. The convolutions
-    see zeros at padded steps, as past the ends; padded steps have weight exactly 0 whatever they
-    hold; a row without a kept step gives a zero vector. The output carries no mask.
+    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. The convolutions read
+    zeros at padded steps and past the ends. Padded steps have weight exactly 0, whatever values
+    they hold. A row without a kept step gives a zero vector. The output has no mask.
 
     Args:
         num_heads: Number of attention heads.
         filters: Size of K, V and the output; a multiple of `num_heads`.
         kernel_size: Steps that a window spans.
-        value_conv: Whether V is convolved. `False`, as in the official code, takes the inputs
-            themselves; their `dim` must then be `filters`.
+        value_conv: Whether V is convolved. With `False`, as in the official code, V is the inputs,
+            and their `dim` must be `filters`.
         activation: Activation of K and V.
         scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`.
-        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
-            exact zeros.
+        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
+            last two give exact zeros.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
-        use_bias: Whether there are biases.
+        use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
-        target_initializer: Initializer of the target. Zeros start at mean pooling.
+        target_initializer: Initializer of the target. With zeros the layer starts as mean pooling.
         bias_initializer: Initializer of the biases.
-        kernel_regularizer: Regularizer of the kernels and the target.
+        kernel_regularizer: Regularizer of the kernels and of the target.
         attention_regularizer: Regularizer of the attention weights of each example.
         vector_regularizer: Regularizer of the heads' vectors of each example.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -58,13 +58,14 @@ class ConvAttentionPooling(AttentionPoolingBase):
         return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, filters)`; the scores are `(batch, num_heads, time)`.
 
     Returns:
-        The output, and on request the attention weights before dropout, in the compute dtype.
+        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
+        the attention weights before dropout.
 
     Raises:
         ValueError: For an invalid argument, `filters` that the heads do not divide, inputs that are
@@ -83,9 +84,9 @@ class ConvAttentionPooling(AttentionPoolingBase):
     model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
     ```
 
-    Weights, by name: `target` `(filters,)`, head after head; `key_kernel`
-    `(kernel_size, dim, filters)` and `key_bias` `(filters,)`; with `value_conv=True` also
-    `value_kernel` and `value_bias`.
+    Weights, by name: `target` `(filters,)`, head after head; `key_kernel` `(kernel_size, dim,
+    filters)` and `key_bias` `(filters,)`. With `value_conv=True` there are `value_kernel` and
+    `value_bias` of the same shapes.
 
     Reference:
         - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text
@@ -141,7 +142,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
         size = self.filters // self.num_heads
         scale = math.sqrt(size) if self.scale is None else self.scale
         target = ops.reshape(at_least_float32(self.target), (1, self.num_heads, 1, size)) / scale
-        # No matrix product: for one head TensorFlow would write it beyond its memory
+        # This is no matrix product: with one head TensorFlow would write it beyond its memory
         # (docs/upstream/tensorflow-batch-matmul.md).
         logits = ops.sum(at_least_float32(split_heads(keys, self.num_heads)) * target, axis=-1)
         values = split_heads(values, self.num_heads)

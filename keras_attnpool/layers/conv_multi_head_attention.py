@@ -26,33 +26,33 @@ class ConvMultiHeadAttention(AttentionBase):
        `kernel_size` steps and is centred
     2. `head_i = softmax over keys of (Q_i K_i^T / scale) V_i` on the i-th of `num_heads` slices of
        the features; the heads are joined
-    3. with `parallel=True` the elementwise product with a second such attention of its own kernels,
-       whose V has `tanh` in place of `elu`
+    3. with `parallel=True` the result is multiplied, element by element, by a second attention. It
+       has other kernels, and `tanh` in place of `elu` for V
     4. layer norm over the features of each step
 
-    A weighted mean of words cannot reverse their meaning. A product can: the values of the second
-    attention lie in (-1, 1), so they may negate or scale the result of the first.
+    A weighted mean of words cannot reverse their meaning, but a product can: the values of the
+    second attention lie in (-1, 1), so they may negate or scale the result of the first.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed. The convolutions
-    see zeros at padded steps, as past the ends; no query attends to a padded key; outputs and
-    weights of padded queries are exactly 0. A hole stays a position. The mask goes on.
+    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. The convolutions read
+    zeros at padded steps and past the ends. No query attends to a padded key. Outputs and weights
+    of padded queries are exactly 0. A hole stays a position. The output has the same mask.
 
     Args:
         num_heads: Number of attention heads.
         filters: Size of Q, K, V and the output; a multiple of `num_heads`.
         kernel_size: Steps that a window spans.
-        parallel: Whether there is a second attention (equation 3).
+        parallel: Whether the layer has the second attention of step 3.
         activation: Activation of Q, K and V.
         parallel_activation: Activation of the second attention's V.
-        scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`, the square
-            root of the width of a head's queries; `math.sqrt(filters)` reads eq. 1 by the letter.
-        layer_norm: Whether the layer norm of equation 4 is applied; its epsilon is 1e-6.
+        scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`, the square root of the
+            width of a head's queries. Eq. 1 as printed has `math.sqrt(filters)`.
+        layer_norm: Whether the layer norm of step 4 is applied. Its epsilon is 1e-6.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
-        use_bias: Whether there are biases.
+        use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -63,14 +63,15 @@ class ConvMultiHeadAttention(AttentionBase):
         return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, time, filters)`; the scores are `(batch, num_heads, time, time)`, queries before
-        keys, and with `parallel=True` a tuple of two of these, the second attention's last.
+        keys. With `parallel=True` the scores are a tuple of two such tensors, one per attention.
 
     Returns:
-        The output, and on request the attention weights before dropout, in the compute dtype.
+        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
+        the attention weights before dropout.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -89,14 +90,13 @@ class ConvMultiHeadAttention(AttentionBase):
     model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
     ```
 
-    Weights, by name: `query_kernel`, `key_kernel` and `value_kernel`
-    `(kernel_size, dim, filters)`, `query_bias`, `key_bias` and `value_bias` `(filters,)`; with
-    `parallel=True` the same again with `parallel_` in front; `gamma` and `beta` `(filters,)` of the
-    layer norm.
+    Weights, by name: `query_kernel`, `key_kernel` and `value_kernel` `(kernel_size, dim, filters)`,
+    `query_bias`, `key_bias` and `value_bias` `(filters,)`; with `parallel=True` the same names with
+    `parallel_` in front; `gamma` and `beta` `(filters,)` of the layer norm.
 
     Difference: the official code normalises over steps and features together, padding included, and
-    its convolutions read the position vectors of padded steps. Here each step is normalised by
-    itself and padding is zero, so no result depends on padding.
+    its convolutions read the position vectors of padded steps. Here each step is normalised
+    separately and padding is zero, so no result depends on padding.
 
     Reference:
         - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text
@@ -129,7 +129,7 @@ class ConvMultiHeadAttention(AttentionBase):
     def build(self, input_shape: Shape) -> None:
         """Creates three kernels, three more for the second attention, and the layer norm."""
         dim = self._feature_dim(input_shape)
-        # Each an attribute, for Flax NNX: docs/upstream/keras-nnx-lists.md.
+        # Each kernel is an attribute, for Flax NNX: docs/upstream/keras-nnx-lists.md.
         for name in self._projections:
             kernel = self._add_kernel(f"{name}_kernel", (self.kernel_size, dim, self.filters))
             setattr(self, f"{name}_kernel", kernel)
@@ -141,14 +141,15 @@ class ConvMultiHeadAttention(AttentionBase):
     def _compute_attention(
         self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
     ) -> Any:
-        # Not by slices with two new axes, which LiteRT lacks.
+        # LiteRT has no slices with two new axes.
         if mask is None:
             pairs = None
         elif with_scores:
             queries, keys = ops.expand_dims(mask, (1, 3)), ops.expand_dims(mask, (1, 2))
             pairs = ops.logical_and(queries, keys)
         else:
-            # The outputs of padded queries become 0 in the end, whatever they attend to.
+            # The outputs of padded queries are set to 0 at the end, whatever these queries attend
+            # to.
             pairs = ops.expand_dims(mask, (1, 2))
         count = 1 + self.parallel
         if heads_together(inputs, 3 * count, self.filters):
@@ -203,14 +204,15 @@ class ConvMultiHeadAttention(AttentionBase):
     def _project_together(self, inputs: Tensor) -> list[Tensor]:
         """Step 1 by one convolution: queries, keys and values of all attentions side by side."""
         count = 1 + self.parallel
-        # All queries, all keys, all values.
+        # The order is: all queries, all keys, all values.
         weights = [self._projection(n) for part in range(3) for n in self._projections[part::3]]
         kernel = ops.concatenate([kernel for kernel, _ in weights], axis=2)
         bias = ops.concatenate([bias for _, bias in weights]) if self.use_bias else None
         x = self._convolve(inputs, kernel, bias, keras.activations.linear)
-        # Each with an axis of its own, for activations that read all features of one, as softmax.
+        # Each projection has a separate axis, for activations that read all its features, such as
+        # softmax.
         x = ops.reshape(x, (*ops.shape(x)[:2], len(weights), self.filters))
-        # Split, not sliced: the gradient of each slice would be a tensor of the size of all.
+        # A split, because the gradient of each slice would be a tensor of the full size.
         query, key, value = ops.split(x, 3, axis=2)
         values = [
             self._activations(attention)[2](part)

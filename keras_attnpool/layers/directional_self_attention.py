@@ -14,38 +14,39 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 class DirectionalSelfAttention(DirectionalAttentionBase):
     """Attends from each step to earlier or to later ones, and mixes the step with the result.
 
-    With inputs `x_t` of one example, `i` the step attended to and `j` the one that attends:
+    With inputs `x_t` of one example, where step `j` attends to step `i`:
 
     1. `h_t = activation(W x_t + b)`
     2. `f_ij = scale * tanh((W_1 h_i + W_2 h_j + b_s) / scale)`, one score for each of the `units`
        features
-    3. `P_ij = softmax over i of f_ij`, each feature by itself, over the steps `i < j` with
-       `direction="forward"`, `i > j` with `"backward"`, all but `j` with `None`
+    3. `P_ij = softmax over i of f_ij`, for each feature separately. The softmax is over the steps
+       `i < j` with `direction="forward"`, `i > j` with `"backward"`, and all but `j` with `None`
     4. `s_j = sum_i P_ij * h_i`, element by element
     5. `F_j = sigmoid(W_f1 h_j + W_f2 s_j + b_f)`, a `FusionGate`
     6. `output_j = F_j * h_j + (1 - F_j) * s_j`
 
-    The first step with `"forward"` may attend to nothing: then `s_j = 0`. DiSAN joins a forward and
-    a backward layer. The scores are `time^2 * units` numbers. `BlockSelfAttention` needs fewer for
-    long texts.
+    With `"forward"` the first step has no step to attend to, so its `s_j` is 0. DiSAN joins a
+    forward and a backward layer. The scores are `time^2 * units` numbers. `BlockSelfAttention`
+    needs fewer for long texts.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. No step attends to a padded one, and padded steps
-    are exactly 0 in output and weights, whatever they hold. The output carries the mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
+    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
+    mask.
 
     Args:
         units: Size of the output, and of everything inside.
-        direction: Which steps a step attends to, in the words of DiSAN: `"forward"` to earlier
-            ones, `"backward"` to later ones, `None` to all but itself.
+        direction: Which steps a step attends to, named as in DiSAN: `"forward"` to earlier steps,
+            `"backward"` to later steps, `None` to all but itself.
         scale: Bound of the scores, the paper's c.
         activation: Activation of step 1.
         dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
-            values that are summed and mixed are not dropped.
-        use_bias: Whether there are biases.
+            vectors that are summed and mixed keep all features.
+        use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -56,13 +57,14 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
         return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, time, units)`; the scores are `(batch, query, key, units)`.
 
     Returns:
-        The output, and on request the attention weights before dropout, in the compute dtype.
+        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
+        the attention weights before dropout.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -86,12 +88,12 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     Weights, by name: `hidden/kernel` `(dim, units)`, W transposed; `source_kernel` and
     `target_kernel` `(units, units)`, W_1 and W_2 transposed; `gate/inputs_kernel` and
     `gate/attention_kernel` `(units, units)`, W_f1 and W_f2 transposed; with biases `hidden/bias`
-    and `score_bias`, and `gate/inputs_bias`, `gate/attention_bias` and `gate/output_bias`, whose
-    sum is b_f, all `(units,)`.
+    and `score_bias`, and `gate/inputs_bias`, `gate/attention_bias` and `gate/output_bias`, all
+    `(units,)`. The sum of the last three is b_f.
 
-    Difference: a step without a step to attend to, or a padded one, has weights of exactly 0 here.
-    The released code lowers all its scores by a large constant, so its softmax is uniform there,
-    and multiplies the result by 0 afterwards.
+    Difference: here the weights are exactly 0 for a padded step, and for a step that has no step to
+    attend to. The released code lowers all scores of such a step by a large constant, so its
+    softmax is uniform. It multiplies the result by 0 afterwards.
 
     Reference:
         - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language

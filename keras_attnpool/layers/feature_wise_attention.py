@@ -25,23 +25,23 @@ class FeatureWiseAttention(AttentionBase):
     2. `M' = max(0, M - threshold)`
     3. `output_t = M' * x_t`
 
-    The threshold is subtracted from every weight; features with a smaller weight become 0.
-    Untrained weights are near 0.5. So a threshold above 0.5 removes nearly everything from the
-    start, and no gradient brings it back.
+    The threshold is subtracted from every weight. Features with a smaller weight become 0.
+    Untrained weights are near 0.5. So a threshold above 0.5 sets nearly all features to 0 from the
+    start, and they get no gradient.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed. Maximum and mean
-    are taken over the kept steps. Padded steps are 0 in the output, and a row without a kept step
-    has a gate of zeros. The mask goes on.
+    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. Maximum and mean are
+    taken over the kept steps. Padded steps are 0 in the output, and a row without a kept step has a
+    gate of zeros. The output has the same mask.
 
     Args:
         reduction: The hidden layer has `dim // reduction` units, at least 1.
         threshold: The paper's delta, in [0, 1].
-        dropout: Share of the gate's entries dropped in training, in [0, 1).
-        use_bias: Whether there are biases.
+        dropout: Share of the gate's entries that is dropped in training, in [0, 1).
+        use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -52,13 +52,14 @@ class FeatureWiseAttention(AttentionBase):
         return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, time, dim)`; the scores are `(batch, dim)`, the gate after the threshold.
 
     Returns:
-        The weighted steps, and on request the gate, both in the layer's compute dtype.
+        The weighted steps. With `return_attention_scores=True` a pair: the weighted steps and the
+        gate. Both are in the layer's compute dtype.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -113,7 +114,7 @@ class FeatureWiseAttention(AttentionBase):
         if self.threshold:
             gate = ops.relu(gate - self.threshold)
         if with_scores:
-            # The steps of an empty row are zero whatever weighs them.
+            # The steps of an empty row are zero with any gate.
             gate = zero_masked_rows(gate, mask)
         # The gate's gradient is a sum over time, which can leave the range of float16.
         output = at_least_float32(inputs) * ops.expand_dims(self._apply_dropout(gate, training), 1)

@@ -13,15 +13,16 @@ from keras_attnpool.types import Tensor
 class FirstPooling1D(GlobalPoolingBase):
     """Takes the first kept step of a sequence.
 
-    The pooling of BERT and its kin, whose first token, `[CLS]` or `<s>`, stands for the text.
+    BERT and similar models pool this way: their first token, `[CLS]` or `<s>`, represents the text.
     Padding may be at the end, in front or in holes.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps never change the result, whatever
-    they hold; a row without a kept step gives a zero vector. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    whatever values they hold. A row without a kept step gives a zero vector. The output has no
+    mask.
 
     Args:
-        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
+        keepdims: Whether to keep the time axis with size 1.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -30,7 +31,7 @@ class FirstPooling1D(GlobalPoolingBase):
             mask.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.

@@ -15,27 +15,26 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 class FusionGate(FusionBase):
     """Mixes a sequence with an attention over it, by a gate that is computed from both.
 
-    With inputs `h` and attention `s`, both `(batch, time, dim)`, at each step and for each feature
-    by itself:
+    With inputs `h` and attention `s`, both `(batch, time, dim)`, for each step and feature:
 
     1. `F = sigmoid(W_1 h + b_1 + W_2 s + b_2 + b_o)`
     2. `output = F * h + (1 - F) * s`
 
-    The paper has one bias, its released code these three. Only their sum counts. All three are
-    kept, so that the number of parameters is the published one and published weights fit.
+    The paper has one bias. Its released code has these three biases, and only their sum matters.
+    The layer has all three, so that published weights fit.
 
-    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without one, the mask of the
-    first argument is taken, or else that of the second. Padded steps are exactly 0 in output and
-    weights, whatever they hold. The output carries that mask.
+    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without `mask=` the layer uses
+    the mask of the first argument, or else the mask of the second. Padded steps are exactly 0 in
+    output and weights, whatever values they hold. The output has the same mask.
 
     Args:
-        dropout: Share of the features that is dropped in training in front of the gate's kernels,
-            in [0, 1). The vectors that are mixed are not dropped.
-        use_bias: Whether there are biases.
+        dropout: Share of the gate's input features that is dropped in training, in [0, 1). The
+            vectors that are mixed keep all features.
+        use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -46,14 +45,14 @@ class FusionGate(FusionBase):
         return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
-        Twice `(batch, time, dim)`; batch and time may be unknown.
+        Two shapes `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, time, dim)`; the scores are `(batch, time, dim)`.
 
     Returns:
-        The mixture, and on request the gate `F`, the share of the inputs, both in the layer's
-        compute dtype.
+        The mixture. With `return_attention_scores=True` a pair: the mixture and the gate `F`, which
+        is the share of the inputs. Both are in the layer's compute dtype.
 
     Raises:
         ValueError: For an invalid argument, tensors that are not both `(batch, time, dim)` of one
@@ -119,7 +118,7 @@ class FusionGate(FusionBase):
         self._check(tuple(inputs.shape), tuple(attention.shape))
         inputs, mask = self._mask_inputs(inputs, self._mask(mask, inputs_mask, attention_mask))
         attention = zero_masked(ops.cast(attention, self.compute_dtype), mask)
-        # Both are 0 at padded steps, and so is any mixture of them.
+        # Both tensors are 0 at padded steps, and so is their mixture.
         output, gate = self._mix(inputs, attention, training)
         if return_attention_scores:
             gate = zero_masked(gate, mask)

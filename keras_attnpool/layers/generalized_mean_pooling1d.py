@@ -12,34 +12,36 @@ from keras_attnpool.ops.masking import at_least_float32, highest_along, mean_of_
 from keras_attnpool.types import ConstraintLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 SMALLEST_POWER = 1e-3
-"""Nearer to 0 the division by the power would leave no correct digit in float32."""
+"""With a power nearer to 0, the division by it would leave no correct digit in float32."""
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class GeneralizedMeanPooling1D(GlobalPoolingBase):
     """Pools the kept steps of a sequence by a generalized mean, whose power is learned.
 
-    With inputs `h_t` of one example and `n` kept steps, feature by feature:
+    With inputs `h_t` of one example and `n` kept steps, for each feature:
 
     `output = (sum_t max(h_t, epsilon)^p / n)^(1 / p)`
 
-    With `p = 1` this is the mean, and the larger `p` is, the nearer the output comes to the
-    maximum. All values below `epsilon` count as `epsilon` and get no gradient: the layer belongs
-    behind features that are mostly positive, as a ReLU makes them. The powers are computed as
-    logarithms relative to the largest value, in float32 at least. So none overflows or vanishes,
-    even in half precision. A learned power may become negative; the output then approaches the
-    minimum. A power between -0.001 and 0.001 counts as 0.001, which is nearly the geometric mean.
+    With `p = 1` this is the mean. With a growing `p` the output comes nearer to the maximum. All
+    values below `epsilon` count as `epsilon` and get no gradient. So the inputs should be mostly
+    positive, such as the outputs of a ReLU. The powers are computed as logarithms relative to the
+    largest value, in float32 at least. So no power overflows or vanishes, even in half precision. A
+    learned power may become negative; the output then approaches the minimum. A power between
+    -0.001 and 0.001 counts as 0.001, which is nearly the geometric mean.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps never change the result, whatever
-    they hold; a row without a kept step gives a zero vector. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    whatever values they hold. A row without a kept step gives a zero vector. The output has no
+    mask.
 
     Args:
         p: The power that training starts from, a number > 0.
-        per_feature: Whether each feature has a power of its own; otherwise all share one.
-        epsilon: Smaller values count as this number, which must be > 0.
-        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
-        p_initializer: Initializer of the powers, if they should not all start at `p`.
+        per_feature: Whether each feature has a separate power. Otherwise all features share one
+            power.
+        epsilon: A number > 0. Smaller values count as this number.
+        keepdims: Whether to keep the time axis with size 1.
+        p_initializer: Initializer of the powers. `None` starts all powers at `p`.
         p_regularizer: Regularizer of the powers.
         p_constraint: Constraint of the powers.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`;
@@ -51,7 +53,7 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
             mask.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
@@ -99,7 +101,7 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
         self._store_arguments(locals())
 
     def build(self, input_shape: Shape) -> None:
-        """Creates the power, or one for each feature."""
+        """Creates the power, or one power per feature."""
         dim = self._feature_dim(input_shape)
         self.power = self.add_weight(
             name="power",
@@ -114,13 +116,14 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
         given = at_least_float32(self.power)
         smallest = scalar_like(SMALLEST_POWER, given)
         power = ops.where(ops.abs(given) < smallest, smallest, given)
-        # The gradient is that of the given power, which is moved on from there.
+        # The forward pass uses the moved power; the gradient is that of the given power.
         power = given + ops.stop_gradient(power - given)
         values = at_least_float32(inputs)
         logs = power * ops.log(ops.maximum(values, scalar_like(self.epsilon, values)))
         if mask is not None:
             some = ops.any(mask, axis=1, keepdims=True)
-            # A row without a kept step keeps all its zeros: finite, and replaced in the end.
+            # A row without a kept step keeps all its zeros. Its result is finite, and replaced at
+            # the end.
             mask = ops.equal(mask, some)
             logs = ops.where(ops.expand_dims(mask, 2), logs, scalar_like(-math.inf, logs))
         largest = ops.stop_gradient(highest_along(logs, 1))

@@ -21,49 +21,50 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     With inputs `H` `(time, dim)` of one example and each head `i`:
 
     1. `A_i = softmax over time of (W2_i activation(W1_i H^T + b1_i) + b2_i)^T`, `(time, dim)`: each
-       column is normalised by itself
+       column is normalised separately
     2. `v_i = sum_t a_it * h_t`, element by element, `(dim,)`, laid out head after head
 
-    Mean pooling (W2 = 0), max pooling (scores that grow with the features) and, with equal columns
-    of scores, attention by one weight per step are special cases. `per_feature=False` is the last:
-    W2_i has one row, `A_i` is `(time,)`, and with `activation="tanh"`, no biases and one W1 for all
-    heads it is `StructuredSelfAttentionPooling`.
+    Special cases are mean pooling (W2 = 0), max pooling (scores that grow with the features), and
+    attention with one weight per step (equal columns of scores). `per_feature=False` is the last
+    case: W2_i has one row, and `A_i` is `(time,)`. With `activation="tanh"`, no biases and one W1
+    for all heads, it equals `StructuredSelfAttentionPooling`.
 
-    b2 adds the same number to all steps of a column, and the softmax cancels it. The paper has it,
-    so the layer has it; its gradient is exactly 0.
+    b2 adds the same number to all steps of a column, and the softmax cancels it. The layer has `b2`
+    because the paper has it; its gradient is exactly 0.
 
     The paper's penalties are `keras_attnpool.regularizers.HeadDistance(...)` as
     `kernel_regularizer` (eq. 7), `attention_regularizer` (eq. 8) and `vector_regularizer`
     (eq. 9).
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps have weight exactly 0 whatever they
-    hold; a row without a kept step gives zeros. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
+    values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
-        num_heads: Number of attention heads, the paper's I; 5 there.
+        num_heads: Number of attention heads, the paper's I. The paper uses 5.
         hidden_dim: Size of the hidden layer of each head, the paper's d_a.
-        per_feature: Whether each feature has weights of its own; otherwise all share one weight per
-            step.
+        per_feature: Whether each feature has separate weights. Otherwise all features share one
+            weight per step.
         activation: Activation of the hidden layers.
-        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
-            exact zeros.
+        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
+            last two give exact zeros.
         flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks go with the softmax
-            only, and not with `dropout` or `attention_regularizer`, which need all weights at once.
+            `return_attention_scores=True` computes all scores at once. Chunks need the softmax.
+            `dropout` and `attention_regularizer` exclude chunks, because they need all weights at
+            once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
-        use_bias: Whether there are biases.
-        kernel_initializer: Initializer of both kernels; each head is drawn separately.
+        use_bias: Whether the layer has biases.
+        kernel_initializer: Initializer of both kernels. Each head is drawn separately.
         bias_initializer: Initializer of the biases.
-        kernel_regularizer: Regularizer of both kernels; a `HeadRegularizer` of this package goes to
-            W1 alone, as eq. 7 has it.
+        kernel_regularizer: Regularizer of both kernels. A `HeadRegularizer` of this package applies
+            to W1 alone, as in eq. 7.
         attention_regularizer: Regularizer of the attention weights `(heads, time * dim)` of each
             example.
         vector_regularizer: Regularizer of the heads' vectors of each example.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -74,14 +75,15 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
         are `(batch, num_heads, time, dim)`, or `(batch, num_heads, time)` with `per_feature=False`.
 
     Returns:
-        The output, and on request the attention weights before dropout, in the compute dtype.
+        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
+        the attention weights before dropout.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -151,7 +153,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     def _compute_attention(
         self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
     ) -> Any:
-        # A ReLU bounds nothing: the products can leave the range of float16.
+        # A ReLU has no upper bound, so the products can leave the range of float16.
         dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
         inputs = ops.cast(inputs, dtype)
         stacks = [self.hidden_kernel, self.score_kernel]
@@ -188,8 +190,8 @@ class GeneralizedPooling(MultiHeadPoolingBase):
                 inputs, self._head_logits(inputs, *stacks), mask, training, with_scores
             )
         if self.use_bias:
-            # The softmax over time cancels this bias. Without a gradient, be it zero, Keras would
-            # warn that the weight is not trained.
+            # The softmax over time cancels this bias, but its gradient must exist: without one,
+            # Keras warns that the weight is not trained.
             vectors = vectors + 0 * at_least_float32(self.score_bias)
         return self._merge_heads(vectors), weights
 
@@ -200,19 +202,19 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     def _logits(
         self, inputs: Tensor, hidden_kernel: Tensor, score_kernel: Tensor, *hidden_bias: Tensor
     ) -> Tensor:
-        """The logits `(batch, time, heads, dim or 1)` of the heads whose weights are given."""
+        """The logits `(batch, time, heads, dim or 1)` of the heads that the weights belong to."""
         hidden = self._hidden(inputs, hidden_kernel, *hidden_bias)
         return at_least_float32(ops.einsum("bthe,hed->bthd", hidden, score_kernel))
 
     def _hidden(self, inputs: Tensor, kernel: Tensor, *biases: Tensor) -> Tensor:
-        """The hidden layers `(batch, time, heads, hidden_dim)` of the heads given."""
+        """The hidden layers `(batch, time, heads, hidden_dim)` of the heads in `kernel`."""
         hidden = ops.einsum("btd,hde->bthe", inputs, kernel)
         for bias in biases:
             hidden = hidden + bias
         return self.activation(hidden)
 
     def _head_logits(self, inputs: Tensor, *stacks: Tensor) -> Iterator[Tensor]:
-        """The logits `(batch, time, dim or 1)` of one head after the other."""
+        """Yields the logits `(batch, time, dim or 1)` of each head in turn."""
         heads = zip(*(ops.split(stack, self.num_heads) for stack in stacks), strict=True)
         for weights in heads:
             yield ops.squeeze(self._logits(inputs, *weights), 2)

@@ -20,46 +20,49 @@ SENTENCES, DOCUMENTS = "sentences_", "documents"
 class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     """Applies a layer or model for sentences to each sentence of a batch of documents.
 
-    The sentences of all documents are one batch to the encoder. Its results come back in
-    the places of the documents:
+    The encoder gets the sentences of all documents as one batch. Each result goes to the place of
+    its sentence:
 
     1. `v_i = encoder(sentence i)`, for every sentence with a word
-    2. `output[b, s] = v` of the s-th sentence of document b, and zeros where there is none
+    2. `output[b, s] = v` of the s-th sentence of document b, and zeros where document b has no such
+       sentence
 
-    The result for a document does not depend on the other documents or on padding. Two kinds of
-    input:
+    The result for a document does not depend on the other documents or on padding. There are two
+    kinds of input:
 
     - Padded: a tensor `(batch, sentences, words)` of ids, or `(batch, sentences, words, dim)` of
-      features with their mask. An eager call, and so all of PyTorch, computes the sentences that
-      have words, and no others. A compiled function (TensorFlow, JAX, `torch.compile`) computes the
-      empty sentences too and drops their results. For the losses that the encoder adds, they are
-      sentences of one word.
-    - Packed: the dictionary of `keras_attnpool.workbench.text.DocumentBatches(..., packed=k)`.
-      `"sentences_0"` `(rows, words)`, `"sentences_1"` ... hold the sentences, or their features
-      `(rows, words, dim)`, the short ones in narrow arrays and the long ones in wide arrays;
-      `"documents"` `(batch, sentences)` says which sentence stands where: 1 + its row, counted
-      through all arrays, or 0 for none. This saves most of the padding on every backend.
+      features with their mask. An eager call, and so every call in PyTorch, computes only the
+      sentences that have words. A compiled function (TensorFlow, JAX, `torch.compile`) also
+      computes the empty sentences and drops their results. In the losses that the encoder adds, an
+      empty sentence counts as a sentence of one word.
+    - Packed: the dictionary of `keras_attnpool.workbench.text.DocumentBatches(..., packed=k)`. The
+      arrays `"sentences_0"` `(rows, words)`, `"sentences_1"` ... hold the sentences, or their
+      features `(rows, words, dim)`. Short sentences are in narrow arrays and long ones in wide
+      arrays. The array `"documents"` `(batch, sentences)` holds the place of each sentence: 1 + its
+      row, counted through all arrays, or 0 for no sentence. This saves most of the padding on every
+      backend.
 
-    Masking: integer ids carry their own mask, id 0 is padding; a mask of the words, from the layers
-    before or as `mask=`, is combined with it. A sentence without a kept word gives zeros and zero
-    gradients, whatever the encoder is. The output carries the mask "any word" `(batch, sentences)`.
-    If the encoder has several outputs, the first carries it; in a dictionary, the first by name.
+    Masking: the integer id 0 is padding. If the words have a mask, from the layers before or from
+    `mask=`, it is combined with the padding. A sentence without a kept word gives zeros and zero
+    gradients with every encoder. The mask of the output, `(batch, sentences)`, keeps the sentences
+    with a kept word. If the encoder has several outputs, the first output has this mask; in a
+    dictionary, the first by name.
 
     Args:
         encoder: A `keras.layers.Layer` or `keras.Model` from a batch of sentences `(rows, words[,
-            dim])` to tensors `(rows, ...)`; one tensor or a structure of them. With features, it is
-            called with `mask=` and must take that argument.
+            dim])` to one tensor `(rows, ...)` or a structure of such tensors. For features it is
+            called with `mask=`, so it must have that argument.
         **kwargs: `name`, `dtype`, `trainable` of `keras.layers.Layer`.
 
     Call arguments:
-        inputs: One of the two kinds above. Ids may also be floats with whole values.
+        inputs: One of the two kinds of input. Ids may also be floats with whole values.
         mask: Boolean or 0/1 tensor of the words, True = keep: `(batch, sentences, words)`, or for
             packed inputs a dictionary of `(rows, words)`. Defaults to the inputs' Keras mask.
         training: Passed on to the encoder.
 
     Input shape:
-        `(batch, sentences, words)`, `(batch, sentences, words, dim)`, or a dictionary as above;
-        all but `dim` may be unknown.
+        `(batch, sentences, words)`, `(batch, sentences, words, dim)`, or the packed dictionary; all
+        sizes but `dim` may be `None`.
 
     Output shape:
         `(batch, sentences, ...)` for each output `(rows, ...)` of the encoder.
@@ -68,8 +71,9 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         The encoder's result, with the axis of the rows split into documents and sentences.
 
     Raises:
-        ValueError: If `encoder` is no Keras layer, for inputs of another rank, a dictionary without
-            sentences or documents, or a mask that does not fit or is not 0 and 1.
+        ValueError: If `encoder` is no Keras layer, if the inputs have another rank, if a dictionary
+            has no sentences or documents, or if a mask does not fit or holds other values than 0
+            and 1.
 
     Example:
 
@@ -102,12 +106,13 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
             raise ArgumentError("encoder", must, {"encoder": encoder}, "HierarchicalEncoder")
         self.encoder = encoder
         self.supports_masking = True
-        # Half precision holds no id above 2048 exactly; the encoder casts features itself.
+        # Half precision holds no id above 2048 exactly. The encoder casts features.
         self.autocast = False
 
     def build(self, input_shape: Any) -> None:
         """Builds the encoder for one batch of sentences."""
-        # Before the encoder does, which would speak of inputs that the user never made.
+        # This check comes before the encoder's, whose message would name inputs that the user never
+        # made.
         packed = isinstance(input_shape, dict)
         for shape, _ in self._pairs(input_shape, None):
             self._check(shape, None, packed)
@@ -162,8 +167,8 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "HierarchicalEncoder":
-        """Makes a layer with an encoder of its own."""
-        # Built by this layer's `build`, the encoder's weights have the paths that they had.
+        """Makes a layer with a new encoder."""
+        # This layer's `build` builds the encoder, so its weights keep their paths.
         fresh = {key: x for key, x in config["encoder"].items() if key != "build_config"}
         encoder = keras.saving.deserialize_keras_object(fresh)
         return cls(**{**config, "encoder": encoder})
@@ -220,8 +225,9 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     def _encode(self, rows: Tensor, kept: Tensor | None) -> Any:
         """The encoder's outputs for the sentences.
 
-        An empty one gets a single word in place of none: what comes out is dropped, but an encoder
-        that divides by the number of words must not spoil the gradients of the others.
+        An empty sentence gets a single word, and its result is dropped. Without that word, an
+        encoder that divides by the number of words would spoil the gradients of the other
+        sentences.
         """
         if kept is None:
             return self.encoder(rows)
@@ -259,7 +265,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
 
 def _are_ids(words: Tensor, word_axes: int) -> bool:
-    """Whether the last axes are ids of words, or integer ids of their characters: no features."""
+    """Whether the last axes are ids of words, or integer ids of characters, and not features."""
     integers = keras.backend.standardize_dtype(words.dtype).startswith(("int", "uint"))
     return len(words.shape) == word_axes or integers
 
@@ -284,9 +290,9 @@ def _where_any_word(groups: list[tuple[Tensor, Tensor | None]], places: Tensor) 
 def _as_rows(
     words: Tensor, kept: Tensor | None
 ) -> tuple[list[tuple[Tensor, Tensor | None]], Tensor]:
-    """Padded documents as one batch of sentences, and the places `(batch, sentences)` of these.
+    """Padded documents as one batch of sentences, and the sentences' places `(batch, sentences)`.
 
-    Sentences without a word are left out where they are known before computing.
+    Sentences without a word are left out if they are known before the computation.
     """
     shape = ops.shape(words)
     rows = ops.reshape(words, (-1, *shape[2:]))
@@ -306,10 +312,10 @@ def _as_rows(
 
 
 def _placed(parts: Any, places: Tensor) -> Tensor:
-    """Takes each place its sentence `(batch, sentences, ...)`, zeros for the number 0."""
+    """The sentence of each place `(batch, sentences, ...)`, and zeros for the number 0."""
     rows = ops.concatenate(parts, axis=0) if len(parts) > 1 else parts[0]
     zeros_first = ops.pad(rows, [(1, 0)] + [(0, 0)] * (len(rows.shape) - 1))
     if torch_traces():
-        # Keras would call `ravel`, which PyTorch exports to no other format.
+        # `ops.take` would call `ravel`, which prevents PyTorch's exports.
         return zeros_first[places]
     return ops.take(zeros_first, places, axis=0)

@@ -19,16 +19,17 @@ class LastPooling1D(GlobalPoolingBase):
 
     After a bidirectional layer, the last step holds two states: a forward state that has read all
     steps, and a backward state that has read this step alone. `bidirectional=True` takes the last
-    state of both directions: the first half of the features at the last kept step, the second half
-    at the first kept step.
+    state of both directions. These are the first half of the features at the last kept step, and
+    the second half at the first kept step.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps never change the result, whatever
-    they hold; a row without a kept step gives a zero vector. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    whatever values they hold. A row without a kept step gives a zero vector. The output has no
+    mask.
 
     Args:
         bidirectional: Whether the features are forward states followed by as many backward states.
-        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
+        keepdims: Whether to keep the time axis with size 1.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -37,7 +38,7 @@ class LastPooling1D(GlobalPoolingBase):
             mask.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.
@@ -46,8 +47,8 @@ class LastPooling1D(GlobalPoolingBase):
         The last kept steps in the layer's compute dtype.
 
     Raises:
-        ValueError: For inputs that are not `(batch, time, dim)` with a known `dim`, even with
-            `bidirectional=True`, or a mask that is not `(batch, time)` of 0 and 1.
+        ValueError: For inputs that are not `(batch, time, dim)` with a known `dim`, a `dim` that is
+            odd with `bidirectional=True`, or a mask that is not `(batch, time)` of 0 and 1.
 
     Example:
 

@@ -19,8 +19,8 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 class LearnedQueryPooling(MultiHeadPoolingBase):
     """Pools a sequence to one vector per learned query, by multi-head attention.
 
-    The pooling of SigLIP (MAP head), CoCa and V-JEPA, and of sets (PMA). With inputs `x_t` of one
-    example, query `s_j`, and head `h` of size `d = key_dim`:
+    SigLIP (MAP head), CoCa and V-JEPA pool this way, and so does PMA for sets. With inputs `x_t` of
+    one example, query `s_j`, and head `h` of size `d = key_dim`:
 
     1. `q_jh = W_q[h] s_j + b_q[h]`, `k_th = W_k[h] x_t`, `v_th = W_v[h] x_t + b_v[h]`
     2. `a_jh = softmax over time of q_jh . k_th / sqrt(d)`
@@ -29,43 +29,47 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     5. with `feedforward_dim`: `y_j + FF(norm(y_j))`, and with `normalize_first=False` `norm(z_j +
        FF(z_j))`, `z_j = norm(y_j)`; `FF` has one hidden layer
 
-    The queries do not depend on the sequence, so that keys and values need not be computed: `a_jh =
+    The queries do not depend on the sequence, so keys and values need not be computed: `a_jh =
     softmax over time of (W_k[h]^T q_jh) . x_t / sqrt(d)`, and `o_jh = W_v[h] sum_t a_jht x_t`, plus
-    the bias. For one or a few queries this order takes fewer multiplications, and the layer uses
-    it. For many queries it uses the other order. The result is the same. Keys have no
-    bias: it would add the same number to all scores of a head, and the softmax would cancel it.
+    the bias. For few queries this order takes fewer multiplications, and the layer uses it. For
+    many queries the layer computes keys and values. The result is the same. Keys have no bias,
+    because it would add the same number to all scores of a head, and the softmax would cancel it.
 
-    With `key_projection=False` each head has a query of its own that is as wide as the inputs, and
-    step 2 is `a_jh = softmax over time of s_jh . x_t / sqrt(dim)`. With `output_projection=False`
-    step 4 is `y_j = [o_j1; ...; o_jH]`. Both, `num_heads=M` and `use_bias=False` make the efficient
-    probe of `M` queries, which has `dim^2 + M dim` weights.
+    With `key_projection=False` each head has a separate query, which is as wide as the inputs. Step
+    2 is then `a_jh = softmax over time of s_jh . x_t / sqrt(dim)`. With `output_projection=False`
+    step 4 is `y_j = [o_j1; ...; o_jH]`. Both options with `num_heads=M` and `use_bias=False` make
+    the efficient probe of `M` queries. It has `dim^2 + M dim` weights.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps have weight exactly 0 whatever they
-    hold; a row without a kept step gives zeros. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
+    values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
-        num_queries: Number of learned queries; PMA's seeds, SigLIP's probe.
+        num_queries: Number of learned queries. PMA calls them seeds; SigLIP calls its one query the
+            probe.
         num_heads: Number of attention heads.
-        key_dim: Size of each head. `None` is `dim // num_heads`, which must leave no rest.
+        key_dim: Size of each head. `None` is `dim // num_heads`; `num_heads` must then divide
+            `dim`.
         key_projection: Whether queries and inputs are projected before they are compared. `False`
             leaves out both projections, and each head learns its own query.
         output_projection: Whether the joined heads are projected to `dim` features. With `False`
-            the output has their `num_heads * key_dim` features.
-        residual: Whether each query is added to its result (PMA); needs `key_projection`.
+            the output has `num_heads * key_dim` features.
+        residual: Whether each query is added to its result (PMA). It needs `key_projection`.
         feedforward_dim: Size of the hidden layer of step 5, or `None` to leave the step out.
-        normalize_first: `True`: the layer norm stands in front of the feedforward network (SigLIP).
-            `False`: one stands behind each of the two parts (PMA; needs `feedforward_dim`).
+        normalize_first: `True`: a layer norm precedes the feedforward network (SigLIP). `False`: a
+            layer norm follows the attention, and another the feedforward network (PMA; needs
+            `feedforward_dim`).
         activation: Activation of the feedforward network's hidden layer.
-        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
-            exact zeros.
+        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
+            last two give exact zeros.
         flatten: `True`: the output is `(batch, num_queries * dim)`; `False`: `(batch, num_queries,
-            dim)`; with `output_projection=False` `num_heads * key_dim` for `dim`.
+            dim)`. With `output_projection=False` `num_heads * key_dim` replaces `dim`.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks go with the softmax
-            only, and not with `dropout` or `attention_regularizer`, which need all weights at once.
+            `return_attention_scores=True` computes all scores at once. Chunks need the softmax.
+            `dropout` and `attention_regularizer` exclude chunks, because they need all weights at
+            once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether queries, values, output and feedforward network have biases.
         kernel_initializer: Initializer of the queries and the kernels.
@@ -74,7 +78,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         attention_regularizer: Regularizer of the attention weights of each example. It sees
             `num_queries * num_heads` heads.
         vector_regularizer: Regularizer of the vectors of each example, one per query.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -85,15 +89,16 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
-        `(batch, num_queries * dim)`, or `(batch, num_queries, dim)` with `flatten=False`; with
-        `output_projection=False` `num_heads * key_dim` for `dim`. The scores are `(batch,
+        `(batch, num_queries * dim)`, or `(batch, num_queries, dim)` with `flatten=False`. With
+        `output_projection=False` `num_heads * key_dim` replaces `dim`. The scores are `(batch,
         num_queries, num_heads, time)`.
 
     Returns:
-        The output, and on request the attention weights before dropout, in the compute dtype.
+        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
+        the attention weights before dropout.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -110,15 +115,15 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     assert output.shape == (3, 32) and scores.shape == (3, 2, 4, 5)
     ```
 
-    Weights, by name: `queries` `(num_queries, dim)`, `(num_queries, num_heads, dim)` with
-    `key_projection=False`, which leaves out `query_kernel`, `query_bias` and `key_kernel`;
-    `output_projection=False` leaves out `output_kernel` and `output_bias`; `query_kernel`,
-    `key_kernel` and `value_kernel` `(dim, heads * key_dim)`, head after head; `output_kernel`
-    `(heads * key_dim, dim)`; with biases `query_bias` and `value_bias` `(heads * key_dim,)`,
-    `output_bias` `(dim,)`; with `feedforward_dim` `hidden/kernel` `(dim, feedforward_dim)`,
-    `hidden/bias` `(feedforward_dim,)`, `feedforward_kernel` `(feedforward_dim, dim)`,
-    `feedforward_bias` `(dim,)`, `gamma` and `beta` `(dim,)`; with `normalize_first=False` also
-    `output_gamma` and `output_beta` `(dim,)`.
+    Weights, by name: `queries` `(num_queries, dim)`, or `(num_queries, num_heads, dim)` with
+    `key_projection=False`; `query_kernel`, `key_kernel` and `value_kernel` `(dim, heads *
+    key_dim)`, head after head; `output_kernel` `(heads * key_dim, dim)`; with biases `query_bias`
+    and `value_bias` `(heads * key_dim,)`, `output_bias` `(dim,)`; with `feedforward_dim`
+    `hidden/kernel` `(dim, feedforward_dim)`, `hidden/bias` `(feedforward_dim,)`,
+    `feedforward_kernel` `(feedforward_dim, dim)`, `feedforward_bias` `(dim,)`, `gamma` and `beta`
+    `(dim,)`; with `normalize_first=False` also `output_gamma` and `output_beta` `(dim,)`.
+    `key_projection=False` leaves out `query_kernel`, `query_bias` and `key_kernel`;
+    `output_projection=False` leaves out `output_kernel` and `output_bias`.
 
     Reference:
         - Lee et al., 2019, Set Transformer: pooling by multihead attention, eq. 6-7 and 11
@@ -177,14 +182,14 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
                 must = "be left out without `output_projection`, unless the heads have as many "
                 must += f"features as the inputs: num_heads * key_dim = {width}, not {dim}"
                 raise ArgumentError(name, must, {name: value, "key_dim": self.key_dim}, self)
-        # Multiplications for each step and head, folded and not.
+        # The numbers of multiplications per step and head, folded and not folded.
         self._folds = 2 * self.num_queries * dim < 2 * size * (dim + self.num_queries)
         if self.key_projection:
             self.queries = self._add_kernel("queries", (self.num_queries, dim))
             self.query_kernel = self._add_kernel("query_kernel", (dim, width))
             self.key_kernel = self._add_kernel("key_kernel", (dim, width))
         else:
-            # Drawn as rows: else the queries would count as places of a convolution.
+            # The queries are drawn as rows; otherwise they would count as places of a convolution.
             draw = self._clone_initializer(self.kernel_initializer)
             rows = (self.num_queries * self.num_heads, dim)
             self.queries = self._add_kernel(
@@ -223,8 +228,8 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             logits = self._head_logits(inputs, queries)
             weights, used = self._normalize_heads(logits, mask, training)
             vectors = self._head_vectors(inputs, used)
-        # Rows, not batches of them: on TensorFlow the gradient of a kernel that batches share is
-        # made for each example first.
+        # Rows without a batch axis: TensorFlow computes the gradient of a kernel that batches share
+        # for each example first.
         vectors = ops.reshape(vectors, (-1, self.num_heads * self._size))
         if self.output_projection:
             vectors = affine(vectors, self.output_kernel, self.output_bias)
@@ -255,7 +260,8 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     def _head_logits(self, inputs: Tensor, queries: Tensor) -> Tensor:
         """The scores `(batch, queries, heads, time)`."""
         if self._folds or not self.key_projection:
-            # Rows, as behind the sums; for an einsum JAX would transpose the inputs.
+            # Rows without a batch axis, as in `_compute_attention`; for an einsum JAX would
+            # transpose the inputs.
             rows = ops.reshape(inputs, (-1, inputs.shape[2]))
             logits = affine(rows, self._folded_queries(queries))
             shape = (-1, ops.shape(inputs)[1], self.num_queries, self.num_heads)
@@ -267,7 +273,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         """The heads' sums of values, `(batch, queries, heads, size)`."""
         if self._folds:
             sums = ops.einsum("bjht,btf->bjhf", used, inputs)
-            # After dropout the weights need not sum to 1.
+            # After dropout the sum of the weights may differ from 1.
             return self._project(sums, ops.sum(used, axis=-1, keepdims=True))
         values = ops.einsum("btf,fhd->bthd", inputs, self._split_heads("value_kernel"))
         if self.use_bias:
@@ -275,7 +281,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         return ops.einsum("bjht,bthd->bjhd", used, values)
 
     def _chunked_head_vectors(self, inputs: Tensor, queries: Tensor, mask: Any) -> Tensor:
-        """`_head_vectors`, a chunk of time after the other; folded, for any number of queries."""
+        """`_head_vectors`, one chunk of time after the other; folded for any number of queries."""
         kernel = self._folded_queries(queries)
 
         def score(chunk: Tensor, kernel: Tensor) -> Tensor:
@@ -287,8 +293,8 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         )
 
     def _project(self, sums: Tensor, total: Any) -> Tensor:
-        """The heads' sums of values from those of the inputs; `total` is that of the weights."""
-        # One product a head, of the rows of all examples and queries.
+        """The heads' sums of values from the sums of inputs; `total` is the sum of the weights."""
+        # One product per head, of the rows of all examples and queries.
         rows = ops.transpose(ops.reshape(sums, (-1, self.num_heads, sums.shape[-1])), (1, 0, 2))
         heads = ops.matmul(rows, ops.transpose(self._split_heads("value_kernel"), (1, 0, 2)))
         shape = (-1, self.num_queries, self.num_heads, self._size)
@@ -334,7 +340,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Returns `(batch, queries * dim)`, or `(batch, queries, dim)` with `flatten=False`.
 
-        With `output_projection=False` `num_heads * key_dim` for `dim`.
+        With `output_projection=False` `num_heads * key_dim` replaces `dim`.
         """
         batch, time, dim = input_shape
         if not self.output_projection and self.key_dim is not None:

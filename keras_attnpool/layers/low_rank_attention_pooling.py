@@ -24,68 +24,70 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     For one example with inputs `h_t` `(dim,)` and a context `c` `(context_dim,)`:
 
     1. `u_t = tanh(W h_t + b)`, or `u_t = h_t` with `use_hidden=False`
-    2. `f_t = (P^T c) * (Q^T u_t)`, `(heads,)`; with `rank` k > 1 both have `heads * k` entries and
-       each head sums its k products
-    3. `f_t = l2(activation(f_t))`, the norm taken over the heads of one token
+    2. `f_t = (P^T c) * (Q^T u_t)`, `(heads,)`; with `rank` k > 1 both factors have `heads * k`
+       entries, and each head sums its k products
+    3. `f_t = l2(activation(f_t))`, with the norm over the heads of one token
     4. `A = softmax over time of f`, `(heads, time)`
     5. `S = A H`, `(heads, dim)`, laid out head after head
 
-    A head costs `(context_dim + dim) * rank` parameters. With the l2 step every score is in [-1,
-    1]. So no weight is more than `e^2` (7.4) times another weight of its head, and long texts are
-    pooled almost by the mean. `learn_scale=True` multiplies the scores of each head by a learned
-    number (our addition, off by default). `num_heads=1` leaves the l2 step out, for it would turn
-    every score into +-1 without a gradient.
+    Each head has `(context_dim + dim) * rank` parameters. After the l2 step every score is in [-1,
+    1]. So no weight is more than `e^2` (7.4) times another weight of its head, and the result for a
+    long text is almost the mean. `learn_scale=True` multiplies the scores of each head by a learned
+    number (our addition, off by default). `num_heads=1` leaves out the l2 step, because it would
+    turn every score into +-1 without a gradient.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps have weight exactly 0 whatever they
-    hold; a row without a kept step gives zeros. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
+    values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's m.
         rank: Rank of each head's bilinear form, the paper's k.
-        context: The context when the call gives none: `"mean"`, the masked mean of the inputs of
-            each row, or `"learned"`, one learned vector for all rows.
-        use_hidden: Whether there is the hidden layer of step 1.
+        context: The context of a call without `context=`: `"mean"`, the masked mean of the inputs
+            of each row, or `"learned"`, one learned vector for all rows.
+        use_hidden: Whether the layer has the hidden layer of step 1.
         l2_normalize: Whether the l2 norm of step 3 is taken.
         learn_scale: Whether each head's scores are multiplied by a learned number before step 4.
         activation: Activation of the scores in step 3; `None` leaves it out.
-        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
-            exact zeros.
+        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
+            last two give exact zeros.
         flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
-        use_bias: Whether the hidden layer of step 1 has a bias; P and Q have none.
+        use_bias: Whether the hidden layer of step 1 has a bias. P and Q have no bias.
         kernel_initializer: Initializer of P, Q and the learned context.
         hidden_initializer: Initializer of W. `None` is the paper's normal distribution with mean 0
             and standard deviation 0.1.
         bias_initializer: Initializer of b. `None` is the same normal distribution.
-        scale_initializer: Initializer of the learned scale; "ones" starts at the paper's scores.
+        scale_initializer: Initializer of the learned scale. With `"ones"` training starts from the
+            paper's scores.
         kernel_regularizer: Regularizer of W, P, Q and the learned context.
         attention_regularizer: Regularizer of the attention weights of each example (19a:
             `AttentionOrthogonality(0.2)`).
         vector_regularizer: Regularizer of the heads' vectors of each example (19b:
             `CosineDisagreement(0.2)`).
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
         inputs: Float tensor `(batch, time, dim)`.
         mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
             mask.
-        context: By name only. Float tensor `(batch, context_dim)`, such as the mean of the word
-            embeddings; not with `context="learned"`. Defaults to the context that the constructor
-            names. The first call fixes `context_dim`.
+        context: Keyword argument only. Float tensor `(batch, context_dim)`, such as the mean of the
+            word embeddings; not allowed with `context="learned"`. Defaults to the constructor's
+            `context`. The first call fixes `context_dim`.
         training: Whether dropout is on.
         return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
         are `(batch, num_heads, time)`.
 
     Returns:
-        The output, and on request the attention weights before dropout, in the compute dtype.
+        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
+        the attention weights before dropout.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -173,7 +175,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         inputs_mask: Tensor | None = None,
     ) -> Any:
         """Pools `(batch, time, dim)` to `(batch, num_heads * dim)`."""
-        # With a second tensor argument Keras hands the inputs' own mask over as `inputs_mask`.
+        # With a second tensor argument Keras passes the mask of the inputs as `inputs_mask`.
         inputs, mask = self._mask_inputs(inputs, inputs_mask if mask is None else mask)
         context = None if context is None else ops.convert_to_tensor(context)
         self._check_context(inputs.shape, context, mask)
@@ -207,7 +209,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     ) -> None:
         """Refuses a mask in place of the context, and a context in place of the mask."""
         if context is None:
-            # `layer(x, context)` hands the context over as the mask.
+            # `layer(x, context)` passes the context as the mask.
             floats = isinstance(mask, keras.KerasTensor) and mask.dtype.startswith("float")
             other_size = self.built and self.context_kernel.shape[0] != inputs_shape[-1]
             if self.built and self._built_with_context and (floats or other_size):
@@ -251,7 +253,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             self._context(inputs, context, mask), at_least_float32(self.context_kernel)
         )
         kernel = at_least_float32(self.token_kernel)
-        # The context is folded into one projection of the tokens; it is never tiled over time.
+        # The context is folded into one projection of the tokens, and never tiled over time.
         if self.rank == 1:
             scores = ops.matmul(tokens, kernel) * ops.expand_dims(query, 1)
         else:
@@ -272,5 +274,5 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             return ops.expand_dims(at_least_float32(self.context_vector), 0)
         if context is None:
             return mean_of_zeroed(inputs, mask)
-        # The context of an empty row may be NaN, which would reach the gradients.
+        # The context of an empty row may be NaN, and would reach the gradients.
         return zero_masked_rows(at_least_float32(context), mask)

@@ -14,17 +14,18 @@ from keras_attnpool.types import Tensor
 class MaskedAveragePooling1D(GlobalPoolingBase):
     """Averages the kept steps of a sequence.
 
-    It is `keras.layers.GlobalAveragePooling1D` with two promises: padding never changes the result,
-    and the sum is computed in float32 at least.
+    It differs from `keras.layers.GlobalAveragePooling1D` in two points: padding never changes the
+    result, and the sum is computed in float32 at least.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps never change the result, whatever
-    they hold; a row without a kept step gives a zero vector. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    whatever values they hold. A row without a kept step gives a zero vector. The output has no
+    mask.
 
     Args:
-        position_weighted: Whether the n-th kept step counts n times. This suits decoders, whose
-            later states have read more.
-        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
+        position_weighted: Whether the n-th kept step counts n times. This suits decoders, because
+            their later states have read more tokens.
+        keepdims: Whether to keep the time axis with size 1.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -33,7 +34,7 @@ class MaskedAveragePooling1D(GlobalPoolingBase):
             mask.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.

@@ -13,15 +13,16 @@ from keras_attnpool.types import Tensor
 class MaskedMaxPooling1D(GlobalPoolingBase):
     """Takes the maximum of each feature over the kept steps of a sequence.
 
-    `keras.layers.GlobalMaxPooling1D` ignores masks: there a padded step of zeros is the maximum
-    wherever the kept ones are negative. Here it never is.
+    `keras.layers.GlobalMaxPooling1D` ignores masks: a padded step of zeros is its maximum if all
+    kept values are negative. In this layer a padded step is never the maximum.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps never change the result, whatever
-    they hold; a row without a kept step gives a zero vector. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    whatever values they hold. A row without a kept step gives a zero vector. The output has no
+    mask.
 
     Args:
-        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
+        keepdims: Whether to keep the time axis with size 1.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -30,7 +31,7 @@ class MaskedMaxPooling1D(GlobalPoolingBase):
             mask.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.

@@ -18,35 +18,36 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
     With inputs `u_t` of one example:
 
     1. `e_t = W_b activation(W_a u_t + b_a) + b_b`, one score for each of the `dim` features
-    2. `p_t = softmax over time of e_t`, each feature by itself
+    2. `p_t = softmax over time of e_t`, for each feature separately
     3. `output = sum_t p_t * u_t`, element by element
 
-    DiSAN calls this source2token attention; MPSAN ends in it. It is `GeneralizedPooling` with one
-    head and an ELU. `b_b` adds the same number to all steps, and the softmax cancels it. The papers
-    have it, so the layer has it; its gradient is exactly 0.
+    DiSAN calls this source2token attention, and MPSAN pools by it. It is `GeneralizedPooling` with
+    one head and an ELU. `b_b` adds the same number to all steps, and the softmax cancels it. The
+    layer has `b_b` because the papers have it; its gradient is exactly 0.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps have weight exactly 0 whatever they
-    hold; a row without a kept step gives zeros. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
+    values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
-        hidden_dim: Size of the hidden layer, or `None` for that of the inputs, as in the papers.
+        hidden_dim: Size of the hidden layer. `None` is the size of the inputs, as in the papers.
         activation: Activation of the hidden layer.
-        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
-            exact zeros.
+        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
+            last two give exact zeros.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks go with the softmax
-            only, and not with `dropout` or `attention_regularizer`, which need all weights at once.
+            `return_attention_scores=True` computes all scores at once. Chunks need the softmax.
+            `dropout` and `attention_regularizer` exclude chunks, because they need all weights at
+            once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
-        use_bias: Whether there are biases.
+        use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
         attention_regularizer: Regularizer of the attention weights of each example.
         vector_regularizer: Regularizer of the pooled vector of each example.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -57,13 +58,14 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, dim)`; the scores are `(batch, time, dim)`.
 
     Returns:
-        The output, and on request the attention weights before dropout, in the compute dtype.
+        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
+        the attention weights before dropout.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -137,7 +139,8 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
             )
         output = ops.squeeze(vectors, 1)
         if self.use_bias:
-            # Without a gradient, be it zero, Keras would warn that the weight is not trained.
+            # The bias needs a gradient, even a zero one: without it, Keras warns that the weight is
+            # not trained.
             output = output + 0 * at_least_float32(self.score_bias)
         scores = None if weights is None else ops.squeeze(weights, 1)
         return output, scores

@@ -10,7 +10,7 @@ from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import AttentionBase
 from keras_attnpool.types import LayerLike
 
-# The name of a layer's class, or a function that makes a part of a model; and its sizes.
+# The name of a layer's class or a function that makes a part of a model, and the sizes for it.
 Maker = tuple[str | Callable[..., Any], dict[str, Any]]
 
 POOLINGS: dict[str, Maker] = {
@@ -45,7 +45,7 @@ ENCODERS: dict[str, Maker] = {
 
 
 def get(identifier: LayerLike) -> keras.layers.Layer:
-    """Retrieves a layer by its name, as `keras.optimizers.get` and its like do.
+    """Retrieves a layer by its name, as `keras.optimizers.get` retrieves an optimizer.
 
     Poolings have the names `"mean"`, `"max"`, `"last"`, `"first"`, `"statistics"`,
     `"generalized_mean"`, `"attention"`, `"gated_attention"`, `"learned_query"`,
@@ -55,10 +55,9 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
 
     Args:
         identifier: One of these names, or the name of a class of `keras_attnpool.layers` or
-            `keras.layers`; a configuration `{"class_name": a name, "config": arguments}`, whose
-            arguments replace the sizes that the name stands for; the result of
-            `keras.saving.serialize_keras_object` for a layer; or a layer, which is returned as it
-            is.
+            `keras.layers`. Or a configuration `{"class_name": a name, "config": arguments}`; its
+            arguments replace the sizes that the name stands for. Or the result of
+            `keras.saving.serialize_keras_object` for a layer. A layer is returned unchanged.
 
     Returns:
         The layer.
@@ -90,7 +89,7 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
 
 
 def identifiers(names: Iterable[str]) -> str:
-    """What may stand for a layer that has one of these short names, for messages."""
+    """The identifiers that messages list for layers with these short names."""
     return (
         f"one of {tuple(names)}, the class name of a layer, a config "
         "{'class_name': one of these, 'config': its arguments}, or a keras layer"
@@ -98,7 +97,7 @@ def identifiers(names: Iterable[str]) -> str:
 
 
 def is_attention_layer(layer: Any) -> bool:
-    """Whether a layer is one of this package that has attention scores.
+    """Whether an object is a layer of this package with attention scores.
 
     Args:
         layer: Anything.
@@ -116,7 +115,7 @@ def is_attention_layer(layer: Any) -> bool:
 
 
 def is_made(identifier: Any) -> bool:
-    """Whether it is a layer, or the whole configuration of one."""
+    """Whether the identifier is a layer, or the whole configuration of a layer."""
     whole = isinstance(identifier, dict) and "module" in identifier
     return whole or isinstance(identifier, keras.layers.Layer)
 
@@ -127,11 +126,11 @@ def resolve(
     """The class or function for a name or a configuration, and the arguments for it.
 
     Args:
-        identifier: Identifier as `get` takes it, but no layer and no whole configuration.
+        identifier: Identifier as in `get`, but no layer and no whole configuration.
         names: Meaning of each short name.
 
     Returns:
-        The class or function that makes it, and its arguments.
+        The class or function that makes the layer, and its arguments.
 
     Raises:
         ValueError: For anything that is no known name or configuration.

@@ -16,8 +16,8 @@ class PairMatching(keras.layers.Layer):  # type: ignore[misc]
 
     `v = [a; b; |a - b|; a * b]`, feature by feature.
 
-    Where `a` and `b` are equal the gradient of `|a - b|` is 0. A vector has no steps, so that the
-    layer needs no mask and its output carries none.
+    Where `a` and `b` are equal, the gradient of `|a - b|` is 0. A vector has no steps, so the layer
+    needs no mask and its output has no mask.
 
     Args:
         **kwargs: `name`, `dtype`, `activity_regularizer` of `keras.layers.Layer`.
@@ -26,7 +26,7 @@ class PairMatching(keras.layers.Layer):  # type: ignore[misc]
         inputs: List of two float tensors `(batch, dim)`, `[a, b]`.
 
     Input shape:
-        Two times `(batch, dim)`; batch may be unknown.
+        Two shapes `(batch, dim)`; batch may be `None`.
 
     Output shape:
         `(batch, 4 * dim)`.
@@ -65,7 +65,7 @@ class PairMatching(keras.layers.Layer):  # type: ignore[misc]
         self._check([tuple(x.shape) for x in inputs])
         a, b = (ops.cast(x, self.compute_dtype) for x in inputs)
         difference = a - b
-        # Not `abs`, whose gradient at 0 is 1 on some backends.
+        # The gradient of `abs` at 0 is 1 on some backends.
         distance = difference * ops.sign(difference)
         return ops.concatenate([a, b, distance, a * b], axis=-1)
 
@@ -82,7 +82,7 @@ class PairMatching(keras.layers.Layer):  # type: ignore[misc]
         return (batch, None if dim is None else 4 * dim)
 
     def _check(self, shapes: Any) -> None:
-        # A single tensor comes as its shape.
+        # For a single tensor, Keras passes its shape instead of a list.
         shapes = list(shapes) if shapes and isinstance(shapes[0], Sequence) else [shapes]
         shapes = [tuple(shape) for shape in shapes]
         if len(shapes) != 2 or len(shapes[0]) != 2 or not is_shape(*shapes):

@@ -16,27 +16,27 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 class PositionFusion(FusionBase):
     """Mixes several attentions over a text with its tokens, by weights computed from the tokens.
 
-    With attentions `s_1 ... s_k` and tokens `w`, all `(batch, time, dim)`, at each step and for
-    each feature by itself:
+    With attentions `s_1 ... s_k` and tokens `w`, all `(batch, time, dim)`, for each step and
+    feature:
 
     1. `a_1, ..., a_{k+1} = softmax over the k + 1 sources of W_P w + b_P`
     2. `output = a_1 * s_1 + ... + a_k * s_k + a_{k+1} * w`
 
     The paper calls the weights Tokens-Position-Weight. The tokens are the last source. So a step
-    without any attention still has its own word.
+    without any attention still keeps its word.
 
-    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without one, the mask of the
-    first argument is taken, or else that of the second. Padded steps are exactly 0 in output and
-    weights, whatever they hold. The output carries that mask.
+    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without `mask=` the layer uses
+    the mask of the first argument, or else the mask of the second. Padded steps are exactly 0 in
+    output and weights, whatever values they hold. The output has the same mask.
 
     Args:
-        dropout: Share of the tokens' features that is dropped in training in front of the weights'
-            kernel, in [0, 1).
-        use_bias: Whether there are biases.
+        dropout: Share of the tokens' features that is dropped in training before the weights are
+            computed, in [0, 1).
+        use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -47,14 +47,15 @@ class PositionFusion(FusionBase):
         return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
-        `k + 1` times `(batch, time, dim)`; batch and time may be unknown.
+        `k + 1` shapes `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, time, dim)`; the scores are `(batch, time, k + 1, dim)`, sources in the order
         given, the tokens last.
 
     Returns:
-        The mixture, and on request its weights, both in the layer's compute dtype.
+        The mixture. With `return_attention_scores=True` a pair: the mixture and its weights. Both
+        are in the layer's compute dtype.
 
     Raises:
         ValueError: For an invalid argument, no attention, tensors that are not all
@@ -78,8 +79,8 @@ class PositionFusion(FusionBase):
     Weights, by name: `kernel` `(dim, (k + 1) * dim)`, W_P transposed, source after source; `bias`
     `((k + 1) * dim,)`, b_P.
 
-    Difference: the paper prints `b_P` with a column for each position, which would tie the layer
-    to one length; its released code has a vector, as here, and a second one that adds nothing.
+    Difference: the paper prints `b_P` with a column for each position, so its layer would fit one
+    length only. Its released code has a vector, as here, and a second vector without effect.
 
     Reference:
         - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
@@ -167,7 +168,7 @@ class PositionFusion(FusionBase):
         return self._mixed_spec(tokens, scores, mask, return_attention_scores)
 
     def _check(self, attentions_shape: Any, tokens_shape: Any) -> None:
-        # A single tensor instead of a list comes as its shape.
+        # For a single tensor, Keras passes its shape instead of a list.
         listed = bool(attentions_shape) and isinstance(attentions_shape[0], (list, tuple))
         shapes = [tuple(s) for s in attentions_shape] if listed else [tuple(attentions_shape)]
         fits = listed and len(tokens_shape) == 3 and all(is_shape(s, tokens_shape) for s in shapes)

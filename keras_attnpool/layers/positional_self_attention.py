@@ -18,7 +18,7 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 class PositionalSelfAttention(SequenceAttentionBase):
     """Each step becomes a weighted sum of the steps that its position lets it attend to.
 
-    With inputs `w_t` of one example, `i` the step attended to and `j` the one that attends:
+    With inputs `w_t` of one example, where step `j` attends to step `i`:
 
     1. `h_t = activation(W_h w_t + b_h)`
     2. `f_ij = score_activation((U h_i + V h_j + b) / scale)`, one score, or one for each of the
@@ -26,7 +26,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
     3. `p_ij = softmax over i of (f_ij + M_ij)`
     4. `output_j = sum_i p_ij h_i`
 
-    `M` is the sum of the masks in `positions`, none of them for `()`:
+    `M` is the sum of the masks in `positions`, and 0 for `()`:
 
     - `"faraway_m"` with a number for m: 0 where `0 < |i - j| <= m`, else -infinity
     - `"earlier"`: 0 where `i < j`, else -infinity
@@ -35,37 +35,38 @@ class PositionalSelfAttention(SequenceAttentionBase):
     - `"scaled_distance"`: `-log |i - j|`, 0 where `i = j`
 
     A step that may attend to no kept step has a zero vector and zero weights. Examples are the
-    first step with `"earlier"`, the last with `"later"`, and the only one with `"faraway_m"`. With
-    a faraway mask, time and memory grow with `m * time`. Otherwise they grow with `time^2`, or with
-    `time^2 * units` if each feature has a score.
+    first step with `"earlier"`, the last step with `"later"`, and a single step with `"faraway_m"`.
+    With a faraway mask, time and memory grow with `m * time`. Otherwise they grow with `time^2`, or
+    with `time^2 * units` if each feature has a score.
 
-    ELU, the default score activation, is linear for positive sums. There `V h_j` adds the same
-    number to all scores of a step, and the softmax cancels it. This follows from the paper's
+    ELU, the default score activation, is linear for positive sums. For these sums `V h_j` adds the
+    same number to all scores of a step, and the softmax cancels it. This follows from the paper's
     equations.
 
-    A hole in the mask stays a position: distances count it.
+    A hole in the mask stays a position and counts in distances.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. No step attends to a padded one, and padded steps
-    are exactly 0 in output and weights, whatever they hold. The output carries the mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
+    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
+    mask.
 
     Args:
         units: Size of the output, the paper's d_h.
         positions: The names of the masks that are added, a tuple.
         scale: Divisor of the scores, the paper's c.
-        per_feature: Whether each feature has a score of its own.
+        per_feature: Whether each feature has a separate score.
         activation: Activation of step 1.
         score_activation: Activation of the scores.
         rescale_scores: Whether the activated scores are multiplied by `scale`. With
             `score_activation="tanh"` they then lie between -scale and scale, as in DiSAN and in
             MPSAN's published code.
         dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
-            values that are summed and mixed are not dropped.
-        use_bias: Whether there are biases.
+            vectors that are summed and mixed keep all features.
+        use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -74,17 +75,18 @@ class PositionalSelfAttention(SequenceAttentionBase):
             mask.
         training: Whether dropout is on.
         return_attention_scores: Whether to return `(output, scores)`. The scores are `time^2`
-            numbers, with a faraway mask too.
+            numbers, even with a faraway mask.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, time, units)`; the scores are `(batch, query, key)`, with a last axis `units` if
         `per_feature=True`.
 
     Returns:
-        The output, and on request the attention weights before dropout, in the compute dtype.
+        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
+        the attention weights before dropout.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -140,7 +142,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
     ) -> Any:
         values = at_least_float32(self.hidden(self._apply_dropout(inputs, training)))
         hidden = self._apply_dropout(values, training)
-        # Divided, and the bias added, before the sums: those are far more numbers.
+        # The division and the bias come before the sums, because there are far more sums.
         source = affine(hidden, self.source_kernel) / self.scale
         target = affine(hidden, self.target_kernel, self.score_bias) / self.scale
         offsets = self._relation.offsets
@@ -165,7 +167,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
                 *self._relation.tables(values),
                 with_scores,
             )
-        # One feature comes without an axis of features.
+        # The scores of one feature have no axis of features.
         if scores is not None and self.per_feature and self.units == 1:
             scores = ops.expand_dims(scores, -1)
         return output, scores

@@ -28,26 +28,28 @@ ORDER = Validator(
 class SequentialAttention(AttentionBase):
     """Weighs the features of a sequence and then its tokens, behind an encoder.
 
-    `FeatureWiseAttention` and `TokenWiseAttention`, one after the other, as `order` says. The last
-    part gives the output. It is one vector if that part weighs the tokens and `pooled=True`;
+    It applies `FeatureWiseAttention` and `TokenWiseAttention` in the given `order`. The last part
+    gives the output. The output is one vector if that part weighs the tokens and `pooled=True`;
     otherwise it is the weighted steps.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed, serves both parts.
-    Padded steps have no effect; a row without a kept step gives zeros.
+    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. Both parts use it.
+    Padded steps have no effect. A row without a kept step gives zeros.
 
     Args:
         order: `("feature", "token")`, `("token", "feature")`, or a tuple of one of the two.
-        reduction: Divisor of the sizes of both hidden layers; see the two layers.
+        reduction: Divisor of the sizes of both hidden layers, see `FeatureWiseAttention` and
+            `TokenWiseAttention`.
         threshold: The paper's delta, in [0, 1], subtracted from the weight of every feature.
-        mode: `"dense"` or `"pointwise"`, the tokens' network; dense needs a known length.
-        hidden_dim: Hidden units of the tokens' network; `None` leaves it to `mode`.
-        pooled: Whether the tokens' part sums the steps, where it comes last.
-        dropout: Share of the weights of each part dropped in training, in [0, 1).
-        use_bias: Whether there are biases.
+        mode: `"dense"` or `"pointwise"`, the kind of the tokens' network. `"dense"` needs a known
+            length.
+        hidden_dim: Hidden units of the tokens' network. `None` takes the default of `mode`.
+        pooled: Whether the tokens' part sums the steps if it comes last.
+        dropout: Share of the weights of each part that is dropped in training, in [0, 1).
+        use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -58,15 +60,15 @@ class SequentialAttention(AttentionBase):
         return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
-        `(batch, time, dim)`; batch may be unknown, in pointwise mode time too.
+        `(batch, time, dim)`; batch may be `None`. In pointwise mode time may be `None` as well.
 
     Output shape:
-        `(batch, dim)` where the last part weighs the tokens and pools, `(batch, time, dim)`
-        otherwise.
+        `(batch, dim)` if the last part weighs the tokens and pools, else `(batch, time, dim)`.
 
     Returns:
-        The output, and on request a dictionary with the weights of each part by its name:
-        `"feature"` `(batch, dim)`, the gate after the threshold, and `"token"` `(batch, time)`.
+        The output. With `return_attention_scores=True` a pair: the output, and a dictionary with
+        the weights of each part: `"feature"` `(batch, dim)`, the gate after the threshold, and
+        `"token"` `(batch, time)`.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -110,13 +112,15 @@ class SequentialAttention(AttentionBase):
     ) -> None:
         super().__init__(**kwargs)
         self._store_arguments(locals(), mode=MODES, order=ORDER)
-        # All kernels' initializers first, then the biases': no two parts are given the same.
+        # The kernels' initializers are cloned first, then the biases', so that no two parts share a
+        # seed.
         kernels = [self._clone_initializer(self.kernel_initializer) for _ in self.order]
         biases = [self._clone_initializer(self.bias_initializer) for _ in self.order]
         # The states of the parts' dropout are made here and named after both.
         with keras.name_scope(self.name):
-            # Each an attribute, for Flax NNX: docs/upstream/keras-nnx-lists.md. Behind the property
-            # in the alphabet, so that files keep the property's name.
+            # Each layer is an attribute, for Flax NNX: docs/upstream/keras-nnx-lists.md. The
+            # attributes come after the property in the alphabet, so that files keep the property's
+            # name.
             for index, each in enumerate(zip(kernels, biases, strict=True)):
                 setattr(self, f"parts_{index}", self._part(index, *each))
 
@@ -139,7 +143,7 @@ class SequentialAttention(AttentionBase):
         self._check_length(inputs.shape)
         output, scores = inputs, {}
         for name, part in zip(self.order, self.parts, strict=True):
-            # The output of a part is 0 at padding, so the next part need not mask it again.
+            # The output of a part is 0 at padding, so the next part does not mask it again.
             output, scores[name] = part._compute_attention(output, mask, training, with_scores)
             output = ops.cast(output, self.compute_dtype)
         return output, scores
@@ -149,7 +153,7 @@ class SequentialAttention(AttentionBase):
         return self.parts[-1].compute_mask(inputs, mask)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
-        """Returns the last part's."""
+        """Returns the output shape of the last part."""
         return tuple(self.parts[-1].compute_output_shape(input_shape))
 
     def _scores_shape(self, input_shape: Shape) -> Any:
@@ -170,7 +174,7 @@ class SequentialAttention(AttentionBase):
     def _part(
         self, index: int, kernel_initializer: Any, bias_initializer: Any
     ) -> FeatureWiseAttention | TokenWiseAttention:
-        """The layer of that place in the order, with numbers of its own to start from."""
+        """The layer at a place in the order, with separate initial values."""
         common = {
             "reduction": self.reduction,
             "dropout": self.dropout,

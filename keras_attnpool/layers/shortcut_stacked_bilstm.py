@@ -16,25 +16,25 @@ SHORTCUTS = ("full", "per_direction", "none")
 class ShortcutStackedBiLSTM(BidirectionalBase):
     """Encodes a sequence by a stack of bidirectional LSTMs, with shortcuts.
 
-    With inputs `e_t`, the lowest layer reads `e_t` and layer `l` above it, `shortcut="full"`:
+    With inputs `e_t`, the lowest layer reads `e_t`. Layer `l` above it, with `shortcut="full"`:
 
     1. `f_t^l = LSTM([e_t; f_t^{l-1}; b_t^{l-1}], f_{t-1}^l)`, forward
     2. `b_t^l = LSTM([e_t; f_t^{l-1}; b_t^{l-1}], b_{t+1}^l)`, backward
     3. `h_t^l = [f_t^l; b_t^l]`; the output is `h_t` of the highest layer
 
-    With `shortcut="per_direction"` each direction reads the states of its own direction alone: 1
-    reads `[e_t; f_t^{l-1}]`, and 2 reads `[e_t; b_t^{l-1}]`. With `shortcut="none"` both read
-    `[f_t^{l-1}; b_t^{l-1}]` alone: a plain stack of bidirectional LSTMs.
+    With `shortcut="per_direction"` each direction reads the states of the same direction only: step
+    1 reads `[e_t; f_t^{l-1}]`, and step 2 reads `[e_t; b_t^{l-1}]`. With `shortcut="none"` both
+    steps read `[f_t^{l-1}; b_t^{l-1}]`: a plain stack of bidirectional LSTMs.
 
     The recurrence is `keras.layers.LSTM`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps leave the states as they are,
-    whatever they hold, and the output there is exactly 0; a row without a kept step gives zeros.
-    The output carries the mask. The backends' fast kernels read rows without a mask. To use them,
-    the layer moves the kept steps of each row to its front. On CPUs with JAX and TensorFlow it does
-    not: there a mask costs less than moving. On CPUs with PyTorch, in float32, it calls PyTorch's
-    own kernel.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps do not change the states,
+    whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
+    The output has the same mask. The backends' fast kernels read rows without a mask. To use them,
+    the layer moves the kept steps of each row to its front. On CPUs with JAX and TensorFlow the
+    steps stay where they are, because a mask costs less than moving them. On CPUs with PyTorch, in
+    float32, the layer calls PyTorch's kernel.
 
     Args:
         units: Size of the state of one direction, the paper's d.
@@ -42,15 +42,15 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         shortcut: `"full"`, the wiring of the official code, `"per_direction"`, the paper's
             equations as printed, or `"none"`.
         merge_mode: How the directions of the highest layer are joined, `"concat"` or `"sum"`.
-        dropout: Share of each layer's inputs dropped in training, in [0, 1).
-        use_bias: Whether there are biases.
+        dropout: Share of each layer's inputs that is dropped in training, in [0, 1).
+        use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels that multiply the inputs.
         recurrent_initializer: Initializer of the kernels that multiply the states.
         bias_initializer: Initializer of the biases.
         unit_forget_bias: Whether the forget gates' biases start at 1.
         kernel_regularizer: Regularizer of the kernels that multiply the inputs.
         recurrent_regularizer: Regularizer of the kernels that multiply the states.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -60,7 +60,7 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         training: Whether dropout is on.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, time, 2 * units)`, or `(batch, time, units)` with `merge_mode="sum"`.
@@ -88,11 +88,11 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
 
     Weights, by name, for the layers n = 1, 2 ... from below: `forward_n/lstm_cell/kernel` `(dim of
     its input, 4 * units)`, `forward_n/lstm_cell/recurrent_kernel` `(units, 4 * units)`,
-    `forward_n/lstm_cell/bias` `(4 * units,)`, the gates in the order input, forget, cell, output,
-    and the same for `backward_n`.
+    `forward_n/lstm_cell/bias` `(4 * units,)`; then the same for `backward_n`. The gates are in the
+    order input, forget, cell, output.
 
-    Difference: Nie and Bansal, who had stacked LSTMs with shortcuts before, feed a layer with the
-    states of all layers below it. The paper feeds it with the words and the layer just below.
+    Difference: in the earlier shortcut-stacked LSTMs of Nie and Bansal, a layer reads the states of
+    all layers below it. In the paper, it reads the words and the states of the layer just below.
 
     Reference:
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 1-3
@@ -126,8 +126,8 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         states = 2 * self.units
         above = {"full": dim + states, "per_direction": dim + self.units, "none": states}
         dims = [dim] + [above[self.shortcut]] * (self.num_layers - 1)
-        # Each an attribute, for Flax NNX: docs/upstream/keras-nnx-lists.md. Behind the properties
-        # in the alphabet, so that files keep the properties' names.
+        # Each layer is an attribute, for Flax NNX: docs/upstream/keras-nnx-lists.md. The attributes
+        # come after the properties in the alphabet, so that files keep the properties' names.
         for direction in ("forward", "backward"):
             for n, d in enumerate(dims, 1):
                 setattr(self, f"{direction}_lstms_{n}", self._lstm(f"{direction}_{n}", d))

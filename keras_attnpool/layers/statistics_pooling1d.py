@@ -1,4 +1,4 @@
-"""Mean and standard deviation over time: what x-vectors pool by."""
+"""Mean and standard deviation over time, the pooling of x-vectors."""
 
 from typing import Any
 
@@ -13,20 +13,21 @@ from keras_attnpool.types import Shape, Tensor
 class StatisticsPooling1D(GlobalPoolingBase):
     """Pools the kept steps of a sequence to their mean and their standard deviation.
 
-    With inputs `h_t` of one example and `n` kept steps, feature by feature:
+    With inputs `h_t` of one example and `n` kept steps, for each feature:
 
     1. `mu = sum_t h_t / n`
     2. `sigma = sqrt(max(sum_t (h_t - mu)^2 / n, epsilon))`
     3. `output = [mu; sigma]`
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps never change the result, whatever
-    they hold; a row without a kept step gives a zero vector. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    whatever values they hold. A row without a kept step gives a zero vector. The output has no
+    mask.
 
     Args:
-        epsilon: The least variance, a number > 0. Smaller variances count as this one, and their
-            sigma has no gradient.
-        keepdims: Whether to keep the time axis, with size 1, as Keras's `keepdims`.
+        epsilon: The smallest variance, a number > 0. Smaller variances are set to `epsilon`, and
+            get no gradient.
+        keepdims: Whether to keep the time axis with size 1.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -35,7 +36,7 @@ class StatisticsPooling1D(GlobalPoolingBase):
             mask.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, 2 * dim)`, or `(batch, 1, 2 * dim)` with `keepdims=True`.

@@ -23,33 +23,34 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
     The paper's penalty `||A A^T - I||_F^2` is
     `attention_regularizer=keras_attnpool.regularizers.AttentionOrthogonality(...)`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    layers before hand it on, or you pass `mask=`. Padded steps have weight exactly 0 whatever they
-    hold; a row without a kept step gives zeros. The output carries no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
+    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
+    values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's r.
         hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
         activation: Activation of the hidden layer.
-        gated: Whether the hidden layer is multiplied by a gate of its own.
-        normalizer: Turns scores into weights: `"softmax"`; `"sparsemax"` and `"entmax15"` give
-            exact zeros.
+        gated: Whether the hidden layer is multiplied by a learned gate.
+        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
+            last two give exact zeros.
         flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks go with the softmax
-            only, and not with `dropout` or `attention_regularizer`, which need all weights at once.
+            `return_attention_scores=True` computes all scores at once. Chunks need the softmax.
+            `dropout` and `attention_regularizer` exclude chunks, because they need all weights at
+            once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
-        use_bias: Whether the hidden layer, its gate and the scores have biases; the paper has none.
-            A bias of the scores adds the same number to all steps of a head, and the softmax
-            cancels it.
+        use_bias: Whether the hidden layer, its gate and the scores have biases. The paper has no
+            biases. A bias of the scores adds the same number to all steps of a head, and the
+            softmax cancels it.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
         attention_regularizer: Regularizer of the attention weights of each example.
         vector_regularizer: Regularizer of the heads' vectors of each example.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -60,14 +61,15 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
-        `(batch, time, dim)`; batch and time may be unknown.
+        `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
         `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
         are `(batch, num_heads, time)`.
 
     Returns:
-        The output, and on request the attention weights before dropout, in the compute dtype.
+        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
+        the attention weights before dropout.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known

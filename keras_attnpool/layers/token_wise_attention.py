@@ -21,10 +21,10 @@ POINTWISE_UNITS = 8
 
 
 def known_length(owner: keras.layers.Layer, input_shape: Shape) -> int:
-    """The number of steps that dense weights are for.
+    """The number of steps that the dense weights are made for.
 
     Raises:
-        ValueError: If it is unknown; the message names the layer `owner`.
+        ValueError: If the number is unknown; the message names the layer `owner`.
     """
     if input_shape[1] is None:
         raise ArgumentError(
@@ -47,15 +47,14 @@ class TokenWiseAttention(AttentionBase):
     2. `output = sum over t of M_t x_t`, or with `pooled=False` the steps `M_t x_t` themselves
 
     The paper's network is `mode="dense"`: it maps the `time` numbers of a text to `time` scores. So
-    each position has weights of its own, and the length must be known and always the same.
-    Positions count from the first kept step. `mode="pointwise"` maps the number of each step
-    separately, for texts of any length.
+    each position has separate weights, and all texts must have one known length. Positions count
+    from the first kept step. `mode="pointwise"` maps the number of each step separately, for texts
+    of any length.
 
-    Masking: the mask `(batch, time)` of the inputs, True = keep, holes allowed. Padded steps go
-    into the network as 0 and have weight exactly 0; a row without a kept step gives zeros. The side
-    of the padding does not matter. In pointwise mode its length does not matter either; in dense
-    mode all texts have the same length. The output carries no mask when pooled, the mask of the
-    inputs otherwise.
+    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. The network reads 0 at
+    padded steps, and their weight is exactly 0. A row without a kept step gives zeros. The side of
+    the padding does not change the result. In pointwise mode its length does not change the result
+    either. A pooled output has no mask; weighted steps have the mask of the inputs.
 
     Args:
         mode: `"dense"` or `"pointwise"`.
@@ -64,11 +63,11 @@ class TokenWiseAttention(AttentionBase):
         hidden_dim: Units of the hidden layer, instead of the number that `reduction` gives.
         pooled: Whether the weighted steps are summed.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
-        use_bias: Whether there are biases.
+        use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers that have none of their own.
+        seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -79,14 +78,15 @@ class TokenWiseAttention(AttentionBase):
         return_attention_scores: Whether to return `(output, scores)`.
 
     Input shape:
-        `(batch, time, dim)`; batch may be unknown, in pointwise mode time too.
+        `(batch, time, dim)`; batch may be `None`. In pointwise mode time may be `None` as well.
 
     Output shape:
         `(batch, dim)`, or `(batch, time, dim)` with `pooled=False`; the scores are
         `(batch, time)`.
 
     Returns:
-        The output, and on request the attention weights before dropout, in the compute dtype.
+        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
+        the attention weights before dropout.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -151,18 +151,18 @@ class TokenWiseAttention(AttentionBase):
             logits = take_steps(self._scores(*(take_steps(x, order) for x in pooled)), back)
         else:
             logits = self._scores(*pooled)
-        # The steps of an empty row are zero whatever weighs them.
+        # The steps of an empty row are zero with any gate.
         weights = (masked_softmax if with_scores else masked_softmax_or_even)(logits, mask)
         used = self._apply_dropout(weights, training)
         if self.pooled:
-            # One product: a sum would write the weighed steps first.
+            # This is one matrix product, because a sum would write the weighted steps first.
             output = ops.squeeze(ops.matmul(ops.expand_dims(used, 1), values), 1)
         else:
             output = ops.expand_dims(used, 2) * values
         return output, weights
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
-        """Returns `None` when pooled, the mask of the inputs otherwise."""
+        """Returns `None` if the output is pooled, else the mask of the inputs."""
         return None if self.pooled else mask
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
@@ -174,7 +174,7 @@ class TokenWiseAttention(AttentionBase):
         super()._check_mask(inputs, mask)
 
     def check_length(self, input_shape: Shape, owner: keras.layers.Layer) -> None:
-        """Raises if dense weights are there, for another length; `owner` is named."""
+        """Raises if dense weights exist for another length; the message names `owner`."""
         if self.mode == "pointwise" or not self.built:
             return
         expected = self.score_kernel.shape[1]
@@ -192,7 +192,7 @@ class TokenWiseAttention(AttentionBase):
         both = ops.stack([ops.cast(x, self.compute_dtype) for x in pooled], axis=1)
         if self.mode == "dense":
             return ops.sum(self._attention_logits(both), axis=1)
-        # Rows: TensorFlow cannot multiply every tensor of four axes with a kernel
+        # Rows, because TensorFlow cannot multiply every tensor of four axes with a kernel
         # (docs/upstream/tensorflow-batch-matmul.md).
         scores = self._attention_logits(ops.reshape(both, (-1, 1)))
         return ops.sum(ops.reshape(scores, ops.shape(both)), axis=1)

@@ -1,4 +1,4 @@
-"""Model builders: one function a model, each returns a functional `keras.Model`, not compiled."""
+"""Model builders, one function per model; each returns a functional, uncompiled `keras.Model`."""
 
 from keras_attnpool.models._parts import ENCODERS as ENCODERS
 from keras_attnpool.models._parts import POOLINGS as POOLINGS

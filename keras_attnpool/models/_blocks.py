@@ -13,10 +13,10 @@ from keras_attnpool.types import ActivationLike, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
-    """Calls an encoder with `training=False` whatever its own call is given; not public.
+    """Calls an encoder with `training=False`, whatever `training` the model gets; not public.
 
-    A functional model passes its own `training` to every layer, even to one that was called with
-    another value when the model was built.
+    A functional model passes its `training` to every layer. It does so even if the layer was called
+    with another value when the model was built.
     """
 
     def __init__(self, encoder: keras.Model, **kwargs: Any) -> None:
@@ -29,7 +29,7 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
         return self.encoder(inputs, training=False)
 
     def compute_output_spec(self, inputs: Any) -> Any:
-        """Returns the encoder's symbolic output; it may have a longest length."""
+        """Returns the encoder's symbolic output; the encoder may limit the length."""
         return self.encoder.compute_output_spec(inputs)
 
     def get_config(self) -> dict[str, Any]:
@@ -39,17 +39,17 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "InferenceMode":
-        """Returns a layer made of a configuration."""
+        """Makes a layer from a configuration."""
         encoder = keras.saving.deserialize_keras_object(config["encoder"])
-        # On PyTorch a loaded backbone of KerasHub says that it is frozen, and its layers are not
-        # (docs/upstream/kerashub-torch-frozen.md).
+        # On PyTorch a loaded KerasHub backbone says that it is frozen, but its layers are not
+        # frozen (docs/upstream/kerashub-torch-frozen.md).
         encoder.trainable = encoder.trainable
         return cls(**{**config, "encoder": encoder})
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class CheckedMask(keras.layers.Layer):  # type: ignore[misc]
-    """The boolean mask of an input of 0 and 1; refuses other values where they can be read.
+    """The boolean mask of an input of 0 and 1; raises for other values if they can be read.
 
     Not public. Keras casts an input to its `dtype` before any layer sees it. A boolean input would
     reverse an additive mask, in which 0 keeps and -1e9 pads. `source` is the input's name.
@@ -83,7 +83,7 @@ class CheckedMask(keras.layers.Layer):  # type: ignore[misc]
 def embed_tokens(given: dict[str, Any], mask_zero: bool = True) -> tuple[Tensor, Tensor]:
     """Symbolic token ids `(batch, time)`, 0 = padding, and their embeddings `(batch, time, dim)`.
 
-    `given` are the arguments of a builder. With `mask_zero` the embeddings carry the Keras mask "id
+    `given` are the arguments of a builder. With `mask_zero` the embeddings have the Keras mask "id
     is not 0".
     """
     size, dim, matrix = (given[k] for k in ("vocabulary_size", "embedding_dim", "embeddings"))
@@ -99,15 +99,15 @@ def embed_tokens(given: dict[str, Any], mask_zero: bool = True) -> tuple[Tensor,
     )
     embedded = layer(tokens)
     if matrix is not None:
-        # Set once the layer is built, so that it is no part of the config.
+        # The matrix is set after the build, so that it is not in the config.
         layer.set_weights([matrix])
     return tokens, embedded
 
 
 def embed_and_mask(given: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
-    """`embed_tokens`, and the mask "id is not 0", for layers that know no Keras mask.
+    """`embed_tokens`, and the mask "id is not 0", for layers that read no Keras mask.
 
-    The embeddings are zeros at padding, whatever row 0 of the matrix holds.
+    The embeddings are zeros at padding, whatever values row 0 of the matrix has.
     """
     tokens, embedded = embed_tokens(given, mask_zero=False)
     mask = keras.ops.not_equal(tokens, 0)
@@ -117,7 +117,7 @@ def embed_and_mask(given: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
 def embed_words_and_characters(given: dict[str, Any]) -> tuple[Any, Tensor]:
     """`embed_tokens`, joined to the output of a `CharacterEmbedding` of the words' characters.
 
-    The ids are those of the words, or `[words, characters]` where `num_characters` is given.
+    The ids are those of the words, or `[words, characters]` if `num_characters` is given.
     """
     tokens, embedded = embed_tokens(given)
     if given["num_characters"] is None:
@@ -139,15 +139,15 @@ def documents(
     level: Callable[[Tensor, Tensor | None, str], Tensor],
     packed: int,
 ) -> tuple[Any, Tensor, Tensor | None]:
-    """Symbolic inputs of documents, the vectors of their sentences, and the mask of these.
+    """Symbolic inputs of documents, the vectors of their sentences, and the sentences' mask.
 
     Args:
-        words: Ids, vectors and mask of a sentence's words; the mask is `None` where the vectors
-            carry it, and so is then that of the sentences.
-        level: Makes one vector of vectors and mask. Its layers' names start with the last argument,
-            so that no two weights have one path.
-        packed: 0 for ids `(batch, sentences, words)`, or the number of arrays of sentences that
-            `text.DocumentBatches` serves.
+        words: Ids, vectors and mask of a sentence's words. If the vectors have the mask, it is
+            `None`, and the sentences' mask is `None` as well.
+        level: Function from vectors and mask to one vector. Its last argument starts its layers'
+            names, so that all weights have different paths.
+        packed: 0 for ids `(batch, sentences, words)`, or the number of arrays of sentences from
+            `text.DocumentBatches`.
     """
     tokens, x, mask = words
     encoder = keras.Model(tokens, level(x, mask, "word_"), name="sentence_encoder")
@@ -165,15 +165,14 @@ def encode_tokens(
 ) -> tuple[Any, Tensor, Tensor | None]:
     """Symbolic inputs of a token encoder, its states, and their mask.
 
-    The arguments are those of the builders. The mask is `None` where the states may carry a Keras
-    mask.
+    The arguments are those of the builders. The mask is `None` if the states may have a Keras mask.
     """
     if isinstance(backbone, int):
         features = keras.Input((sequence_length, backbone), name="features")
         mask = keras.Input((sequence_length,), dtype="int32", name="padding_mask")
         inputs = {"features": features, "padding_mask": mask}
         return inputs, features, CheckedMask("padding_mask", name="mask")(mask)
-    # Parts of a backbone that are frozen, as by LoRA, stay so.
+    # Frozen parts of a backbone, such as by LoRA, stay frozen.
     if not trainable or not backbone.trainable_weights:
         backbone.trainable = trainable
     structure = backbone.inputs[0] if isinstance(backbone, keras.Sequential) else backbone.input
@@ -192,7 +191,7 @@ def encode_tokens(
 
 
 def _padding_mask(backbone: keras.Model, inputs: Any, states: Tensor) -> Tensor | None:
-    """The mask of a backbone's tokens, from its inputs; `None` if the states carry their own."""
+    """The mask of a backbone's tokens, from its inputs; `None` if the states have a mask."""
     for name in ("padding_mask", "attention_mask"):
         if isinstance(inputs, dict) and name in inputs:
             return CheckedMask(name, name="mask")(inputs[name])
@@ -211,7 +210,7 @@ def _padding_mask(backbone: keras.Model, inputs: Any, states: Tensor) -> Tensor 
 
 
 def tokens_or_backbone(given: dict[str, Any]) -> tuple[Any, Tensor, Tensor | None]:
-    """`encode_tokens` where a builder was given a backbone, else `embed_and_mask`."""
+    """`encode_tokens` if the builder got a backbone, else `embed_and_mask`."""
     size, backbone, matrix = (given[k] for k in ("vocabulary_size", "backbone", "embeddings"))
     if (size is None) == (backbone is None):
         must = "be given where there is no `backbone`, and be None where there is one"
@@ -227,7 +226,7 @@ def tokens_or_backbone(given: dict[str, Any]) -> tuple[Any, Tensor, Tensor | Non
 
 
 def _same_input(x: Tensor, sequence_length: int | None) -> Tensor:
-    """A symbolic input like another, of that many steps where it has some."""
+    """A symbolic input like `x`; a time axis gets the length `sequence_length`."""
     shape = x.shape[1:]
     if shape and sequence_length:
         if shape[0] not in (None, sequence_length):
@@ -245,16 +244,16 @@ def classifier(
     shortcut: bool = False,
     drops_vector: bool = False,
 ) -> keras.Model:
-    """The model: an optional hidden layer with dropout behind the vector, then one unit per class.
+    """The model: the vector, an optional hidden layer with dropout, and one unit per class.
 
     Args:
         given: The arguments of a builder.
         inputs: Symbolic inputs.
         vector: Symbolic `(batch, dim)`.
         activation: Activation of the hidden layer.
-        shortcut: Whether a further hidden layer stands in front, and this one reads its output
-            beside the vector, as in the classifier of the generalized pooling paper.
-        drops_vector: Whether dropout is also on the vector in front of a hidden layer.
+        shortcut: Whether another hidden layer comes first. The second hidden layer then reads the
+            vector and the first one's output, as in the generalized pooling paper.
+        drops_vector: Whether the vector also gets dropout if a hidden layer follows.
     """
     units, dropout = given["hidden_units"], given["dropout"]
     dense, drop = keras.layers.Dense, keras.layers.Dropout
@@ -269,7 +268,7 @@ def classifier(
         vector = dense(units, activation=activation, name="classifier_hidden")(vector)
     if dropout:
         vector = drop(dropout, name="classifier_dropout")(vector)
-    # The scores stay in float32 under mixed precision, for the loss; in float64 under that policy.
+    # For the loss, the scores are float32 under mixed precision, and float64 under that policy.
     outputs = dense(
         given["num_classes"],
         activation=given["classifier_activation"],
@@ -277,8 +276,9 @@ def classifier(
         name="classifier",
     )(vector)
     model = keras.Model(inputs, outputs, name=given["name"])
-    # Keras keeps PyTorch's parameters by the paths of weights: of two with one path, the optimizer
-    # would never clear the gradients of one (docs/upstream/keras-torch-one-path.md).
+    # Keras stores PyTorch's parameters by the paths of weights. If two weights had one path, the
+    # optimizer would never clear the gradients of one of them
+    # (docs/upstream/keras-torch-one-path.md).
     paths = [weight.path for weight in model.weights]
     twice = sorted({path for path in paths if paths.count(path) > 1})
     if twice:
@@ -297,7 +297,7 @@ def pair_classifier(
     activation: ActivationLike = "relu",
     shortcut: bool = False,
 ) -> keras.Model:
-    """The model of two texts: one encoder, from `inputs` to `vector`, for both, and matching."""
+    """The model of two texts: one encoder, `inputs` to `vector`, reads both; they are matched."""
     encoder = keras.Model(inputs, vector, name="sentence_encoder")
     pair = [keras.Input((None,), dtype="int32", name=f"tokens_{side}") for side in "ab"]
     each: list[Any] = pair
@@ -306,8 +306,8 @@ def pair_classifier(
             keras.Input((None, None), dtype="int32", name=f"characters_{side}") for side in "ab"
         ]
         each, pair = [list(both) for both in zip(pair, spelt, strict=True)], pair + spelt
-    # A model around both calls: on JAX, Keras forgets a layer's penalties when the layer is called
-    # again, unless both calls are made by one layer (docs/upstream/keras-jax-penalty-twice.md).
+    # Both calls are in one model: on JAX, Keras forgets a layer's penalties when the layer is
+    # called again, unless one layer makes both calls (docs/upstream/keras-jax-penalty-twice.md).
     sentences = keras.Model(pair, [encoder(sentence) for sentence in each], name="sentences")
     matched = PairMatching(name="matching")(sentences(pair))
     return classifier(given, pair, matched, activation, shortcut)

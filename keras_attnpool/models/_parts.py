@@ -1,4 +1,4 @@
-"""Encoders and poolings between words and classifier: their names, and how they get the mask."""
+"""Encoders and poolings between words and classifier, by name, and the masks that they get."""
 
 import inspect
 import warnings
@@ -23,7 +23,7 @@ BOTH_DIRECTIONS = (
     layers.ShortcutStackedBiLSTM,
     keras.layers.Bidirectional,
 )
-# Layers that leave each feature in its place, so that both directions' states stay halves.
+# Layers that keep the order of features, so that both directions' states stay halves.
 IN_PLACE = (
     keras.layers.Dropout,
     keras.layers.SpatialDropout1D,
@@ -54,10 +54,10 @@ POSITIONS = (
 
 
 def with_mask(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
-    """Calls a layer with the mask, if there is one and the layer reads one.
+    """Calls a layer with the mask, if a mask exists and the layer reads it.
 
-    A layer of another package sees zeros at padding, and gets the mask under the name that its call
-    has for it.
+    A layer of another package gets zeros at padding, and the mask under the argument name of its
+    call.
     """
     if not isinstance(part, keras.layers.Layer):
         return part(x, mask)
@@ -77,19 +77,19 @@ def with_mask(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def attends(part: Part) -> bool:
-    """Whether it is called like keras.layers.MultiHeadAttention: here each step attends to all."""
+    """Whether a part is called like keras.layers.MultiHeadAttention; here it is self-attention."""
     call = part.call if isinstance(part, keras.layers.Layer) else part
     return {"value", "attention_mask"} <= set(inspect.signature(call).parameters)
 
 
 def _never_empty(mask: Tensor) -> Tensor:
-    """The mask, with every step of an empty text kept: other layers divide by their number."""
+    """The mask with all steps of empty texts kept; other layers divide by the number of steps."""
     ops = keras.ops
     return ops.logical_or(mask, ops.logical_not(ops.any(mask, axis=1, keepdims=True)))
 
 
 def encode(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
-    """The states that an encoder makes: one for each step, so that the mask still fits."""
+    """The states from an encoder, one per step, so that the mask still fits."""
     states = with_mask(part, x, mask)
     shape, steps = states.shape, x.shape[1] or 37
     if isinstance(part, keras.layers.Layer) and len(shape) == 3 and not attends(part):
@@ -98,7 +98,7 @@ def encode(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
         must = "return sequences, (batch, time, dim), with as many steps as it is given"
         received = f"{part!r}, which returns the shape {states.shape} for {x.shape}"
         raise ArgumentError("encoder", must, received)
-    # Keras leaves them in the order of reading; the mask needs them at their words.
+    # Keras leaves these states in the order of reading; the mask needs them at their words.
     backwards = isinstance(part, keras.layers.RNN) and part.go_backwards
     return keras.ops.flip(states, axis=1) if backwards else states
 
@@ -106,7 +106,7 @@ def encode(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
 def both_directions(part: Part, before: bool) -> bool:
     """Whether states are forward states followed by as many backward states.
 
-    `before` says whether the inputs of the encoder `part` were.
+    `before` is the answer for the inputs of the encoder `part`.
     """
     if isinstance(part, BOTH_DIRECTIONS):
         return bool(part.merge_mode == "concat")
@@ -114,7 +114,7 @@ def both_directions(part: Part, before: bool) -> bool:
 
 
 def final_states(pooling: LayerLike) -> dict[str, Any]:
-    """The argument by which "last" takes both final states, unless the config has it."""
+    """The argument that makes "last" take both final states, unless the config sets it."""
     if names.is_made(pooling):
         return {}
     make, config = names.resolve(pooling, POOLINGS)
@@ -123,7 +123,7 @@ def final_states(pooling: LayerLike) -> dict[str, Any]:
 
 
 def pool(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
-    """The vector that a pooling makes of the kept steps."""
+    """The vector that a pooling computes from the kept steps."""
     if isinstance(part, keras.layers.Layer) and mask is not None:
         parameters = inspect.signature(part.call).parameters
         if "mask" not in parameters and "padding_mask" not in parameters:
@@ -201,7 +201,7 @@ def positional(
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class WindowConv1D(keras.layers.Conv1D):  # type: ignore[misc]
-    """`keras.layers.Conv1D` that takes a batch without rows on TensorFlow too; not public."""
+    """`keras.layers.Conv1D` that also accepts a batch without rows on TensorFlow; not public."""
 
     def call(self, inputs: Tensor) -> Tensor:
         """Convolves `(batch, time, dim)`: `(batch, time, filters)`."""
@@ -241,7 +241,7 @@ def plain_pooling(name: str) -> keras.layers.Layer:
 
 # -- names -----------------------------------------------------------------------------------------
 
-# By name: a layer or a function that makes a part, and its sizes.
+# The layer, or the function that makes a part, and the sizes that belong to a name.
 ENCODERS: dict[str, Maker] = {
     "none": (lambda prefix: unchanged, {}),
     **names.ENCODERS,
@@ -258,9 +258,9 @@ def made(
 ) -> Part:
     """The part that a name, a configuration or an instance stands for.
 
-    `argument` is `"encoder"` or `"pooling"`, and `identifier` is the user's value for it. The layer
-    gets the name, or the names of its layers start with it. `options` are further arguments for
-    names and configurations; an instance ignores them.
+    `argument` is `"encoder"` or `"pooling"`, and `identifier` is the user's value for it. `name` is
+    the name of the layer, or the start of its layers' names. `options` are more arguments for names
+    and configurations; an instance ignores them.
     """
     options = options or {}
     accepted: Mapping[str, inspect.Parameter]
@@ -281,7 +281,7 @@ def made(
             if named and parameter.default is parameter.empty and option not in config | options:
                 raise ArgumentError(option, "be given", "no such argument", make.__name__)
             if option in ("units", "filters") and config.get(option) is not None:
-                # Keras's own refusal has no fields.
+                # Keras's error has no fields.
                 validate(option, config[option], SIZE, make.__name__)
         return cast(Part, make(**config, **options))
     except (ValueError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""The mean of the word embeddings, classified: the floor of every comparison."""
+"""A classifier of the mean word embedding, the simplest baseline."""
 
 import keras
 import numpy as np
@@ -37,11 +37,11 @@ def AverageEmbedding(
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. Not compiled.
+        `(batch, num_classes)`. The model is not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 

@@ -27,40 +27,40 @@ def BackboneClassifier(
 ) -> keras.Model:
     """Builds a text classifier from a pre-trained token encoder and a pooling layer.
 
-    With `pooling="first"` it is the usual fine-tuning of a language model: the state of the first
-    token, `[CLS]` or `<s>`, and a linear classifier.
+    `pooling="first"` is the usual way to fine-tune a language model: a linear classifier reads the
+    state of the first token, `[CLS]` or `<s>`.
 
     Args:
-        backbone: Replaces the embeddings: a KerasHub backbone, or any functional `keras.Model` that
-            gives `(batch, time, dim)`. An integer stands for features that are computed before
-            (`text.LanguageModel.features`), and is their `dim`. The mask is the input
+        backbone: A KerasHub backbone, or any functional `keras.Model` that returns `(batch, time,
+            dim)`, in place of the embeddings. For precomputed features
+            (`text.LanguageModel.features`) it is their `dim`, an integer. The mask is the input
             `"padding_mask"` or `"attention_mask"`. Without such an input, the zeros of a single
-            integer input are padding; for other inputs the Keras mask of the states counts.
+            integer input are padding; for other inputs the Keras mask of the states is used.
         num_classes: Number of classes.
-        pooling: `"first"` (the first kept token), `"mean"`, `"max"`, or a layer from
-            `(batch, time, dim)` to a vector, any pooling layer of this package.
+        pooling: `"first"` (the first kept token), `"mean"`, `"max"`, or a layer from `(batch, time,
+            dim)` to a vector, such as any pooling layer of this package.
         encoder: A layer from `(batch, time, dim)` to `(batch, time, other dim)` between backbone
-            and pooling, or several in order. Layers whose call takes a mask get it; the others see
-            zeros at padded steps.
-        sequence_length: Steps of every text; needed by layers that must know it.
-        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; a
-            part that is frozen already, as LoRA freezes it, stays frozen. A frozen backbone runs in
+            and pooling, or a list of layers. Layers with a mask argument get the mask; the others
+            read zeros at padded steps.
+        sequence_length: Number of steps of every text, for layers that must know it.
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`.
+            Parts that are already frozen, such as by LoRA, stay frozen. A frozen backbone runs in
             inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share of the hidden layer (of the pooled vector when there is none) dropped in
-            training.
+        dropout: Share of the hidden layer that is dropped in training. Without a hidden layer it is
+            a share of the pooled vector.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
         A functional `keras.Model` to float32 scores `(batch, num_classes)`. Without a backbone its
-        input is int32 ids `(batch, time)`, 0 = padding. With one, its inputs are the backbone's.
-        With features, its input is a dictionary of `"features"` `(batch, time, dim)` and
-        `"padding_mask"` `(batch, time)`. Not compiled.
+        input is int32 ids `(batch, time)`, 0 = padding. With a backbone, its inputs are the
+        backbone's inputs. With features, its input is a dictionary of `"features"` `(batch, time,
+        dim)` and `"padding_mask"` `(batch, time)`. The model is not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 
@@ -75,5 +75,5 @@ def BackboneClassifier(
     assert model.output_shape == (None, 3)
     ```
     """
-    # The arguments are checked; an error inside is this builder's.
+    # The arguments are already checked, so an error inside names this builder.
     return inspect.unwrap(TextClassifier)(None, **locals())

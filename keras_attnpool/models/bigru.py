@@ -30,8 +30,8 @@ def BiGRU(
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
         num_classes: Number of classes.
-        pooling: `"max"` (the paper's), `"mean"` or `"last"`. `"last"` is each direction's final
-            state: the forward one's at the last kept token, the backward one's at the first.
+        pooling: `"max"` (as in the paper), `"mean"` or `"last"`. `"last"` joins the forward state
+            at the last kept token and the backward state at the first.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
@@ -43,11 +43,11 @@ def BiGRU(
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. Not compiled.
+        `(batch, num_classes)`. The model is not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 

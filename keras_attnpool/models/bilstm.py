@@ -1,4 +1,4 @@
-"""Stacked BiLSTMs with plain pooling: what generalized pooling is compared with."""
+"""Stacked BiLSTMs with plain pooling, the baseline of generalized pooling."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ POOLINGS = ("max", "mean", "last", "self_attention", "multi_dim")
 
 
 def stacked_bilstm(given: dict[str, Any]) -> tuple[Any, Tensor]:
-    """Inputs, and the states of stacked BiLSTMs over words and perhaps their characters."""
+    """Inputs, and the states of stacked BiLSTMs over words and, if given, their characters."""
     inputs, x = embed_words_and_characters(given)
     if given["embedding_dropout"]:
         x = keras.layers.Dropout(given["embedding_dropout"], name="embedding_dropout")(x)
@@ -32,15 +32,14 @@ def stacked_bilstm(given: dict[str, Any]) -> tuple[Any, Tensor]:
 
 
 def pooling_of(given: dict[str, Any], **unused: Any) -> keras.layers.Layer:
-    """The layer, named "pooling", that a name of `POOLINGS` stands for.
+    """The layer for a name of `POOLINGS`, named "pooling".
 
     Args:
         given: The arguments of a builder.
-        **unused: Arguments that this layer has no use for, with the values that they have if left
-            out.
+        **unused: Arguments that this layer does not use, with their default values.
 
     Raises:
-        ValueError: For an argument that the layer has no use for.
+        ValueError: For a changed argument that the layer does not use.
     """
     pooling, penalty = given["pooling"], given["attention_regularizer"]
     if pooling != "self_attention":
@@ -90,12 +89,12 @@ def BiLSTM(
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
         num_classes: Number of classes.
-        pooling: `"max"`, `"mean"`, `"last"` (each direction's final state: the forward one's at the
-            last kept token, the backward one's at the first), `"self_attention"` (Lin et al.) or
-            `"multi_dim"` (`MultiDimAttentionPooling`: the Bi-LSTM self-attention that DiSAN and
-            MPSAN compare with).
+        pooling: `"max"`, `"mean"`, `"last"` (the forward state at the last kept token and the
+            backward state at the first), `"self_attention"` (Lin et al.) or `"multi_dim"`
+            (`MultiDimAttentionPooling`, the Bi-LSTM self-attention that DiSAN and MPSAN compare
+            with).
         num_heads: Heads of `"self_attention"`.
-        hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
+        hidden_dim: Size of the hidden layer that computes the scores, the paper's d_a.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
@@ -103,12 +102,12 @@ def BiLSTM(
             joined to the output of a `CharacterEmbedding` of its characters. `None` reads words
             alone.
         char_dim: Size of a character's embedding.
-        char_filters: Filters of each width.
+        char_filters: Number of filters per width.
         char_kernel_sizes: Widths of the windows, in characters.
-        embedding_dropout: Share of the embeddings dropped in training.
+        embedding_dropout: Share of the embeddings that is dropped in training.
         lstm_units: Units of the LSTMs per direction.
         num_layers: Number of stacked BiLSTMs.
-        shortcut: Wiring of the stack, `"full"` or `"per_direction"`, see `ShortcutStackedBiLSTM`.
+        shortcut: Kind of shortcuts, `"full"` or `"per_direction"`, see `ShortcutStackedBiLSTM`.
         attention_regularizer: Penalty on the weights of `"self_attention"`, for instance
             `AttentionOrthogonality`.
         hidden_units: Units of each of the classifier's two hidden layers.
@@ -118,12 +117,13 @@ def BiLSTM(
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. With `num_characters` it has two inputs, named `"tokens"` and
-        `"characters"`; the second are character ids `(batch, time, word length)`. Not compiled.
+        `(batch, num_classes)`. With `num_characters` it has two inputs, `"tokens"` and
+        `"characters"`. The characters are ids `(batch, time, word length)`. The model is not
+        compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 

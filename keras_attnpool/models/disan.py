@@ -38,39 +38,39 @@ def DiSAN(
     """Builds DiSAN: forward and backward directional self-attention, multi-dimensional attention.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included; `None` on a backbone.
+        vocabulary_size: Number of token ids, padding (id 0) included; `None` with a backbone.
         num_classes: Number of classes.
         units: Size of the attention of one direction.
         activation: Activation of the attentions and of the pooling. The released code for sentiment
-            has `"relu"`; the default of its library is `"elu"`.
+            uses `"relu"`; its library's default is `"elu"`.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        backbone: Replaces the embeddings: a KerasHub backbone, or any functional `keras.Model` that
-            gives `(batch, time, dim)`. An integer stands for features that are computed before
-            (`text.LanguageModel.features`), and is their `dim`. The mask is the input
+        backbone: A KerasHub backbone, or any functional `keras.Model` that returns `(batch, time,
+            dim)`, in place of the embeddings. For precomputed features
+            (`text.LanguageModel.features`) it is their `dim`, an integer. The mask is the input
             `"padding_mask"` or `"attention_mask"`. Without such an input, the zeros of a single
-            integer input are padding; for other inputs the Keras mask of the states counts.
+            integer input are padding; for other inputs the Keras mask of the states is used.
         sequence_length: Number of steps of every text behind a backbone; `None` allows any number.
-        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; a
-            part that is frozen already, as LoRA freezes it, stays frozen. A frozen backbone runs in
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`.
+            Parts that are already frozen, such as by LoRA, stay frozen. A frozen backbone runs in
             inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share of the features that is dropped in training, in front of the kernels of the
-            attentions and of the classifier.
+        dropout: Share of the attentions' and the classifier's input features that is dropped in
+            training.
         kernel_regularizer: Penalty on the kernels of attentions and pooling.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
         A functional `keras.Model` to float32 scores `(batch, num_classes)`. Without a backbone its
-        input is int32 ids `(batch, time)`, 0 = padding. With one, its inputs are the backbone's.
-        With features, its input is a dictionary of `"features"` `(batch, time, dim)` and
-        `"padding_mask"` `(batch, time)`. Not compiled.
+        input is int32 ids `(batch, time)`, 0 = padding. With a backbone, its inputs are the
+        backbone's inputs. With features, its input is a dictionary of `"features"` `(batch, time,
+        dim)` and `"padding_mask"` `(batch, time)`. The model is not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 
@@ -111,41 +111,41 @@ def BiBloSAN(
     """Builds Bi-BloSAN: block self-attention of both directions, multi-dimensional attention.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included; `None` on a backbone.
+        vocabulary_size: Number of token ids, padding (id 0) included; `None` with a backbone.
         num_classes: Number of classes.
         units: Size of the attention of one direction.
-        block_length: Tokens of a block; `None`: from each text's own length, see
-            `BlockSelfAttention`.
+        block_length: Number of tokens per block. `None` computes it from the length of each text,
+            see `BlockSelfAttention`.
         activation: Activation of the attentions and of the pooling. The released code for sentiment
-            has `"relu"`; the default of its library is `"elu"`.
+            uses `"relu"`; its library's default is `"elu"`.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        backbone: Replaces the embeddings: a KerasHub backbone, or any functional `keras.Model` that
-            gives `(batch, time, dim)`. An integer stands for features that are computed before
-            (`text.LanguageModel.features`), and is their `dim`. The mask is the input
+        backbone: A KerasHub backbone, or any functional `keras.Model` that returns `(batch, time,
+            dim)`, in place of the embeddings. For precomputed features
+            (`text.LanguageModel.features`) it is their `dim`, an integer. The mask is the input
             `"padding_mask"` or `"attention_mask"`. Without such an input, the zeros of a single
-            integer input are padding; for other inputs the Keras mask of the states counts.
+            integer input are padding; for other inputs the Keras mask of the states is used.
         sequence_length: Number of steps of every text behind a backbone; `None` allows any number.
-        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; a
-            part that is frozen already, as LoRA freezes it, stays frozen. A frozen backbone runs in
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`.
+            Parts that are already frozen, such as by LoRA, stay frozen. A frozen backbone runs in
             inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share of the features that is dropped in training, in front of the kernels of the
-            attentions and of the classifier.
+        dropout: Share of the attentions' and the classifier's input features that is dropped in
+            training.
         kernel_regularizer: Penalty on the kernels of attentions and pooling.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
         A functional `keras.Model` to float32 scores `(batch, num_classes)`. Without a backbone its
-        input is int32 ids `(batch, time)`, 0 = padding. With one, its inputs are the backbone's.
-        With features, its input is a dictionary of `"features"` `(batch, time, dim)` and
-        `"padding_mask"` `(batch, time)`. Not compiled.
+        input is int32 ids `(batch, time)`, 0 = padding. With a backbone, its inputs are the
+        backbone's inputs. With features, its input is a dictionary of `"features"` `(batch, time,
+        dim)` and `"padding_mask"` `(batch, time)`. The model is not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 
@@ -164,7 +164,7 @@ def BiBloSAN(
 
 
 def _bidirectional(given: dict[str, Any], attention: Any, **sizes: Any) -> keras.Model:
-    """Attention of both directions, pooling and classifier, by the arguments of a builder."""
+    """The model from a builder's arguments: attention of both directions, pooling, classifier."""
     inputs, x, mask = tokens_or_backbone(given)
     shared = {name: given[name] for name in ("activation", "kernel_regularizer")}
     sizes |= {"units": given["units"], "dropout": given["dropout"], **shared}

@@ -44,17 +44,18 @@ def GeneralizedPoolingClassifier(
 ) -> keras.Model:
     """Builds the text classifier: embeddings, stacked BiLSTMs, generalized pooling, MLP.
 
-    Every row of the paper's table 4 is an argument: the penalty on the parameter matrices is
-    `kernel_regularizer=HeadDistance(...)`, on the attention `attention_regularizer=`, on the heads'
-    vectors `vector_regularizer=`. Its figure 1 varies `num_heads` and `per_feature`.
+    The arguments give every row of the paper's table 4. The penalty on the parameter matrices is
+    `kernel_regularizer=HeadDistance(...)`, the penalty on the attention is `attention_regularizer`,
+    and the penalty on the heads' vectors is `vector_regularizer`. The paper's figure 1 varies
+    `num_heads` and `per_feature`.
 
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
         num_classes: Number of classes.
         num_heads: Number of attention heads, the paper's I.
-        hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
-        per_feature: Whether each feature has attention weights of its own; otherwise all share one
-            weight per step.
+        hidden_dim: Size of the hidden layer that computes the scores, the paper's d_a.
+        per_feature: Whether each feature has separate attention weights. Otherwise all features
+            share one weight per step.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
@@ -62,14 +63,14 @@ def GeneralizedPoolingClassifier(
             joined to the output of a `CharacterEmbedding` of its characters. `None` reads words
             alone.
         char_dim: Size of a character's embedding.
-        char_filters: Filters of each width.
+        char_filters: Number of filters per width.
         char_kernel_sizes: Widths of the windows, in characters.
-        embedding_dropout: Share of the embeddings dropped in training (the released code has 0.5,
-            the paper does not mention it).
+        embedding_dropout: Share of the embeddings that is dropped in training. The released code
+            has 0.5; the paper does not mention it.
         lstm_units: Units of the LSTMs per direction.
         num_layers: Number of stacked BiLSTMs; the paper has 1 for texts, 3 for pairs.
-        shortcut: Wiring of the stack, `"full"` or `"per_direction"`, see `ShortcutStackedBiLSTM`.
-        attention_dropout: Share of the attention weights dropped in training.
+        shortcut: Kind of shortcuts, `"full"` or `"per_direction"`, see `ShortcutStackedBiLSTM`.
+        attention_dropout: Share of the attention weights that is dropped in training.
         kernel_regularizer: Penalty on the kernels of the scores (eq. 7).
         attention_regularizer: Penalty on the attention weights (eq. 8).
         vector_regularizer: Penalty on the heads' vectors (eq. 9).
@@ -80,12 +81,13 @@ def GeneralizedPoolingClassifier(
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. With `num_characters` it has two inputs, named `"tokens"` and
-        `"characters"`; the second are character ids `(batch, time, word length)`. Not compiled.
+        `(batch, num_classes)`. With `num_characters` it has two inputs, `"tokens"` and
+        `"characters"`. The characters are ids `(batch, time, word length)`. The model is not
+        compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 
@@ -139,15 +141,16 @@ def GeneralizedPoolingPair(
     """Builds the sentence-pair model: one encoder for both sentences, matching, MLP.
 
     Both sentences go through the same encoder (word embeddings, stacked BiLSTMs, pooling);
-    `PairMatching` joins their vectors. The encoder is a model of its own,
+    `PairMatching` joins their vectors. The encoder is an inner model,
     `model.get_layer("sentences").get_layer("sentence_encoder")`.
 
-    - Entailment: `num_classes=3`, trained with the cross-entropy.
-    - Graded relatedness on a scale 1 to K: `num_classes=K`, trained with the KL divergence towards
-      `ops.score_distribution(scores, K)`; the prediction is `ops.expected_score(probabilities)`.
+    - Entailment: `num_classes=3`, with cross-entropy as the loss.
+    - Graded relatedness on a scale 1 to K: `num_classes=K`, with the KL divergence as the loss. The
+      targets are `ops.score_distribution(scores, K)`, and the prediction is
+      `ops.expected_score(probabilities)`.
 
     The sizes of the paper's SNLI model are `lstm_units=600, hidden_dim=600, hidden_units=600`.
-    Penalties count once a sentence.
+    Penalties count once per sentence.
 
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
@@ -155,25 +158,25 @@ def GeneralizedPoolingPair(
         pooling: `"generalized"`, or one of the baselines `"max"`, `"mean"`, `"last"`,
             `"self_attention"` and `"multi_dim"` as in `BiLSTM`.
         num_heads: Number of attention heads, the paper's I.
-        hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
-        per_feature: Whether each feature has attention weights of its own; otherwise all share one
-            weight per step.
+        hidden_dim: Size of the hidden layer that computes the scores, the paper's d_a.
+        per_feature: Whether each feature has separate attention weights. Otherwise all features
+            share one weight per step.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the word embeddings are trained. The paper keeps pre-trained
-            ones fixed for pairs.
+        trainable_embeddings: Whether the word embeddings are trained. For pairs the paper does not
+            train them.
         num_characters: Number of character ids, padding included. Each word's embedding is then
             joined to the output of a `CharacterEmbedding` of its characters. `None` reads words
             alone.
         char_dim: Size of a character's embedding.
-        char_filters: Filters of each width.
+        char_filters: Number of filters per width.
         char_kernel_sizes: Widths of the windows, in characters.
-        embedding_dropout: Share of the embeddings dropped in training (the released code has 0.5,
-            the paper does not mention it).
+        embedding_dropout: Share of the embeddings that is dropped in training. The released code
+            has 0.5; the paper does not mention it.
         lstm_units: Units of the LSTMs per direction.
         num_layers: Number of stacked BiLSTMs; the paper has 1 for texts, 3 for pairs.
-        shortcut: Wiring of the stack, `"full"` or `"per_direction"`, see `ShortcutStackedBiLSTM`.
-        attention_dropout: Share of the attention weights dropped in training.
+        shortcut: Kind of shortcuts, `"full"` or `"per_direction"`, see `ShortcutStackedBiLSTM`.
+        attention_dropout: Share of the attention weights that is dropped in training.
         kernel_regularizer: Penalty on the kernels of the scores (eq. 7).
         attention_regularizer: Penalty on the attention weights (eq. 8).
         vector_regularizer: Penalty on the heads' vectors (eq. 9).
@@ -183,14 +186,14 @@ def GeneralizedPoolingPair(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from the list of the two sentences' int32 ids `(batch, time)`,
-        0 = padding, named `"tokens_a"` and `"tokens_b"`, to float32 scores `(batch, num_classes)`.
+        A functional `keras.Model` from the list of the two sentences' int32 ids `(batch, time)`, 0
+        = padding, named `"tokens_a"` and `"tokens_b"`, to float32 scores `(batch, num_classes)`.
         With `num_characters` two inputs `(batch, time, word length)` follow, `"characters_a"` and
-        `"characters_b"`. The sentences of a pair need not be equally long. Not compiled.
+        `"characters_b"`. The sentences of a pair may differ in length. The model is not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 
@@ -224,7 +227,7 @@ def GeneralizedPoolingPair(
 
 
 def _generalized(given: dict[str, Any]) -> keras.layers.Layer:
-    """The pooling layer, by the arguments of a builder."""
+    """The pooling layer from a builder's arguments."""
     names = ("per_feature", "kernel_regularizer", "attention_regularizer", "vector_regularizer")
     return GeneralizedPooling(
         given["num_heads"],

@@ -27,32 +27,33 @@ def HAN(
 ) -> keras.Model:
     """Builds HAN: a BiGRU and attention with a learned context, for words and then for sentences.
 
-    Sentences and texts without a word are zeros; padding never changes a result.
+    Sentences and texts without a word give zero vectors. Padding never changes a result.
 
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
         num_classes: Number of classes.
         gru_units: Units of the GRUs per direction.
-        hidden_dim: Hidden units of the attentions; 200 in HCAN's paper, 100 in HAN's.
-        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
-            Weights and their names are the same.
+        hidden_dim: Hidden units of the attentions. HCAN's paper has 200, HAN's paper 100.
+        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`. The
+            weights and their names do not depend on it.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        dropout: Dropout of the GRUs' states; the official code of HCAN's paper has it.
+        dropout: Dropout of the GRUs' states, as in the official code of HCAN's paper.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` to float32 scores `(batch, num_classes)`; not compiled. It takes
-        int32 ids `(batch, sentences, words)`, 0 = padding, or when packed a dictionary of
-        `"sentences_0"` `(rows, words)` ... and `"documents"` `(batch, sentences)`. The attention is
-        named `pooling`, that of the words `sentences/word_pooling` for `keras_attnpool.analysis`.
+        A functional `keras.Model` to float32 scores `(batch, num_classes)`. Its inputs are int32
+        ids `(batch, sentences, words)`, 0 = padding, or if packed a dictionary of `"sentences_0"`
+        `(rows, words)` ... and `"documents"` `(batch, sentences)`. For `keras_attnpool.analysis`
+        the attention over sentences is named `pooling`, and the attention over words
+        `sentences/word_pooling`. The model is not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 

@@ -44,8 +44,8 @@ def HCAN(
     sentences.
 
     Arguments give the eight neural rows of the paper's table 2. `hierarchical=False` reads the
-    whole text as one sequence. `parallel=False` has one self-attention instead of the product of
-    two. `pooling="max"` has the maximum instead of the target attention.
+    whole text as one sequence. `parallel=False` uses one self-attention instead of the product of
+    two. `pooling="max"` takes the maximum instead of the target attention.
 
     Padding never changes a result, and rows may differ in length. An eager call skips sentences
     without words, and packed batches save most of the padding on every backend; see
@@ -62,32 +62,33 @@ def HCAN(
         num_heads: Number of attention heads.
         filters: Size of queries, keys, values and of the vectors of sentences and texts.
         kernel_size: Words or sentences that a window spans.
-        max_words: Number of learned positions of words. It is the length of the longest sentence;
-            with `hierarchical=False`, of the longest text. A longer input is an error.
-        max_sentences: Learned positions of sentences. More sentences are an error.
-        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
-            Weights and their names are the same.
+        max_words: Number of learned positions of words: the largest length of a sentence, or of a
+            text with `hierarchical=False`. A longer input raises an error.
+        max_sentences: Number of learned positions of sentences. A text with more sentences raises
+            an error.
+        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`. The
+            weights and their names do not depend on it.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        dropout: Dropout of the words and sentences, with their positions, and of the attention
-            weights.
+        dropout: Dropout of the attention weights, and of the words and sentences after their
+            positions are added.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        classifier_dropout: Dropout in front of the classifier; the official code has 0.1.
+        classifier_dropout: Dropout of the classifier's input. The official code has 0.1.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` to float32 scores `(batch, num_classes)`; not compiled. It takes
-        int32 ids, 0 = padding: `(batch, sentences, words)`; `(batch, time)` with
-        `hierarchical=False`; a dictionary of `"sentences_0"` `(rows, words)` ... and `"documents"`
-        `(batch, sentences)` when packed. The layers are named `attention` and `pooling`, those of
-        the words `sentences/word_attention` and `sentences/word_pooling` for
-        `keras_attnpool.analysis`.
+        A functional `keras.Model` to float32 scores `(batch, num_classes)`. Its inputs are int32
+        ids, 0 = padding: `(batch, sentences, words)`, or `(batch, time)` with `hierarchical=False`,
+        or if packed a dictionary of `"sentences_0"` `(rows, words)` ... and `"documents"` `(batch,
+        sentences)`. For `keras_attnpool.analysis` the layers are named `attention` and `pooling`,
+        and the layers of the words `sentences/word_attention` and `sentences/word_pooling`. The
+        model is not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 

@@ -39,15 +39,15 @@ def LAMA(
 ) -> keras.Model:
     """Builds LAMA: embeddings, BiGRU, low-rank multi-head attention pooling, MLP.
 
-    Arguments give the rows of the paper's table 4. LAMA+ctx is the default, and LAMA is
-    `context="learned"`. The penalty +d_p is `attention_regularizer=AttentionOrthogonality(0.2)`,
-    and +d_e is `vector_regularizer=CosineDisagreement(0.2)`. LAMA Encoder is `gru_units=None` (see
+    Arguments give the rows of the paper's table 4. The default is LAMA+ctx, and `context="learned"`
+    gives LAMA. The penalty +d_p is `attention_regularizer=AttentionOrthogonality(0.2)`. The penalty
+    +d_e is `vector_regularizer=CosineDisagreement(0.2)`. `gru_units=None` gives LAMA Encoder (see
     `LAMAEncoder`).
 
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
         num_classes: Number of classes.
-        num_heads: Number of attention heads, the paper's m; its figure 5 is best at 15.
+        num_heads: Number of attention heads, the paper's m. In its figure 5, 15 heads are best.
         rank: Rank of each head's bilinear form, the paper's k.
         context: The vector that queries the tokens: `"embeddings"`, the mean of the text's word
             embeddings; `"mean"`, the mean of the encoder's states; `"learned"`, one learned vector.
@@ -55,25 +55,26 @@ def LAMA(
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         gru_units: Units of the GRU per direction, or `None` for no GRU.
-        use_hidden: Whether the scores see the tokens through a hidden layer (eq. 7).
+        use_hidden: Whether the scores are computed from a hidden layer of the tokens (eq. 7).
         l2_normalize: Whether scores are normalised over the heads.
-        learn_scale: Whether each head learns a scale of its scores (our addition).
-        scale_initializer: Initializer of that scale.
-        attention_dropout: Share of the attention weights dropped in training.
+        learn_scale: Whether each head learns a scale for its scores (our addition).
+        scale_initializer: Initializer of the scale.
+        attention_dropout: Share of the attention weights that is dropped in training.
         attention_regularizer: Penalty on the attention weights (19a).
         vector_regularizer: Penalty on the heads' vectors (19b).
-        hidden_units: Units of the classifier's hidden layer, or `None` for eq. 16's linear one.
+        hidden_units: Units of the classifier's hidden layer, or `None` for the linear classifier of
+            eq. 16.
         dropout: Dropout of the classifier.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. Not compiled.
+        `(batch, num_classes)`. The model is not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 
@@ -140,37 +141,38 @@ def LAMAEncoder(
 ) -> keras.Model:
     """Builds LAMA Encoder: LAMA directly on the word embeddings, without a GRU.
 
-    It does not see word order. It is the faster of the two: its cost grows linearly with the text's
-    length, and no step waits for another.
+    The model ignores word order. It is faster than `LAMA`: its cost grows linearly with the length
+    of the text, and all steps are computed in parallel.
 
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
         num_classes: Number of classes.
-        num_heads: Number of attention heads, the paper's m; its figure 5 is best at 15.
+        num_heads: Number of attention heads, the paper's m. In its figure 5, 15 heads are best.
         rank: Rank of each head's bilinear form, the paper's k.
-        context: `"embeddings"` or `"mean"` (here the same), or `"learned"`.
+        context: `"embeddings"` or `"mean"`, which are the same here, or `"learned"`.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        use_hidden: Whether the scores see the tokens through a hidden layer (eq. 7).
+        use_hidden: Whether the scores are computed from a hidden layer of the tokens (eq. 7).
         l2_normalize: Whether scores are normalised over the heads.
-        learn_scale: Whether each head learns a scale of its scores (our addition).
-        scale_initializer: Initializer of that scale.
-        attention_dropout: Share of the attention weights dropped in training.
+        learn_scale: Whether each head learns a scale for its scores (our addition).
+        scale_initializer: Initializer of the scale.
+        attention_dropout: Share of the attention weights that is dropped in training.
         attention_regularizer: Penalty on the attention weights (19a).
         vector_regularizer: Penalty on the heads' vectors (19b).
-        hidden_units: Units of the classifier's hidden layer, or `None` for eq. 16's linear one.
+        hidden_units: Units of the classifier's hidden layer, or `None` for the linear classifier of
+            eq. 16.
         dropout: Dropout of the classifier.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. Not compiled.
+        `(batch, num_classes)`. The model is not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 
@@ -185,5 +187,5 @@ def LAMAEncoder(
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, section 5.2
     """
-    # The arguments are checked already, so that an error inside names this builder.
+    # The arguments are already checked, so an error inside names this builder.
     return inspect.unwrap(LAMA)(**locals(), gru_units=None)

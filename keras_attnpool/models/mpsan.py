@@ -54,8 +54,8 @@ def MPSAN(
 ) -> keras.Model:
     """Builds MPSAN: embeddings, positional self-attentions, fusion, multi-dimensional attention.
 
-    Every row of the paper's tables 2 to 5 is an argument. With `bw` for `("earlier",)`, `+sd` for
-    `"scaled_distance"` added to it, and so on:
+    The arguments give every row of the paper's tables 2 to 5. Here `bw` is short for
+    `("earlier",)`, `+sd` adds `"scaled_distance"` to it, and so on:
 
     - table 2: `positions=()` is model 0; `(bw, fw)` model 1; `(bw+sd, fw+sd)` 2; `(fa2, fa3)` 3;
       `(fa2, fa3, bw, fw)` 4; `(fa2+sd, fa3+sd, bw+sd, fw+sd)` 5; `(fa2, fa3, bw+d, fw+d)` 6; the
@@ -65,7 +65,7 @@ def MPSAN(
     - table 5: `fusion=None` takes the mean of the attentions. `positions=()` leaves out the
       attentions and the fusion. `positions=()` with `pooling="mean"` has no attention at all.
 
-    The released code differs from the paper in the scores, `score_activation="tanh",
+    The released code differs from the paper. Its scores are those of `score_activation="tanh",
     rescale_scores=True`, and its windows are `faraway_1` and `faraway_2`.
 
     Args:
@@ -73,31 +73,31 @@ def MPSAN(
         num_classes: Number of classes.
         positions: The positional masks of each self-attention, see `PositionalSelfAttention`.
         fusion: `"position"` (`PositionFusion`), `"gate"` (`FusionGate`), or `None`.
-        per_feature: Whether each feature has attention weights of its own; otherwise all share one
-            weight per step.
+        per_feature: Whether each feature has separate attention weights. Otherwise all features
+            share one weight per step.
         pooling: `"multi_dim"` (`MultiDimAttentionPooling`) or `"mean"`.
         scale: Divisor of the scores, the paper's c.
         score_activation: Activation of the scores.
         rescale_scores: Whether the scores are multiplied by `scale` again.
-        embedding_dim: Size of the embeddings, and of the attentions, when no matrix is given.
+        embedding_dim: Size of the embeddings and of the attentions when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share of the features that is dropped in training, in front of the kernels of the
             attentions, of the fusion and of the classifier. (The paper's code keeps 0.7.)
-        kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling; the paper has
+        kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling. The paper has
             an L2 of 1e-7.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`; not compiled. The layers are named `attention_0` ..., `fusion` (or
-        `fusion_0` ... for gates) and `pooling`.
+        `(batch, num_classes)`. The layers are named `attention_0` ..., `fusion` (or `fusion_0` ...
+        for gates) and `pooling`. The model is not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 
@@ -139,11 +139,12 @@ def MPSANPair(
 ) -> keras.Model:
     """Builds the sentence-pair model of the paper's table 7: one MPSAN encoder for both sentences.
 
-    - Graded relatedness on a scale 1 to K: `num_classes=K`, trained with the KL divergence towards
-      `ops.score_distribution(scores, K)`; the prediction is `ops.expected_score(probabilities)`.
-    - Entailment: `num_classes=3`, trained with the cross-entropy.
+    - Graded relatedness on a scale 1 to K: `num_classes=K`, with the KL divergence as the loss. The
+      targets are `ops.score_distribution(scores, K)`, and the prediction is
+      `ops.expected_score(probabilities)`.
+    - Entailment: `num_classes=3`, with cross-entropy as the loss.
 
-    `PairMatching` joins the sentences' vectors. The encoder is a model of its own,
+    `PairMatching` joins the sentences' vectors. The encoder is an inner model,
     `model.get_layer("sentences").get_layer("sentence_encoder")`.
 
     Args:
@@ -151,14 +152,14 @@ def MPSANPair(
         num_classes: Number of points on the scale, or of classes.
         positions: The positional masks of each self-attention, see `PositionalSelfAttention`.
         fusion: `"position"` (`PositionFusion`), `"gate"` (`FusionGate`), or `None`.
-        per_feature: Whether each feature has attention weights of its own; otherwise all share one
-            weight per step.
+        per_feature: Whether each feature has separate attention weights. Otherwise all features
+            share one weight per step.
         pooling: `"multi_dim"` (`MultiDimAttentionPooling`) or `"mean"`.
-        embedding_dim: Size of the embeddings, and of the attentions, when no matrix is given.
+        embedding_dim: Size of the embeddings and of the attentions when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: As in `MPSAN`, but the vector in front of the classifier gets no dropout. The
+        dropout: The same as in `MPSAN`, but the input of the classifier gets no dropout. The
             paper's 0.55 for this task is the share of features that its code keeps.
         kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling; the paper has
             an L2 of 5e-4 for this task.
@@ -167,12 +168,12 @@ def MPSANPair(
 
     Returns:
         A functional `keras.Model` from the list of int32 ids `[(batch, time_a), (batch, time_b)]`,
-        0 = padding, named `"tokens_a"` and `"tokens_b"`, to float32 scores `(batch, num_classes)`;
-        not compiled.
+        0 = padding, named `"tokens_a"` and `"tokens_b"`, to float32 scores `(batch, num_classes)`.
+        The model is not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 
@@ -196,7 +197,7 @@ def MPSANPair(
 
 
 def _encoded(given: dict[str, Any], embedded: Tensor) -> Tensor:
-    """Symbolic embeddings `(batch, time, dim)` to one vector per text, by a builder's arguments."""
+    """Computes one vector per text from embeddings `(batch, time, dim)` and builder arguments."""
     names = ("positions", "fusion", "per_feature", "dropout", "kernel_regularizer")
     scores = ("scale", "score_activation", "rescale_scores")
     options = {name: given[name] for name in (*names, *scores) if name in given}

@@ -27,9 +27,10 @@ def MultiHeadSAN(
 ) -> keras.Model:
     """Builds the multi-head baseline: embeddings + sinusoidal positions, multi-head attention.
 
-    The attention is `keras.layers.MultiHeadAttention`; a `MultiDimAttentionPooling` makes one
-    vector of its output. Without positions the model would not see word order. They are KerasHub's,
-    so building and loading this model needs `keras-hub`. Positions count from the first kept step.
+    The attention is `keras.layers.MultiHeadAttention`. `MultiDimAttentionPooling` makes one vector
+    of its output. Without positions the model would ignore word order. The positions come from
+    KerasHub, so building and loading this model needs `keras-hub`. Positions count from the first
+    kept step.
 
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
@@ -40,14 +41,14 @@ def MultiHeadSAN(
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share that is dropped in training, of the attention's input and of the
-            classifier's.
+        dropout: Share of the attention's input and of the classifier's input that is dropped in
+            training.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. Not compiled.
+        `(batch, num_classes)`. The model is not compiled.
 
     Raises:
         ImportError: If `keras-hub` is not installed.
@@ -76,7 +77,7 @@ def MultiHeadSAN(
     tokens, embedded, mask = embed_and_mask(locals())
     kept, ops = keras.ops.cast(mask, "int32"), keras.ops
     before = ops.sum(ops.cast(ops.equal(ops.cumsum(kept, axis=1), 0), "int32"), 1, keepdims=True)
-    # Of padded steps in front 0; nobody reads theirs.
+    # Padded steps in front get position 0; nothing reads their vectors.
     place = ops.maximum(ops.cumsum(ops.ones_like(kept), axis=1) - 1 - before, 0)
     place = ops.cast(place, embedded.dtype)
     x = embedded + SinePositionEncoding(name="positions")(embedded, positions=place)

@@ -40,41 +40,41 @@ def SAM(
     """Builds SAM: a language model, BiLSTMs, attention to features and tokens, a classifier.
 
     Args:
-        backbone: Replaces the embeddings: a KerasHub backbone, or any functional `keras.Model` that
-            gives `(batch, time, dim)`. An integer stands for features that are computed before
-            (`text.LanguageModel.features`), and is their `dim`. The mask is the input
+        backbone: A KerasHub backbone, or any functional `keras.Model` that returns `(batch, time,
+            dim)`, in place of the embeddings. For precomputed features
+            (`text.LanguageModel.features`) it is their `dim`, an integer. The mask is the input
             `"padding_mask"` or `"attention_mask"`. Without such an input, the zeros of a single
-            integer input are padding; for other inputs the Keras mask of the states counts.
+            integer input are padding; for other inputs the Keras mask of the states is used.
         num_classes: Number of classes.
         order: The parts of `SequentialAttention`. If the last part does not sum the tokens, the
             vector is their mean, or their sum if the tokens were weighed before the features. An
             empty order gives the mean of the BiLSTM's states, which is the paper's RB.
-        threshold: The paper's delta, which is subtracted from every weight of a feature.
-        mode: `"dense"`, the paper's, needs `sequence_length`; `"pointwise"` takes texts of any
+        threshold: The paper's delta. It is subtracted from the weight of every feature.
+        mode: `"dense"`, as in the paper, needs `sequence_length`; `"pointwise"` takes texts of any
             length.
         reduction: Divisor of the sizes of the hidden layers.
-        hidden_dim: Hidden units of the tokens' network; `None` leaves it to `mode`.
+        hidden_dim: Hidden units of the tokens' network. `None` takes the default of `mode`.
         lstm_units: Units of the LSTMs per direction.
-        num_layers: Number of BiLSTMs; 0 puts the attention on the backbone itself.
+        num_layers: Number of BiLSTMs. With 0 the attention reads the backbone's states.
         sequence_length: Number of steps of every text behind a backbone; `None` allows any number.
-        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; a
-            part that is frozen already, as LoRA freezes it, stays frozen. A frozen backbone runs in
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`.
+            Parts that are already frozen, such as by LoRA, stay frozen. A frozen backbone runs in
             inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share that is dropped in training, of the states in front of the attention and of
-            the pooled vector.
+        dropout: Share of the attention's inputs and of the pooled vector that is dropped in
+            training.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
         A functional `keras.Model` to float32 scores `(batch, num_classes)`. Without a backbone its
-        input is int32 ids `(batch, time)`, 0 = padding. With one, its inputs are the backbone's.
-        With features, its input is a dictionary of `"features"` `(batch, time, dim)` and
-        `"padding_mask"` `(batch, time)`. Not compiled.
+        input is int32 ids `(batch, time)`, 0 = padding. With a backbone, its inputs are the
+        backbone's inputs. With features, its input is a dictionary of `"features"` `(batch, time,
+        dim)` and `"padding_mask"` `(batch, time)`. The model is not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 
@@ -112,7 +112,7 @@ def SAM(
         )
         x = with_mask(attention, x, mask)
     if len(x.shape) == 3 and "token" in order:
-        # These weights sum to 1: a mean would shrink the vector by the length.
+        # These weights sum to 1, so a mean would divide the vector by the length.
         x = keras.ops.sum(x, axis=1)
     elif len(x.shape) == 3:
         x = with_mask(MaskedAveragePooling1D(name="pooling"), x, mask)

@@ -29,18 +29,18 @@ def SAN(
 ) -> keras.Model:
     """Builds SAN: embeddings, BiGRU, structured self-attention pooling, MLP.
 
-    Lin et al. use an LSTM; in the comparison of the LAMA paper all models share the GRU.
+    Lin et al. use an LSTM. In the comparison of the LAMA paper all models use a GRU.
 
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
         num_classes: Number of classes.
         num_heads: Number of attention heads, the paper's r.
-        hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
+        hidden_dim: Size of the hidden layer that computes the scores, the paper's d_a.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         gru_units: Units of the GRUs per direction.
-        attention_dropout: Share of the attention weights dropped in training.
+        attention_dropout: Share of the attention weights that is dropped in training.
         attention_regularizer: Penalty on the attention weights; the paper's is
             `AttentionOrthogonality`.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
@@ -50,11 +50,11 @@ def SAN(
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. Not compiled.
+        `(batch, num_classes)`. The model is not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 

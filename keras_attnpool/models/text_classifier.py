@@ -47,68 +47,70 @@ def TextClassifier(
     """Builds a text classifier from any encoder and any pooling: words, encoder, pooling, head.
 
     `encoder` and `pooling` are each a name, a configuration `{"class_name": name, "config":
-    arguments}`, or a Keras layer. A name is one of the short names below, or that of a class of
+    arguments}`, or a Keras layer. A name is one of the short names below, or the name of a class of
     `keras_attnpool.layers` or `keras.layers`.
 
-    Encoders: `"none"` leaves the words' vectors as they are; `"gru"`, `"lstm"` and `"stacked_lstm"`
+    Encoders: `"none"` keeps the words' vectors unchanged; `"gru"`, `"lstm"` and `"stacked_lstm"`
     are `BidirectionalGRU`, `BidirectionalLSTM` and `ShortcutStackedBiLSTM`; `"cnn"` has windows of
-    several widths as `TextCNN` does; `"conv_attention"` is HCAN's `ConvMultiHeadAttention`,
-    `"positions"` its `AddPositionEmbedding`; `"positional"` has MPSAN's self-attentions with their
-    fusion; `"directional"` and `"block"` have the self-attentions of DiSAN and Bi-BloSAN.
+    several widths, as in `TextCNN`; `"conv_attention"` is `ConvMultiHeadAttention` and
+    `"positions"` is `AddPositionEmbedding`, both as in HCAN; `"positional"` has MPSAN's
+    self-attentions with their fusion; `"directional"` and `"block"` have the self-attentions of
+    DiSAN and Bi-BloSAN.
 
     Poolings: the names of `layers.get`, such as `"mean"`, `"max"`, `"attention"`, `"lama"` or
     `"learned_query"`.
 
-    Every layer gets the mask, even behind a layer that loses it. Layers of other packages see zeros
-    at padding. Hyphens are as good as underscores in the short names.
+    Every layer gets the mask, even behind a layer that loses it. Layers of other packages read
+    zeros at padding. A hyphen may replace an underscore in the short names.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included; `None` on a backbone.
+        vocabulary_size: Number of token ids, padding (id 0) included; `None` with a backbone.
         num_classes: Number of classes.
-        encoder: Layer that makes states `(batch, time, other dim)` of the words' vectors `(batch,
-            time, dim)`, or a list of such, in order. If a layer reads backwards, each of its states
-            is put back at its word, the final one at the first word.
-        pooling: Layer that makes one vector of the states. Behind an encoder of both directions,
-            `"last"` takes the final state of each, if only dropout, noise, normalization,
-            activations or positions stand between, and the config has no `bidirectional`. Otherwise
-            it takes the last step.
-        attention_regularizer: Penalty on the weights of a pooling that attends, for instance
-            `AttentionOrthogonality`; for a pooling by its name.
-        vector_regularizer: Penalty on the heads' vectors, likewise.
+        encoder: Layer from the words' vectors `(batch, time, dim)` to states `(batch, time, other
+            dim)`, or a list of such layers. If a layer reads backwards, each state moves back to
+            its word, and the final state to the first word.
+        pooling: Layer from the states to one vector. Behind an encoder of both directions, `"last"`
+            takes the final state of each direction. It does so if only dropout, noise,
+            normalization, activations or positions are in between and the config has no
+            `bidirectional`. Otherwise it takes the last step.
+        attention_regularizer: Penalty on the attention weights of the pooling, for instance
+            `AttentionOrthogonality`. The pooling must be given by its name.
+        vector_regularizer: Penalty on the heads' vectors. The pooling must be given by its name.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        embedding_dropout: Share of the words' vectors dropped in training.
-        hierarchical: Whether a text is sentences of words. Encoder and pooling then make a vector
-            of each sentence, and again, with weights of their own, of the sentences' vectors.
-        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
-            Weights and their names are the same.
-        backbone: Replaces the embeddings: a KerasHub backbone, or any functional `keras.Model` that
-            gives `(batch, time, dim)`. An integer stands for features that are computed before
-            (`text.LanguageModel.features`), and is their `dim`. The mask is the input
+        embedding_dropout: Share of the words' vectors that is dropped in training.
+        hierarchical: Whether a text is sentences of words. An encoder and a pooling then make one
+            vector per sentence. A second encoder and pooling, with separate weights, make one
+            vector of these vectors.
+        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`. The
+            weights and their names do not depend on it.
+        backbone: A KerasHub backbone, or any functional `keras.Model` that returns `(batch, time,
+            dim)`, in place of the embeddings. For precomputed features
+            (`text.LanguageModel.features`) it is their `dim`, an integer. The mask is the input
             `"padding_mask"` or `"attention_mask"`. Without such an input, the zeros of a single
-            integer input are padding; for other inputs the Keras mask of the states counts.
+            integer input are padding; for other inputs the Keras mask of the states is used.
         sequence_length: Number of steps of every text behind a backbone; `None` allows any number.
-        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`; a
-            part that is frozen already, as LoRA freezes it, stays frozen. A frozen backbone runs in
+        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`.
+            Parts that are already frozen, such as by LoRA, stay frozen. A frozen backbone runs in
             inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        hidden_activation: Activation of that layer.
-        dropout: Share of the hidden layer (of the pooled vector when there is none) dropped in
-            training.
+        hidden_activation: Activation of the hidden layer.
+        dropout: Share of the hidden layer that is dropped in training. Without a hidden layer it is
+            a share of the pooled vector.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, from ids
-        `(batch, sentences, words)` if hierarchical, or from the backbone's inputs, to float32
-        scores `(batch, num_classes)`; not compiled. Layers that come by name are called `encoder`
-        (`encoder_0`, ... of several) and `pooling`, those of a hierarchical model's words
-        `word_encoder` and `word_pooling`.
+        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, from ids `(batch,
+        sentences, words)` if hierarchical, or from the backbone's inputs, to float32 scores
+        `(batch, num_classes)`. Layers given by name are called `encoder` (`encoder_0`, ... of
+        several) and `pooling`. In a hierarchical model, the layers of the words are called
+        `word_encoder` and `word_pooling`. The model is not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 
@@ -159,7 +161,7 @@ def TextClassifier(
 
 
 def _renamed(identifier: Any, prefix: str) -> Any:
-    """A layer of its own for the level of the words: the other one is that of the sentences."""
+    """A separate layer for the words, because the given one belongs to the sentences."""
     if not prefix or not isinstance(identifier, keras.layers.Layer):
         return identifier
     config = {**identifier.get_config(), "name": f"{prefix}{identifier.name}"}

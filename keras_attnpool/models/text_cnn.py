@@ -29,7 +29,7 @@ def TextCNN(
 ) -> keras.Model:
     """Builds TextCNN: embeddings, convolutions of several widths, maximum over time, classifier.
 
-    The windows are centred on the kept tokens ("same" padding) and see zeros past the ends of the
+    The windows are centred on the kept tokens ("same" padding) and read zeros past the ends of the
     text. So a text may be shorter than a window, and padding changes nothing.
 
     Args:
@@ -47,11 +47,11 @@ def TextCNN(
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. Not compiled.
+        `(batch, num_classes)`. The model is not compiled.
 
     Raises:
-        ValueError: For an argument that does not fit, alone or with the others. The message names
-            the builder, the argument and its possible values.
+        ValueError: For an invalid argument, or arguments that do not fit together. The message
+            names the builder, the argument and its possible values.
 
     Example:
 
@@ -67,7 +67,7 @@ def TextCNN(
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, section 4.2
     """
-    # Convolutions know no masks: they see zeros at padding, the pooling is told.
+    # Convolutions take no mask: they read zeros at padding, and the pooling gets the mask.
     tokens, embedded, mask = embed_and_mask(locals())
     pooled = [
         MaskedMaxPooling1D(name=f"pooling_{size}")(

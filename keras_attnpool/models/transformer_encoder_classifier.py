@@ -29,18 +29,18 @@ def TransformerEncoderClassifier(
 ) -> keras.Model:
     """Builds the TE baseline: embeddings + learned positions, Transformer encoder, mean, MLP.
 
-    The encoder (post-norm, ReLU) is KerasHub's, so building and loading this model needs
+    The encoder (post-norm, ReLU) comes from KerasHub, so building and loading this model needs
     `keras-hub`. Its attention masks padded keys. Padded queries are not masked, but the masked mean
-    leaves their outputs out. So padding never changes the result, and an empty text gives the
-    classifier a zero vector.
+    ignores their outputs. So padding never changes the result, and the classifier gets a zero
+    vector for an empty text.
 
     Args:
         vocabulary_size: Number of token ids, padding (id 0) included.
         num_classes: Number of classes.
-        max_length: Number of learned positions; a longer input is an error.
-        num_heads: Attention heads of each encoder layer; must divide the embeddings' size.
+        max_length: Number of learned positions. A longer input raises an error.
+        num_heads: Attention heads per encoder layer. Their number must divide the embeddings' size.
         feedforward_dim: Hidden units of each encoder layer's feed-forward part.
-        num_layers: Number of encoder layers; the paper's has 1.
+        num_layers: Number of encoder layers. The paper has 1.
         attention_dropout: Dropout inside the encoder.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
@@ -52,7 +52,7 @@ def TransformerEncoderClassifier(
 
     Returns:
         A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. Not compiled.
+        `(batch, num_classes)`. The model is not compiled.
 
     Raises:
         ImportError: If `keras-hub` is not installed.

@@ -1,4 +1,4 @@
-"""Pure functions on `keras.ops`: what the layers share and a user's own layer may use."""
+"""Pure functions on `keras.ops` that the layers share; custom layers may use them."""
 
 from keras_attnpool.ops._devices import need_gradients as need_gradients
 from keras_attnpool.ops._rows import empty_batch_safe as empty_batch_safe

@@ -1,4 +1,4 @@
-"""Attention from every step to the others by additive scores, for whole vectors or each feature."""
+"""Attention from every step to other steps by additive scores, one per step or per feature."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -30,28 +30,28 @@ def additive_attention(
     and allowed steps `i`.
 
     The largest tensor is the table of scores: `(batch, time, time)`, with a last axis `dim` if each
-    feature has a score.
+    feature has a separate score.
 
     Args:
-        source: Float tensor `(batch, time, 1)`, or `(batch, time, dim)` for a score of each
-            feature: the part of a score that comes from the step attended to.
-        target: Like `source`: the part of a score that comes from the step that attends.
+        source: The part of the scores that comes from the key. Float tensor `(batch, time, 1)`, or
+            `(batch, time, dim)` for one score per feature.
+        target: The part of the scores that comes from the query, with the shape of `source`.
         values: Float tensor `(batch, time, dim)`, finite at padded steps.
-        score: Applied to the sums, element by element: an activation, a bias.
+        score: Function of the sums, element by element, such as an activation or a bias.
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
-        allowed: Boolean tensor `(time, time)`, query by key: whether the query may attend to the
-            key; `None`: to all.
-        penalty: Float tensor `(time, time)`, query by key, finite, subtracted from the scores.
-        return_attention_scores: Whether the weights are wanted.
+        allowed: Boolean tensor `(time, time)`, query by key, True where the query may attend to the
+            key. `None` allows all pairs.
+        penalty: Finite float tensor `(time, time)`, query by key. It is subtracted from the scores.
+        return_attention_scores: Whether to return the weights.
         bounded: Whether all scores lie in [-10, 10]. Without a penalty their exponentials then need
-            no shift, which saves time if each feature has a score.
-        zero_padding: Whether the output at padded steps is 0 even if no weights are wanted;
-            otherwise it is any finite number.
+            no shift. This saves time if each feature has a separate score.
+        zero_padding: Whether the output at padded steps is 0 even if no weights are returned.
+            Otherwise it is any finite number.
 
     Returns:
-        Tensor `(batch, time, dim)`, at least float32, exactly 0 at padded steps and at steps that
-        may attend to nothing; and the weights `(batch, time, time)`, query by key, with `dim` as
-        the last axis where each feature has its score, or `None`.
+        Two tensors, at least float32. The output `(batch, time, dim)` is exactly 0 at padded steps
+        and at steps that may attend to no step. The weights are `(batch, time, time)`, query by
+        key, with a last axis `dim` if each feature has a separate score, or `None`.
     """
     every_query = return_attention_scores or zero_padding or allowed is None
     queries = mask if every_query else None
@@ -67,7 +67,7 @@ def additive_attention(
             return_attention_scores,
             bounded,
         )
-    # Keys on the last axis: the softmax over them and the product with the values are fastest so.
+    # Keys are on the last axis, where the softmax and the product with the values are fastest.
     logits = ops.squeeze(score(ops.expand_dims(target, 2) + ops.expand_dims(source, 1)), -1)
     if penalty is not None:
         logits = logits - ops.cast(penalty, logits.dtype)
@@ -85,31 +85,31 @@ def banded_attention(
     mask: Tensor | None = None,
     return_attention_scores: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """`additive_attention` to steps at a few fixed offsets alone.
+    """`additive_attention` to steps at a few fixed offsets only.
 
-    Time and memory grow with `time * len(offsets)`. Only the weights, if wanted, are as large as
+    Time and memory grow with `time * len(offsets)`. Only the weights, if returned, are as large as
     those of `additive_attention`.
 
-    `offsets` are the values of `key - query` that are allowed, each once, and `penalties` a finite
-    number for each, subtracted from the scores.
+    `offsets` are the allowed values of `key - query`, all different. `penalties` has one finite
+    number per offset, which is subtracted from the scores.
     """
     source, target, values = (at_least_float32(x) for x in (source, target, values))
     if mask is None:
         mask = ops.ones(ops.shape(values)[:2], dtype="bool")
-    # The offsets take the place of time in `softmax_terms`.
+    # In `softmax_terms`, the offsets are on the time axis.
     logits = score(ops.stack(_shifted(source, offsets), axis=1) + ops.expand_dims(target, 1))
     if penalties is not None:
         costs = ops.convert_to_tensor(list(penalties), dtype=logits.dtype)
         logits = logits - ops.reshape(costs, (1, -1, 1, 1))
     keep = ops.stack(_shifted(mask, offsets), axis=1)
     keep = ops.logical_and(keep, ops.expand_dims(mask, 1))
-    # Steps that may attend to nothing are guarded where there are fewer numbers.
+    # Steps that may attend to no step are set to 0 in the smaller tensor.
     exact = return_attention_scores or logits.shape[-1] * len(offsets) < values.shape[-1]
     exps, total = softmax_terms(logits, keep, exact)
-    # One offset after the other: no stack of the values. The gradient of `unstack` is one stack,
-    # that of an index would be a tensor of the size of all offsets for each of them. Blocks of
-    # steps and a matrix product were measured: faster backward for scalar scores (up to 1.4 times
-    # at 1,024 steps), slower forward, and useless for scores of each feature.
+    # One offset after the other needs no stack of the values. The gradient of `unstack` is one
+    # stack; an index would need such a tensor per offset. Blocks of steps with a matrix product
+    # were measured. With scalar scores their backward pass is faster (up to 1.4 times at 1,024
+    # steps), but their forward pass is slower. With one score per feature they do not help.
     terms = [
         weight * value
         for weight, value in zip(
@@ -123,7 +123,7 @@ def banded_attention(
     return output, ops.squeeze(weights, -1) if source.shape[-1] == 1 else weights
 
 
-# Numbers of a table of scores that is worked on at once where memory is slower than arithmetic.
+# Largest number of scores that are computed at once if memory is slower than arithmetic.
 CACHED = 2**20
 
 
@@ -137,8 +137,8 @@ def _per_feature_attention(
     return_attention_scores: bool,
     bounded: bool,
 ) -> tuple[Tensor, Tensor | None]:
-    """`additive_attention` with a score for each feature."""
-    # Keys come before queries: the softmax is over axis 1, queries and features are its columns.
+    """`additive_attention` with one score per feature."""
+    # Keys come before queries, so the softmax is over axis 1, with queries and features as columns.
     costs = None if penalty is None else ops.expand_dims(ops.transpose(penalty), -1)
 
     def of_queries(block: slice) -> tuple[Tensor, Tensor | None]:
@@ -170,10 +170,10 @@ def _per_feature_attention(
 
 
 def _queries_at_once(values: Tensor) -> int | None:
-    """How many queries' scores fit into a cache, `None` where it does not matter.
+    """The number of queries whose scores fit into a cache, or `None` if it does not matter.
 
-    PyTorch on a CPU writes and reads the whole table for every operation: in blocks a training step
-    was measured 2 to 3 times as fast. Compilers fuse the operations themselves.
+    PyTorch on a CPU writes and reads the whole table for every operation. With blocks, a training
+    step was measured 2 to 3 times as fast. Compilers fuse the operations.
     """
     if not _devices.eager_on_torch_cpu(values):
         return None
@@ -198,7 +198,7 @@ def _shifted(x: Tensor, offsets: Sequence[int]) -> list[Tensor]:
     reach = max(abs(offset) for offset in offsets)
     outside = ops.zeros((ops.shape(x)[0], reach, *x.shape[2:]), dtype=x.dtype)
     padded = ops.concatenate([outside, x, outside], axis=1)
-    # An end counted from behind needs no length, which may be unknown.
+    # A negative end needs no length, because the length may be unknown.
     return [padded[:, reach + o : o - reach or None] for o in offsets]
 
 
@@ -207,7 +207,7 @@ def _spread(weights: Tensor, offsets: Sequence[int]) -> Tensor:
     reach = max(abs(offset) for offset in offsets)
     weights = ops.transpose(weights, (0, 2, 1, 3))
     weights = ops.concatenate([weights, ops.zeros_like(weights[:, :, :1])], axis=2)
-    # Where to find each offset from -reach - 1 to reach + 1: where it is none of ours, at the end.
+    # The index of each offset from -reach - 1 to reach + 1; other offsets have the last index.
     places = [len(offsets)] * (2 * reach + 3)
     for place, offset in enumerate(offsets):
         places[offset + reach + 1] = place
@@ -216,7 +216,7 @@ def _spread(weights: Tensor, offsets: Sequence[int]) -> Tensor:
     steps = ops.arange(0, time, dtype="int32")
     offset = ops.expand_dims(steps, 0) - ops.expand_dims(steps, 1)
     offset = ops.clip(offset, -reach - 1, reach + 1) + (reach + 1)
-    # A table of one column: PyTorch exports a look-up, and no other `take`.
+    # The table has one column, because PyTorch exports this look-up and no other `take`.
     table = ops.expand_dims(ops.convert_to_tensor(places, dtype="int32"), 1)
     place = ops.squeeze(ops.take(table, offset, axis=0), -1)
     index = ops.reshape(ops.expand_dims(steps, 1) * width + place, (1, -1))

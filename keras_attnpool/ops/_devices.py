@@ -1,6 +1,6 @@
 """The differences between backends and devices; whether a tensor's values can be read.
 
-No module of the package imports a backend; Keras has imported the one in use.
+No module of the package imports a backend. Keras has already imported the active backend.
 """
 
 import functools
@@ -17,7 +17,7 @@ from keras_attnpool.types import Tensor
 
 
 def on_cpu(x: Any = None) -> bool:
-    """Whether the backend computes on a CPU; PyTorch: with this tensor."""
+    """Whether the backend computes on a CPU; for PyTorch, whether the tensor is on a CPU."""
     backend = keras.backend.backend()
     if backend == "torch":
         return bool(x.device.type == "cpu")
@@ -35,91 +35,92 @@ def eager_on_torch_cpu(x: Tensor) -> bool:
     return on_cpu(x) and not sys.modules["torch"].compiler.is_compiling()
 
 
-# Numbers that the heads of a layer may hold together on an accelerator: a gigabyte of float32.
+# Largest number of values of all heads together on an accelerator: a gigabyte of float32.
 TOGETHER = 2**28
 
 
 def heads_together(x: Tensor, num_heads: int, numbers: int) -> bool:
     """Whether a layer computes its heads together, not one after the other.
 
-    An accelerator spends its time on kernel launches, and all heads together take as many as one
-    head. A CPU is faster head by head, for the numbers of one head fit into its cache.
+    An accelerator spends its time on kernel launches, and all heads together need as many launches
+    as one head. A CPU is faster head by head, because the numbers of one head fit into its cache.
 
     Args:
         x: The inputs `(batch, time, dim)`.
-        num_heads: How many heads there are.
-        numbers: How many numbers the layer holds for each step and head.
+        num_heads: Number of heads.
+        numbers: Number of values per step and head.
     """
     if on_cpu(x):
         return False
-    # A size that is not known yet counts as 1.
+    # An unknown size counts as 1.
     size = num_heads * numbers
     for known in x.shape[:2]:
         size *= known if isinstance(known, int) else 1
     return size <= TOGETHER
 
 
-# Up to so many scores, all pairs of steps cost an accelerator less than the launches for near ones.
+# Up to this number of scores, all pairs of steps cost an accelerator less than the launches for
+# near pairs.
 FEW_PAIRS = 2**22
 
 
 def pairs_together(x: Tensor, scores: int) -> bool:
-    """Whether an attention to near steps computes all pairs of steps, though it needs few.
+    """Whether an attention to near steps computes all pairs of steps.
 
-    It does so on an accelerator for short texts, where the near pairs alone would take twice as
-    many kernel launches.
+    It does so on an accelerator for short texts, because the near pairs would need twice as many
+    kernel launches.
 
     Args:
         x: The inputs `(batch, time, dim)`.
-        scores: How many scores a pair has.
+        scores: Number of scores per pair.
     """
     batch, time = x.shape[:2]
-    # A size that is not known yet may be a symbol, which cannot be compared.
+    # An unknown size may be a symbol, which cannot be compared.
     if on_cpu(x) or not isinstance(time, int):
         return False
     return (batch if isinstance(batch, int) else 1) * time * time * scores <= FEW_PAIRS
 
 
 _CONSTANTS: dict[Any, Tensor] = {}
-# So many are kept at most, of at most so many numbers.
+# The largest number of kept constants, and the largest size of a kept constant.
 MOST_CONSTANTS, LARGEST_CONSTANT = 256, 2**16
 
 
 def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
-    """`make()`, a small tensor that depends on nothing but its name and the dtype of `x`.
+    """`make()`, a small tensor that depends only on its name and on the dtype of `x`.
 
-    PyTorch keeps it. It is kept for later calls, so an accelerator need not make it, or wait for
-    its copy, each time.
+    On PyTorch the tensor is kept for later calls. So an accelerator need not make it, or wait for
+    its copy, in every call.
 
     Args:
         name: Name of the constant, hashable.
-        x: A tensor that it meets.
-        make: Makes it.
+        x: A tensor that the constant is used with.
+        make: Function that makes the constant.
 
     Returns:
-        A tensor that nobody may change.
+        A tensor that must not be changed.
     """
     if keras.backend.backend() != "torch" or isinstance(x, keras.KerasTensor):
         return make()
     torch = sys.modules["torch"]
-    # A trace or a fake mode takes no tensor from outside, and none of its own outlives it.
+    # A trace or a fake mode takes no outer tensor, and its tensors do not outlive it.
     if torch_traces() or type(x) not in (torch.Tensor, torch.nn.Parameter):
         return make()
     key = (name, x.dtype, x.device)
     kept = _CONSTANTS.get(key)
     if kept is not None:
         return kept
-    # A tensor of inference mode could take no part in a later training step.
+    # A tensor from inference mode could not be used in a later training step.
     with torch.inference_mode(False):
         made = make()
-    # A wrapped tensor ends with its transformation.
+    # A wrapped tensor does not outlive its transformation.
     if (
         type(made) is torch.Tensor
         and made.device == x.device
         and made.numel() <= LARGEST_CONSTANT
         and can_recompute()
     ):
-        # Other threads write too: there may be more already.
+        # Other threads also write, so there may be more constants than the limit.
         if len(_CONSTANTS) >= MOST_CONSTANTS:
             _CONSTANTS.clear()
         _CONSTANTS[key] = made
@@ -132,9 +133,9 @@ def scalar_like(value: float, x: Tensor) -> Tensor:
 
 
 def number_of_kept(mask: Tensor, dtype: str) -> Tensor:
-    """How many steps of each row `(batch, time)` a boolean mask keeps, as floats.
+    """The number of kept steps per row of a boolean mask `(batch, time)`, as floats.
 
-    The sum of Keras counts in integers first, which on PyTorch is an operation more.
+    The sum of Keras counts in integers first. On PyTorch this is one more operation.
     """
     if keras.backend.backend() != "torch" or isinstance(mask, keras.KerasTensor):
         return keras.ops.sum(keras.ops.cast(mask, dtype), axis=1)
@@ -145,7 +146,7 @@ def number_of_kept(mask: Tensor, dtype: str) -> Tensor:
 def affine(x: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
     """`x` times a kernel, plus a bias, if any, all in the dtype of `x`.
 
-    PyTorch has one operation for both, where Keras asks for two. On a CPU, TensorFlow writes the
+    PyTorch has one operation for both steps; Keras uses two. On a CPU, TensorFlow writes the
     product of `(n, 1, t, d)` and a matrix beyond its memory, so it gets rows `(n * t, d)`.
     """
     kernel = keras.ops.cast(kernel, x.dtype)
@@ -161,13 +162,13 @@ def affine(x: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def need_gradients(owner: str) -> None:
-    """Refuses a backend that has no gradients: NumPy and OpenVINO predict alone.
+    """Raises for a backend without gradients: NumPy and OpenVINO can only predict.
 
     Args:
         owner: The function that needs gradients, for the message.
 
     Raises:
-        NotImplementedError: If the backend has none.
+        NotImplementedError: If the backend has no gradients.
 
     Example:
 
@@ -183,7 +184,7 @@ def need_gradients(owner: str) -> None:
 
 
 def torch_traces() -> bool:
-    """Whether PyTorch records the operations of this call, to replay them on other batches."""
+    """Whether PyTorch records the operations of this call and replays them for other batches."""
     if keras.backend.backend() != "torch":
         return False
     torch = sys.modules["torch"]
@@ -191,7 +192,7 @@ def torch_traces() -> bool:
 
 
 def exp(x: Tensor) -> Tensor:
-    """`keras.ops.exp`; that of PyTorch takes ten times as long on a CPU where it gives 0."""
+    """`keras.ops.exp`; on a CPU, PyTorch's `exp` takes ten times as long if its result is 0."""
     if not eager_on_torch_cpu(x):
         return keras.ops.exp(x)
     return sys.modules["torch"].exp2(x * math.log2(math.e))
@@ -200,7 +201,7 @@ def exp(x: Tensor) -> Tensor:
 def threshold(x: Tensor, least: float, value: float) -> Tensor:
     """`keras.ops.threshold`: `x` where it is above `least`, and `value` elsewhere.
 
-    PyTorch's converter to ONNX lacks that operation: a trace gets two that it has.
+    PyTorch's converter to ONNX lacks this operation, so a trace gets two other operations.
     """
     if torch_traces():
         return keras.ops.where(x > least, x, value)
@@ -208,19 +209,20 @@ def threshold(x: Tensor, least: float, value: float) -> Tensor:
 
 
 def values_at_hand(x: Any, wait: bool = True) -> npt.NDArray[Any] | None:
-    """The values of a tensor, where they can be read.
+    """The values of a tensor, if they can be read.
 
     Args:
         x: A tensor of the backend, a `keras.KerasTensor`, or anything that NumPy takes.
-        wait: Whether to read a tensor on an accelerator too. The call then waits for the device.
+        wait: Whether to also read a tensor on an accelerator. The call then waits for the device.
 
     Returns:
-        A NumPy array, or `None` where there are no values yet: for a symbolic tensor and inside a
-        compiled, traced or mapped function. Without `wait` also for a tensor on an accelerator.
+        A NumPy array, or `None` if there are no values yet: for a symbolic tensor, and inside a
+        compiled, traced or mapped function. With `wait=False` it is also `None` for a tensor on an
+        accelerator.
     """
     if isinstance(x, keras.KerasTensor) or torch_traces():
         return None
-    # Each backend has errors of its own for a tensor without values; JAX's is a TypeError.
+    # Each backend raises a different error for a tensor without values; JAX raises a TypeError.
     try:
         if wait or _in_host_memory(x):
             return np.asarray(keras.ops.convert_to_numpy(x))
@@ -239,16 +241,15 @@ def _in_host_memory(x: Any) -> bool:
         return all(device.platform == "cpu" for device in x.devices())
     if backend == "tensorflow":
         return "CPU" in x.device
-    # OpenVINO holds constants in memory, and computes all else when it is asked.
+    # OpenVINO holds constants in memory, and computes other tensors on demand.
     return backend == "numpy" or bool(x.output.get_node().get_type_name() == "Constant")
 
 
 def can_recompute() -> bool:
-    """Whether the backward pass can compute again what the forward pass did not keep.
+    """Whether the backward pass can recompute values that the forward pass did not keep.
 
-    PyTorch cannot inside `torch.func`, whose transformations refuse functions with a gradient of
-    their own. Its compiler cannot either if a layer of Keras is computed again. NumPy and OpenVINO
-    have no backward pass.
+    PyTorch cannot do so inside `torch.func`, whose transformations refuse functions with a custom
+    gradient. Its compiler cannot recompute a Keras layer. NumPy and OpenVINO have no backward pass.
     """
     if keras.backend.backend() != "torch":
         return keras.backend.backend() not in ("numpy", "openvino")
@@ -277,6 +278,6 @@ def _torch_identity() -> Any:
 def masks_are_cheap() -> bool:
     """Whether a recurrence with a mask costs less than one over steps that have been moved.
 
-    It does on CPUs with JAX or TensorFlow. Elsewhere the fast kernels take no mask.
+    This is so on CPUs with JAX or TensorFlow. Elsewhere the fast kernels take no mask.
     """
     return keras.backend.backend() != "torch" and on_cpu()

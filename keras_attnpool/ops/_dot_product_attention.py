@@ -1,4 +1,4 @@
-"""Scaled dot-product attention of several heads, with masks that leave no trace."""
+"""Scaled dot-product attention of several heads, exactly 0 at masked entries."""
 
 from keras import ops
 
@@ -22,7 +22,7 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
 
 
 def join_heads(x: Tensor) -> Tensor:
-    """Puts the heads' features side by side again; undoes `split_heads`.
+    """Joins the heads' features side by side; the inverse of `split_heads`.
 
     Args:
         x: Tensor `(batch, heads, time, size)` with known heads and size.
@@ -39,7 +39,8 @@ def dot_product_weights(
 ) -> Tensor:
     """The weights `softmax over keys of (query . key / scale)`.
 
-    Computed in float32 at least: products of half-precision features overflow it.
+    The weights are computed in float32 at least, because products of half-precision features may
+    overflow.
 
     Args:
         query: Float tensor `(batch, heads, queries, size)`.
@@ -47,12 +48,12 @@ def dot_product_weights(
         scale: Divisor of the products, above 0.
         mask: Boolean tensor that broadcasts to `(batch, heads, queries, keys)`, True where a query
             may attend to a key, or `None`.
-        exact: Whether the weights of a query without a key are zeros; else they are even.
+        exact: Whether a query without a key has weights of 0. Otherwise its weights are all equal.
 
     Returns:
         Weights `(batch, heads, queries, keys)`, at least float32.
     """
     key = ops.transpose(at_least_float32(key), (0, 1, 3, 2))
-    # Before the product, which has more entries.
+    # The division comes before the product, because the product has more entries.
     logits = ops.matmul(at_least_float32(query) / scale, key)
     return (masked_softmax if exact else masked_softmax_or_even)(logits, mask)

@@ -16,11 +16,11 @@ class BothDirections:
     """Reads masked rows forward and backward, by the backend's fast kernels if there are any.
 
     These kernels take no mask, so the kept steps of each row are moved to its front. The backward
-    reading reverses the kept steps alone. So padding reaches none of them, and padding on the left,
-    on the right and in holes gives the same result.
+    direction reverses only the kept steps. So padding affects no kept step, and padding on the
+    left, on the right and in holes gives the same result.
 
-    CPUs with JAX or TensorFlow have no such kernel. There a mask costs less than moving the steps,
-    and padded steps leave the states as they are.
+    CPUs with JAX or TensorFlow have no such kernel, and a mask costs less than moving the steps.
+    Padded steps then do not change the states.
 
     Args:
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
@@ -33,12 +33,12 @@ class BothDirections:
             return
         steps = ops.expand_dims(ops.arange(0, ops.shape(mask)[1], dtype="int32"), 0)
         kept = ops.sum(ops.cast(mask, "int32"), axis=1, keepdims=True)
-        # The kept steps in their order, then the padded ones. ONNX has no stable `argsort`.
+        # The order is: the kept steps, then the padded steps. ONNX has no stable `argsort`.
         time = ops.shape(mask)[1]
         order = ops.sort(ops.where(mask, steps, steps + time), axis=1)
         self._front = ops.where(order < time, order, order - time)
         self._turned = ops.where(steps < kept, kept - 1 - steps, steps)
-        # Where each kept step went; 0 for the padded steps before the first kept one.
+        # The new place of each kept step, and 0 for the padded steps before the first kept step.
         self._back = ops.maximum(ops.cumsum(ops.cast(mask, "int32"), axis=1) - 1, 0)
 
     def to_front(self, inputs: Tensor) -> Tensor:
@@ -48,7 +48,7 @@ class BothDirections:
         return take_steps(inputs, self._front) if self._moves else inputs
 
     def to_places(self, states: Tensor) -> Tensor:
-        """Undoes `to_front`; the values at padded steps are then arbitrary."""
+        """The inverse of `to_front`; the values at padded steps are arbitrary."""
         return take_steps(states, self._back) if self._moves else states
 
     def read(
@@ -57,11 +57,11 @@ class BothDirections:
         """Returns the states of both directions, each `(batch, time, units)`.
 
         Args:
-            inputs: `(batch, time, dim)`, as `to_front` gives them.
+            inputs: Tensor `(batch, time, dim)` from `to_front`.
             forward: Built `keras.layers.LSTM` or `GRU` that returns sequences, with the default
                 activations and no dropout.
-            backward: The same for the other direction; its own `go_backwards` stays `False`.
-            backward_inputs: Inputs of the backward layer where they differ.
+            backward: The same for the other direction, with `go_backwards=False`.
+            backward_inputs: Inputs of the backward layer, if they differ.
         """
         turned = self._turn(inputs if backward_inputs is None else backward_inputs)
         if self._moves or self._mask is None:
@@ -70,22 +70,22 @@ class BothDirections:
         return _keras_states(forward, inputs, self._mask), self._turn(states)
 
     def _turn(self, x: Tensor) -> Tensor:
-        """The other reading direction, and back again."""
+        """Turns a tensor to the other direction, or back."""
         return take_steps(x, self._turned) if self._moves else ops.flip(x, axis=1)
 
 
 def recurrent_states(layer: Any, inputs: Tensor) -> Tensor:
     """All states `(batch, time, units)` of a built recurrent layer, from zero states, unmasked.
 
-    The same as `layer(inputs)`, which Keras computes on PyTorch's CPU by a Python loop over the
-    steps; there PyTorch's own kernel reads the layer's weights instead.
+    The result is that of `layer(inputs)`. With PyTorch on a CPU, Keras computes it by a Python loop
+    over the steps, so this function calls PyTorch's kernel with the layer's weights instead.
 
     Args:
         layer: Built `keras.layers.LSTM` or `GRU` (`reset_after=True`) that returns sequences, with
             the default activations and no dropout.
         inputs: Float tensor `(batch, time, dim)`.
     """
-    # On GPUs Keras itself calls cuDNN where it can. A batch without rows has no kernel.
+    # On GPUs Keras calls cuDNN if possible. No kernel takes a batch without rows.
     if eager_on_torch_cpu(inputs) and inputs.shape[0] > 0:
         states = _torch_states(layer, inputs)
         if states is not None:
@@ -98,8 +98,8 @@ def _keras_states(layer: Any, *inputs_and_mask: Tensor) -> Tensor:
 
 
 def _torch_states(layer: Any, inputs: Tensor) -> Tensor | None:
-    """The states by PyTorch's kernel, or `None` where it has none for these inputs."""
-    # No module here imports a backend; Keras has.
+    """The states from PyTorch's kernel, or `None` if it cannot read these inputs."""
+    # The package imports no backend, but Keras has imported it.
     torch = sys.modules["torch"]
     if inputs.dtype not in (torch.float32, torch.float64):
         return None
@@ -109,13 +109,13 @@ def _torch_states(layer: Any, inputs: Tensor) -> Tensor | None:
     if any(w.dtype != inputs.dtype for w in (kernel, recurrent, *bias)):
         return None
     state = inputs.new_zeros((1, inputs.shape[0], layer.units))
-    # Layers, dropout, training, both directions, batch first. The kernel keeps what a gradient
-    # needs in training only; a trace must be the same with and without gradients.
+    # The arguments are: layers, dropout, training, both directions, batch first. The kernel keeps
+    # values for a gradient only in training. A trace must be the same with and without gradients.
     training = torch.is_grad_enabled() and not torch.jit.is_tracing()
     options = (1, 0.0, training, False, True)
     try:
         if isinstance(layer, keras.layers.LSTM):
-            # Keras has one bias, PyTorch one for the inputs and one for the states.
+            # Keras has one bias; PyTorch has one for the inputs and one for the states.
             biases = [bias[0], torch.zeros_like(bias[0])] if bias else []
             flat = [kernel.T, recurrent.T, *biases]
             return torch.lstm(inputs, (state, state), flat, bool(bias), *options)[0]
@@ -123,15 +123,16 @@ def _torch_states(layer: Any, inputs: Tensor) -> Tensor | None:
         flat = [flat[0].T, flat[1].T, *(flat[2] if bias else ())]
         return torch.gru(inputs, state, flat, bool(bias), *options)[0]
     except RuntimeError as error:
-        # `torch.func` can neither map the kernels nor derive them forward, and has no public way to
-        # say that it is at work.
+        # `torch.func` supports neither `vmap` nor forward derivatives of these kernels. No public
+        # function tells whether `torch.func` is active.
         if not (isinstance(error, NotImplementedError) or "Batching rule" in str(error)):
             raise
         return None
 
 
 def _reset_first(weights: Tensor, units: int) -> Tensor:
-    """A GRU's gates in PyTorch's order: Keras has update, reset, new."""
-    # Slices: behind a `split` OpenVINO knows no sizes (docs/upstream/openvino-gru-split.md).
+    """A GRU's gates in PyTorch's order; the order of Keras is update, reset, new."""
+    # Slices, because OpenVINO loses the sizes behind a `split`
+    # (docs/upstream/openvino-gru-split.md).
     update, reset = weights[..., :units], weights[..., units : 2 * units]
     return ops.concatenate([reset, update, weights[..., 2 * units :]], axis=-1)

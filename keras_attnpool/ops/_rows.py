@@ -1,4 +1,4 @@
-"""Computing the rows of a batch that matter, and a batch without rows."""
+"""Computations on the rows that matter, and on a batch without rows."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,10 +14,10 @@ from keras_attnpool.types import Tensor
 def rows_at_hand(keep: Tensor) -> npt.NDArray[Any] | None:
     """The indices of the rows that a mask `(rows,)` keeps, if they can be read before computing.
 
-    An eager call may compute these rows alone. A compiled function has to be the same for every
-    batch: its shapes cannot depend on which rows are kept. JAX compiles every shape anew even in an
-    eager call, which costs more than the rows do: there and in a compiled or traced function the
-    answer is `None`.
+    An eager call may compute only these rows. A compiled function is the same for every batch, so
+    its shapes cannot depend on the kept rows. JAX compiles every new shape even in an eager call,
+    which costs more than the rows. So the result is `None` on JAX and in a compiled or traced
+    function.
     """
     values = None if keras.config.backend() == "jax" else values_at_hand(keep)
     return None if values is None else np.flatnonzero(values)
@@ -26,12 +26,13 @@ def rows_at_hand(keep: Tensor) -> npt.NDArray[Any] | None:
 def empty_batch_safe(compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
     """Returns `compute(*tensors)`, even for a batch without rows.
 
-    Backends refuse some operations on no rows: TensorFlow on a CPU the maximum, the convolution and
-    the LSTM, Keras 3.16 any maximum, JAX 0.4 taking steps. So a row of zeros is computed, and its
-    result is dropped.
+    Some operations fail without rows: the maximum, the convolution and the LSTM with TensorFlow on
+    a CPU, any maximum with Keras 3.16, and taking steps with JAX 0.4. So a row of zeros is
+    computed, and its result is dropped.
 
     Args:
-        compute: From tensors `(batch, ...)` of one batch to one of the batch; it keeps rows apart.
+        compute: Function from tensors `(batch, ...)` to one tensor `(batch, ...)`. It must treat
+            each row separately.
         *tensors: The tensors.
 
     Returns:

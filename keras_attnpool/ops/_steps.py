@@ -1,4 +1,4 @@
-"""Steps of each row, in an order of its own."""
+"""Steps of each row, in a separate order per row."""
 
 import itertools
 import sys
@@ -19,19 +19,19 @@ def take_steps(x: Tensor, steps: Tensor) -> Tensor:
 
     Args:
         x: Tensor `(batch, time, ...)`.
-        steps: Integers from 0 on `(batch, n)`, or `(1, n)` for all rows alike.
+        steps: Integers >= 0 `(batch, n)`, or `(1, n)` for the same steps in all rows.
 
     Returns:
         Tensor `(batch, n, ...)`.
     """
     x, steps = ops.convert_to_tensor(x), ops.convert_to_tensor(steps)
     if torch_traces():
-        # Keras would call `take_along_dim`, which PyTorch cannot export to ONNX.
+        # `ops.take_along_axis` would call `take_along_dim`, which PyTorch cannot export to ONNX.
         return x[ops.expand_dims(ops.arange(0, ops.shape(x)[0], dtype="int32"), 1), steps]
     for _ in range(len(x.shape) - 2):
         steps = ops.expand_dims(steps, -1)
     if keras.backend.backend() == "torch":
-        # Keras would look for steps below 0, by five operations more.
+        # Keras would handle steps below 0 with five more operations.
         shape = (x.shape[0], steps.shape[1], *x.shape[2:])
         return sys.modules["torch"].gather(x, 1, steps.long().expand(shape))
     if x.shape[0] == 0:
@@ -48,7 +48,7 @@ def counted(start: Any, stop: Any) -> Tensor:
 
 
 def before_first(mask: Tensor) -> Tensor:
-    """How many steps `(batch, 1)` stand before the first kept one: in an empty row all.
+    """The number of steps before the first kept step `(batch, 1)`; all steps in an empty row.
 
     The mask is boolean, `(batch, time)`.
     """
@@ -58,9 +58,9 @@ def before_first(mask: Tensor) -> Tensor:
 
 
 def front_first(mask: Tensor) -> tuple[Tensor, Tensor]:
-    """The order of steps `(batch, time)` that begins with the first kept one, and the way back.
+    """The order of steps `(batch, time)` from the first kept step on, and its inverse.
 
-    The steps before it come last. Both are for `take_steps`.
+    The steps before the first kept step come last. Both orders are for `take_steps`.
     """
     time, before = ops.shape(mask)[1], before_first(mask)
     steps = counted(0, time)
@@ -74,14 +74,14 @@ def looked_up(
     widths: Sequence[Any],
     compute: Callable[[Tensor], Sequence[Tensor]],
 ) -> Sequence[Tensor]:
-    """`compute(keys)`; where PyTorch keeps constants, out of a table of all keys: one operation.
+    """`compute(keys)`; if PyTorch keeps constants, by one look-up in a table of all keys.
 
     Args:
         name: Name of the computation, hashable.
         keys: Integers `(n, 1)` from 0 to `count - 1`.
-        count: How many keys there are, or a tensor, where that is not known yet.
-        widths: Columns of each tensor that is computed.
-        compute: From keys `(n, 1)` to tensors `(n, columns)` of integers.
+        count: Number of keys, or a tensor if the number is unknown.
+        widths: Number of columns of each computed tensor.
+        compute: Function from keys `(n, 1)` to integer tensors `(n, columns)`.
     """
     # A number that PyTorch traces is no integer.
     few = isinstance(count, int) and count * sum(widths) <= LARGEST_CONSTANT
@@ -96,9 +96,9 @@ def looked_up(
 
 
 def first_step(x: Tensor, mask: Tensor | None) -> Tensor:
-    """The first kept step of each row, zeros where there is none.
+    """The first kept step of each row; zeros for a row without a kept step.
 
-    Of a tensor `(batch, time, ...)` and a boolean mask `(batch, time)` or `None`.
+    `x` is `(batch, time, ...)`, and `mask` is boolean `(batch, time)` or `None`.
     """
     return x[:, 0] if mask is None else ops.sum(zero_masked(x, _is_first(mask)), axis=1)
 

@@ -1,4 +1,4 @@
-"""Softmax over time for each feature by itself, whole or in chunks of time."""
+"""Softmax over time for each feature separately, at once or in chunks of time."""
 
 import functools
 import sys
@@ -23,31 +23,33 @@ from keras_attnpool.types import Tensor
 def softmax_terms(
     logits: Tensor, mask: Tensor | None = None, exact: bool = True
 ) -> tuple[Tensor, Tensor | None]:
-    """The two halves of a softmax over time: the exponentials, up to a factor, and their sum.
+    """The two parts of a softmax over time: the exponentials, up to a factor, and their sum.
 
     `exps / total` are the weights. If only their weighted sum is needed, one division at the end
     saves a pass over time: `normalized(sum(exps * values), total)`.
 
     Args:
         logits: Float tensor `(batch, time, ...)`.
-        mask: Boolean tensor `(batch, time, ...)` without the last axes of `logits`, True = keep,
-            or `None`.
-        exact: Whether the weights are exactly 0 in rows without a kept step too.
+        mask: Boolean tensor `(batch, time, ...)`, True = keep, or `None`. It may lack the last axes
+            of `logits`.
+        exact: Whether the weights are also exactly 0 in rows without a kept step.
 
     Returns:
-        The exponentials, shifted by their row's maximum over the kept steps, like `logits`; and
-        their sums `(batch, ...)`, or `None` where the exponentials are the weights. At least
-        float32. The quotient is exactly 0 at padded steps, and its gradient finite.
+        Two tensors, at least float32. The exponentials have the shape of `logits`, and are shifted
+        by the maximum over the kept steps of their row. Their sums are `(batch, ...)`, or `None` if
+        the exponentials are the weights. The quotient is exactly 0 at padded steps, and its
+        gradient is finite.
     """
     logits = at_least_float32(logits)
     kept = None if mask is None else _append_axes(mask, logits)
     if keras.backend.backend() == "torch":
-        # One operation instead of four. On other backends the gradient of `softmax` is the slower.
+        # This is one operation instead of four. On other backends the gradient of `softmax` is
+        # slower.
         return (masked_softmax if exact else masked_softmax_or_even)(logits, kept, axis=1), None
     if kept is not None:
         logits = ops.where(kept, logits, _lowest(logits))
     exps = ops.exp(logits - ops.expand_dims(_shift(_highest(logits)), 1))
-    # Where nothing is kept the sum is 0, and 1 instead.
+    # The sum of a row without a kept step is 0, and is set to 1.
     return exps, threshold(ops.sum(exps, axis=1), 0, 1)
 
 
@@ -59,7 +61,7 @@ def attention_weights(exps: Tensor, total: Tensor | None) -> Tensor:
 def normalized(x: Tensor, total: Tensor | None, mask: Tensor | None = None) -> Tensor:
     """The weighted sums of `softmax_terms`, divided by its `total`.
 
-    Values that are not zero at padded steps need the `mask`: it makes rows without a kept step 0.
+    Values that are not zero at padded steps need `mask`, which sets rows without a kept step to 0.
     """
     if total is None:
         return x if mask is None else ops.multiply(x, _append_axes(ops.any(mask, axis=1), x))
@@ -75,38 +77,38 @@ def chunked_softmax_pooling(
     features: tuple[int, int],
     variance: bool = False,
 ) -> Any:
-    """`sum_t softmax_t(score(x_t)) * x_t`, a chunk of time at once, with little memory.
+    """`sum_t softmax_t(score(x_t)) * x_t` in chunks of time, with little memory.
 
     Running maximum, sum and weighted sum are carried from chunk to chunk. The scores of a chunk are
     not kept; the backward pass computes them again. So only the inputs and their gradient have the
-    length of the text in memory. `torch.func.grad` and its like cannot compute again: inside them
-    the scores are kept.
+    length of the text in memory. `torch.func.grad` and similar functions cannot recompute, so
+    inside them the scores are kept.
 
     Args:
-        score: `score(chunk, *weights)`: the logits `(batch, chunk_size, *features)` of a chunk
-            `(batch, chunk_size, dim)`. It may use no other tensor than its arguments.
+        score: `score(chunk, *weights)` returns the logits `(batch, chunk_size, *features)` of a
+            chunk `(batch, chunk_size, dim)`. It may use only tensors that are its arguments.
         weights: The tensors that `score` needs.
-        inputs: Float tensor `(batch, time, dim)`; padded steps may hold anything.
+        inputs: Float tensor `(batch, time, dim)`; padded steps may have any values.
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
-        chunk_size: Time steps of a chunk at most.
-        features: The heads, and how many weights a step has for each: 1, or `dim`.
-        variance: Whether the weighted variance is wanted too.
+        chunk_size: Largest number of time steps per chunk.
+        features: The number of heads, and the number of weights per step and head: 1 or `dim`.
+        variance: Whether to also return the weighted variance.
 
     Returns:
         Tensor `(batch, heads, dim)`, at least float32; 0 for a row without a kept step. With
-        `variance` a pair of them.
+        `variance=True` a pair of such tensors.
     """
     inputs = ops.convert_to_tensor(inputs)
     batch, _, dim = ops.shape(inputs)
-    # Not `result_type`: that of Keras makes float32 of float64 on JAX and PyTorch.
+    # Keras's `result_type` turns float64 into float32 on JAX and PyTorch.
     double = keras.backend.standardize_dtype(inputs.dtype) == "float64"
     dtype = "float64" if double else "float32"
     count = 4 if variance else 3
 
-    # What is recomputed may hold on to no tensor but its arguments, and TensorFlow takes no
-    # boolean among them.
+    # A recomputed function may use only tensors that are its arguments, and TensorFlow accepts no
+    # boolean arguments.
     def scored(chunk: Tensor, kept: Tensor | None, *rest: Tensor) -> tuple[Tensor, Tensor]:
-        """The values and logits of a chunk, the least number at padded steps."""
+        """The values and logits of a chunk; padded steps have the lowest number as logit."""
         if kept is None:
             return at_least_float32(chunk), at_least_float32(score(chunk, *rest))
         kept = kept > 0
@@ -119,7 +121,7 @@ def chunked_softmax_pooling(
         highest, total, vector, *squares = tensors[:count]
         values, logits = scored(*tensors[count:])
         raised = _highest(logits)
-        # Not `maximum`, which is float32 on PyTorch, where the lowest float64 is infinite.
+        # `maximum` is float32 on PyTorch, and the lowest float64 would become infinite.
         raised = ops.where(highest > raised, highest, raised)
         exps = exp(logits - ops.expand_dims(_shift(raised), 1))
         rescale = ops.exp(highest - raised)
@@ -127,7 +129,7 @@ def chunked_softmax_pooling(
         moved, sums = vector * rescale, _weighted_sum(exps, values)
         result = [raised, before + added, moved + sums]
         if squares:
-            # Squares about the chunk's mean, and what the distance of the two means adds.
+            # The squares around the chunk's mean, and the part from the distance of the two means.
             mean = sums / threshold(added, 0, 1)
             distance = mean - moved / threshold(before, 0, 1)
             between = ops.square(distance) * (before * added / threshold(before + added, 0, 1))
@@ -136,7 +138,7 @@ def chunked_softmax_pooling(
         return tuple(result)
 
     def whole(inputs: Tensor, kept: Tensor | None, *weights: Tensor) -> tuple[Tensor, ...]:
-        """The sums, a chunk after the other, and what makes weights of logits."""
+        """The sums, one chunk after the other, and the numbers that turn logits into weights."""
         zeros = ops.zeros((batch, *features), dtype=dtype)
         vector = ops.zeros((batch, features[0], dim), dtype=dtype)
         start = (zeros + _lowest(zeros), zeros, vector, vector)[:count]
@@ -150,7 +152,7 @@ def chunked_softmax_pooling(
         exps = exp(logits - ops.expand_dims(shift, 1))
         slopes = gradients[0] / total
         if not variance and features[1] == 1:
-            # Products, which write nothing of the size of all heads' values.
+            # Matrix products need no intermediate tensor of the size of all heads' values.
             heights = ops.matmul(values, ops.transpose(slopes, (0, 2, 1)))
             heights = heights - ops.expand_dims(ops.sum(slopes * mean, axis=2), 1)
             on_values = ops.matmul(ops.squeeze(exps, 3), slopes)
@@ -178,7 +180,7 @@ def chunked_softmax_pooling(
 
 
 def _on_torch(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *tensors: Any) -> Any:
-    """`whole`, whose gradients are those of each chunk, which is `scored` again for them."""
+    """`whole`; its gradients come from chunks, each of which is `scored` again."""
     inputs, kept, weights = tensors
     wanted = any(x.requires_grad for x in (inputs, *weights))
     if not (wanted and sys.modules["torch"].is_grad_enabled()):
@@ -204,7 +206,7 @@ def _on_jax(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *tensors:
             found, pull = jax.vjp(lambda *x: scored(x[0], counts, *x[1:]), chunk, *weights)
             return pull(cotangents(gradients, results, *found))
 
-        # The compiler leaves out what nobody reads.
+        # The compiler removes unused results.
         on_inputs, *on_weights = _gradients(pulled, inputs, kept, weights, chunk_size, results)
         return on_inputs, None, *on_weights
 
@@ -216,8 +218,8 @@ def _on_tensorflow(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *t
     """See `_on_torch`. A loop that TensorFlow differentiates keeps the chunks."""
     tf = sys.modules["tensorflow"]
     kept = tensors[1]
-    # Where nobody records the inputs, their gradient has a loop of its own, which a graph leaves
-    # out: it would be as large as they are.
+    # The gradient of the inputs would be as large as the inputs. If nothing records the inputs, it
+    # has a separate loop, which a graph leaves out.
     record = sys.modules.get("tensorflow.python.eager.record")
     together = record is None or record.should_record_backprop([tensors[0]])
 
@@ -252,11 +254,12 @@ def _gradients(
     results: Any,
     of_inputs: bool = True,
 ) -> Any:
-    """The gradients of inputs and weights, from those that are `pulled` out of each chunk."""
+    """The gradients of inputs and weights, from the gradients that `pulled` gives per chunk."""
     count, cut = _chunks(inputs, kept, chunk_size, results[0].dtype)
 
     def advance(index: Tensor, on_inputs: Tensor, *on_weights: Tensor) -> tuple[Tensor, ...]:
-        # From the last chunk on: where it overlaps the one before, that one has the gradients.
+        # The loop starts at the last chunk. Where it overlaps the chunk before, that chunk has the
+        # gradients.
         start, chunk, counts = cut(count - 1 - index)
         on_chunk, *more = pulled(chunk, counts)
         if of_inputs:
@@ -269,10 +272,10 @@ def _gradients(
 
 @functools.cache
 def _torch_recomputing() -> Any:
-    """Sums over chunks of time, which are computed again for the gradient.
+    """Sums over chunks of time; the chunks are computed again for the gradient.
 
-    `torch.utils.checkpoint` would keep a little of each chunk, between which the memory of whole
-    chunks gets lost.
+    `torch.utils.checkpoint` would keep small tensors of each chunk, and the memory of whole chunks
+    between them would be lost.
     """
     torch = sys.modules["torch"]
 
@@ -292,7 +295,7 @@ def _torch_recomputing() -> Any:
             inputs, kept, *weights = ctx.saved_tensors[ctx.count :]
             needed = (ctx.needs_input_grad[2], *ctx.needs_input_grad[4:])
             if torch.is_grad_enabled():
-                # Gradients of these gradients are wanted, for which all chunks are kept.
+                # For gradients of these gradients, all chunks are kept.
                 sums = whole(inputs, kept, *weights)[:-2]
                 wanted = [x for x, n in zip((inputs, *weights), needed, strict=True) if n]
                 found = iter(
@@ -302,9 +305,10 @@ def _torch_recomputing() -> Any:
                 )
                 on_inputs, *on_weights = (next(found) if n else None for n in needed)
                 return None, None, on_inputs, None, *on_weights
-            # Detached: those of the forward pass lead back here.
+            # They are detached, because the tensors of the forward pass lead back here.
             results = [x.detach() for x in ctx.saved_tensors[: ctx.count]]
-            # The gradients of the inputs, written chunk by chunk, and of the weights, added up.
+            # The gradients of the inputs are written chunk by chunk; those of the weights are
+            # summed.
             total: list[Any] = [
                 torch.zeros_like(x) if n else None
                 for x, n in zip((inputs, *weights), needed, strict=True)
@@ -331,19 +335,19 @@ def _torch_recomputing() -> Any:
 def _weighted_sum(exps: Tensor, values: Tensor) -> Tensor:
     """The sums over time, `(batch, heads, dim)`, of `(batch, time, dim)`."""
     if exps.shape[-1] == 1:
-        # One product, which writes nothing of the size of all heads' values.
+        # One matrix product needs no intermediate tensor of the size of all heads' values.
         return ops.matmul(ops.transpose(ops.squeeze(exps, -1), (0, 2, 1)), values)
     return ops.sum(exps * ops.expand_dims(values, 2), axis=1)
 
 
 def _highest(logits: Tensor) -> Tensor:
-    """Maximum over time: only a shift, so it has no gradient."""
-    # Stopped in front, so that torch keeps nothing for a backward pass that never comes.
+    """Maximum over time; it is only a shift, so it has no gradient."""
+    # The gradient is stopped first, so that torch keeps nothing for an unused backward pass.
     return highest_along(ops.stop_gradient(logits), 1)
 
 
 def _shift(highest: Tensor) -> Tensor:
-    """The maximum, or 0 where all steps are padded: so far below it their exponentials are 0."""
+    """The maximum, or 0 if all steps are padded; the exponentials of padded steps are then 0."""
     return ops.where(highest > _lowest(highest), highest, scalar_like(0, highest))
 
 
@@ -355,13 +359,14 @@ def _over_time(
     chunk_size: int,
     weights: Sequence[Tensor],
 ) -> tuple[Tensor, ...]:
-    """`carry = step(*carry, chunk, kept, *weights)`, a chunk of time after the other.
+    """`carry = step(*carry, chunk, kept, *weights)`, one chunk of time after the other.
 
-    Compilers run the chunks of an unrolled loop side by side, which takes the memory of all of
-    them: so a Python loop will do on PyTorch alone.
+    Compilers run the chunks of an unrolled loop at the same time, and need the memory of all
+    chunks. So only PyTorch uses a Python loop.
     """
     if keras.backend.backend() == "torch":
-        # The gradient of all pieces is written once; that of a slice is as long as the inputs.
+        # The gradient of a split is written once; the gradient of each slice would be as long as
+        # the inputs.
         split = sys.modules["torch"].split
         chunks = split(inputs, chunk_size, 1)
         masks = [None] * len(chunks) if kept is None else split(kept, chunk_size, 1)
@@ -373,13 +378,13 @@ def _over_time(
 
 
 def _chunks(inputs: Tensor, kept: Tensor | None, chunk_size: int, dtype: Any) -> tuple[Any, Any]:
-    """How many chunks there are, and what gives start, steps, and counted steps of each."""
+    """The number of chunks, and a function to the start, steps, and counted steps of each chunk."""
     batch, time, dim = ops.shape(inputs)
     size = min(chunk_size, time) if isinstance(time, int) else ops.minimum(chunk_size, time)
     steps = ops.arange(size)
 
     def cut(index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        # The last chunk is as long as the others, and has been counted in part.
+        # The last chunk is as long as the others, and some of its steps have been counted before.
         start = ops.minimum(index * size, time - size)
         chunk = ops.slice(inputs, (0, start, 0), (batch, size, dim))
         counts = ops.cast(steps + start >= index * size, dtype)[None]
@@ -394,12 +399,12 @@ def _loop(count: Any, advance: Any, carry: tuple[Tensor, ...]) -> Any:
     """`carry = advance(index, *carry)` for each index."""
     backend = keras.backend.backend()
     if backend == "openvino":
-        # Its loop reads no tensor from outside; docs/upstream/openvino-loop.md.
+        # OpenVINO's loop reads no outer tensor; docs/upstream/openvino-loop.md.
         for index in range(count):
             carry = advance(index, *carry)
         return carry
     if backend == "tensorflow":
-        # Not that of Keras, which begins ten chunks at once, and holds them.
+        # Keras's loop would start ten chunks at once and hold them.
         return sys.modules["tensorflow"].while_loop(
             lambda index, *_: index < count,
             lambda index, *carry: (index + 1, *advance(index, *carry)),

@@ -10,23 +10,23 @@ from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import Tensor
 
 GRADES = integer(2)
-# A tuple: torch.compile cannot trace a union of types that holds NumPy's.
+# A tuple, because torch.compile cannot trace a union with NumPy types.
 _NO_TENSOR = (np.ndarray, np.generic, list, tuple, float, int)
 
 
 def score_distribution(scores: Tensor, num_scores: int) -> Tensor:
     """Turns scores in [1, K] into distributions over the grades 1 to K.
 
-    A score y between two grades is shared between them, so that the expected grade is y:
+    A score y between two grades is divided between them, so that the expected grade is y:
 
         p_i = y - floor(y)      for i = floor(y) + 1
         p_i = floor(y) - y + 1  for i = floor(y)
         p_i = 0                 otherwise
 
-    which is `p_i = max(0, 1 - |y - i|)`. A model with a softmax over K grades is trained towards it
-    by the Kullback-Leibler divergence; its prediction is `expected_score`.
+    This is `p_i = max(0, 1 - |y - i|)`. A model with a softmax over K grades is trained with this
+    target and the Kullback-Leibler divergence. Its prediction is `expected_score`.
 
-    Scores that are NumPy arrays or Python numbers are checked. Tensors are not checked: a score
+    Scores that are NumPy arrays or Python numbers are checked. Tensors are not checked; a score
     outside of [1, K] gives a row that does not sum to 1.
 
     Args:
@@ -62,7 +62,7 @@ def score_distribution(scores: Tensor, num_scores: int) -> Tensor:
 def expected_score(probabilities: Tensor) -> Tensor:
     """The expected grade `sum_i i p_i` of distributions over the grades 1 to K.
 
-    It undoes `score_distribution`.
+    It is the inverse of `score_distribution`.
 
     Args:
         probabilities: Tensor `(..., K)`, each row summing to 1, entry i - 1 for grade i.
@@ -87,7 +87,7 @@ def expected_score(probabilities: Tensor) -> Tensor:
 
 def _check_scores(scores: Any, num_scores: int) -> None:
     array = np.asarray(scores, dtype="float64")
-    outside = ~((array >= 1) & (array <= num_scores))  # NaN too
+    outside = ~((array >= 1) & (array <= num_scores))  # also for NaN
     if outside.any():
         must, received = f"be in [1, {num_scores}]", f"{array[outside].flat[0]:g}"
         raise ArgumentError("scores", must, received, "score_distribution")

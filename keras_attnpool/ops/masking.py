@@ -1,4 +1,4 @@
-"""Masked reductions over time: padding never leaks, empty rows give zeros, never NaN."""
+"""Masked reductions over time; padding has no effect, and empty rows give zeros, never NaN."""
 
 import math
 import warnings
@@ -16,7 +16,7 @@ from keras_attnpool.types import Shape, Tensor
 
 
 def at_least_float32(x: Tensor) -> Tensor:
-    """Casts half precision up to float32 and leaves every other float alone.
+    """Casts half precision to float32 and returns other floats unchanged.
 
     Softmax, norms and sums over time need the range and the precision of float32. A float64 tensor
     stays float64.
@@ -25,7 +25,7 @@ def at_least_float32(x: Tensor) -> Tensor:
         x: Float tensor of any shape.
 
     Returns:
-        `x` as float32, or unchanged when it is float32 or float64 already.
+        `x` as float32, or unchanged if it is float32 or float64.
 
     Example:
 
@@ -45,13 +45,13 @@ def check_mask_shape(
 ) -> None:
     """Raises unless a mask is `(batch, time)` for inputs `(batch, time, ...)`.
 
-    Dimensions that are unknown statically are not compared.
+    Unknown dimensions are not compared.
 
     Args:
         mask_shape: Static shape of the mask.
-        inputs_shape: Static shape of the inputs that it belongs to.
+        inputs_shape: Static shape of the inputs that the mask belongs to.
         name: Name of the caller, for the message.
-        kind: Kind of the caller, in front of its name; `""` for a function.
+        kind: Kind of the caller, which the message puts before its name; `""` for a function.
 
     Raises:
         ValueError: If the rank is not 2 or a known dimension differs.
@@ -73,7 +73,7 @@ def check_mask_shape(
 
 
 def _cure_of_shape(mask_shape: Shape, expected: Shape) -> str:
-    """The cure for a mask of lengths, or of the steps in front of a layer that made fewer."""
+    """The cure for a mask of lengths, or for a mask from before a layer that shortened the text."""
     if len(mask_shape) == 1:
         return ". Lengths become a mask by keras_attnpool.ops.lengths_to_mask"
     given, time = (shape[1] if len(shape) == 2 else None for shape in (mask_shape, expected))
@@ -91,9 +91,9 @@ def _cure_of_shape(mask_shape: Shape, expected: Shape) -> str:
 def check_mask_values(mask: Tensor, name: str, wait: bool = True, kind: str = "layer ") -> bool:
     """Raises unless the values of a mask are True and False, or 1 and 0.
 
-    The values of a symbolic mask, and of one in a compiled function, are unknown and not checked;
-    those on an accelerator are checked where the call may `wait`. `kind` and `name` tell the
-    message who calls. Returns whether numbers have been read.
+    The values of a symbolic mask, or of a mask in a compiled function, are unknown and not checked.
+    A mask on an accelerator is checked if the call may `wait`. The message names the caller by
+    `kind` and `name`. Returns whether values have been read.
     """
     mask = ops.convert_to_tensor(mask)
     dtype, owner = keras.backend.standardize_dtype(mask.dtype), f"{kind}'{name}'"
@@ -129,10 +129,10 @@ def check_mask_values(mask: Tensor, name: str, wait: bool = True, kind: str = "l
 
 
 def _is_turned(values: Any) -> bool:
-    """Whether a mask looks like that of rows padded behind, with True where the padding stands.
+    """Whether a mask looks inverted: rows padded at the end, with True at the padding.
 
-    Its longest row keeps nothing then. Rows that are padded in front look alike but for that: the
-    longest of a batch has no padding.
+    The longest row of an inverted mask keeps no step. This distinguishes it from rows that are
+    padded in front, because the longest row of a batch has no padding.
     """
     if values.ndim != 2 or not values.size or values[:, 0].any() or not values[:, -1].any():
         return False
@@ -142,7 +142,7 @@ def _is_turned(values: Any) -> bool:
 def as_bool_mask(
     mask: Tensor | None, inputs: Tensor, name: str = "masking", wait: bool = True
 ) -> Tensor | None:
-    """Turns a `(batch, time)` mask of booleans or 0/1 numbers into booleans, checked.
+    """Checks a `(batch, time)` mask of booleans or 0/1 numbers and turns it into booleans.
 
     True means *keep*, as everywhere in Keras. PyTorch's `key_padding_mask` has True at padding. No
     check can notice this, so pass `~key_padding_mask`.
@@ -154,7 +154,7 @@ def as_bool_mask(
         wait: Whether the call may wait for the values of a mask on an accelerator, to check them.
 
     Returns:
-        Boolean tensor `(batch, time)`, or `None` when `mask` is `None`.
+        Boolean tensor `(batch, time)`, or `None` if `mask` is `None`.
 
     Raises:
         ValueError: If the mask's shape does not fit the inputs, if it holds strings, or a value
@@ -171,25 +171,25 @@ def as_bool_mask(
 
 
 def _fitted(mask: Tensor, inputs: Tensor) -> Tensor:
-    """The mask; sizes that are unknown now are compared with the inputs' when the graph runs.
+    """The mask; unknown sizes are compared with the inputs' sizes when the graph runs.
 
-    Only a graph of TensorFlow has unknown sizes, and only there is anything added. One step would
-    be broadcast to all.
+    Only a TensorFlow graph has unknown sizes and needs this comparison. Without it, a mask of one
+    step would be broadcast to all steps.
     """
     shapes = [tuple(x.shape)[:2] for x in (mask, inputs)]
     if None not in (*shapes[0], *shapes[1]) or isinstance(mask, keras.KerasTensor):
         return mask
     sizes = zip(ops.shape(mask), ops.shape(inputs), strict=False)
-    # Where one differs the shape asked for has more entries than the mask: no reshaping goes.
+    # If a size differs, the new shape has more entries than the mask, and the reshaping fails.
     return ops.reshape(
         mask, [wanted + 2 * (size - wanted) * (size - wanted) for size, wanted in sizes]
     )
 
 
 def check_dense(inputs: Tensor, name: str) -> None:
-    """Raises for a tensor whose rows differ in length: TensorFlow's ragged, PyTorch's nested.
+    """Raises for a tensor with rows of different lengths: TensorFlow's ragged, PyTorch's nested.
 
-    `name` is that of the layer, for the message.
+    `name` is the layer's name for the message.
     """
     cure = None
     if hasattr(inputs, "row_lengths"):
@@ -209,8 +209,8 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
 
     Args:
         lengths: Integers `(batch,)`, the number of kept steps of each row.
-        max_length: Time steps of the mask, 0 or more. Defaults to the largest length, which must
-            then be known outside of a compiled function.
+        max_length: Number of time steps of the mask, 0 or more. Defaults to the largest length,
+            which must then be readable, so not inside a compiled function.
 
     Returns:
         Boolean tensor `(batch, max_length)`, True for the first `lengths[i]` steps of row `i`.
@@ -233,7 +233,7 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
     if max_length is not None and not is_length(max_length):
         must, given = "be None or an integer >= 0", {"max_length": max_length}
         raise ArgumentError("max_length", must, given, "lengths_to_mask")
-    # The steps might not fit into a smaller type.
+    # The number of steps might not fit into a smaller type.
     lengths = lengths if dtype == "int64" else ops.cast(lengths, "int32")
     if max_length is None:
         max_length = int(ops.max(lengths))
@@ -247,7 +247,7 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
 
 
 def zero_masked(x: Tensor, mask: Tensor | None) -> Tensor:
-    """Replaces the padded steps by zeros, whatever they hold (NaN and infinity included).
+    """Replaces the padded steps by zeros, even if their values are NaN or infinity.
 
     Args:
         x: Tensor `(batch, time, ...)`.
@@ -274,19 +274,20 @@ def zero_masked(x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
-    """Softmax over the kept entries: 0 elsewhere, and all 0 where nothing is kept.
+    """Softmax over the kept entries; masked entries and rows without a kept entry are 0.
 
-    Computed in float32 at least. Masked logits are replaced. They are not shifted by a large
-    number, so neither value nor gradient depends on them in any precision.
+    The weights are computed in float32 at least. Masked logits are replaced, and not shifted by a
+    large number. So neither value nor gradient depends on masked logits in any precision.
 
     Args:
         logits: Float tensor.
         mask: Boolean tensor that broadcasts to `logits`, True = keep, or `None`.
-        axis: The axis that is normalised.
+        axis: The axis to normalise.
 
     Returns:
-        Weights like `logits`, at least float32: >= 0, summing to 1 over the kept entries of each
-        row; exactly 0 at masked entries and in rows without a kept entry.
+        Weights with the shape of `logits`, at least float32. They are >= 0 and sum to 1 over the
+        kept entries of each row. They are exactly 0 at masked entries and in rows without a kept
+        entry.
 
     Example:
 
@@ -300,26 +301,27 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
     weights = masked_softmax_or_even(logits, mask, axis)
     if mask is None:
         return weights
-    # The gradient of `where` is two operations on PyTorch, that of a product one. A CPU has to make
-    # numbers of the mask first.
+    # On PyTorch the gradient of `where` is two operations, and the gradient of a product is one. A
+    # CPU must turn the mask into numbers first.
     if isinstance(weights, keras.KerasTensor) or _devices.on_cpu(weights):
         return ops.where(mask, weights, scalar_like(0, weights))
     return ops.multiply(weights, mask)
 
 
 def masked_softmax_or_even(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
-    """`masked_softmax` with equal weights, instead of zeros, where nothing is kept.
+    """`masked_softmax`, but with equal weights in rows without a kept entry.
 
-    This is enough in front of a sum of values that are zero at padding: a row without a kept entry
-    then still gives 0, with a gradient of 0.
+    This is enough for a sum of values that are zero at padding: a row without a kept entry still
+    gives 0, with a gradient of 0.
     """
     logits = at_least_float32(logits)
     if mask is not None:
-        # The lowest number, so that masked logits have no part in the shift or the gradient.
+        # With the lowest number, masked logits do not affect the shift or the gradient.
         logits = ops.where(mask, logits, _lowest(logits))
     if logits.shape[axis] != 1 or torch_traces():
         return ops.softmax(logits, axis=axis)
-    # Keras warns of a single step. A trace of such a text serves longer ones too.
+    # Keras warns about a softmax over a single step. A trace of such a text is also used for longer
+    # texts.
     return ops.exp(logits - logits)
 
 
@@ -369,7 +371,7 @@ def masked_mean(x: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 def mean_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
-    """`masked_mean` of steps that are zero already where they are padded."""
+    """`masked_mean` of steps that are already zero at padding."""
     total = ops.sum(at_least_float32(x), axis=1)
     if mask is None:
         return total / ops.cast(ops.maximum(ops.shape(x)[1], 1), total.dtype)
@@ -378,7 +380,7 @@ def mean_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def statistics_of_zeroed(x: Tensor, mask: Tensor | None, epsilon: float) -> Tensor:
-    """Mean and standard deviation, side by side, of steps that are zero where they are padded."""
+    """Mean and standard deviation, side by side, of steps that are already zero at padding."""
     mean = mean_of_zeroed(x, mask)
     away = zero_masked(at_least_float32(x) - ops.expand_dims(mean, 1), mask)
     variance = mean_of_zeroed(ops.square(away), mask)
@@ -410,16 +412,16 @@ def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 def max_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
-    """`masked_max` of steps that are zero already where they are padded."""
+    """`masked_max` of steps that are already zero at padding."""
     if mask is not None:
-        # A row without a kept step keeps its zeros: there no step differs from "any".
+        # A row without a kept step keeps its zeros, because no step differs from "any".
         kept = ops.equal(mask, ops.any(mask, axis=1, keepdims=True))
         x = ops.where(_append_axes(kept, x), x, scalar_like(_nothing_below(x), x))
     return highest_along(x, 1)
 
 
 def _nothing_below(x: Tensor) -> float:
-    """The lowest value of the dtype of `x`, which for floats is -inf: a maximum may be that."""
+    """The lowest value of the dtype of `x`; for floats -inf, because a maximum may be -inf."""
     dtype = keras.backend.standardize_dtype(x.dtype)
     if "int" in dtype:
         return int(np.iinfo(dtype).min)
@@ -427,7 +429,7 @@ def _nothing_below(x: Tensor) -> float:
 
 
 def highest_along(x: Tensor, axis: int) -> Tensor:
-    """Maximum along an axis behind the first, which has a size of 1 at least, also of no rows."""
+    """Maximum along an axis >= 1 with at least one entry, even for a batch without rows."""
     return empty_batch_safe(lambda x: ops.amax(x, axis=axis), x)
 
 
@@ -439,7 +441,7 @@ def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
 
     Returns:
-        A tensor like `x`, exactly 0 in the rows where `mask` keeps nothing.
+        A tensor like `x` that is exactly 0 in rows where `mask` keeps no step.
 
     Example:
 
@@ -463,9 +465,9 @@ def _as_bool(
     wait: bool = False,
     kind: str = "",
 ) -> Tensor | None:
-    """A mask as booleans; one of other values than 0 and 1 is refused where they can be read.
+    """A mask as booleans; raises for other values than 0 and 1 if they can be read.
 
-    With `x`, `(batch, time, ...)`, one that is not `(batch, time)` is refused too.
+    With `x`, `(batch, time, ...)`, it also raises for a mask that is not `(batch, time)`.
     """
     if mask is None:
         return None

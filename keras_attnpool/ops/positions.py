@@ -1,4 +1,4 @@
-"""Position masks: where a step may attend to, and what distance costs it."""
+"""Position masks: the steps that a step may attend to, and the cost of distance."""
 
 import functools
 import math
@@ -28,8 +28,8 @@ def faraway(time: Tensor, width: int) -> Tensor:
         width: The paper's m, 1 or more.
 
     Returns:
-        float32 tensor `(time, time)`, query by key. It is there to be looked at;
-        `PositionalSelfAttention` makes its own.
+        float32 tensor `(time, time)`, query by key. It shows the mask; `PositionalSelfAttention`
+        does not call this function.
 
     Example:
 
@@ -55,8 +55,8 @@ def earlier(time: Tensor) -> Tensor:
         time: Number of steps, an integer or a scalar tensor.
 
     Returns:
-        float32 tensor `(time, time)`, query by key. It is there to be looked at;
-        `PositionalSelfAttention` makes its own.
+        float32 tensor `(time, time)`, query by key. It shows the mask; `PositionalSelfAttention`
+        does not call this function.
 
     Example:
 
@@ -81,8 +81,8 @@ def later(time: Tensor) -> Tensor:
         time: Number of steps, an integer or a scalar tensor.
 
     Returns:
-        float32 tensor `(time, time)`, query by key. It is there to be looked at;
-        `PositionalSelfAttention` makes its own.
+        float32 tensor `(time, time)`, query by key. It shows the mask; `PositionalSelfAttention`
+        does not call this function.
 
     Example:
 
@@ -104,8 +104,8 @@ def distance(time: Tensor) -> Tensor:
         time: Number of steps, an integer or a scalar tensor.
 
     Returns:
-        float32 tensor `(time, time)`, query by key. It is there to be looked at;
-        `PositionalSelfAttention` makes its own.
+        float32 tensor `(time, time)`, query by key. It shows the mask; `PositionalSelfAttention`
+        does not call this function.
 
     Example:
 
@@ -127,8 +127,8 @@ def scaled_distance(time: Tensor) -> Tensor:
         time: Number of steps, an integer or a scalar tensor.
 
     Returns:
-        float32 tensor `(time, time)`, query by key. It is there to be looked at;
-        `PositionalSelfAttention` makes its own.
+        float32 tensor `(time, time)`, query by key. It shows the mask; `PositionalSelfAttention`
+        does not call this function.
 
     Example:
 
@@ -147,10 +147,11 @@ def scaled_distance(time: Tensor) -> Tensor:
 class Relation:
     """A sum of position masks, as a function of `offset = key - query`; not public.
 
-    Every mask allows an interval of offsets, with or without 0, so their sum does too. The cost of
-    distance is finite and is subtracted from the scores before their softmax. Multiplying the
-    exponentials by `exp(-distance)` would be equal on paper. But in float32 that factor is 0 beyond
-    103 steps, even if all nearer steps are padded and the farther ones must share the weight.
+    Every mask allows an interval of offsets, with or without 0. So their sum also allows such an
+    interval. The cost of distance is finite and is subtracted from the scores before the softmax. A
+    factor `exp(-distance)` on the exponentials would be equal on paper. But in float32 this factor
+    is 0 beyond 103 steps, even if all nearer steps are padded and farther steps must share the
+    weight.
     """
 
     lowest: int | None = None
@@ -161,14 +162,14 @@ class Relation:
 
     @property
     def offsets(self) -> tuple[int, ...] | None:
-        """The allowed offsets, or `None` where their number grows with the time."""
+        """The allowed offsets, or `None` if their number grows with the time."""
         if self.lowest is None or self.highest is None:
             return None
         return tuple(o for o in range(self.lowest, self.highest + 1) if o or self.itself)
 
     @property
     def offset_penalties(self) -> tuple[float, ...] | None:
-        """The cost of each of `offsets`, or `None` where distance costs nothing."""
+        """The cost of each of `offsets`, or `None` if distance has no cost."""
         if not self.linear + self.logarithmic:
             return None
         return tuple(
@@ -185,7 +186,7 @@ class Relation:
         )
 
     def allowed(self, time: Tensor) -> Tensor | None:
-        """Boolean tensor `(time, time)`, query by key, or `None` where all pairs are allowed."""
+        """Boolean tensor `(time, time)`, query by key, or `None` if all pairs are allowed."""
         if self.itself and self.lowest is None and self.highest is None:
             return None
         offset = _offsets(time)
@@ -197,7 +198,7 @@ class Relation:
         return functools.reduce(ops.logical_and, conditions)
 
     def penalty(self, time: Tensor, dtype: str) -> Tensor | None:
-        """Float tensor `(time, time)`, query by key, finite, or `None` where nothing is one."""
+        """Finite float tensor `(time, time)`, query by key, or `None` if there is no penalty."""
         if not self.linear + self.logarithmic:
             return None
         steps = ops.cast(ops.abs(_offsets(time)), dtype)
@@ -209,8 +210,8 @@ def parse_positions(positions: Sequence[str], owner: str) -> Relation:
 
     Args:
         positions: Names: `faraway_m` with a whole number m, `earlier`, `later`, `distance`,
-            `scaled_distance`. None of them: every step may attend to every step.
-        owner: Whom to name in errors.
+            `scaled_distance`. Without names, every step may attend to every step.
+        owner: The name of the caller for errors.
 
     Returns:
         The sum: the offsets that all masks allow, and their cost.

@@ -1,4 +1,4 @@
-"""Softmax's sparse kin over the kept entries: sparsemax and 1.5-entmax, exactly, by sorting."""
+"""Sparse alternatives to softmax over the kept entries: exact sparsemax and 1.5-entmax."""
 
 from keras import ops
 
@@ -11,17 +11,18 @@ from keras_attnpool.types import Tensor
 def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """Sparsemax over the kept entries: `max(z - tau, 0)`, summing to 1, most entries exactly 0.
 
-    An entry that is smaller than the largest of its row by 1 or more has weight 0, whatever the
-    others are, and no gradient. Computed in float32 at least.
+    An entry that is smaller than the largest entry of its row by 1 or more has weight 0 and no
+    gradient. The weights are computed in float32 at least.
 
     Args:
         logits: Float tensor.
         mask: Boolean tensor that broadcasts to `logits`, True = keep, or `None`.
-        axis: The axis that is normalised.
+        axis: The axis to normalise.
 
     Returns:
-        Weights like `logits`, at least float32: >= 0, summing to 1 over the kept entries of each
-        row; exactly 0 at masked entries and in rows without a kept entry.
+        Weights with the shape of `logits`, at least float32. They are >= 0 and sum to 1 over the
+        kept entries of each row. They are exactly 0 at masked entries and in rows without a kept
+        entry.
 
     Example:
 
@@ -37,17 +38,18 @@ def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1)
 def masked_entmax15(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """1.5-entmax over the kept entries: `max(z / 2 - tau, 0)^2`, between softmax and sparsemax.
 
-    An entry that is smaller than the largest of its row by 2 or more has weight 0, whatever the
-    others are, and no gradient. Computed in float32 at least.
+    An entry that is smaller than the largest entry of its row by 2 or more has weight 0 and no
+    gradient. The weights are computed in float32 at least.
 
     Args:
         logits: Float tensor.
         mask: Boolean tensor that broadcasts to `logits`, True = keep, or `None`.
-        axis: The axis that is normalised.
+        axis: The axis to normalise.
 
     Returns:
-        Weights like `logits`, at least float32: >= 0, summing to 1 over the kept entries of each
-        row; exactly 0 at masked entries and in rows without a kept entry.
+        Weights with the shape of `logits`, at least float32. They are >= 0 and sum to 1 over the
+        kept entries of each row. They are exactly 0 at masked entries and in rows without a kept
+        entry.
 
     Example:
 
@@ -69,35 +71,35 @@ def _sparse(logits: Tensor, mask: Tensor | None, axis: int, power: int) -> Tenso
     z, kept = ops.swapaxes(z, axis, -1), ops.swapaxes(kept, axis, -1)
     highest = highest_along(ops.stop_gradient(ops.where(kept, z, _lowest(z))), -1)
     z = z - ops.expand_dims(highest, -1)
-    # An entry 1 below the maximum gets nothing. -2 takes the place of all of that, and of what is
-    # masked. So the sums see no large number and nothing that a masked entry holds; and sums of
-    # many a -2 are exact, where those of many a -1.3 would not be. A NaN that is kept stays.
+    # An entry 1 below the maximum has weight 0. Such entries and masked entries are replaced by -2.
+    # So the sums have no large numbers and no masked values. Sums of many -2 are exact; sums of
+    # many -1.3 would not be. A kept NaN stays.
     far = scalar_like(-2.0, z)
     z = ops.where(ops.logical_or(ops.logical_not(kept), z <= -1), far, z)
     support = empty_batch_safe(lambda z: _support(z, power), ops.stop_gradient(z))
-    # The support has no gradient. The threshold is a closed form of what stands in it, so that the
-    # gradient is exact without a rule of its own.
+    # The support has no gradient. The threshold is a closed form of the entries in the support, so
+    # its gradient is exact without a custom rule.
     count = ops.sum(support, axis=-1, keepdims=True)
     mean = ops.sum(support * z, axis=-1, keepdims=True) / count
     if power == 1:
         height = 1 / count
     else:
         left = 1 - ops.sum(support * ops.square(z - mean), axis=-1, keepdims=True)
-        # At least `1 / count` but for rounding.
+        # Without rounding errors, this is at least `1 / count`.
         height = ops.sqrt(ops.where(left * count < 1, 1 / count, left) / count)
     above = ops.relu(z - mean + height)
-    # Not `** power`: TensorFlow's second derivative of `x ** 1` is NaN at 0
+    # `** power` would fail: TensorFlow's second derivative of `x ** 1` is NaN at 0
     # (docs/upstream/tensorflow-power.md).
     weights = support * (above if power == 1 else ops.square(above))
     return ops.swapaxes(ops.where(kept, weights, scalar_like(0, z)), axis, -1)
 
 
 def _support(z: Tensor, power: int) -> Tensor:
-    """1 where an entry of `z`, whose rows have the maximum 0, gets a weight, else 0."""
+    """1 for entries of `z` that get a weight, else 0; the maximum of each row is 0."""
     falling = -ops.sort(-z, axis=-1)
     count = ops.cumsum(ops.ones_like(falling), axis=-1)
     mean = ops.cumsum(falling, axis=-1) / count
-    # For the entries so far, the threshold under which they alone would sum to 1.
+    # The threshold at which the entries so far would sum to 1.
     if power == 1:
         tau = mean - 1 / count
     else:
