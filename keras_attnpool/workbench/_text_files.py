@@ -271,7 +271,7 @@ def _utf_16(content: bytes) -> str:
 
 
 def code_page(content: bytes) -> str | None:
-    """The encoding in which bytes that are not UTF-8 make the likeliest text."""
+    """The encoding that makes the likeliest text of bytes that are not UTF-8."""
     if guess := _utf_16(content):
         return guess
     seen = content[:_SEEN]

@@ -107,7 +107,7 @@ def header_remark(whole: LabeledTexts) -> list[str]:
 
 
 def swap_remark(whole: LabeledTexts) -> list[str]:
-    """A remark if labels look like texts because they are longer than the texts."""
+    """A remark if the labels are longer than the texts: the columns are probably swapped."""
     mean_label = np.mean([len(whole.label_names[label]) for label in whole.labels])
     if mean_label <= np.mean([len(text) for text in whole.texts]):
         return []

@@ -184,7 +184,7 @@ class Numbered:
 
 
 def flat_remark(attention: Sequence[npt.NDArray[np.float32]]) -> str | None:
-    """A line that says that attention is almost uniform, if this holds for half of the texts.
+    """A warning if attention is almost uniform in at least half of the texts.
 
     Args:
         attention: For each text the attention on its words, 1 = uniform.
