@@ -552,7 +552,7 @@ def _checked_rows(owner: str, name: str, rows: Any) -> list[Array]:
             alike = f" alike, (n, {', '.join(map(str, arrays[0].shape[1:]))})" if arrays else ""
             must, received = f"be arrays (n, ...){alike}", f"shape {array.shape} at index {index}"
             raise _checks.ArgumentError(name, must, received, owner)
-        # An empty list is a float array to NumPy, whatever the other rows hold.
+        # An empty list is a float array to NumPy, even if the other rows hold integers.
         if array.size and array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
             must, received = "hold numbers", f"dtype {array.dtype} at index {index}"
             raise _checks.ArgumentError(name, must, received, owner)

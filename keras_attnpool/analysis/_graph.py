@@ -103,7 +103,7 @@ def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
 
     Args:
         model: A functional or built Sequential model.
-        visit: Calls a layer or an operation, or does something else in its place.
+        visit: Calls a layer or an operation, or replaces this call.
         prefix: Path of `model` inside the outermost model.
 
     Returns:

@@ -56,14 +56,14 @@ def grade_attributions(
     The table has a row for each attribution. A row "uniform", equal weights in random order, is the
     floor of every measure. In the list of columns, "up" or "down" says which direction is better:
 
-    | column | what it is |
+    | column | meaning |
     |---|---|
     | `comprehensiveness` (up), `sufficiency` (down) | AOPC over `shares`: see `faithfulness` |
-    | `NAOPC` (up), `NAOPC sufficiency` (down) | between the text's bounds: see `normalized_aopc` |
-    | `tau leave-one-out`, `tau gradient` (up) | `kendall_tau` with these two |
-    | `polarity violations` (down) | share of texts where the sign of the top token is wrong |
-    | `entropy`, `gini` | how concentrated the weights are, no better or worse |
-    | `AUC`, `AUPRC`, `token F1`, `IOU F1` (up) | against `rationales`, where there are some |
+    | `NAOPC` (up), `NAOPC sufficiency` (down) | AOPC between the bounds: see `normalized_aopc` |
+    | `tau leave-one-out`, `tau gradient` (up) | `kendall_tau` with these attributions |
+    | `polarity violations` (down) | share of texts whose top token has the wrong sign |
+    | `entropy`, `gini` | concentration of the weights; neither direction is better |
+    | `AUC`, `AUPRC`, `token F1`, `IOU F1` (up) | agreement with `rationales`, if given |
 
     Any column can compare attributions of one model. Only the normalised columns can compare
     models. A polarity violation is a text in which the token of largest absolute weight has the

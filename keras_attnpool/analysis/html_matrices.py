@@ -26,8 +26,8 @@ def matrices_html(
             columns)` and the names of its columns. Minus infinity marks a forbidden pair, whose
             cell has a dashed frame.
         row_names: Names of the rows, the same for all matrices.
-        vmax: The absolute number of full colour. Defaults to the largest finite one of each matrix.
-            Set it to compare matrices.
+        vmax: The absolute value that gets the full colour. Defaults to the largest finite absolute
+            value of each matrix. Set it to compare matrices.
 
     Returns:
         A `<style>` and a `<figure>`. `IPython.display.HTML` shows them in a notebook.

@@ -208,8 +208,8 @@ def rationale_iou_f1(
             `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
             attention scores.
         rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
-        mask: `None`, or the same layout, True = the token counts. Spans consist of tokens that
-            count.
+        mask: `None`, or a mask in the layout of `weights`, True = the token counts. Spans consist
+            of tokens that count.
         share: Share of each text's tokens that is selected. Defaults to the mean share of rationale
             tokens over the scored texts, as in ERASER.
         threshold: The least intersection over union of spans that match.

@@ -71,15 +71,15 @@ def attention_report(
 
     The first table holds the grades of `grade_attributions`. A second table has one row per test:
 
-    | row | what is changed | what it tells |
+    | row | change | meaning |
     |---|---|---|
-    | `uniform weights` | the layer uses equal weights | the same classes: not needed |
-    | `shuffled weights` | its own, dealt out to other tokens | the same classes: no weight counts |
-    | `weights of other 1` ... | those of `others[0]`, from another seed | see below |
-    | `other 1` ... | the whole model is `others[0]` | a low tau: the seed chose the weights |
-    | `random pooling` | the layer's weights are shuffled | a high tau: not what it learned |
-    | `random encoder` | those of all layers listed before it | the same |
-    | `random both` | both | the same |
+    | `uniform weights` | the layer uses equal weights | same classes: it needs no weights |
+    | `shuffled weights` | other tokens get the layer's weights | same classes: no weight counts |
+    | `weights of other 1` ... | the layer uses the weights of `others[0]` | see below |
+    | `other 1` ... | the whole model is `others[0]` | low tau: the seed chose the weights |
+    | `random pooling` | the layer's variables are shuffled | high tau: weights are not learned |
+    | `random encoder` | the variables of all earlier layers are shuffled | as above |
+    | `random both` | both are shuffled | as above |
 
     Other weights that give the same classes are another explanation of the same prediction. The
     columns compare each test with the unchanged attention. `tau` is Kendall's tau. `overlap` is the
@@ -109,7 +109,7 @@ def attention_report(
         layout: The layout of the layer's scores, see `reduce_scores`. Layers of other packages need
             it, unless the shape of the scores tells the layout.
         embedding: The embedding layer that `gradient_saliency` uses. It is needed if the model has
-            several.
+            several embedding layers.
         others: Models of the same architecture from other seeds. Their attention layer has the same
             path.
         names: One list per row with one name per step that counts: words, file names, seconds. The
@@ -136,8 +136,8 @@ def attention_report(
         `AttentionReport`. The model is not changed.
 
     Raises:
-        ValueError: If the model has no such layer or several, the layer's scores are not a single
-            array, or shapes do not fit.
+        ValueError: If the model has no attention layer, or several and no `layer`, the layer's
+            scores are not a single array, or shapes do not fit.
 
     Example:
 

@@ -17,7 +17,7 @@ class LayerWeights:
     _initializers_used = 0
 
     def _start_dropout(self) -> None:
-        """Makes the random numbers of the dropout, if there is one."""
+        """Makes the seed generator of the dropout, if any."""
         if self.dropout > 0:
             # Named after the layer, because Keras would name it by a counter.
             self.seed_generator = keras.random.SeedGenerator(

@@ -17,7 +17,7 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class AddPositionEmbedding(LayerArguments, MaskedInputs):
-    """Adds a learned vector for its position to each step.
+    """Adds the learned vector of its position to each step.
 
     `output_t = inputs_t + P_(t - f)`. P `(max_length, dim)` has one row per position; `f` is the
     first kept step of the example, 0 without a mask.
@@ -51,7 +51,7 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, more than `max_length` steps from the first kept one to the last, or a mask that
+            `dim`, more than `max_length` steps from the first kept step to the last, or a mask that
             is not `(batch, time)` of 0 and 1. A compiled function cannot read the mask. In it, the
             steps beyond `max_length` are NaN, or TensorFlow raises an error.
 

@@ -28,7 +28,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
     2. `g_t`: attention from `h_t` to the steps of its block that `direction` allows, by steps 2 to
        4 of `DirectionalSelfAttention`
     3. `v = sum_t p_t * g_t` for each block, with `p_t = softmax over its steps of W_v g_t + b_v`,
-       each feature by itself
+       for each feature separately
     4. `o = DirectionalSelfAttention(v)`, from block to block, the whole layer with its gate
     5. `z_t = [h_t; g_t; o of the block of t]`
     6. `F_t = activation(W_z z_t + b_z)` and `G_t = sigmoid(W_g z_t + b_g)`

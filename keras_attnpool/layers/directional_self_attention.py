@@ -1,4 +1,4 @@
-"""Attention to the steps of one direction with a weight for every feature: DiSAN's unit."""
+"""Attention to the steps of one direction with one weight per feature, as in DiSAN."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class DirectionalSelfAttention(DirectionalAttentionBase):
-    """Attends from each step to earlier or to later ones, and mixes the step with the result.
+    """Attends from each step to earlier or later steps, and mixes the step with the result.
 
     With inputs `x_t` of one example, where step `j` attends to step `i`:
 

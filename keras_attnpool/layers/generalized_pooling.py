@@ -16,7 +16,7 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class GeneralizedPooling(MultiHeadPoolingBase):
-    """Pools a sequence to one vector per head, with attention weights of its own for every feature.
+    """Pools a sequence to one vector per head, with one attention weight per step and feature.
 
     With inputs `H` `(time, dim)` of one example and each head `i`:
 

@@ -108,9 +108,10 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
     ```
 
-    Weights, by name: `context_kernel` `(context_dim, heads * rank)`, P, head after head;
-    `token_kernel` `(dim, heads * rank)`, Q; `context` `(dim,)` with `context="learned"`; `scale`
-    `(heads,)` with `learn_scale=True`; `hidden/kernel` `(dim, dim)`, W; `hidden/bias` `(dim,)`, b.
+    Weights, by name: `context_kernel` `(context_dim, heads * rank)` is P, and `token_kernel`
+    `(dim, heads * rank)` is Q; the columns of one head stand together. `hidden/kernel` `(dim, dim)`
+    is W, and `hidden/bias` `(dim,)` is b. `context="learned"` adds `context` `(dim,)`, and
+    `learn_scale=True` adds `scale` `(heads,)`.
 
     Reference:
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning

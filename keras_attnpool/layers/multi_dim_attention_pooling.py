@@ -13,7 +13,7 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class MultiDimAttentionPooling(AttentionPoolingBase):
-    """Pools a sequence to one vector, with attention weights of its own for every feature.
+    """Pools a sequence to one vector, with one attention weight per step and feature.
 
     With inputs `u_t` of one example:
 

@@ -29,7 +29,7 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
         return self.encoder(inputs, training=False)
 
     def compute_output_spec(self, inputs: Any) -> Any:
-        """Returns the encoder's symbolic output; the encoder may limit the length."""
+        """Returns the symbolic output of the encoder, which may limit the length of its inputs."""
         return self.encoder.compute_output_spec(inputs)
 
     def get_config(self) -> dict[str, Any]:

@@ -54,12 +54,13 @@ def MPSAN(
 ) -> keras.Model:
     """Builds MPSAN: embeddings, positional self-attentions, fusion, multi-dimensional attention.
 
-    The arguments give every row of the paper's tables 2 to 5. Here `bw` is short for
-    `("earlier",)`, `+sd` adds `"scaled_distance"` to it, and so on:
+    The arguments give every row of the paper's tables 2 to 5. Here `bw` stands for `("earlier",)`,
+    `fw` for `("later",)`, `fa2` for `("faraway_2",)` and `fa3` for `("faraway_3",)`; `+sd` adds
+    `"scaled_distance"`, and `+d` adds `"distance"`:
 
-    - table 2: `positions=()` is model 0; `(bw, fw)` model 1; `(bw+sd, fw+sd)` 2; `(fa2, fa3)` 3;
-      `(fa2, fa3, bw, fw)` 4; `(fa2+sd, fa3+sd, bw+sd, fw+sd)` 5; `(fa2, fa3, bw+d, fw+d)` 6; the
-      default is MPSAN.
+    - table 2 numbers its models 0 to 6. Their `positions` are `()`, `(bw, fw)`, `(bw+sd, fw+sd)`,
+      `(fa2, fa3)`, `(fa2, fa3, bw, fw)`, `(fa2+sd, fa3+sd, bw+sd, fw+sd)` and
+      `(fa2, fa3, bw+d, fw+d)`. The default is MPSAN.
     - table 3: `fusion="gate"` is DiSAN's fusion gate for each attention, side by side.
     - table 4: `per_feature=True` scores each feature.
     - table 5: `fusion=None` takes the mean of the attentions. `positions=()` leaves out the

@@ -276,7 +276,7 @@ def _torch_identity() -> Any:
 
 
 def masks_are_cheap() -> bool:
-    """Whether a recurrence with a mask costs less than one over steps that have been moved.
+    """Whether a recurrence with a mask costs less than a recurrence over moved steps.
 
     This is so on CPUs with JAX or TensorFlow. Elsewhere the fast kernels take no mask.
     """

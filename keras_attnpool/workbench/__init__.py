@@ -1,6 +1,6 @@
-"""For people who bring a file: texts, data sets, generated corpora, and the command line.
+"""Tools for your own texts: tokenizers, data sets, generated corpora, and the command line.
 
-The workbench uses the public names of the library; nothing of the library imports it.
+The workbench uses the public names of the library. The library never imports the workbench.
 """
 
 import importlib
@@ -11,7 +11,7 @@ __all__ = ["cli", "corpora", "datasets", "load_run", "text"]
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a room when it is first used."""
+    """Imports a subpackage when it is first used."""
     if name == "load_run":
         from keras_attnpool.workbench.cli.trained import load_run
 

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all; below all rooms."""
+"""Writes files whole or not at all, for all subpackages."""
 
 import os
 import secrets
@@ -9,8 +9,8 @@ from pathlib import Path
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Gives a temporary path to write to; it becomes `path` when all went well."""
-    # A process that is killed leaves it behind; `cli.runs.remove_leftovers` knows the name.
+    """Yields a temporary path to write to. The file is renamed to `path` if no error occurs."""
+    # A killed process leaves this file behind; `cli.runs.remove_leftovers` knows its name.
     temporary = path.with_name(f".{secrets.randbits(64)}.{path.name}")
     try:
         yield temporary

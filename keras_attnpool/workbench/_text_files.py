@@ -1,7 +1,7 @@
-"""Which kind of file a file of texts is: one place decides, for every reader of one.
+"""Recognises the kind of a text file, for all readers of text files.
 
-A file is opened as text, or refused with a cure that works: another encoding, another delimiter,
-the call that converts it.
+A file is opened as text, or refused with advice: another encoding, another delimiter, or a call
+that converts the file.
 """
 
 import codecs
@@ -20,15 +20,15 @@ from typing import Any, TextIO
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import PathLike
 
-_LARGEST = 2**30  # bytes that are unpacked
-_SEEN = 2**16  # bytes by which a code page is told
+_LARGEST = 2**30  # limit of unpacked bytes
+_SEEN = 2**16  # bytes from which a code page is recognised
 Row = tuple[int, list[str]]  # line number (from 1) and fields
 
 _TOLD = tomllib.loads(
     resources.files(__package__).joinpath("text_files.toml").read_text(encoding="utf-8")
 )
 _KINDS, _CODE_PAGES = (
-    # Line breaks are none of a pattern.
+    # The pattern does not include line breaks.
     {name: re.compile("".join(each.splitlines()).encode()) for name, each in _TOLD[table].items()}
     for table in ("kinds", "code_pages")
 )
@@ -38,7 +38,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class _Lines(io.TextIOWrapper):
-    """A text stream that counts the lines it has given."""
+    """A text stream that counts the lines read from it."""
 
     given = 0
 
@@ -57,17 +57,17 @@ def opened(
     newline: str | None = "",
     advice: Mapping[str, str] = ADVICE,
 ) -> Iterator[TextIO]:
-    """Opens a file of text, gzipped or not. It is opened once, so it may be a pipe.
+    """Opens a text file, gzipped or not. The file is opened once, so it may be a pipe.
 
     Args:
-        owner: The function whose argument `encoding` errors name; `""` has none.
+        owner: The function whose argument `encoding` the errors name, or `""`.
         path: The file.
-        encoding: Its encoding. The mark of UTF-16 or UTF-32 replaces the default.
+        encoding: The encoding. A byte order mark of UTF-16 or UTF-32 replaces the default.
         newline: As in `open`.
-        advice: Advice on a file that is no text, by its kind.
+        advice: Advice on files that are not text, by kind of file.
 
     Raises:
-        ValueError: If the file is none of text, or not in that encoding.
+        ValueError: If the file is not a text file, or not in that encoding.
     """
     try:
         if not isinstance(encoding, str):
@@ -90,7 +90,7 @@ def opened(
             with _Lines(stream, encoding, newline=newline) as text:
                 yield text
     except UnicodeDecodeError as error:
-        # The bytes of the error are those that were not yet given as a line.
+        # The error holds the bytes that no line has returned yet.
         number = text.given + 1 + error.object.count(b"\n", 0, error.start)
         raise _undecodable(owner, path, encoding, error, number) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -100,7 +100,7 @@ def opened(
 
 
 def read_text(owner: str, path: PathLike, encoding: Any = "utf-8") -> str:
-    """The whole content of a file of text, without a byte order mark.
+    """The whole content of a text file, without a byte order mark.
 
     Raises:
         ValueError: As `opened`, and for a gzip file that unpacks to more than 1 GiB.
@@ -118,7 +118,7 @@ def read_text(owner: str, path: PathLike, encoding: Any = "utf-8") -> str:
 
 
 def control_remark(path: PathLike, content: str, encoding: str) -> str:
-    """A remark on control characters in a text or a line of it; `""` where there is none."""
+    """A remark on control characters in a text or one of its lines, or `""`."""
     found = _CONTROL.search(content)
     if not found:
         return ""
@@ -134,7 +134,7 @@ def control_remark(path: PathLike, content: str, encoding: str) -> str:
 
 @contextmanager
 def long_fields() -> Iterator[None]:
-    """Lets csv read texts that are longer than its limit, which is global: it is put back."""
+    """Lifts csv's limit on the length of fields for a while. The limit is global."""
     limit = csv.field_size_limit(2**31 - 1)
     try:
         yield
@@ -145,7 +145,7 @@ def long_fields() -> Iterator[None]:
 def tsv_rows(content: str) -> Iterator[Row]:
     """The rows of a tab-separated file. A field in quotes is read as csv writes it.
 
-    Any other quotation mark is part of the text, even one that opens a field and is not closed in
+    Any other quotation mark is part of the text, even if it opens a field and nothing closes it in
     its row.
     """
     lines = [line.removesuffix("\r") for line in content.split("\n")]
@@ -175,7 +175,7 @@ def tsv_rows(content: str) -> Iterator[Row]:
 
 
 def csv_rows(path: PathLike, lines: Iterable[str], delimiter: str) -> Iterator[Row]:
-    """The rows of a CSV file, as its lines come.
+    """The rows of a CSV file, one by one as its lines are read.
 
     Raises:
         ValueError: For a quotation mark that is never closed.
@@ -207,18 +207,18 @@ def column_places(
     columns: Mapping[str, str | int],
     advice: str = "",
 ) -> list[int]:
-    """The positions of columns, each given by its name in the first line or by its position.
+    """The positions of columns that are given by name or by position.
 
     Args:
-        owner: Who asks; `columns` are its arguments, by their names.
+        owner: The function that asks. The keys of `columns` are the names of its arguments.
         path: The file.
         first: The fields of its first line.
         delimiter: Character between them.
         columns: The columns.
-        advice: Said where another delimiter, its `{!r}`, seems to be the right one.
+        advice: Message if another delimiter, which fills its `{!r}`, seems to be right.
 
     Raises:
-        ArgumentError: If there is no such column, or several have its name.
+        ArgumentError: If there is no such column, or several columns have this name.
     """
     marks = [mark for mark in ";\t,|" if mark != delimiter and mark in "".join(first)]
     if len(first) == 1 and marks:
@@ -240,7 +240,7 @@ def column_places(
 
 
 def _kind(start: bytes) -> str:
-    """The kind of a file by its first bytes; `""` where it is text."""
+    """The kind of a file by its first bytes; `""` for text."""
     kinds = (name for name, pattern in _KINDS.items() if pattern.match(start))
     found = next(kinds, "")
     if not found and re.match(rb"\d+ \d+\n[^ ]+ ", start):
@@ -253,7 +253,7 @@ def _kind(start: bytes) -> str:
 
 
 def _marked(start: bytes) -> str:
-    """The encoding that the byte order mark of a file tells; UTF-8 without one."""
+    """The encoding of a file's byte order mark, or UTF-8 without a mark."""
     if start[:4] in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
         return "utf-32"
     if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
@@ -262,7 +262,7 @@ def _marked(start: bytes) -> str:
 
 
 def _utf_16(content: bytes) -> str:
-    """Which UTF-16 without a mark it is: every second byte of ASCII is 0."""
+    """Recognises UTF-16 without a mark: every second byte of ASCII text is 0."""
     even, odd = content[::2].count(0), content[1::2].count(0)
     encoding = "utf-16-le" if odd > even else "utf-16-be"
     if max(even, odd) < 3 or max(even, odd) < 3 * min(even, odd):
@@ -271,7 +271,7 @@ def _utf_16(content: bytes) -> str:
 
 
 def code_page(content: bytes) -> str | None:
-    """The encoding in which these bytes, no UTF-8, make the likeliest text."""
+    """The encoding that makes the likeliest text of bytes that are not UTF-8."""
     if guess := _utf_16(content):
         return guess
     seen = content[:_SEEN]
@@ -290,7 +290,7 @@ def code_page(content: bytes) -> str | None:
 def _undecodable(
     owner: str, path: PathLike, encoding: str, error: UnicodeDecodeError, number: int
 ) -> ValueError:
-    """The error for bytes that are not in an encoding, with one that fits."""
+    """The error for bytes that are not in an encoding, with an encoding that fits."""
     content, encoding = error.object, encoding.removesuffix("-sig")
     begin = content.rfind(b"\n", 0, error.start) + 1
     line = content[begin:].partition(b"\n")[0]

@@ -1,8 +1,8 @@
-"""How far the training of a network has come, kept on disk epoch by epoch.
+"""Keeps the state of a network's training on disk, epoch by epoch.
 
-Keras's `BackupAndRestore` serves for this only in part: it leaves out the generators of dropout, it
-writes weights and epoch number over the old ones one after the other, so that a stop in between
-leaves weights that do not belong to the number, and `EarlyStopping` beside it waits from 0 again.
+Keras's `BackupAndRestore` has three gaps. It leaves out the generators of dropout. It overwrites
+weights and epoch number one after the other, so a stop in between leaves weights of another epoch.
+After it, `EarlyStopping` waits from 0 again.
 """
 
 import json
@@ -20,13 +20,13 @@ from keras_attnpool.workbench.cli import runs
 from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.options import Options
 
-COLUMNS = {"loss", "val_loss", "val_accuracy", "seconds"}  # that every history has
+COLUMNS = {"loss", "val_loss", "val_accuracy", "seconds"}  # metrics that every history has
 
 
 class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
-    """Keeps every finished epoch, and stops when the best one is `patience` epochs back.
+    """Saves every finished epoch, and stops when the best epoch is `patience` epochs back.
 
-    What early stopping has to know all follows from the history.
+    Early stopping needs only the history.
 
     Args:
         run: The run folder.
@@ -34,7 +34,7 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
         options: The options of `train`.
         resume: Whether to continue from the files on disk.
         begin: Only for the network whose best epoch becomes the run's model. It is called before
-            anything is written; until then a run to be replaced is safe.
+            anything is written, so until then a run that will be replaced is intact.
     """
 
     def __init__(
@@ -62,18 +62,18 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
 
     @property
     def best_epoch(self) -> int:
-        """The epoch (from 1) of the best validation accuracy; of equal ones the lowest loss."""
+        """The epoch (from 1) of the best validation accuracy. The lowest loss breaks ties."""
         scores = zip(self.history["val_accuracy"], self.history["val_loss"], strict=True)
         ranked = [(accuracy, -loss) for accuracy, loss in scores]
         return 1 + ranked.index(max(ranked))
 
     @property
     def is_over(self) -> bool:
-        """Whether no further epoch is to be trained."""
+        """Whether training has ended."""
         return self.epochs > 0 and self.epochs - self.best_epoch >= self._options.patience
 
     def summary(self) -> dict[str, Any]:
-        """The part of the metrics about the training."""
+        """The metrics of the training."""
         return {
             "epochs": self.epochs,
             "best_epoch": self.best_epoch,
@@ -83,13 +83,13 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Sets the seed of the epoch."""
-        # On PyTorch, dropout draws from the generator of the whole process, which no checkpoint can
-        # keep: every epoch starts it anew, so that a resumed run draws what an unbroken one does.
+        # On PyTorch, dropout draws from the generator of the process, which no checkpoint can keep.
+        # Every epoch seeds it anew, so a resumed run draws the same numbers as an unbroken run.
         keras.utils.set_random_seed(((self._options.seed + 1) * 65537 + epoch) % 2**32)
         self._start = time.perf_counter()
 
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
-        """Keeps the epoch, unless training diverged."""
+        """Saves the epoch, unless training diverged."""
         logs = {**(logs or {}), "seconds": round(time.perf_counter() - self._start, 2)}
         if not math.isfinite(logs["loss"]):
             raise CommandError(
@@ -102,7 +102,7 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
         self.model.stop_training = self.is_over
 
     def _keep(self, logs: dict[str, float]) -> None:
-        """Writes the model if it is the best so far, and what it takes to go on."""
+        """Writes the model if it is the best so far, and the files that a resumed run needs."""
         before = self.history, self._generators
         self.history = {
             name: [*self.history.get(name, ()), float(value)] for name, value in logs.items()
@@ -120,7 +120,7 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
                         shutil.copyfile(self.best, temporary)
             with whole_file(self._weights(self.epochs)) as temporary:
                 self.model.save_weights(temporary)
-            # Only now does the epoch count, and only then can the weights before it go.
+            # The epoch counts only now, so the older weights can be removed.
             state = {"history": self.history, "generators": self._generators}
             runs.write_json(self._path, state)
         except BaseException:
@@ -129,10 +129,10 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
         self._weights(self.epochs - 1).unlink(missing_ok=True)
 
     def restore(self, model: keras.Model) -> None:
-        """Puts the state at the end of the last finished epoch into a compiled model.
+        """Restores a compiled model to the end of the last finished epoch.
 
-        These are the weights, the optimizer's state, and those of the generators of random numbers,
-        which `save_weights` leaves out.
+        It restores the weights, the state of the optimizer, and the states of the random
+        generators, which `save_weights` leaves out.
         """
         path = self._weights(self.epochs)
         model.optimizer.build(model.trainable_variables)
@@ -146,7 +146,7 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
 
 
 def _generators(model: keras.Model) -> list[keras.Variable]:
-    """The states of the model's generators of random numbers, those of dropout for one."""
+    """The states of the model's random generators, such as those of dropout."""
     weights = {id(weight) for weight in model.weights}
     return [variable for variable in model.variables if id(variable) not in weights]
 
@@ -155,7 +155,7 @@ def _read(path: Path) -> tuple[dict[str, list[float]], list[list[int]]]:
     """The history and the states of the generators that `Checkpoint` wrote.
 
     Raises:
-        CommandError: If it is something else.
+        CommandError: If the files have other contents.
     """
     try:
         state = json.loads(path.read_text(encoding="utf-8"))

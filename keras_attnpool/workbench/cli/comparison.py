@@ -1,4 +1,4 @@
-"""How well networks do on the test part, and whether anything simpler is as good."""
+"""Scores networks on the test part, and checks whether simpler models are as good."""
 
 import itertools
 import time
@@ -27,22 +27,23 @@ NO_LINEAR = "No linear rows: they need scikit-learn (pip install keras_attnpool[
 KINDS = {WORDS: "words", CHARACTERS: "characters"}
 STRENGTHS, SMOOTHINGS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), (0.1, 0.3, 1.0)
 RESAMPLES = 10_000
-# Validation texts that choose nothing, and what is taken then: where they are fewer, a mean of all
-# is better than any choice, see `few` in benchmarks/results/command_line/own_files.json.
+# With fewer validation texts than this, these fixed factors replace a choice. A mean of all is then
+# better than any choice, see `few` in benchmarks/results/command_line/own_files.json.
 FEWEST, UNCHOSEN = 20, (0.25, 0.5, 1.0)
 TOO_FEW = "{} validation texts are too few to choose by: other texts would give other figures."
-FEW = 5  # points: test texts that cannot tell a difference of so many are called few
+FEW = 5  # points: test texts that cannot show a difference of this size are called few
 
 
 class Simple(NamedTuple):
-    """A row of the table that needs no network.
+    """A row of the table of results that needs no network.
 
     Attributes:
         predicted: The class of every test text.
-        seconds: How long it took.
-        scorer: Scorer of further texts; of `BOTH` alone.
-        weights: Weights `(features, classes)` and bias `(classes,)`; of `MEAN` alone.
-        validation: The scores of the validation texts, before it was fitted on them; of both.
+        seconds: Time of fitting and prediction.
+        scorer: Scorer of further texts; only `BOTH` has one.
+        weights: Weights `(features, classes)` and bias `(classes,)`; only `MEAN` has them.
+        validation: The scores of the validation texts before the row was fitted on them; `BOTH` and
+            `MEAN` have them.
     """
 
     predicted: npt.NDArray[np.int64]
@@ -58,17 +59,17 @@ def linear(
     """The classes that linear classifiers on TF-IDF predict: on words and pairs of words, on 2 to 5
     characters of a word, and on both.
 
-    Each is a support vector machine; on words, naive Bayes is tried too. The regularization that
-    does best on the validation part is taken, and the classifier is fitted on the training and the
-    validation part. If there is nothing to learn from, it is `largest`.
+    Each classifier is a support vector machine; on words, naive Bayes is tried as well. The
+    validation part chooses the regularization. Then the classifier is fitted on the training and
+    validation parts. If there is nothing to learn from, `largest` takes its place.
 
     Args:
         data: The texts.
-        kinds: Keys of `KINDS`; with more than one, there is `BOTH`, too.
+        kinds: Keys of `KINDS`. More than one adds `BOTH`.
         balanced: Whether rare classes count as much as frequent ones.
 
     Returns:
-        The rows by their names; none without scikit-learn.
+        The rows by their names. Without scikit-learn there are none.
     """
     try:
         from scipy import sparse
@@ -109,11 +110,11 @@ def linear(
 
 
 def logistic(data: Data, means: Sequence[Any], balanced: bool = False) -> dict[str, Simple]:
-    """The same of a logistic regression on the mean of a language model's states.
+    """The row of a logistic regression on the mean of a language model's states.
 
     Args:
         data: The texts.
-        means: Of training, validation and test part, `(texts, features)`.
+        means: Means of the training, validation and test parts, `(texts, features)`.
         balanced: Whether rare classes count as much as frequent ones.
     """
     try:
@@ -138,9 +139,9 @@ def logistic(data: Data, means: Sequence[Any], balanced: bool = False) -> dict[s
 def _fitted(
     models: Sequence[Any], known: Any, data: Data, balanced: bool
 ) -> tuple[Any, Any] | None:
-    """The model that does best on the validation part, and the same fitted on that part too.
+    """The best model on the validation part, and the same model fitted on both parts.
 
-    `None` where all texts have one class.
+    `None` if all texts have one class.
     """
     from sklearn.base import clone
 
@@ -150,7 +151,7 @@ def _fitted(
         model.fit(known[:size], labels[:size])
         return accuracy(labels[size:], model.predict(known[size:]), balanced)
 
-    with warnings.catch_warnings():  # of as many classes as texts; of a strength too large
+    with warnings.catch_warnings():  # as many classes as texts, or too large a strength
         warnings.simplefilter("ignore")
         try:
             best = max(models, key=score)
@@ -167,10 +168,10 @@ def _weights_of(machine: Any, classes: int, scaler: Any = None) -> tuple[Any, An
     if scaler is not None:
         weights = weights / scaler.scale_
         bias = bias - weights @ scaler.mean_
-    if len(bias) == 1:  # of two classes it scores the second
-        half = 1 if scaler is None else 2  # the softmax of both is the sigmoid of their difference
+    if len(bias) == 1:  # for two classes it scores the second
+        half = 1 if scaler is None else 2  # softmax of two is the sigmoid of their difference
         weights, bias = (np.concatenate([-each, each]) / half for each in (weights, bias))
-    # A class that it has not seen has no weights, and scores as one that is ruled out.
+    # A class that was not seen has no weights, and gets the score of an excluded class.
     all_weights = np.zeros((weights.shape[1], classes), np.float32)
     all_bias = np.full(classes, -1 if scaler is None else -10, np.float32)
     all_weights[:, machine.classes_], all_bias[machine.classes_] = weights.T, bias
@@ -184,10 +185,10 @@ def mixed(
     labels: npt.NDArray[Any],
     balanced: bool,
 ) -> tuple[float, float, float]:
-    """The factors of a network, the scores of TF-IDF and those of the mean's logistic regression.
+    """The factors of a network, of TF-IDF's scores and of the mean's logistic regression.
 
-    Of all factors that get at least as many validation texts right as the network alone, they have
-    the least loss. The last two are 0 if the network alone is best.
+    They have the least loss of all factors that get at least as many validation texts right as the
+    network alone. The last two factors are 0 if the network alone is best.
     """
     if len(labels) < FEWEST:
         return UNCHOSEN
@@ -207,7 +208,7 @@ def largest(data: Data) -> npt.NDArray[np.int64]:
 
 
 def accuracy(labels: npt.NDArray[Any], predicted: npt.NDArray[Any], balanced: bool) -> float:
-    """The share of right answers; balanced, the mean of the shares of each class."""
+    """The share of right answers. Balanced accuracy is the mean of this share over classes."""
     return _mean(predicted == labels, labels, balanced)
 
 
@@ -222,16 +223,16 @@ def difference(
     other: npt.NDArray[Any],
     balanced: bool = False,
 ) -> tuple[float, float, float]:
-    """By how much `other` is more accurate than `own`, and the 95 % interval of that.
+    """The gain in accuracy of `other` over `own`, with its 95 % interval.
 
-    The interval is that of the paired bootstrap over the test texts; with balanced accuracy, over
-    those of each class.
+    The interval comes from a paired bootstrap over the test texts. For balanced accuracy, it draws
+    the texts of each class separately.
     """
     signs = (other == labels).astype(int) - (own == labels)
     groups = [signs[labels == label] for label in np.unique(labels)] if balanced else [signs]
     generator, means = np.random.default_rng(0), []
     for group in groups:
-        # A text counts -1, 0 or 1, so that drawing texts is drawing from three numbers.
+        # A text counts -1, 0 or 1, so drawing texts means drawing from three numbers.
         shares = [np.mean(group == value) for value in (-1, 0, 1)]
         drawn = generator.multinomial(len(group), shares, RESAMPLES)
         means.append((drawn[:, 2] - drawn[:, 0]) / len(group))
@@ -245,11 +246,11 @@ def sentence(
     simpler: list[str],
     balanced: bool = False,
 ) -> str:
-    """The conclusion of the results: whether the model is worth it, and otherwise a simpler row.
+    """The conclusion of the results: the model is worth it, or a simpler row is as good.
 
     Args:
         labels: The true class of every test text.
-        predicted: The predicted classes, of the model first.
+        predicted: The predicted classes of the rows. The model's row comes first.
         simpler: The rows that are simpler than the model, the simplest first.
         balanced: Whether balanced accuracy decides.
     """
@@ -277,8 +278,8 @@ def sentence(
         first, *more = level
         so = ("; so are " if more[1:] else "; so is ") * bool(more)
         widest = max(50 * (high - low) for _, low, high in (found[each] for each in level))
-        # No interval is narrower: of rows that answer all n texts alike, up to 3 / n of further
-        # texts may be answered differently.
+        # No interval is narrower: if two rows answer all n texts alike, they may still differ on up
+        # to 3 / n of further texts.
         sizes = np.unique(labels, return_counts=True)[1]
         widest = max(widest, 300 / (len(sizes) * int(sizes.min()) if balanced else len(labels)))
         few = f" They are too few to tell less than about {widest:.0f} points."
@@ -290,7 +291,7 @@ def sentence(
 
 
 def scores(test: datasets.LabeledTexts, predicted: npt.NDArray[Any]) -> dict[str, Any]:
-    """Accuracy, and F1 of every class that was there or was predicted, with their mean."""
+    """Accuracy, F1 of every class that occurs or was predicted, and the mean F1."""
     classes = np.arange(test.num_classes)[:, None]
     true, chosen = test.labels == classes, predicted == classes
     f1 = {
@@ -349,7 +350,7 @@ def table(results: Mapping[str, Any], test_size: int, balanced: bool) -> str:
 
 
 def aligned(rows: list[list[str]]) -> list[str]:
-    """Lines with the cells of a table, the first column to the left."""
+    """Aligns the cells of a table in lines, with the first column to the left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join([f"{head:{widths[0]}}", *map(str.rjust, cells, widths[1:])]).rstrip()

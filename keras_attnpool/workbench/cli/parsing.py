@@ -1,4 +1,4 @@
-"""The parser: the arguments of every command with their help, out of `commands.toml`."""
+"""The parser: the arguments of every command with their help, from `commands.toml`."""
 
 import argparse
 import difflib
@@ -15,7 +15,7 @@ from keras_attnpool.workbench.cli.errors import start_keras
 
 
 def parsed(argv: Sequence[str] | None) -> dict[str, Any]:
-    """The given options, and nothing else, with the name of the command as `command`.
+    """Only the given options, with the name of the command as `command`.
 
     Raises:
         SystemExit: After help, or a message on standard error.
@@ -23,7 +23,7 @@ def parsed(argv: Sequence[str] | None) -> dict[str, Any]:
     top, commands = parser()
     known, rest = top.parse_known_args(argv)
     given = vars(known)
-    # argparse itself gives up texts that stand behind an option.
+    # argparse itself does not accept texts behind an option.
     takes_texts = given["command"] in ("predict", "explain")
     behind_dashes = rest[:1] == ["--"]
     if takes_texts and (behind_dashes or not any(each.startswith("-") for each in rest)):
@@ -38,7 +38,7 @@ def parsed(argv: Sequence[str] | None) -> dict[str, Any]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says in one line what is wrong, as the commands do; the usage alone is longer than a page."""
+    """Reports errors in one line, as the commands do. The usage is longer than a page."""
 
     def __init__(self, **kwargs: Any) -> None:
         kwargs["formatter_class"] = argparse.RawDescriptionHelpFormatter
@@ -49,18 +49,19 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> tuple[_Parser, dict[str, _Parser]]:
-    """The parser of all commands, and that of each."""
+    """The parser of all commands, and the parser of each command."""
     written = resources.files(__package__).joinpath("commands.toml").read_text(encoding="utf-8")
     described = tomllib.loads(Template(written).substitute(options.told()))
     top = _Parser(prog="python -m keras_attnpool", description=described.pop("description"))
-    # The backend is what KERAS_BACKEND or Keras's own configuration says.
+    # KERAS_BACKEND or the configuration of Keras sets the backend.
     text = "show the versions and exit"
     top.add_argument("--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help=text)
     commands = top.add_subparsers(metavar="COMMAND", dest="command", required=True)
     lists = described.pop("arguments")
     for name, entry in described.items():
         titles = entry.pop("arguments")
-        # What is not given is absent: defaults come later, so that --resume can tell.
+        # Options that are not given are absent. Defaults come later, so that --resume sees the
+        # difference.
         command = commands.add_parser(name, argument_default=argparse.SUPPRESS, **entry)
         for title, names in titles.items():
             group = command.add_argument_group(title) if title.strip("|") else command
@@ -72,7 +73,7 @@ def parser() -> tuple[_Parser, dict[str, _Parser]]:
 
 
 class _Version(argparse.Action):
-    """Shows versions. Keras takes seconds to import, which help need not wait for."""
+    """Shows versions. Help need not wait for the import of Keras, which takes seconds."""
 
     def __call__(self, parser: argparse.ArgumentParser, *rest: Any) -> None:
         start_keras()
@@ -91,7 +92,7 @@ def _add(group: Any, typed: str, text: str) -> None:
     if not flags:
         name = {"TEXT": "texts"}.get(metavar, metavar.lower())
         nargs = typed[-1] if typed[-1] in "?*" else None
-        # The default is said once more, or argparse lists TEXT among what is missing.
+        # The default is repeated here. Otherwise argparse lists TEXT as missing.
         given |= {"nargs": nargs, "default": argparse.SUPPRESS}
         group.add_argument(name, help=text, **given)
         return
@@ -111,7 +112,7 @@ def _add(group: Any, typed: str, text: str) -> None:
 
 
 def _value(name: str, metavar: str, text: str) -> Any:
-    """The value that was typed, or a refusal."""
+    """The typed value; raises an error if it is not valid."""
     if metavar == "COLUMN" and text.isdecimal():
         return int(text)
     if metavar == "CHARACTER":

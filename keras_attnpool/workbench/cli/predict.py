@@ -30,9 +30,9 @@ from keras_attnpool.workbench.cli.options import flag
 from keras_attnpool.workbench.cli.reporting import reported
 from keras_attnpool.workbench.cli.trained import Run
 
-BATCH = 64  # texts that are answered at once
-NUMBER = re.compile(r"[+-]?[\d., ]+(e[+-]?\d+)?%?", re.IGNORECASE)  # also one to call
-# Where a table shows control characters. The quotes of a .csv keep tabs and line breaks.
+BATCH = 64  # number of texts that are predicted at once
+NUMBER = re.compile(r"[+-]?[\d., ]+(e[+-]?\d+)?%?", re.IGNORECASE)  # phone numbers match as well
+# Control characters that a table escapes. The quotes of a .csv keep tabs and line breaks.
 BUT_LINES, ALL = r"[^\r\n\t]+|\r(?!\n)", r"(?s).+"
 
 
@@ -40,8 +40,8 @@ def predict(given: dict[str, Any]) -> int:
     """Prints the class of every text, batch by batch.
 
     Args:
-        given: `run`, and those that the user gave of `texts`, `file`, `input` with the options of
-            reading it, `output` and `json`.
+        given: `run`, and the given values of `texts`, `file`, `input`, its reading options,
+            `output` and `json`.
 
     Returns:
         The exit status, 0.
@@ -52,7 +52,7 @@ def predict(given: dict[str, Any]) -> int:
     with _output(given) as (stream, kind):
         table = given_table(given)
         run = Run.load(given["run"])
-        # Whoever types waits for each answer.
+        # A user who types texts waits for each answer.
         size = 1 if reads_stdin(given) and sys.stdin.isatty() else BATCH
         start, done, empty, shown = time.monotonic(), 0, 0, 0.0
         mark = "\t" if kind == ".tsv" else given.get("delimiter", ",")
@@ -76,7 +76,7 @@ def predict(given: dict[str, Any]) -> int:
 
 
 def tell_of_empty(empty: int, texts: int) -> None:
-    """Says on standard error how many texts have nothing to read."""
+    """Reports the number of texts without words on standard error."""
     if empty:
         told = f"note: {empty} of {texts} texts" if texts > 1 else "note: the text"
         are = "is" if 1 in (empty, texts) else "are"
@@ -85,7 +85,7 @@ def tell_of_empty(empty: int, texts: int) -> None:
 
 @contextmanager
 def _output(given: dict[str, Any]) -> Iterator[tuple[TextIO, str]]:
-    """Where answers go and in what form; a file is there as a whole or not at all."""
+    """The place and form of the output. A file appears whole or not at all."""
     if "output" not in given:
         yield sys.stdout, "json" if given.get("json") else ""
         return
@@ -106,11 +106,11 @@ def _output(given: dict[str, Any]) -> Iterator[tuple[TextIO, str]]:
 
 
 class Table(NamedTuple):
-    """Texts, each with the rest of its row.
+    """Texts, each with the other cells of its row.
 
     Attributes:
         names: The names of the columns.
-        rows: For every text a pair of the text and the cells of its row.
+        rows: One pair per text: the text and the cells of its row.
     """
 
     names: list[str]
@@ -122,7 +122,7 @@ Writer = Callable[[str, list[str], str, dict[str, float]], None]
 
 
 def _lines(stream: TextIO, names: list[str], classes: list[str], mark: str) -> Writer:
-    """Lines to read: label, probability, text."""
+    """Readable lines: label, probability, text."""
 
     def write(content: str, row: list[str], label: str, each: dict[str, float]) -> None:
         line = field(" ".join(content.split()))
@@ -142,14 +142,14 @@ def _objects(stream: TextIO, names: list[str], classes: list[str], mark: str) ->
 
 
 def _table(stream: TextIO, names: list[str], classes: list[str], mark: str) -> Writer:
-    """A table with the input's columns, then the answer, one column a class."""
+    """A table with the input's columns, the answer, and one column per class."""
     own = ["label", "probability", *(f"p({field(name)})" for name in classes)]
     own = _own_names(own, names)
     writer = csv.writer(stream, delimiter=mark, lineterminator="\n")
     shown = ALL if mark == "\t" else BUT_LINES
 
     def put(cells: list[str]) -> None:
-        # Behind a dot, white space alone is left as it is.
+        # `visible` would mark white space alone. The dot prevents this.
         told = (re.sub(shown, lambda part: visible(f".{part[0]}")[1:], cell) for cell in cells)
         writer.writerow(map(_no_formula, told))
 
@@ -161,7 +161,7 @@ def _table(stream: TextIO, names: list[str], classes: list[str], mark: str) -> W
 
 
 def _own_names(wanted: list[str], names: list[str]) -> list[str]:
-    """The names of the answer's columns; what the input has keeps its name."""
+    """The names of the answer's columns, which differ from the names of the input's columns."""
     taken, own, number = {name.strip() for name in names}, wanted, 1
     while taken.intersection(own):
         number += 1
@@ -184,7 +184,7 @@ WRITERS: dict[str, Callable[[TextIO, list[str], list[str], str], Writer]] = {
 
 
 def given_table(given: dict[str, Any]) -> Table:
-    """The texts of a command: its arguments, the lines of a file or standard input, or a table.
+    """The texts of a command: arguments, lines of a file or of standard input, or a table.
 
     Raises:
         CommandError: If a file stands where a text is expected, or cannot be read as texts.
@@ -218,7 +218,7 @@ def given_table(given: dict[str, Any]) -> Table:
 
 
 def _check_file(option: str, path: str) -> None:
-    # Not by opening it: a pipe can be opened once.
+    # The file is not opened for this, since a pipe can be opened only once.
     with reported(option):
         if stat.S_ISDIR(os.stat(path).st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
@@ -230,14 +230,14 @@ def reads_stdin(given: dict[str, Any]) -> bool:
 
 
 def table_rows(path: str, given: dict[str, Any]) -> Iterator[Any]:
-    """The texts of one column of a .csv or .tsv file, gzipped or not, as they are read.
+    """The texts of one column of a .csv or .tsv file, gzipped or not, one by one.
 
     Args:
         path: The file.
         given: Given values of `text_column`, `header`, `delimiter` and `encoding`.
 
     Returns:
-        The names of the columns, then for every text the text and its row, as in `Table`.
+        The names of the columns, and pairs of text and row as in `Table`.
 
     Raises:
         CommandError: If the file has no such column, or cannot be read.
@@ -249,8 +249,8 @@ def table_rows(path: str, given: dict[str, Any]) -> Iterator[Any]:
     is_named = isinstance(wanted, str)
     if is_named and not given.get("header", True):
         raise CommandError("--no-header must have --text-column as a position from 0")
-    # As `train` reads them: the first line names the columns of a .csv, unless --no-header says
-    # otherwise, and of a .tsv if a column is named.
+    # The header is read as `train` reads it. The first line names the columns of a .csv, unless
+    # --no-header is given. It names the columns of a .tsv if a column is given by name.
     header = given.get("header", ending == ".csv") or is_named
     if "delimiter" in given:
         ending = ".csv"
@@ -275,10 +275,10 @@ def _rows(
 
 
 def lines(stream: TextIO, path: str = "standard input") -> Iterator[str]:
-    """The lines of a stream, each of them a text.
+    """The lines of a stream. Each line is a text.
 
     Raises:
-        CommandError: If those of standard input are not in its encoding.
+        CommandError: If standard input is not in its encoding.
     """
     if stream.isatty():
         print("Reading texts, one per line, until Ctrl-D.", file=sys.stderr)
@@ -313,7 +313,7 @@ def _opened(
 
 
 def _watched(path: str, stream: TextIO) -> Iterator[str]:
-    """The lines of a stream, without a byte order mark; the first control character is told of."""
+    """The lines of a stream without a byte order mark. Warns of the first control character."""
     is_told = False
     for place, line in enumerate(stream):
         if not is_told and (remark := control_remark(path, line, stream.encoding)):
@@ -323,7 +323,7 @@ def _watched(path: str, stream: TextIO) -> Iterator[str]:
 
 
 def field(content: str) -> str:
-    """A label or a text as part of one line, which neither terminal nor spreadsheet obeys."""
+    """A label or a text as part of a line, without codes for terminals and spreadsheets."""
     return _no_formula(visible(content))
 
 

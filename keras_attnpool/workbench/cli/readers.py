@@ -1,4 +1,4 @@
-"""How texts become the inputs of a network: as words, or as tokens of a language model."""
+"""Turns texts into the inputs of a network: words, or tokens of a language model."""
 
 import functools
 import itertools
@@ -21,7 +21,7 @@ from keras_attnpool.workbench.cli.reporting import reported
 from keras_attnpool.workbench.datasets import LabeledTexts, cache_folder
 
 VOCABULARY = "vocabulary.json"
-# Each length that batches are padded to is compiled: few of them, though there is more padding.
+# Each length of batches is compiled, so there are few lengths, at the price of more padding.
 LENGTHS = 2
 WORD_STEP, TOKEN_STEP = 32, 16
 
@@ -32,7 +32,7 @@ class Words:
     """Word ids `(texts, time)`, 0 = padding.
 
     Args:
-        tokenizer: The tokenizer, which knows the words of the training texts.
+        tokenizer: The tokenizer with the words of the training texts.
         max_length: Longer texts are cut to this many words.
     """
 
@@ -40,11 +40,11 @@ class Words:
 
     def __init__(self, tokenizer: text.WordTokenizer, max_length: int) -> None:
         self.tokenizer, self.max_length = tokenizer, max_length
-        self.cut = 0.0  # the share of training texts that are longer
+        self.cut = 0.0  # share of the training texts that are longer
 
     @classmethod
     def learn(cls, texts: Sequence[str], options: Options, asked: networks.Encoder) -> Self:
-        """A reader for the vocabulary of the training texts."""
+        """Makes a reader with the vocabulary of the training texts."""
         tokenizer = text.WordTokenizer.train(texts, options.min_frequency)
         learned = cls(tokenizer, options.max_length)
         lengths = np.array([learned.length(content) for content in texts])
@@ -57,12 +57,12 @@ class Words:
         return cls(text.WordTokenizer.load(run / VOCABULARY), settings["max_length"])
 
     def save(self, run: Path) -> None:
-        """Writes the data that are too large for the configuration."""
+        """Writes the data that do not fit into the configuration."""
         self.tokenizer.save(run / VOCABULARY)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Its entries in the configuration."""
+        """The reader's entries in the configuration."""
         return {"kind": self.kind, "max_length": self.max_length}
 
     @property
@@ -71,10 +71,10 @@ class Words:
         return {"vocabulary_size": self.tokenizer.vocabulary_size}
 
     def check(self, model: keras.Model) -> None:
-        """Refuses a model for other words.
+        """Refuses a model with another vocabulary.
 
         Raises:
-            ValueError: If it does not read the ids of this vocabulary.
+            ValueError: If the model does not read the ids of this vocabulary.
         """
         if keras.tree.is_nested(model.input) or len(model.input.shape) != 2:
             raise ValueError(f"it should read words. Received: {model.input_shape}")
@@ -90,7 +90,7 @@ class Words:
         return f"Words: {self.tokenizer.vocabulary_size}{cut}"
 
     def encode(self, texts: Sequence[str]) -> Any:
-        """The inputs of a model; few lengths, since each is compiled, and none beyond the limit."""
+        """The inputs of a model. They have few lengths, since each is compiled, up to the limit."""
         ids = self._ids(texts)
         longest = ids.shape[1]
         more = _rounded(longest, WORD_STEP, self.max_length) - longest
@@ -100,17 +100,17 @@ class Words:
         return self.tokenizer.encode(texts, max_length=self.max_length)
 
     def words(self, content: str) -> list[str]:
-        """The words of a text as the model reads them, unknown ones with "[UNK]" behind them."""
+        """The words of a text as the model reads them. "[UNK]" follows unknown words."""
         unknown, (row,) = self.tokenizer.vocabulary[1], self._ids([content])
         words = zip(self.tokenizer.tokenize(content), row[row != 0], strict=False)
         return [f"{word} {unknown}" if index == 1 else word for word, index in words]
 
     def length(self, content: str) -> int:
-        """Number of words of the text, also of those that are cut away."""
+        """Number of words of the text, including words that are cut off."""
         return len(self.tokenizer.tokenize(content))
 
     def without(self, texts: Sequence[str], left_out: Sequence[Sequence[int]]) -> Any:
-        """The inputs of the texts, each without the words at some places."""
+        """The inputs of the texts, each without the words at some positions."""
         variants = self.encode(texts)
         for variant, group in zip(variants, left_out, strict=True):
             left = np.delete(variant, group)
@@ -118,15 +118,15 @@ class Words:
         return variants
 
     def over_words(self, content: str, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Weights `(heads, kept steps)` of a text, as those of its words."""
+        """The weights of a text's words, from its weights `(heads, kept steps)`."""
         return weights
 
     def mask(self, inputs: Any) -> npt.NDArray[np.bool_]:
-        """True where inputs of `encode` are no padding, `(texts, time)`."""
+        """Boolean array `(texts, time)`, True where inputs of `encode` are not padding."""
         return np.asarray(inputs != 0)
 
     def vectors(self, texts: Sequence[str], options: Options) -> npt.NDArray[np.float32] | None:
-        """The first embeddings, made of the training texts or read; `None` are random ones."""
+        """The initial embeddings, trained or read from a file; `None` draws them at random."""
         source, seed = options.embeddings, options.seed
         if source == "random":
             return None
@@ -141,14 +141,14 @@ class Words:
         return vectors
 
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
-        """The inputs of `fit` and `predict`, for every part of the data."""
+        """The batches for `fit` and `predict`, for every part of the data."""
         ids = {name: self._ids(part.texts) for name, part in parts.items()}
         lengths = np.concatenate([np.count_nonzero(rows, axis=1) for rows in ids.values()])
         return _batches(SequenceBatches, ids, parts, options, length_buckets(lengths, LENGTHS))
 
 
 class Features:
-    """The states of a frozen language model, computed once and kept on the disk.
+    """The states of a frozen language model. They are computed once and kept on the disk.
 
     Args:
         language_model: The language model with its tokenizer.
@@ -159,7 +159,7 @@ class Features:
 
     kind = "features"
     fine_tune = False
-    cut = 0.0  # the share of training texts that fill all tokens: nearly all of them are cut
+    cut = 0.0  # share of the training texts that fill all tokens: nearly all of them are cut
 
     def __init__(
         self,
@@ -170,22 +170,22 @@ class Features:
     ) -> None:
         self.language_model, self.preset, self.layer = language_model, preset, layer
         self.scale = scale
-        self.scorer: tfidf.TfIdf | None = None  # what scores texts for the model, too
+        self.scorer: tfidf.TfIdf | None = None  # scores texts in addition to the model
         self.max_length = language_model.sequence_length
         self._features: dict[str, Any] = {}
-        # Tokenizers of KerasHub are slow on single words, and reports ask again and again.
+        # Tokenizers of KerasHub are slow on single words, and reports ask for the same words often.
         self._pieces = functools.lru_cache(1024)(self._pieces_of)
 
     @classmethod
     def learn(cls, texts: Sequence[str], options: Options, asked: networks.Encoder) -> Self:
-        """A reader with the number of tokens of `--max-tokens`, for later texts may be longer."""
+        """Makes a reader with `--max-tokens` tokens, since later texts may be longer."""
         preset, most = str(asked.language_model), options.max_tokens
         try:
             loaded = text.LanguageModel.from_preset(preset, most, layer=asked.layer)
-        except ArgumentError:  # it is not the preset
+        except ArgumentError:  # this is not the preset
             raise
         except ValueError as error:
-            # KerasHub tells whoever types an unknown name how to call its Python.
+            # KerasHub's message for an unknown name explains its Python functions.
             why = "" if "Unknown preset identifier" in str(error) else f" ({error})"
             wanted = networks.WANTED["encoder"]
             raise CommandError(f"{wanted}. Received: {preset!r}{why}") from error
@@ -205,13 +205,13 @@ class Features:
         return reader
 
     def save(self, run: Path) -> None:
-        """Writes the data that are too large for the configuration."""
+        """Writes the data that do not fit into the configuration."""
         if self.scorer is not None:
             self.scorer.save(run)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Its entries in the configuration."""
+        """The reader's entries in the configuration."""
         names = ("kind", "preset", "layer", "max_length", "scale")
         return {name: getattr(self, name) for name in names} | {"tfidf": self.scorer is not None}
 
@@ -221,10 +221,10 @@ class Features:
         return {"vocabulary_size": None, "backbone": self.language_model.dim}
 
     def check(self, model: keras.Model) -> None:
-        """Refuses a model for other inputs.
+        """Refuses a model with other inputs.
 
         Raises:
-            ValueError: If it does not read the outputs of the language model.
+            ValueError: If the model does not read the outputs of the language model.
         """
         ranks = {"features": 3, "padding_mask": 2}
         if self.fine_tune:
@@ -249,15 +249,15 @@ class Features:
         return inputs if self.scorer is None else inputs | {tfidf.INPUT: self.scorer(texts)}
 
     def words(self, content: str) -> list[str]:
-        """The words of a text, split at white space, that the model reads at least in part."""
+        """The words of a text, split at white space, which the model reads at least in part."""
         return [word for word, size in self._pieces(content) if size]
 
     def length(self, content: str) -> int:
-        """Number of words of the text, also of those that are cut away."""
+        """Number of words of the text, including words that are cut off."""
         return len(content.split())
 
     def without(self, texts: Sequence[str], left_out: Sequence[Sequence[int]]) -> Any:
-        """The inputs of the texts, each without the words at some places."""
+        """The inputs of the texts, each without the words at some positions."""
         words = {content: self.words(content) for content in set(texts)}
         return self.encode(
             [
@@ -267,18 +267,19 @@ class Features:
         )
 
     def over_words(self, content: str, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Weights `(heads, tokens)` of a text, as means over the tokens of each word."""
+        """The weights of a text's words: means of `(heads, tokens)` over each word's tokens."""
         sizes = [size for _, size in self._pieces(content) if size]
-        ends = 1 + np.cumsum([0, *sizes])  # behind the special token that every text begins with
+        ends = 1 + np.cumsum([0, *sizes])  # behind the special token at the start of every text
         means = [weights[:, a:b].mean(axis=1) for a, b in itertools.pairwise(ends)]
         return np.stack(means, axis=1) if means else weights[:, :0]
 
     def _pieces_of(self, content: str) -> list[tuple[str, int]]:
-        """The words that are not cut away, each with the number of its tokens."""
+        """The words that are not cut off, each with the number of its tokens."""
         words = content.split()
         if not words:
             return []
-        # Behind a space a word has other pieces in vocabularies of bytes: "a" stands before it.
+        # In byte-level vocabularies, a word has other pieces behind a space, so "a" stands before
+        # it.
         none, one, *behind = self.language_model.tokens(
             ["", "a", words[0], *(f"a {word}" for word in words[1:])]
         )
@@ -291,11 +292,11 @@ class Features:
         return pieces
 
     def mask(self, inputs: Any) -> npt.NDArray[np.bool_]:
-        """True where inputs of `encode` are no padding, `(texts, time)`."""
+        """Boolean array `(texts, time)`, True where inputs of `encode` are not padding."""
         return np.asarray(inputs["padding_mask"], bool)
 
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
-        """The inputs of `fit` and `predict`, for every part of the data."""
+        """The batches for `fit` and `predict`, for every part of the data."""
         inputs = self._inputs(parts)
         sizes = [kept_lengths(each["padding_mask"]) for each in inputs.values()]
         boundaries = length_buckets(np.concatenate(sizes), LENGTHS)
@@ -309,17 +310,17 @@ class Features:
         return _batches(make, rows, parts, options, boundaries)
 
     def vectors(self, texts: Sequence[str], options: Options) -> None:
-        """The first embeddings: a language model has its own."""
+        """Always `None`: a language model has its own embeddings."""
 
     def means(self, parts: Parts) -> list[npt.NDArray[np.float32]]:
-        """The mean of the states of every text `(texts, features)`, of each part."""
+        """The mean of the states of every text, `(texts, features)`, for each part of the data."""
         return [
             np.stack([rows.mean(axis=0, dtype=np.float32) for rows in _kept_rows(each)["features"]])
             for each in self._inputs(parts).values()
         ]
 
     def _inputs(self, parts: Parts) -> dict[str, Any]:
-        """The features of all parts; every network of a run asks for the same."""
+        """The features of all parts. All networks of a run use the same features."""
         folder = cache_folder() / "features"
         for name, part in parts.items():
             if name not in self._features:
@@ -331,7 +332,7 @@ class Features:
 
 
 class Tokens(Features):
-    """The tokens of a language model that is trained with the rest."""
+    """The tokens of a language model that is trained with the other layers."""
 
     kind = "tokens"
     fine_tune = True
@@ -339,7 +340,7 @@ class Tokens(Features):
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of a model builder that describe its inputs."""
-        # A backbone of its own for every network: training one must not change the next.
+        # Every network gets its own backbone: training one must not change the next.
         fresh = text.LanguageModel.from_preset(self.preset, self.max_length, layer=self.layer)
         return {"vocabulary_size": None, "backbone": fresh.backbone}
 
@@ -359,7 +360,7 @@ class Tokens(Features):
 
 
 class _ScaledBatches(SequenceBatches):
-    """Batches of states that are multiplied with a number."""
+    """Batches of states that are multiplied by a number."""
 
     def __init__(self, scale: float, *args: Any, **kwargs: Any) -> None:
         self._scale = np.float32(scale)
@@ -373,7 +374,7 @@ class _ScaledBatches(SequenceBatches):
 def _batches(
     make: Callable[..., Any], inputs: dict[str, Any], parts: Parts, options: Options, sizes: Any
 ) -> dict[str, Any]:
-    """The batches of every part; `sizes` are the boundaries of lengths, or their number."""
+    """The batches of every part. `sizes` are the boundaries of lengths, or their number."""
     return {
         name: make(
             inputs[name],
@@ -389,12 +390,12 @@ def _batches(
 
 
 def _rounded(size: int, step: int, limit: int) -> int:
-    """A multiple of a step that is no smaller, or the limit."""
+    """Rounds up to a multiple of a step, at most to the limit."""
     return max(size, min(-(-size // step) * step, limit))
 
 
 def _kept_rows(inputs: dict[str, Any]) -> dict[str, list[Any]]:
-    """The rows of padded inputs, each up to its last kept step; what is on the disk stays there."""
+    """The rows of padded inputs, each up to its last kept step. Data on the disk stay there."""
     lengths = kept_lengths(np.asarray(inputs["padding_mask"], bool)).tolist()
     return {
         name: [row[:end] for row, end in zip(array, lengths, strict=True)]
@@ -403,20 +404,20 @@ def _kept_rows(inputs: dict[str, Any]) -> dict[str, list[Any]]:
 
 
 def _spaced(texts: Sequence[str]) -> list[str]:
-    """The texts with plain spaces: to KerasHub U+00A0 and its like are letters of a word."""
+    """The texts with plain spaces: KerasHub treats U+00A0 and similar characters as letters."""
     return [" ".join(content.split()) for content in texts]
 
 
 def _told_cut(share: float, *limits: str) -> str:
-    """The share of texts that are cut, and the options that cut them, in words."""
+    """A sentence on the share of texts that are cut, and the options that cut them."""
     shown = f"{share:.0%}" if share >= 0.005 else "under 1%"
     return f" ({shown} of the texts are cut: {', '.join(map(flag, limits))})" if share else ""
 
 
 def _weights(part: LabeledTexts, options: Options) -> npt.NDArray[np.float32] | None:
-    """With --class-weights, those of the texts: all classes of a part weigh the same, 1 on average.
+    """With --class-weights, the weights of the texts: all classes weigh the same, 1 on average.
 
-    So its weighted accuracy is the balanced one.
+    So the weighted accuracy of a part is its balanced accuracy.
     """
     if not options.class_weights:
         return None
@@ -429,10 +430,10 @@ READERS: dict[str, type[Any]] = {each.kind: each for each in (Words, Features, T
 
 
 def learn(texts: Sequence[str], options: Options, asked: networks.Encoder) -> Reader:
-    """The reader that an encoder asks for, made for these training texts.
+    """Makes the reader that an encoder needs, for these training texts.
 
     Raises:
-        CommandError: If texts or language model cannot be read.
+        CommandError: If the texts or the language model cannot be read.
     """
     kind = Features.kind if asked.is_frozen else asked.reads
     with reported():
@@ -444,7 +445,7 @@ def load(run: Path, config: dict[str, Any]) -> Reader:
     """The reader of a run.
 
     Raises:
-        CommandError: If the run does not say which, or it cannot be read.
+        CommandError: If the run does not name its reader, or the reader's files cannot be read.
     """
     settings: Any = config.get("reader")
     kind = settings.get("kind") if isinstance(settings, dict) else None

@@ -1,4 +1,4 @@
-"""The report that `train` leaves in a run folder: one HTML page."""
+"""Writes the report of `train`, an HTML page in the run folder."""
 
 import base64
 import html
@@ -28,7 +28,7 @@ from keras_attnpool.workbench.cli.trained import Run
 
 INSTALL = "pip install keras_attnpool[plots]"
 
-# Bounds of what is read and shown, so that the report takes seconds and can be opened.
+# Limits of the report, so that it takes seconds and can be opened.
 TEXTS = 512
 TOKENS = 2**18
 DELETED = 32
@@ -40,7 +40,7 @@ LISTED_CLASSES = 30
 NAME_CHARACTERS = 40
 
 
-# The things that the layer weighs, by kind of reader.
+# The steps that the layer weighs, by kind of reader.
 PIECES = "Its weights are those of pieces of words, special ones at the ends of a text among them"
 WEIGHED = {
     "words": "",
@@ -50,10 +50,10 @@ WEIGHED = {
 
 
 class Html(str):
-    """A piece of HTML for the page; `_filled` escapes every other string."""
+    """A piece of HTML for the page. `_filled` escapes all other strings."""
 
 
-# The templates of report.html, by the names in brackets.
+# The templates of report.html, by their names in brackets.
 TEMPLATES = {
     name: Template(content.strip())
     for name, content in re.findall(
@@ -80,10 +80,10 @@ def write(
         name: The model's name in the table.
         metrics: Content of metrics.json.
         test: The test texts.
-        predicted: Integer array `(texts,)`, the model's class for every test text.
+        predicted: Integer array `(texts,)`, the predicted class of every test text.
 
     Returns:
-        The lines that `train` prints: the place of the report, its missing parts, and cautions.
+        The lines that `train` prints: the path of the report, its missing parts, and cautions.
     """
     results = metrics["results"]
     texts = _ExplainedTexts(run, test, predicted)
@@ -107,7 +107,7 @@ def write(
 
 
 class _ExplainedTexts:
-    """Some test texts with the attention on their words, and the sections about them."""
+    """Some test texts with the attention on their words, and the report's sections about them."""
 
     def __init__(
         self, run: Run, test: datasets.LabeledTexts, predicted: npt.NDArray[np.int64]
@@ -131,7 +131,7 @@ class _ExplainedTexts:
         ]  # fmt: skip
 
     def heatmaps(self, flat: str | None = None) -> Html:
-        """Some right and some wrong texts, of as many classes as possible."""
+        """Heat maps of some right and some wrong texts, of as many classes as possible."""
         if not self.words:
             return _filled("no_words")
         right = self.predicted == self.test.labels
@@ -163,15 +163,15 @@ class _ExplainedTexts:
             explained = explained.first(HEATMAP_WORDS)
         figure = "".join(explanations.heatmaps(explained, label))
         if self.gold:
-            # Each word is an <i>, and nothing else is.
+            # Each word is an <i>; no other element is.
             gold = itertools.cycle(self.gold[row][: len(explained.words)].tolist())
             figure = re.sub("<i ", lambda tag: "<i data-gold " if next(gold) else tag[0], figure)
         return Html(figure)
 
     def _subject(self) -> tuple[list[int], Any, npt.NDArray[Any]]:
-        """Some texts, a model that predicts for them without some words, and their words' ids.
+        """Some texts, a model that predicts them without some words, and the ids of their words.
 
-        There is a prediction for each word of each text, which bounds their number.
+        The number of texts is limited, since each word of each text takes a prediction.
         """
         tokens = TESTED_TOKENS if self.is_plain else MODEL_TOKENS
         most = max(1, int(tokens / np.mean([len(each) for each in self.words])))
@@ -183,7 +183,7 @@ class _ExplainedTexts:
         return rows, numbered, numbered.ids
 
     def tests(self) -> Html:
-        """Whether the words of most weight matter, and whether the attention can be believed."""
+        """Tests whether the words of largest weight matter, and whether attention is reliable."""
         if not self.words:
             return Html()
         rows, model, ids = self._subject()
@@ -210,7 +210,7 @@ class _ExplainedTexts:
         return _joined([deletion, _filled("tested", texts=len(rows), grades=grades, rest=rest)])
 
     def _tests_of_layer(self, texts: Sequence[str]) -> Html:
-        """The tests of the layer that weighs words, or the tokens of a text."""
+        """The tests of the layer that weighs the words or tokens of a text."""
         inputs, path = self.reader.encode(texts), explanations.POOLING
         kept = self.reader.mask(inputs)
         try:
@@ -221,7 +221,7 @@ class _ExplainedTexts:
         return _joined([_filled("needed"), _filled("layer", weighed=weighed, tests=tests)])
 
     def rationale_scores(self) -> Html:
-        """Whether the attention is where the label is decided."""
+        """Scores how well the attention agrees with the deciding words."""
         if not (self.gold and self.attended):
             return Html()
         if not any(gold.any() and not gold.all() for gold in self.gold):
@@ -265,7 +265,7 @@ def _curves(name: str, results: Mapping[str, Any]) -> Html:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.grid(color="0.9")
         for text in ax.legend(frameon=False).get_texts():
-            text.set_parse_math(False)  # a $ in a name is a dollar
+            text.set_parse_math(False)  # a $ in a name is a dollar, not a formula
         figure.savefig(content := io.BytesIO(), dpi=150)
         uri = f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
         images.append(_filled("image", uri=Html(uri), alt=f"The {ylabel} of each epoch"))
@@ -275,7 +275,7 @@ def _curves(name: str, results: Mapping[str, Any]) -> Html:
 def _classes(
     test: datasets.LabeledTexts, predicted: npt.NDArray[np.int64], f1: Mapping[str, float]
 ) -> Html:
-    """F1 of each class; for few classes with the confusion matrix."""
+    """F1 of each class, with the confusion matrix if there are few classes."""
     number, names = test.num_classes, test.label_names
     counts = np.zeros((number, number), np.int64)
     np.add.at(counts, (test.labels, predicted), 1)
@@ -313,12 +313,12 @@ def _options(options: Options, sizes: Mapping[str, int], reader: Reader) -> Html
 
 
 def _spread(size: int, most: int) -> npt.NDArray[np.int64]:
-    """At most `most` positions in `range(size)`, evenly spaced: files are often sorted."""
+    """At most `most` positions in `range(size)`, evenly spaced, since files are often sorted."""
     return np.linspace(0, size - 1, min(size, most)).astype(np.int64)
 
 
 def _mixed(rows: Sequence[int], labels: npt.NDArray[Any]) -> list[int]:
-    """Some of the rows: the first of each class, then the second of each ..."""
+    """Some of the rows: the first of each class, then the second of each class, and so on."""
     seen: dict[int, int] = {}
     ranked = []
     for row in rows:
@@ -335,12 +335,12 @@ def _largest(test: datasets.LabeledTexts) -> list[int]:
 
 
 def _short(name: str) -> str:
-    """A class name, cut where it would fill the page."""
+    """A class name, cut if it is very long."""
     return name if len(name) <= NAME_CHARACTERS else f"{name[:NAME_CHARACTERS]} ..."
 
 
 def _filled(template: str, **values: object) -> Html:
-    """A template of report.html with its values; what is no `Html` is shown as text."""
+    """Fills a template of report.html. Values that are not `Html` are shown as text."""
     parts = {
         name: value if isinstance(value, Html) else html.escape(visible(str(value)))
         for name, value in values.items()
@@ -353,7 +353,7 @@ def _joined(parts: Iterable[Html]) -> Html:
 
 
 def _table(heads: Iterable[str], rows: Iterable[Sequence[str]]) -> Html:
-    """A table, which scrolls by itself where it is too wide; a cell may be `Html`."""
+    """A table that scrolls if it is too wide. A cell may be `Html`."""
     lines = []
     for head, *others in rows:
         cells = (each if isinstance(each, Html) else _filled("cell", text=each) for each in others)

@@ -1,4 +1,4 @@
-"""Errors of the library in the words of the command line: by the options that were typed."""
+"""Turns errors of the library into errors of the command line, with the typed options."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from keras_attnpool._checks import ArgumentError
 from keras_attnpool.workbench.cli.errors import CommandError, of_file
 from keras_attnpool.workbench.cli.options import DEFAULTS, flag
 
-# The options behind the library's arguments; any other argument is called like its option.
+# The options for the library's arguments. Other arguments have the name of their option.
 OPTIONS = {
     "num_heads": "--heads",
     "gru_units": "--units",
@@ -20,13 +20,13 @@ OPTIONS = {
 
 @contextmanager
 def reported(option: str = "") -> Iterator[None]:
-    """Makes errors that the user's input causes a `CommandError`.
+    """Turns errors from the user's input into a `CommandError`.
 
-    Use it only around the code that reads this input: elsewhere a ValueError is a fault of ours and
-    deserves its traceback.
+    Use it only around code that reads this input. Elsewhere a ValueError is a bug, and its
+    traceback is needed.
 
     Args:
-        option: The option that names the input, which its name then follows.
+        option: The option that names the input. The name of the input follows it in the message.
     """
     try:
         yield
@@ -37,8 +37,8 @@ def reported(option: str = "") -> Iterator[None]:
 
 
 def typed(error: Exception) -> str:
-    """The message in one line, with options where the library names its arguments."""
-    while isinstance(error.__cause__, ArgumentError):  # of a part: it is what was typed
+    """The message in one line, with options instead of the library's arguments."""
+    while isinstance(error.__cause__, ArgumentError):  # the name of a part is the typed text
         error = error.__cause__
     if isinstance(error, ArgumentError) and {error.name} & (OPTIONS.keys() | DEFAULTS.keys()):
         error = error.renamed(spell=lambda name: OPTIONS.get(name) or flag(name))

@@ -1,4 +1,4 @@
-"""The run folder: what lies in it, written whole or not at all."""
+"""The run folder and its files, which are written whole or not at all."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from typing import Any
 
 import keras
 
-# A saved model may hold any of the layers and regularizers: they must be known when it is loaded.
+# A saved model may hold any layer and regularizer, so all must be registered when it is loaded.
 from keras_attnpool import layers as layers
 from keras_attnpool import models as models
 from keras_attnpool import regularizers as regularizers
@@ -27,21 +27,20 @@ METRICS = "metrics.json"
 TFIDF = "tfidf.npz"
 REPORT = "report.html"
 EXPLAINED = "explained.html"
-RESUME = "resume"  # what an unfinished run needs to go on
+RESUME = "resume"  # files that an unfinished run needs to resume
 LOCK = ".lock"
 FORMAT = "keras_attnpool.run"
 
 
 @contextmanager
 def owned(run: Path) -> Iterator[None]:
-    """Keeps every other `train` out of a run folder, which is made if need be.
+    """Locks a run folder against other `train` processes. Creates a missing folder.
 
-    The lock is one of the operating system's, taken through SQLite, which knows those of Linux,
-    macOS and Windows: it ends with the process, however that ends. A folder that was made for
-    nothing is removed.
+    SQLite takes a lock of the operating system, on Linux, macOS and Windows. The lock ends with the
+    process, even after a crash. A created folder that stays empty is removed.
 
     Raises:
-        CommandError: If another process owns the folder, or it is a file.
+        CommandError: If another process has locked the folder, or `run` is a file.
     """
     if run.exists() and not run.is_dir():
         raise CommandError(f"{run} is a file, where a run folder is to be")
@@ -50,7 +49,7 @@ def owned(run: Path) -> Iterator[None]:
         run.mkdir(parents=True, exist_ok=True)
     lock = sqlite3.connect(path, timeout=0, isolation_level=None)
     try:
-        lock.execute("PRAGMA journal_mode=MEMORY")  # no second file
+        lock.execute("PRAGMA journal_mode=MEMORY")  # SQLite then makes no second file
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.Error as error:
         lock.close()
@@ -62,7 +61,7 @@ def owned(run: Path) -> Iterator[None]:
         yield
     finally:
         lock.close()
-        with suppress(PermissionError):  # Windows removes no file that another process has opened
+        with suppress(PermissionError):  # Windows cannot remove a file that another process opened
             path.unlink(missing_ok=True)
         if is_new and not any(run.iterdir()):
             run.rmdir()
@@ -98,10 +97,10 @@ def read_config(run: Path) -> dict[str, Any]:
 
 
 def load_model(path: Path) -> keras.Model:
-    """Reads a model for the forward pass alone, without the state of its training.
+    """Reads a model for prediction, without the state of its training.
 
     Raises:
-        CommandError: If the file is damaged, or holds code, which Keras does not run.
+        CommandError: If the file is damaged, or holds code, which Keras refuses to run.
     """
     with readable(path):
         return keras.saving.load_model(path, compile=False)
@@ -109,7 +108,7 @@ def load_model(path: Path) -> keras.Model:
 
 @contextmanager
 def readable(path: Path, otherwise: str = "") -> Iterator[None]:
-    """Makes a `CommandError` of any error that Keras's readers of zip, JSON and HDF5 raise."""
+    """Turns any error of Keras's readers of zip, JSON and HDF5 into a `CommandError`."""
     try:
         yield
     except Exception as error:
@@ -120,9 +119,9 @@ def readable(path: Path, otherwise: str = "") -> Iterator[None]:
 
 
 def remove_run(run: Path) -> None:
-    """Removes a model and the files about it; other files of the folder stay.
+    """Removes a model and its files. Other files of the folder stay.
 
-    The configuration, by which a folder is known as a run, stays even if this is interrupted.
+    The configuration marks a folder as a run. It stays even if the removal is interrupted.
     """
     remove_resume(run)
     for name in (MODEL, METRICS, VOCABULARY, TFIDF, REPORT, EXPLAINED):
@@ -130,7 +129,7 @@ def remove_run(run: Path) -> None:
 
 
 def remove_leftovers(run: Path) -> None:
-    """Removes the temporary files of a `train` that was killed, and of nothing that still runs."""
+    """Removes the temporary files of killed `train` processes, but not of running ones."""
     leftover = re.compile(rf"\.\d+\.(.+\.(json|h5|keras|npz)|{re.escape(REPORT)})")
     for folder in (run, run / RESUME):
         if folder.is_dir() and not folder.is_symlink():
@@ -146,6 +145,6 @@ def remove_resume(run: Path) -> None:
     if folder.is_symlink():
         folder.unlink()
     elif folder.exists():
-        # At once: what is left of a folder half removed must not look like a run to go on with.
+        # All at once: a half-removed folder must not look like a run to resume.
         os.replace(folder, old)
         shutil.rmtree(old, ignore_errors=True)

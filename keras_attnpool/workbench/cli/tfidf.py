@@ -1,4 +1,4 @@
-"""The scores of linear classifiers beside a network's: of TF-IDF, and of the mean of the states."""
+"""Scores of linear classifiers on TF-IDF and on the mean of the states, added to a network's."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,11 +20,11 @@ VECTORIZERS: dict[str, dict[str, Any]] = {
 }
 FACTORS, WEIGHTS = (1.0, 0.75, 0.5, 0.35, 0.25), (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
 SHARES = (0.0, 0.25, 0.5, 1.0, 1.5)
-LEAST = 1e-6  # no probability is smaller: its logarithm is to be finite
+LEAST = 1e-6  # the least probability, so that logarithms are finite
 
 
 def vectorizer(kind: str, **options: Any) -> Any:
-    """The counter of words or characters, an estimator of scikit-learn."""
+    """Makes the counter of words or characters, an estimator of scikit-learn."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     given = VECTORIZERS[kind] | options
@@ -32,7 +32,7 @@ def vectorizer(kind: str, **options: Any) -> Any:
 
 
 class TfIdf:
-    """Scores `(texts, classes)` of texts.
+    """Computes scores `(texts, classes)` of texts.
 
     Args:
         vectorizers: Fitted counters, by the kinds of `VECTORIZERS`.
@@ -55,7 +55,7 @@ class TfIdf:
         return np.asarray(scores, np.float32)
 
     def times(self, weight: float) -> Self:
-        """The scores times a number, rounded as in the file that keeps them."""
+        """The scores multiplied by a number, rounded as in the saved file."""
         weights = (self.weights * weight).astype(np.float16).astype(np.float32)
         return type(self)(self.vectorizers, weights, self.bias * np.float32(weight))
 
@@ -73,7 +73,7 @@ class TfIdf:
         """Reads what `save` wrote.
 
         Raises:
-            CommandError: If it cannot be read, or scikit-learn is missing.
+            CommandError: If the file cannot be read, or scikit-learn is missing.
         """
         path = run / runs.TFIDF
         try:
@@ -93,7 +93,7 @@ class TfIdf:
 
 
 def log_softmax(logits: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Logarithms of the probabilities of classes `(texts, classes)`."""
+    """The logarithms of class probabilities, `(texts, classes)`."""
     logits = np.asarray(logits, np.float64) - logits.max(axis=1, keepdims=True)
     return np.asarray(logits - np.log(np.exp(logits).sum(axis=1, keepdims=True)))
 
@@ -101,7 +101,7 @@ def log_softmax(logits: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 def joined(
     probabilities: npt.NDArray[Any], factor: float, *scores: npt.NDArray[Any]
 ) -> npt.NDArray[np.float64]:
-    """The logarithms of a network's probabilities and scores, joined, as log-probabilities."""
+    """Joins the logarithms of a network's probabilities with scores, as log-probabilities."""
     return log_softmax(factor * np.log(np.maximum(probabilities, LEAST)) + sum(scores))
 
 
@@ -112,7 +112,7 @@ def model_with_scores(
     share: float,
     weights: tuple[npt.NDArray[Any], npt.NDArray[Any]],
 ) -> keras.Model:
-    """A model that joins its answer with weighted scores, and with those of its states' mean."""
+    """A model that adds weighted scores to its answer: TF-IDF's and those of its states' mean."""
     inputs, ops = dict(model.input), keras.ops
     logits = factor * ops.log(ops.maximum(model.output, LEAST))
     if has_words:

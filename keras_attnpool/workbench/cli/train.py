@@ -27,13 +27,13 @@ NOT_REFITTED = (
 
 
 def train(given: dict[str, Any]) -> int:
-    """Trains a model and its baseline, prints how they do, and leaves a run folder.
+    """Trains a model and its baselines, prints their scores, and writes a run folder.
 
     Args:
-        given: The options that were given, `out` among them; see `options.Options` for the others.
+        given: The given options, including `out`. See `options.Options` for the others.
 
     Returns:
-        The exit status: 0, or 130 if it was interrupted.
+        The exit status: 0, or 130 after an interruption.
 
     Raises:
         CommandError: If options or data cannot be used.
@@ -42,7 +42,7 @@ def train(given: dict[str, Any]) -> int:
     run = Path(given.pop("out"))
     resume, overwrite = given.pop("resume", False), given.pop("overwrite", False)
     if resume:
-        runs.read_config(run)  # before a lock is put into a folder that is no run
+        runs.read_config(run)  # before a lock is put into a folder that is not a run
     else:
         chosen = typed.choose_encoder(given)
         options = Options(**given)
@@ -74,7 +74,7 @@ def train(given: dict[str, Any]) -> int:
 def _check_folder(run: Path, overwrite: bool) -> None:
     if all(path.name == runs.LOCK for path in run.iterdir()):
         return
-    runs.read_config(run)  # nothing but a run is replaced
+    runs.read_config(run)  # only a run may be replaced
     if not overwrite:
         raise CommandError(
             f"{run} holds a run: --resume goes on with it, --overwrite replaces it, "
@@ -83,13 +83,13 @@ def _check_folder(run: Path, overwrite: bool) -> None:
 
 
 class _Training:
-    """One run: its options, its data, and how far each of its networks has come.
+    """One run: its options, its data, and the progress of its networks.
 
     Args:
         run: The run folder.
         options: The options of the run.
-        digest: The hash of the data of the run that is resumed.
-        told: First lines of the output.
+        digest: The hash of the resumed run's data.
+        told: The first lines of the output.
     """
 
     def __init__(
@@ -124,9 +124,7 @@ class _Training:
         self.metrics: dict[str, Any] = {"interrupted": True, "sizes": sizes, "results": {}}
 
     def finish(self) -> int:
-        """Trains the networks that are not trained yet and writes the results; returns the exit
-        status.
-        """
+        """Trains the remaining networks, writes the results and returns the exit status."""
         run, is_new = self.run, not (self.run / runs.CONFIG).exists()
         first = next(iter(self.checkpoints.values()))
         try:
@@ -143,17 +141,17 @@ class _Training:
             print(_after_interrupt(run, first), file=sys.stderr)
             return 130
         self._write_results()
-        # Last: a run that is interrupted while the report is written can be resumed.
+        # This comes last, so that a run can be resumed if writing the report is interrupted.
         runs.remove_resume(run)
         return 0
 
     def _train(self, name: str) -> None:
-        """Trains one network, and tests its best epoch."""
+        """Trains one network and tests its best epoch."""
         options, data, checkpoint = self.options, self.data, self.checkpoints[name]
         reader = self.reader
         with reported():
             batches = reader.batches(data._asdict(), options)
-        # A language model that is trained too draws the seeds of its dropout when it is loaded.
+        # A trainable language model draws the seeds of its dropout when it is loaded.
         keras.utils.set_random_seed(options.seed)
         model = networks.build(
             options, reader.arguments, data.train.num_classes, self.vectors, self.rows[name]
@@ -174,7 +172,7 @@ class _Training:
         results[name] |= comparison.scores(data.test, self.predicted[name])
 
     def _begin(self) -> None:
-        """Puts the run in the place of an older one, as soon as there is something to keep."""
+        """Replaces an older run as soon as the new run has an epoch to keep."""
         runs.remove_run(self.run)
         self.reader.save(self.run)
         runs.write_json(self.run / runs.CONFIG, self._config())
@@ -221,7 +219,7 @@ class _Training:
         metrics["comparison"] = "\n".join(lines)
         if self.options.compare:
             metrics["chosen"] = name
-        # What linear rows need is missing: this is said, or the table would look complete.
+        # If scikit-learn is missing, the output says so: else the table would look complete.
         missing = len(others) == 1
         runs.write_json(self.run / runs.METRICS, metrics)
         print(f"\n{comparison.table(metrics['results'], len(test), balanced)}\n")
@@ -236,9 +234,9 @@ class _Training:
             print(*report.write(trained, self.options, name, metrics, test, answers), sep="\n")
 
     def _simple(self) -> dict[str, comparison.Simple]:
-        """The rows that no network is needed for, the largest class last."""
+        """The rows that need no network, the largest class last."""
         own = self.options.file or self.options.dataset
-        # All that generated reviews have is words.
+        # Generated reviews consist of words only.
         kinds = [*comparison.KINDS][: None if own else 1]
         balanced, data = self.options.class_weights, self.data
         print("\nLinear classifiers ...", flush=True)
@@ -248,7 +246,7 @@ class _Training:
         return rows | {comparison.MAJORITY: comparison.Simple(comparison.largest(data), 0.0)}
 
     def _chosen(self) -> str:
-        """The row whose model is kept: of several poolings the one that validation likes best."""
+        """The row whose model is kept: the pooling with the best validation scores."""
         if not self.options.compare:
             return self.options.name
         ranks = {
@@ -262,7 +260,7 @@ class _Training:
         return name
 
     def _with_scores(self, name: str, rows: dict[str, comparison.Simple]) -> str:
-        """Joins linear classifiers to the network as far as validation likes that better.
+        """Joins linear classifiers to the network if this improves the validation scores.
 
         Returns:
             The name of the row whose model is kept.
@@ -306,7 +304,7 @@ class _Training:
         return both
 
     def _replace(self, model: keras.Model) -> None:
-        """Makes another model that of the run."""
+        """Makes another model the model of the run."""
         with whole_file(self.run / runs.MODEL) as temporary:
             model.save(temporary)
         self.reader.save(self.run)
@@ -320,10 +318,10 @@ def _fit(
     parts: dict[str, Any],
     options: Options,
 ) -> None:
-    """Trains to the end, from wherever the checkpoint is."""
-    # The recipe of the comparison that chose the default.
+    """Trains from the checkpoint to the end."""
+    # The settings are those of the comparison that chose the default.
     optimizer = keras.optimizers.Adam(networks.learning_rate(options), global_clipnorm=1.0)
-    # With --class-weights batches have weights: the accuracy that chooses the epoch is balanced.
+    # With --class-weights batches have weights, so balanced accuracy chooses the epoch.
     model.compile(optimizer, "sparse_categorical_crossentropy", weighted_metrics=["accuracy"])
     batches = parts["train"]
     if checkpoint.is_over:
@@ -331,9 +329,9 @@ def _fit(
     if checkpoint.epochs:
         checkpoint.restore(model)
     for _ in range(checkpoint.epochs):
-        batches.on_epoch_end()  # the order of the next epoch
+        batches.on_epoch_end()  # draws the order of the next epoch
     with warnings.catch_warnings():
-        if options.fine_tune:  # its states do not depend on all parts of a language model
+        if options.fine_tune:  # the states do not depend on all parts of a language model
             warnings.filterwarnings("ignore", "Gradients do not exist for variables")
         model.fit(
             batches,
@@ -341,7 +339,7 @@ def _fit(
             epochs=options.epochs,
             initial_epoch=checkpoint.epochs,
             callbacks=[checkpoint],
-            # A bar that moves, or a line an epoch where nothing can move.
+            # A progress bar on a terminal; one line per epoch elsewhere.
             verbose=1 if sys.stdout.isatty() else 2,
             shuffle=False,
         )

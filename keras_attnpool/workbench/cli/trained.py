@@ -1,4 +1,4 @@
-"""A trained run as an object: from texts to classes and to reasons."""
+"""A trained run as an object that predicts and explains texts."""
 
 import os
 import reprlib
@@ -21,13 +21,13 @@ BATCH = 64
 
 
 class Run:
-    """A trained run: texts in, classes and reasons out. `load_run` makes one.
+    """A trained run, which predicts and explains texts. `load_run` makes one.
 
     Attributes:
-        folder: Where it lies.
+        folder: The run folder.
         config: Content of `config.json`.
         label_names: The classes.
-        reader: Reader that makes the model's inputs of texts.
+        reader: Reader that turns texts into the model's inputs.
         model: The `keras.Model`, not compiled.
     """
 
@@ -39,10 +39,10 @@ class Run:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Self:
-        """Reads a run of which at least one epoch was trained.
+        """Reads a run with at least one trained epoch.
 
         Raises:
-            CommandError: If there is no such run, or a file of it is damaged.
+            CommandError: If there is no such run, or one of its files is damaged.
         """
         run = Path(folder)
         config = runs.read_config(run)
@@ -91,14 +91,14 @@ class Run:
         return Explainer(self.model, self.reader, self.label_names)
 
     def explain(self, texts: Sequence[str]) -> list[Explanation]:
-        """For every text the class, the effect of each word on it, and the attention."""
+        """Returns one `Explanation` per text: class, effect of each word, and attention."""
         texts = checked_texts("Run.explain", texts)
         with reported():
             return list(self.explainer.explain(texts))
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:
-    """Loads a run that `python -m keras_attnpool train` has left.
+    """Loads a run that `python -m keras_attnpool train` has written.
 
     Args:
         path: The run folder.
@@ -107,7 +107,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
         The run, with `predict(texts)`, `probabilities(texts)` and `explain(texts)`.
 
     Raises:
-        ValueError: If there is no such run, or a file of it is damaged.
+        ValueError: If there is no such run, or one of its files is damaged.
 
     Example:
 

@@ -1,6 +1,7 @@
 """Corpora that are generated: any size, nothing to download, and the deciding steps known.
 
-NumPy out: nothing here uses a backend. The words and patterns are text files in `words/`.
+Results are NumPy arrays: nothing here uses a backend. Text files in `words/` hold the words and
+patterns.
 """
 
 from keras_attnpool.workbench.corpora._questions import questions as questions

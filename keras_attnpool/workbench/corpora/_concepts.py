@@ -1,4 +1,4 @@
-"""The concepts of `sentence_pairs`: special cases, what excludes what, who can do what.
+"""The concepts of `sentence_pairs`: special cases, exclusions, and possible participants.
 
 A concept is a string of `words/sentence_pairs.txt`.
 """
@@ -11,7 +11,7 @@ LISTS = sections("sentence_pairs")
 
 
 def _tree(body: str) -> dict[str, str]:
-    """Reads lines `general: special special ...`: concept to the next more general one."""
+    """Reads lines `general: special special ...` into a dict: concept to next more general one."""
     lines = [line.split(":") for line in body.splitlines()]
     return {special: general for general, below in lines for special in below.split()}
 
@@ -39,7 +39,7 @@ for _line in LISTS["transitive"].splitlines():
     PARTICIPLES[_forms[0]] = _forms[1]
     DEEDS[_forms[0]] = (tuple(_agents), tuple(_patients))
 
-# Relations by kind: those that hold both ways, and those with a converse.
+# Relations by kind: symmetric ones, and those with a converse.
 _BOTH_WAYS = {kind: body.splitlines() for kind, body in group(LISTS, "symmetric").items()}
 _ONE_WAY = {kind: entries(body) for kind, body in group(LISTS, "asymmetric").items()}
 RELATIONS = {kind: (*_BOTH_WAYS[kind], *_ONE_WAY[kind]) for kind in _BOTH_WAYS}
@@ -73,7 +73,7 @@ for _number, _concepts in enumerate(_EXCLUSIVE):
 
 @functools.cache
 def ancestors(concept: str | None) -> tuple[str, ...]:
-    """Lists the concept and all that are more general, nearest first."""
+    """Lists a concept and all more general concepts, nearest first."""
     line = []
     while concept is not None:
         line.append(concept)
@@ -83,19 +83,19 @@ def ancestors(concept: str | None) -> tuple[str, ...]:
 
 @functools.cache
 def under(special: str | None, general: str | None) -> bool:
-    """Tells whether whatever is `special` is also `general`; `None` is anything."""
+    """Tells whether everything that is `special` is `general`; `None` is anything."""
     return general is None or general in ancestors(special)
 
 
 @functools.cache
 def alike(first: str | None, second: str | None) -> bool:
-    """Tells whether one of the two is a case of the other."""
+    """Tells whether one of two concepts is a case of the other."""
     return under(first, second) or under(second, first)
 
 
 @functools.cache
 def exclusive(first: str | None, second: str | None) -> bool:
-    """Tells whether nothing can be both."""
+    """Tells whether nothing can be both concepts."""
     return any(
         a != b and _GROUPS.get(a, set()) & _GROUPS.get(b, set())
         for a in ancestors(first)
@@ -105,7 +105,7 @@ def exclusive(first: str | None, second: str | None) -> bool:
 
 @functools.cache
 def nouns_of(kind: str) -> tuple[str, ...]:
-    """Lists the nouns of a class, the class itself only if it has no special cases."""
+    """Lists the nouns of a class. The class itself counts only if it has no special cases."""
     nouns = (noun for noun in NOUNS if noun not in CLASSES)
     return tuple(noun for noun in nouns if kind in ancestors(noun)[1:]) or (kind,)
 

@@ -1,7 +1,7 @@
-"""The meaning of `sentence_pairs`: frames, and what follows from one about another.
+"""The meaning of `sentence_pairs`: frames, and the conclusions from one frame about another.
 
-The rules stand in the datasheet of `sentence_pairs`, in docs/api/corpora.md. Labels, relatedness
-and rationales are computed from frames here; words are no concern of this file.
+The rules stand in the datasheet of `sentence_pairs`, in docs/api/corpora.md. This file computes
+labels, relatedness and rationales from frames, without words.
 """
 
 import itertools
@@ -27,14 +27,14 @@ _WEIGHTS = {"agent": 2.0, "action": 3.0, "patient": 2.0} | dict.fromkeys(
     ("agent_trait", "patient_trait", "place", "manner"), 1.0
 )
 _OWNED = (("agent", "agent_trait"), ("patient", "patient_trait"), ("agent", "quantity"))
-UNKNOWN = "?"  # a concept that nothing else has to do with
+UNKNOWN = "?"  # a concept without relation to any other
 
 
 class Frame(NamedTuple):
-    """One event or state: who does what to whom, where and how.
+    """One event or state: agent, action, patient, place and manner.
 
-    Every value is a concept of `words/sentence_pairs.txt`. A slot that is `None` is left open.
-    `quantity` is "one", a number, "all", "some", "no" or "not all", and counts agents.
+    Every value is a concept of `words/sentence_pairs.txt`. A slot that is `None` is open.
+    `quantity` counts agents: "one", a number, "all", "some", "no" or "not all".
     """
 
     agent: str
@@ -48,11 +48,11 @@ class Frame(NamedTuple):
     negated: bool = False
 
 
-Meaning = tuple[Frame, ...]  # of a sentence: one frame a clause
+Meaning = tuple[Frame, ...]  # of a sentence: one frame per clause
 Marks = tuple[set[tuple[int, str]], set[tuple[int, str]]]  # (clause, slot) of both sentences
 
 
-# The slot that takes the value of another when the frame is told from the other end.
+# The slots that exchange values when the frame is told from the other participant.
 _TURNED = {"agent": "patient", "agent_trait": "patient_trait"}
 _TURNED |= {other: slot for slot, other in _TURNED.items()}
 
@@ -64,7 +64,7 @@ def turn(frame: Frame) -> Frame:
 
 
 def _views(frame: Frame) -> tuple[Frame, ...]:
-    """Tells a frame in every way: a symmetric relation also from its other end."""
+    """Lists all views of a frame; a symmetric relation has a second view, turned around."""
     return (frame, turn(frame)) if frame.action in SYMMETRIC else (frame,)
 
 
@@ -77,7 +77,7 @@ def _all_under(first: Frame, second: Frame, slots: tuple[str, ...]) -> bool:
 
 
 def _events_exclude(first: Frame, second: Frame) -> bool:
-    """Tells whether the two cannot both happen, the agents being the same."""
+    """Tells whether two events with the same agents cannot both happen."""
     if exclusive(first.place, second.place):
         return True
     if not alike(first.patient, second.patient):
@@ -105,7 +105,7 @@ def _scope_within(first: Frame, first_holds: bool, second: Frame, second_holds: 
 
 
 def _group_follows(first: Frame, second: Frame, refuted: bool) -> bool:
-    """Tells whether `first` implies `second`, or refutes it; one of them is a group.
+    """Tells whether `first` implies or refutes `second`, if one of them is about a group.
 
     all = every R does, no = every R does not, some = an R does, not all = an R does not.
     """
@@ -118,7 +118,7 @@ def _group_follows(first: Frame, second: Frame, refuted: bool) -> bool:
     if refuted:
         second_every, second_holds = not second_every, not second_holds
     elif not _is_group(second):
-        return False  # a group says nothing of its number
+        return False  # a group does not tell its number
     elif first.quantity == "one":
         return False  # one is not several
     if second_every and not first_every:
@@ -132,7 +132,7 @@ def _group_follows(first: Frame, second: Frame, refuted: bool) -> bool:
 
 
 def _goes_back(first: Frame, second: Frame) -> bool:
-    """Tells whether it is one relation between the same two, told the other way round."""
+    """Tells whether both frames are one relation of the same participants, told in both ways."""
     return (
         first.action == second.action
         and first.action in CONVERSES
@@ -142,14 +142,14 @@ def _goes_back(first: Frame, second: Frame) -> bool:
 
 
 def _follows(first: Frame, second: Frame) -> bool:
-    """Tells whether `first` implies `second`, traits of single participants aside."""
+    """Tells whether `first` implies `second`, without traits of single participants."""
     if _is_group(first) or _is_group(second):
         return _group_follows(first, second, refuted=False)
     if first.quantity != second.quantity:
         return False
     if _goes_back(first, second) and second.negated and not first.negated:
         return _all_under(first, turn(second), ("agent", "patient"))
-    # Participants are given; only the event is denied by "not".
+    # Participants are given. "not" denies only the event.
     if not _all_under(first, second, ("agent", "patient")):
         return False
     if first.negated and second.negated:
@@ -160,7 +160,7 @@ def _follows(first: Frame, second: Frame) -> bool:
 
 
 def _refutes(first: Frame, second: Frame) -> bool:
-    """Tells whether not both can be true, traits of single participants aside."""
+    """Tells whether both cannot be true, without traits of single participants."""
     if _is_group(first) or _is_group(second):
         return _group_follows(first, second, refuted=True)
     if _goes_back(first, second) and not (first.negated or second.negated):
@@ -191,7 +191,7 @@ def _refuted(first: Frame, second: Frame) -> bool:
 
 
 def _clashes(first: Meaning, second: Meaning) -> Iterator[Marks]:
-    """Yields the deciding slots of every reason why both sentences cannot be true."""
+    """Yields the deciding slots of every reason why the sentences cannot both be true."""
     for i, one in enumerate(first):
         for j, other in enumerate(second):
             if _refuted(one, other):
@@ -248,7 +248,7 @@ def _overlap(first: Frame, second: Frame) -> float:
         total = 0.0
         for slot, weight in _WEIGHTS.items():
             close = _closeness(getattr(one, slot), getattr(other, slot))
-            if slot.endswith("_trait"):  # counts as far as it is of the same noun
+            if slot.endswith("_trait"):  # counts as far as the nouns are the same
                 owner = slot.removesuffix("_trait")
                 close *= _closeness(getattr(one, owner), getattr(other, owner))
             total += weight * close
@@ -258,7 +258,7 @@ def _overlap(first: Frame, second: Frame) -> float:
     if first.patient is not None and second.patient is not None:
         crossed = in_place(turn(first), second)
         if not {first.action, second.action} & SYMMETRIC:
-            # The right participants in the wrong roles: half of what they are worth.
+            # The right participants in the wrong roles count half.
             crossed = (crossed + _overlap_in_order(first, second, _EVENT)) / 2
         shared = max(shared, crossed)
     if first.negated != second.negated:
@@ -285,7 +285,7 @@ def with_value(frame: Frame, slot: str, value: Any) -> Frame:
 
 
 def _changes(frame: Frame) -> list[tuple[str, Frame]]:
-    """Lists every slot in use, with the frame in which an unknown concept fills that slot."""
+    """Lists every used slot, with the frame in which an unknown concept fills this slot."""
     return [
         (slot, with_value(frame, slot, not value if slot == "negated" else UNKNOWN))
         for slot in SLOTS

@@ -14,7 +14,7 @@ _LISTS = sections("questions")
 _NOUNS = {name: tuple(body.split()) for name, body in group(_LISTS, "nouns").items()}
 _ADVERBS = {name: body.splitlines() for name, body in group(_LISTS, "adverbs").items()}
 _ADVERB_RATE = 0.4
-_CANDIDATES = "XYZW"  # X is the one that is asked for
+_CANDIDATES = "XYZW"  # X is the candidate that is asked for
 
 Words = tuple[str, ...]
 Candidate = tuple[Words, int]  # words and type
@@ -47,7 +47,7 @@ _OTHER_SLOTS["B"] = _OTHER_SLOTS["A"]
 
 
 def _written(frame: Pattern, bag: Bag, order: Sequence[int]) -> Question:
-    """Writes the question that says the candidates in this order of X, Y, Z, W."""
+    """Writes the question that names the candidates in this order of X, Y, Z, W."""
     tokens: list[str] = []
     decides: list[bool] = []
     for text, decisive in frame:
@@ -107,32 +107,32 @@ class _Writer(Writer):
 def questions(
     num_examples: int = 2000, seed: int = 0, *, kinds: Sequence[str] = KINDS
 ) -> LabeledTexts:
-    """Generate questions whose type depends on the order of the words, and what decides it.
+    """Generates questions whose type depends on the order of the words, with rationales.
 
     The corpus shows whether a model knows the order of words: "which year did the king describe
     before the harbour" asks for a time, "which harbour did the king describe before the year" for a
-    place. Questions have 8 to 24 tokens, lower case, joined by one space; labels 0 to 5 stand for
+    place. Questions have 8 to 24 tokens in lower case, joined by one space. Labels 0 to 5 stand for
     person, place, time, number, thing and description. In `rationales`, True marks the question
-    word or other pivot and the noun or adverb that it points to. A model that does not know the
-    order of words is right on at most 0.39 of the questions. The kinds are "head", "distance",
-    "direction", "order" and "clause"; the datasheet (in the documentation, API, corpora) tells what
-    each of them asks for.
+    word or another pivot, and the noun or adverb that the pivot points to. A model that does not
+    know the order of words is right on at most 0.39 of the questions. The kinds are "head",
+    "distance", "direction", "order" and "clause". The datasheet (in the documentation, API,
+    corpora) describes each kind.
 
     Args:
-        num_examples: Number of questions, at least 1. A larger corpus of the same seed and
-            option starts with the smaller one.
+        num_examples: Number of questions, at least 1. A larger corpus of the same seed and kinds
+            starts with the smaller one.
         seed: Integer in [0, 2**31). The same seed gives the same questions on every platform and
-            NumPy version; other seeds give other questions of the same distribution (use one for
-            training, another for testing).
-        kinds: The kinds to draw from, each as often as it is listed; all five by default. A single
-            kind gives a test set for that kind.
+            NumPy version. Other seeds give other questions of the same distribution: use one seed
+            for training, another for testing.
+        kinds: The kinds to draw from, each as often as it is listed. Defaults to all five. A single
+            kind gives a test set for this kind.
 
     Returns:
         `LabeledTexts`: `num_examples` texts, labels int32 of shape `(num_examples,)` and
         rationales, boolean arrays of shape `(num_tokens,)`.
 
     Raises:
-        ValueError: For a size below 1, a negative seed, or `kinds` that are empty or unknown.
+        ValueError: If the size is below 1, the seed is negative, or `kinds` are empty or unknown.
 
     Example:
         >>> from keras_attnpool.workbench.corpora import questions

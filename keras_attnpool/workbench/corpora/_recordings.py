@@ -1,4 +1,4 @@
-"""The corpus of recordings: series of unequal length, some of whose frames tell the speaker."""
+"""The corpus of recordings: series of unequal length, in which some frames tell the speaker."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,7 +16,7 @@ _HUM = np.where(np.arange(_FEATURES) < 2, 2.0, 0.0)
 
 
 class Recordings(NamedTuple):
-    """Recordings, their speakers, and the frames that tell these.
+    """Recordings, their speakers, and the frames that tell the speakers.
 
     Attributes:
         series: N float32 arrays `(frames, 12)`.
@@ -38,25 +38,26 @@ class Recordings(NamedTuple):
 def recordings(
     num_examples: int = 800, seed: int = 0, *, speakers: Sequence[int] = range(20)
 ) -> Recordings:
-    """Generate recordings of speakers as series of frames, and which frames are speech.
+    """Generates recordings of speakers as series of frames, with a mask of the speech frames.
 
-    The corpus shows whether a pooling leaves noise out. A recording has 20 to 60 frames of 12
-    features. Two runs of six frames, which may overlap, are speech: there a speaker has a mean and
-    a way to move of their own. The rest is noise, the same for all speakers and louder than speech,
-    with a hum in two features. Attention can be graded in time, because the speech frames are
-    known.
+    The corpus shows whether a pooling layer ignores noise. A recording has 20 to 60 frames of 12
+    features. Two runs of six frames, which may overlap, are speech. The mean and the movement of
+    these frames differ between speakers. The other frames are noise, which is louder than speech
+    and the same for all speakers, with a hum in two features. The speech frames are known, so
+    attention can be graded in time.
 
     Args:
         num_examples: Number of recordings, at least 1. The speakers have equal shares.
-        seed: Integer in [0, 2**31). The same seed gives the same recordings; take one seed for
-            training and another one for testing.
-        speakers: Whose recordings to draw: numbers from 0 to 31. Train on some, and verify others.
+        seed: Integer in [0, 2**31). The same seed gives the same recordings. Use one seed for
+            training, another for testing.
+        speakers: The speakers to draw, numbers from 0 to 31. Use some speakers for training and
+            others for verification.
 
     Returns:
         `Recordings`, a tuple of `series`, `labels` and `rationales`.
 
     Raises:
-        ValueError: For a size below 1, a negative seed, or a speaker that there is not.
+        ValueError: If the size is below 1, the seed is negative, or a speaker does not exist.
 
     Example:
         >>> from keras_attnpool.workbench.corpora import recordings

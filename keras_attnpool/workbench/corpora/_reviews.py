@@ -82,7 +82,7 @@ _DOMAINS = [
 
 
 def _stars(values: Sequence[int], weights: Sequence[int]) -> int | None:
-    """Rounds the weighted mean to a label; None where it lies between two stars."""
+    """Rounds the weighted mean to a label; None if it lies between two labels."""
     total = sum(weights)
     twice = 2 * sum(v * w for v, w in zip(values, weights, strict=True)) + 5 * total
     return None if twice % (2 * total) == 0 else twice // (2 * total)
@@ -127,7 +127,7 @@ class _Writer(Writer):
         self.pair: tuple[int, ...] = ()  # values of a contrast's two clauses
 
     def draw(self, table: _Table[T]) -> T:
-        """Draws an item of a table, by its odds."""
+        """Draws an item of a table by its odds."""
         return table.items[bisect(table.sums, self.uniform() * table.total)]
 
     def add(self, tokens: Sequence[str], decides: bool) -> None:
@@ -154,7 +154,7 @@ class _Writer(Writer):
         self.add((self.draw(_ADJECTIVES[word]),), counted)
 
     def clause(self, value: int, counted: bool, own: bool) -> None:
-        """Writes a clause that asserts `value` of a noun; with `own`, also one with "i" or "we"."""
+        """Writes a clause that asserts `value` of a noun; with `own`, it may use "i" or "we"."""
         which = self.uniform()
         adjective, verb, thing = _CLAUSE_KINDS
         if value == 0 or which < adjective or (which < verb and not own):
@@ -197,7 +197,7 @@ class _Writer(Writer):
             self.add((self.draw(_OPINION_WORDS[name][value]),), counted)
 
     def review(self, lowest: int, highest: int) -> int:
-        """Writes one review into `tokens` and `decides`, and returns its label."""
+        """Appends one review to `tokens` and `decides`, and returns its label."""
         self.tokens, self.decides = [], []
         self.places, self.aspects = self.pick(_DOMAINS)
         label = self.below(5)
@@ -247,26 +247,26 @@ def reviews(
     negation_rate: float = 0.2,
     label_noise: float = 0.03,
 ) -> LabeledTexts:
-    """Generate reviews with a star rating and the tokens that decide it.
+    """Generates reviews with a star rating, and rationales of the rating.
 
     The corpus shows whether a model reads more than a bag of words: it has negation, intensity,
-    contrast, opinions that do not count, and filler. A review is one text of several sentences
-    about one place or thing, lower case, with tokens joined by one space. Its label, 0 to 4, is
-    the rounded mean of its counted opinions (twice the weight after a contrast); `label_noise` of
-    the labels then move by one star. In `rationales`, True marks the opinion words of counted
-    clauses with their negators and intensifiers, and the contrast words. The datasheet (in the
-    documentation, API, corpora) tells how reviews are made, what shortcuts they have and what
+    contrast, opinions that do not count, and filler. A review is a text of several sentences about
+    one place or thing, in lower case, with tokens joined by one space. Its label, 0 to 4, is the
+    rounded mean of its counted opinions; opinions after a contrast have twice the weight. A share
+    `label_noise` of the labels then moves by one star. In `rationales`, True marks the opinion
+    words of counted clauses, their negators and intensifiers, and the contrast words. The datasheet
+    (in the documentation, API, corpora) describes how reviews are made, their shortcuts and the
     accuracy to expect.
 
     Args:
         num_examples: Number of reviews, at least 1. A larger corpus of the same seed and
             options starts with the smaller one.
         seed: Integer in [0, 2**31). The same seed gives the same reviews on every platform and
-            NumPy version; other seeds give other reviews of the same distribution (use
-            one for training, another for testing).
+            NumPy version. Other seeds give other reviews of the same distribution: use one seed for
+            training, another for testing.
         sentences: Smallest and largest number of sentences.
-        distractor_rate: Share of distractors among the sentences that do not count; the
-            rest is filler.
+        distractor_rate: Share of distractors among the sentences that do not count. The other
+            sentences are filler.
         negation_rate: Share of opinions expressed by a negation.
         label_noise: Share of labels moved to a neighbouring rating.
 
@@ -275,8 +275,8 @@ def reviews(
         rationales, boolean arrays of shape `(num_tokens,)`.
 
     Raises:
-        ValueError: For a size below 1, a negative seed, a rate outside [0, 1] or a range
-            of sentences that is empty or starts below 1.
+        ValueError: If the size is below 1, the seed is negative, a rate is outside [0, 1], or the
+            range of sentences is empty or starts below 1.
 
     Example:
         >>> from keras_attnpool.workbench.corpora import reviews
@@ -302,7 +302,7 @@ def reviews(
     texts, labels, rationales = [], [], []
     for _ in range(num_examples):
         label = writer.review(*sentences)
-        # Both are drawn in any case, so that the noise changes no text.
+        # Both are always drawn, so that the noise changes no text.
         is_noisy, step = writer.chance(label_noise), 1 if writer.chance(0.5) else -1
         if is_noisy:
             label += step if 0 <= label + step <= 4 else -step

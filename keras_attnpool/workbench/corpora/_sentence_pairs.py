@@ -39,7 +39,7 @@ Token = tuple[str, str | None]  # the word and the slot that it expresses
 
 
 def _makes_sense(frame: Frame) -> bool:
-    """Tells whether the participants can do that, have such traits, in such a manner."""
+    """Tells whether the participants can do this in this manner, and have such traits."""
     if frame.negated and frame.quantity in ("all", "some", "no", "not all"):
         return False  # "all are not" can be read in two ways
     for noun, trait in ((frame.agent, frame.agent_trait), (frame.patient, frame.patient_trait)):
@@ -55,7 +55,7 @@ def _makes_sense(frame: Frame) -> bool:
 
 
 def _values(frame: Frame, slot: str) -> Sequence[str]:
-    """Lists what a trait, the place or the manner of a frame may be."""
+    """Lists the possible values of a trait, the place or the manner of a frame."""
     if slot == "place":
         return _PLACES
     if slot == "manner":
@@ -69,7 +69,7 @@ def _nouns(meaning: Meaning) -> list[str]:
 
 
 def _is_clear(first: Meaning, second: Meaning) -> bool:
-    """Tells whether a noun means one participant: none of them is a case of two others."""
+    """Tells whether each noun means one participant: no noun is a case of two others."""
     groups = _nouns(first), _nouns(second)
     for nouns, others in (groups, groups[::-1]):
         if any(alike(a, b) for i, a in enumerate(nouns) for b in nouns[:i]):
@@ -79,8 +79,9 @@ def _is_clear(first: Meaning, second: Meaning) -> bool:
     return all(_makes_sense(frame) for frame in (*first, *second))
 
 
-# What is done to the first meaning, each as often as it is listed: the same for all labels as far
-# as it can lead to them. An exchange of values leaves the words and changes the meaning.
+# The edits of the first meaning, each drawn as often as it is listed. All labels have the same
+# edits, except for edits that cannot lead to a label. An exchange of values keeps the words and
+# changes the meaning.
 _PLANS = tuple(
     (
         *[("exchange",)] * 16,
@@ -132,7 +133,7 @@ class _Writer(Writer):
         return self.common(concepts.nouns_of(self.pick(kinds)))
 
     def decorated(self, frame: Frame, trait_rate: float, place_rate: float) -> Frame:
-        """Adds traits, a place and a manner to a frame, each or not."""
+        """Adds traits, a place and a manner to a frame, each at random."""
         rates = (trait_rate, trait_rate, place_rate, place_rate)
         new: dict[str, Any] = {
             slot: self.common(values)
@@ -180,7 +181,7 @@ class _Writer(Writer):
         which = denied, (not denied if self.chance(0.6) else denied)
         return tuple(f._replace(negated=n) for f, n in zip(frames, which, strict=True))
 
-    # Edits: another meaning from a meaning. One that does not apply returns it unchanged.
+    # Edits make another meaning from a meaning. An edit that does not apply returns it unchanged.
 
     def edit(self, how: str, meaning: Meaning) -> Meaning:
         if how == "exchange":
@@ -250,7 +251,7 @@ class _Writer(Writer):
         return new
 
     def actions(self, frame: Frame) -> Sequence[str]:
-        """Lists other actions, the exclusive ones half of the time if there are any."""
+        """Lists other actions; half of the time only exclusive ones, if there are any."""
         if frame.patient is None:
             kinds = [k for k in concepts.INTRANSITIVE if concepts.is_one_of(frame.agent, (k,))]
             verbs = [verb for kind in kinds for verb in concepts.INTRANSITIVE[kind]]
@@ -270,7 +271,7 @@ class _Writer(Writer):
     def pair(self, target: int) -> tuple[Meaning, Meaning]:
         """Draws two meanings with the label asked for."""
         plan = self.pick(_PLANS[target])
-        # Scenes of which an exchange can make either, so that these say little of the label.
+        # An exchange can turn these scenes into any label, so the scenes say little about it.
         spoilt = {target if target != ENTAILMENT else self.pick((CONTRADICTION, NEUTRAL))}
         if self.chance(0.7):
             spoilt = {CONTRADICTION, NEUTRAL}
@@ -413,31 +414,31 @@ def _plural(word: str) -> str:
 def sentence_pairs(
     num_examples: int = 2000, seed: int = 0, *, paraphrase_rate: float = 0.3
 ) -> SentencePairs:
-    """Generate sentence pairs with entailment, relatedness and the tokens that decide.
+    """Generates sentence pairs with entailment, relatedness and rationales.
 
     The corpus shows whether a model knows who does what, what is denied and which word describes
-    which. Both sentences describe a small scene in 4 to 16 tokens, lower case, joined by one space.
-    Classes, their order and the scale of relatedness are those of SICK; labels, relatedness and
-    rationales are computed from the meanings of the two sentences, without noise. In
+    which noun. Both sentences describe a small scene in 4 to 16 tokens in lower case, joined by one
+    space. Classes, their order and the scale of relatedness are those of SICK. Labels, relatedness
+    and rationales are computed from the meanings of the two sentences, without noise. In
     `rationales_a` and `rationales_b`, True marks the words that express a deciding slot. The
-    datasheet (in the documentation, API, corpora) tells the rules.
+    datasheet (in the documentation, API, corpora) describes the rules.
 
     Args:
         num_examples: Number of pairs, at least 1. A larger corpus of the same seed and option
             starts with the smaller one.
-        seed: Integer in [0, 2**31). The same seed gives the same pairs on every platform and
-            NumPy version; other seeds give other pairs of the same distribution (use one for
-            training, another for testing).
-        paraphrase_rate: How often a wording other than the plainest is drawn, in [0, 1]: synonyms,
-            passive, converse, order. At 0, sentences with different words have different meanings,
-            except for "a" and "the" and the joining word.
+        seed: Integer in [0, 2**31). The same seed gives the same pairs on every platform and NumPy
+            version. Other seeds give other pairs of the same distribution: use one seed for
+            training, another for testing.
+        paraphrase_rate: Probability of a wording other than the plainest, in [0, 1]: synonyms,
+            passive, converse, order. At 0, sentences with different words have different meanings;
+            only "a", "the" and the joining word may differ.
 
     Returns:
         `SentencePairs`: `num_examples` pairs with labels int32, relatedness float32 in [1, 5], and
         rationales of both sentences, boolean arrays of shape `(num_tokens,)`.
 
     Raises:
-        ValueError: For a size below 1, a negative seed or a rate outside [0, 1].
+        ValueError: If the size is below 1, the seed is negative, or the rate is outside [0, 1].
 
     Example:
         >>> from keras_attnpool.workbench.corpora import sentence_pairs

@@ -3,7 +3,7 @@
 import re
 from importlib import resources
 
-Pattern = tuple[tuple[str, bool], ...]  # (word or slot, does it decide)
+Pattern = tuple[tuple[str, bool], ...]  # (word or slot, whether it decides)
 
 
 def sections(corpus: str) -> dict[str, str]:
@@ -26,5 +26,5 @@ def entries(body: str) -> dict[str, str]:
 
 
 def pattern(line: str) -> Pattern:
-    """Splits a line into its tokens; a star marks those that decide."""
+    """Splits a line into its tokens. A star marks the tokens that decide."""
     return tuple((token.lstrip("*"), token.startswith("*")) for token in line.split())

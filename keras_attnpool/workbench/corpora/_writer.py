@@ -1,4 +1,4 @@
-"""The base of the three generators: random draws, and the check of arguments."""
+"""Base class of the generators: random draws, and the check of arguments."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -13,8 +13,8 @@ T = TypeVar("T")
 class Writer:
     """Draws from one stream of random bits.
 
-    The bits are those of PCG64 itself, which NumPy promises never to change (the methods of a
-    `Generator` carry no such promise).
+    The bits come from PCG64 itself, which NumPy promises never to change. NumPy makes no such
+    promise for the methods of a `Generator`.
     """
 
     def __init__(self, seed: int) -> None:
@@ -29,19 +29,19 @@ class Writer:
         return self.buffer.pop()
 
     def chance(self, rate: float) -> bool:
-        """Draws True, in this share of the draws."""
+        """Draws True with this probability."""
         return self.uniform() < rate
 
     def below(self, stop: int) -> int:
-        """Draws an integer from 0 on, each as likely as the others."""
+        """Draws an integer from 0 to `stop - 1`, all equally likely."""
         return int(self.uniform() * stop)
 
     def pick(self, items: Sequence[T]) -> T:
-        """Draws one of the items, each as likely as the others."""
+        """Draws one of the items, all equally likely."""
         return items[self.below(len(items))]
 
     def common(self, items: Sequence[T]) -> T:
-        """Draws one of the items by Zipf's law: the first are the common ones."""
+        """Draws one of the items by Zipf's law, the first items most often."""
         return items[int((len(items) + 1) ** self.uniform()) - 1]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
@@ -54,7 +54,7 @@ class Writer:
 
 
 def with_articles(tokens: Sequence[str]) -> list[str]:
-    """Makes "an" of "a" and of "A" before a vowel, else "a"."""
+    """Turns "a" and "A" into "an" before a vowel, and into "a" elsewhere."""
     following = [*tokens[1:], ""]
     return [
         ("an" if after[:1] in set("aeiou") else "a") if token in ("a", "A") else token

@@ -1,6 +1,7 @@
-"""Labelled texts: public data sets by name, and your own files.
+"""Loads labelled texts: public data sets by name, and your own files.
 
-NumPy in, NumPy out: nothing here uses a backend. `keras_attnpool.workbench.corpora` generates.
+Nothing here uses a Keras backend: arrays are NumPy arrays. See `keras_attnpool.workbench.corpora`
+for generated texts.
 """
 
 from keras_attnpool.workbench.datasets.labeled_texts import LabeledTexts as LabeledTexts

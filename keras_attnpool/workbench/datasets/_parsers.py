@@ -1,7 +1,7 @@
-"""From the files that a data set's home offers to rows of the cache's tables.
+"""Parses the files of the public data sets into rows of the cache's tables.
 
-Every parser takes the downloaded files by name and returns the rows of each
-table by its file name without `.tsv.gz`.
+Every parser takes a dict of the downloaded files by name. It returns a dict of the rows of each
+table, by the table's file name without `.tsv.gz`.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ def _tar_members(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _zip_member(path: Path, name: str) -> str:
-    """Reads the file called `name`, in whatever folder of the archive."""
+    """Reads the file called `name` from any folder of the archive."""
     with zipfile.ZipFile(path) as archive:
         for member in archive.namelist():
             if PurePosixPath(member).name == name and not member.startswith("__MACOSX"):
@@ -49,9 +49,7 @@ def _plain_text(sgml: str) -> str:
 
 
 def r8(files: Files) -> dict[str, Rows]:
-    """Reads Reuters-21578 (SGML): the texts of the ModApte split with one topic, which is one of
-    the eight.
-    """
+    """Reads Reuters-21578 (SGML): texts of the ModApte split with a single topic of the eight."""
     stories = {
         PurePosixPath(name).name: content.decode("latin-1")
         for name, content in _tar_members(files["reuters21578.tar.gz"])
@@ -67,7 +65,7 @@ def r8(files: Files) -> dict[str, Rows]:
             usable = split and text and ' TOPICS="YES"' in f" {attributes}"
             if not usable or len(topics) != 1 or topics[0] not in R8_TOPICS:
                 continue
-            assert split and text  # `usable`, for the type checker
+            assert split and text  # `usable` ensures this; the type checker needs it
             parts = [part[1] for tag in (_TITLE, _BODY) if (part := tag.search(text[1]))]
             story = _plain_text(" ".join(parts or [text[1]]))
             tables[split[1].lower()].append((topics[0], story))
@@ -98,7 +96,7 @@ _TREEBANK_ESCAPES = {"-LRB-": "(", "-RRB-": ")"}
 
 
 def _tree_phrases(tree: str) -> Iterator[tuple[str, str]]:
-    """Yields (label, phrase) of every node, children before parents: the sentence comes last."""
+    """Yields (label, phrase) of every node, children before parents, so the sentence comes last."""
     words: list[str] = []
     open_nodes: list[tuple[str, int]] = []
     for match in _TREE_TOKEN.finditer(tree):
@@ -115,7 +113,7 @@ def _tree_phrases(tree: str) -> Iterator[tuple[str, str]]:
 
 
 def sst(files: Files) -> dict[str, Rows]:
-    """Reads bracketed trees: their sentences, the two-class view and the training phrases."""
+    """Reads the sentences of bracketed trees, their two-class view and the training phrases."""
     tables: dict[str, Rows] = {}
     for split in ("train", "dev", "test"):
         trees = _zip_member(files["trainDevTestTrees_PTB.zip"], f"{split}.txt").split("\n")
@@ -146,7 +144,7 @@ SICK_HEADER = ("pair_id", "sentence_A", "sentence_B", "relatedness", "entailment
 
 
 def sick(files: Files) -> dict[str, Rows]:
-    """Reads `SICK.txt` with its header line; the trial set is called dev here."""
+    """Reads `SICK.txt` with its header line. The trial set becomes dev."""
     splits = {"TRAIN": "train", "TRIAL": "dev", "TEST": "test"}
     header, *lines = _zip_member(files["SICK.zip"], "SICK.txt").split("\n")
     columns = header.strip().split("\t")
@@ -165,7 +163,7 @@ IMDB_META_HEADER = ("review", "rating")
 
 
 def imdb(files: Files) -> dict[str, Rows]:
-    """Reads reviews, `aclImdb/train/neg/ID_RATING.txt` each, in the order of the path's SHA-1."""
+    """Reads reviews from files `aclImdb/train/neg/ID_RATING.txt`, sorted by the path's SHA-1."""
     reviews: dict[str, list[tuple[str, str, str, str, str]]] = {"train": [], "test": []}
     for name, content in _tar_members(files["aclImdb_v1.tar.gz"]):
         path = re.search(r"aclImdb/(train|test)/(neg|pos)/(\d+)_(\d+)\.txt$", name)

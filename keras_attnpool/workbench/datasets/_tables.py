@@ -18,12 +18,12 @@ def one_line(text: str) -> str:
 
 
 def pack(rows: Iterable[Row]) -> bytes:
-    """Writes rows as the text of a table: fields joined by tabs, one row a line."""
+    """Returns rows as the text of a table, one row per line, with fields joined by tabs."""
     return "".join("\t".join(map(one_line, row)) + "\n" for row in rows).encode("utf-8")
 
 
 def read(path: Path) -> tuple[list[list[str]], str]:
-    """Reads a table: its rows, and the SHA-256 of its uncompressed bytes."""
+    """Reads the rows of a table and the SHA-256 of its uncompressed bytes."""
     try:
         content = gzip.decompress(path.read_bytes())
         text = content.decode("utf-8")
@@ -36,7 +36,7 @@ def read(path: Path) -> tuple[list[list[str]], str]:
 
 
 def write_all(tables: dict[Path, Iterable[Row]]) -> None:
-    """Writes tables; each file appears whole, and none unless all could be written."""
+    """Writes tables. Each file appears whole, and no file appears if one cannot be written."""
     with contextlib.ExitStack() as files:
         for path, rows in tables.items():
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The two containers that every data set of this package comes in."""
+"""The two containers for the data sets of this package."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -45,14 +45,14 @@ def _checked_rationales(
 
 
 def _set_tuples(rows: Any, *names: str) -> None:
-    """Makes tuples of these fields; a string would fall into its letters."""
+    """Turns these fields into tuples. Refuses strings, which would become tuples of letters."""
     for name in names:
         values = column(type(rows).__name__, name, getattr(rows, name))
         object.__setattr__(rows, name, tuple(values))
 
 
 class _Labeled:
-    """The base of both containers: N rows with one class label each."""
+    """Base class of both containers: N rows with one class label each."""
 
     labels: Int32s
     label_names: tuple[str, ...]
@@ -67,11 +67,10 @@ class _Labeled:
         return len(self.label_names)
 
     def subset(self, indices: Sequence[int] | Array) -> Self:
-        """Pick rows by position.
+        """Picks rows by position.
 
         Args:
-            indices: Integer positions, in the order wanted, or a boolean array of
-                shape `(N,)`.
+            indices: Integer positions in any order, or a boolean array of shape `(N,)`.
 
         Returns:
             A new set of the same class, with the same `label_names`.
@@ -98,10 +97,10 @@ class _Labeled:
         return subset
 
     def split(self, fraction: float, seed: int = 0) -> tuple[Self, Self]:
-        """Split at random in two parts with the class proportions of the whole.
+        """Splits at random into two parts with the class proportions of the whole set.
 
-        Each class gives the second part `fraction` of its rows, rounded so that this part has
-        `round(fraction * N)` rows. Both parts keep the order of the rows.
+        The second part gets `fraction` of the rows of each class, rounded so that it has
+        `round(fraction * N)` rows in all. Both parts keep the order of the rows.
 
         Args:
             fraction: Share of the second (validation) part, strictly between 0 and 1.
@@ -129,7 +128,8 @@ class _Labeled:
         if not 0 < size < len(self):
             must, received = "leave no part empty", f"fraction={fraction} of {len(self)} texts"
             raise ArgumentError("fraction", must, received, f"{owner}.split")
-        # Largest remainder: whole rows per class, then the classes that lost most get one more.
+        # Largest remainder: numbers are rounded down per class; classes that lost most get one row
+        # more.
         exact = fraction * np.bincount(self.labels, minlength=self.num_classes)
         quota = np.floor(exact).astype(int)
         quota[np.argsort(quota - exact, kind="stable")[: size - quota.sum()]] += 1
@@ -142,11 +142,11 @@ class _Labeled:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LabeledTexts(_Labeled):
-    """Texts with one class label each, and gold rationales where they are known.
+    """Texts with one class label each, and gold rationales if they are known.
 
     Args:
         texts: The N texts.
-        labels: Integer array of shape `(N,)`, kept as int32: indices into `label_names`.
+        labels: Integer array of shape `(N,)`, stored as int32: indices into `label_names`.
         label_names: Name of every class.
         rationales: `None`, or N boolean arrays. The array of a text has shape
             `(num_tokens,)`, aligned with `text.split(" ")`; True marks the tokens
@@ -169,7 +169,7 @@ class LabeledTexts(_Labeled):
     rationales: tuple[Bools, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Normalise the fields and check that they fit together."""
+        """Normalises the fields and checks that they fit together."""
         _set_tuples(self, "texts", "label_names")
         labels = _checked_labels("LabeledTexts", self.labels, len(self.texts), self.label_names)
         object.__setattr__(self, "labels", labels)
@@ -179,19 +179,18 @@ class LabeledTexts(_Labeled):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SentencePairs(_Labeled):
-    """Pairs of sentences with an entailment class each, and perhaps their relatedness and
-    rationales.
+    """Pairs of sentences with one entailment class each; relatedness and rationales are optional.
 
     Args:
         sentences_a: The N first sentences.
         sentences_b: The N second sentences.
-        labels: Integer array of shape `(N,)`, kept as int32: indices into `label_names`.
+        labels: Integer array of shape `(N,)`, stored as int32: indices into `label_names`.
         label_names: Name of every entailment class.
-        relatedness: `None`, or a float array of shape `(N,)`, kept as float32.
+        relatedness: `None`, or a float array of shape `(N,)`, stored as float32.
         rationales_a: `None`, or N boolean arrays. The array of a sentence has shape
             `(num_tokens,)`, aligned with `sentence.split(" ")`; True marks the tokens
             that decide the label.
-        rationales_b: The same for the second sentences.
+        rationales_b: `None`, or the rationales of the second sentences in the same form.
 
     Raises:
         ValueError: If lengths, shapes or label values do not fit together.
@@ -212,7 +211,7 @@ class SentencePairs(_Labeled):
     rationales_b: tuple[Bools, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Normalise the fields and check that they fit together."""
+        """Normalises the fields and checks that they fit together."""
         _set_tuples(self, "sentences_a", "sentences_b", "label_names")
         size = len(self.sentences_a)
         if len(self.sentences_b) != size:

@@ -1,4 +1,4 @@
-"""Natural language inference in the files of SNLI and MultiNLI."""
+"""Loads natural language inference data from the files of SNLI and MultiNLI."""
 
 import json
 import re
@@ -16,25 +16,25 @@ _FIELDS = ("gold_label", "sentence1", "sentence2")
 
 
 def load_nli(path: PathLike, *, encoding: str = "utf-8") -> SentencePairs:
-    """Load sentence pairs from a `.jsonl` file of SNLI or MultiNLI.
+    """Loads sentence pairs from a `.jsonl` file of SNLI or MultiNLI.
 
-    A line is a JSON object with `sentence1` (the premise), `sentence2` (the hypothesis) and
-    `gold_label`: `"entailment"`, `"neutral"`, `"contradiction"`, or `"-"` where the annotators
-    did not agree. Pairs of the last kind are left out, as in all published figures.
+    Each line is a JSON object with `sentence1` (the premise), `sentence2` (the hypothesis) and
+    `gold_label`: `"entailment"`, `"neutral"`, `"contradiction"`, or `"-"` if the annotators did not
+    agree. Pairs with `"-"` are left out, as in all published figures.
 
     Args:
-        path: The file, `snli_1.0_train.jsonl` for one; gzip is recognised by its content.
+        path: The file, such as `snli_1.0_train.jsonl`. Gzip is recognised by the content.
         encoding: Encoding of the file. A byte order mark is dropped.
 
     Returns:
-        `SentencePairs` in the order of the lines, `label_names` `("entailment", "neutral",
-        "contradiction")`, without relatedness. White space around sentences is dropped.
+        `SentencePairs` in the order of the lines, with `label_names` `("entailment", "neutral",
+        "contradiction")` and without relatedness. White space around sentences is dropped.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: With file name and line, for: bytes that are not in `encoding`, a line that is
-            not a JSON object or lacks a field, an unknown label, an empty sentence; for a file
-            without a labelled pair; for a damaged gzip file.
+        ValueError: If bytes are not in `encoding`, a line is not a JSON object or lacks a field, a
+            label is unknown, a sentence is empty, no pair is labelled, or a gzip file is damaged.
+            The message names the file and the line.
 
     Example:
         ```python
@@ -58,7 +58,7 @@ def load_nli(path: PathLike, *, encoding: str = "utf-8") -> SentencePairs:
             continue
         try:
             row = json.loads(line)
-        # A ValueError is also what Python makes of a number with thousands of digits.
+        # Python raises a ValueError for a number with thousands of digits as well.
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{path}, line {number}: not a JSON object ({error})") from error
         if not isinstance(row, dict) or any(not isinstance(row.get(f), str) for f in _FIELDS):

@@ -1,7 +1,7 @@
-"""Named loaders of the papers' public data sets.
+"""Loads the papers' public data sets by name.
 
-Each set is looked for in the cache folder, else downloaded from its home,
-checked and converted. Nothing of any set is part of this package.
+A set is read from the cache folder. If it is missing there, it is downloaded from its home page,
+checked and converted. This package contains no data of any set.
 """
 
 import contextlib
@@ -39,15 +39,15 @@ _KEYS: dict[str, Callable[[Row], str]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """The contents that a table of the cache must have."""
+    """The required contents of a table of the cache."""
 
-    # Rows per key: a table agrees with one of these; a download gives the first.
+    # Rows per key. A table agrees with one of these; a download gives the first.
     counts: Sequence[Mapping[str, int]]
-    # From a row to the key that is counted.
+    # Maps a row to the key that is counted.
     key: Callable[[Row], str] = _KEYS["class"]
-    # The first row, if the table has a header; without one a row has two fields.
+    # The first row, if the table has a header. Without a header, a row has two fields.
     header: Sequence[str] = ()
-    # SHA-256 of the uncompressed reference copy, where there is one.
+    # SHA-256 of the uncompressed reference copy, if there is one.
     content: str | None = None
 
     def check(self, name: str, rows: Sequence[Row]) -> None:
@@ -72,9 +72,9 @@ def _listed(counts: Mapping[str, int]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Download:
-    """A file at the home of a data set."""
+    """A file to download from the home of a data set."""
 
-    filename: str  # also of a copy that the user fetched by hand
+    filename: str  # also the name of a copy that the user fetched by hand
     url: str
     digest: str | None = None  # SHA-256 or MD5, if it is known
 
@@ -88,8 +88,8 @@ class PublicSet:
     tables: Mapping[str, Table]  # by file name without `.tsv.gz`
     # Empty if the home asks for registration.
     downloads: Sequence[Download] = ()
-    labels: Sequence[str] = ()  # where a file does not say them in their order
-    # From the downloaded files to the rows of every table.
+    labels: Sequence[str] = ()  # if a file does not list them in order
+    # Maps the downloaded files to the rows of every table.
     parse: Callable[[Mapping[str, Path]], Mapping[str, Sequence[Row]]] | None = None
 
 
@@ -112,12 +112,12 @@ _IMDB_STARS = ("1", "2", "3", "4", "7", "8", "9", "10")  # nobody gave 5 or 6
 
 
 def cache_folder() -> Path:
-    """Folder that the public data sets are kept in.
+    """Returns the folder that holds the public data sets.
 
     Returns:
-        The folder named by the environment variable `KERAS_ATTNPOOL_DATA` if that is
-        set and not empty, else `keras_attnpool` in Keras's own folder (`KERAS_HOME`,
-        `~/.keras` by default). It need not exist yet.
+        The folder in the environment variable `KERAS_ATTNPOOL_DATA`. If this variable is not set or
+        is empty, `keras_attnpool` in the folder of Keras (`KERAS_HOME`, `~/.keras` by default). The
+        folder need not exist.
 
     Example:
         >>> from keras_attnpool.workbench.datasets import cache_folder
@@ -130,7 +130,7 @@ def cache_folder() -> Path:
 
 
 def _rows(source: PublicSet, name: str, verbose: int) -> list[list[str]]:
-    """Reads and checks the rows (no header) of one table, which it fetches first if need be."""
+    """Reads and checks the rows of one table, without the header. Fetches a missing table first."""
     path = cache_folder() / source.folder / f"{name}.tsv.gz"
     if not path.is_file():
         _fetch(source, path, verbose)
@@ -170,7 +170,7 @@ def _fetch(source: PublicSet, wanted: Path, verbose: int) -> None:
         for name, table in source.tables.items():
             table.check(f"{name} of the download", tables[name])
         _tables.write_all({folder / f"{name}.tsv.gz": rows for name, rows in tables.items()})
-    except Exception as error:  # whatever networks, archives, parsers and disks raise
+    except Exception as error:  # any error of networks, archives, parsers and disks
         names = " and ".join(each.filename for each in source.downloads)
         raise OSError(
             f"{folder.name} could not be fetched ({type(error).__name__}: {str(error)[:300]}). Get "
@@ -181,7 +181,7 @@ def _fetch(source: PublicSet, wanted: Path, verbose: int) -> None:
 
 
 def _downloaded(download: Download, folder: str, verbose: int) -> Path:
-    import keras  # here, so that reading a cached set needs no backend
+    import keras  # imported here, so that reading a cached set needs no backend
 
     with contextlib.redirect_stdout(sys.stdout if verbose else io.StringIO()):
         return Path(
@@ -198,7 +198,7 @@ def _downloaded(download: Download, folder: str, verbose: int) -> Path:
 def _labeled(
     rows: Sequence[Row], labels: Sequence[str], names: Sequence[str] | None = None
 ) -> LabeledTexts:
-    """Makes LabeledTexts of rows; `labels` are those of the file, `names` those for the user."""
+    """Makes LabeledTexts from rows. `labels` are the file's labels, `names` the user's."""
     index = {label: i for i, label in enumerate(labels)}
     return LabeledTexts(
         texts=tuple(row[1] for row in rows),
@@ -286,7 +286,7 @@ def _load_hahackathon(task: str, is_so: str, split: str, verbose: int) -> Labele
 
 _TWO = ("train", "test")
 _THREE = ("train", "dev", "test")
-# Name -> (splits, loader); the keyword arguments of a loader are the options of the set.
+# Name -> (splits, loader). The keyword arguments of a loader are the options of the set.
 _LOADERS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "r8": (_TWO, _load_r8),
     "trec": (_TWO, _load_trec),
@@ -301,7 +301,7 @@ _LOADERS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
 
 
 def available() -> tuple[str, ...]:
-    """Names that `load` knows.
+    """Lists the names that `load` knows.
 
     Returns:
         The names, as strings.
@@ -317,30 +317,27 @@ def available() -> tuple[str, ...]:
 def load(
     name: str, split: str = "train", *, verbose: int = 1, **options: Any
 ) -> LabeledTexts | SentencePairs:
-    """Load a public data set by name: from the cache folder, else from its home.
+    """Loads a public data set by name, from the cache folder or from its home page.
 
-    The cache folder is the one that the environment variable
-    `KERAS_ATTNPOOL_DATA` names; if that is not set, `keras_attnpool` in Keras's own
-    folder (`~/.keras`, or `KERAS_HOME`). `load` writes to it only when a table is missing, and
-    then fetches the whole set; so a read-only folder that has the sets is enough. A download is
-    checked (its hash where one is known, the number of rows of every class) and
-    converted before anything appears in the cache; no error leaves a half-written
-    file. A file of the set's home that you put into the set's
-    folder by hand is used instead of a download.
+    `cache_folder()` returns the cache folder. `load` writes to it only if a table is missing, and
+    then fetches the whole set. So a read-only folder with all sets is enough. A download is checked
+    and converted before anything appears in the cache. The check compares the hash, if it is known,
+    and the number of rows of every class. No error leaves a half-written file. If you put a file
+    from the set's home page into the set's folder by hand, it is used instead of a download.
 
     A table of the cache is checked whenever it is read. The number of rows of every class must be
-    right. If the SHA-256 of the reference copy is known and differs, there is a warning. For IMDB
+    right. If the SHA-256 of the reference copy is known and differs, there is a warning. For IMDB,
     only the numbers of rows are checked.
 
-    The sets, with their splits and options; the cache has a folder for each
-    (`R8`, `TREC`, `SST`, `SUBJ`, `SICK`, `IMDB`, `HaHackathon`):
+    The list shows the sets with their splits and options. The cache has the folders `R8`, `TREC`,
+    `SST`, `SUBJ`, `SICK`, `IMDB` and `HaHackathon`.
 
     - `"r8"`: topic of a newswire story, 8 classes; train, test. `view="allterms"`
       (default: lower case, letters only, as in published figures) or `"original"`.
     - `"trec"`: type of a question, 6 classes; train, test. `fine=True`: 50 classes.
     - `"sst5"`: sentiment of a sentence, 5 classes; train, dev, test. `phrases=True`:
       every labelled phrase of train.
-    - `"sst2"`: the same without neutral ones, 2 classes; train, dev, test.
+    - `"sst2"`: sentiment of a sentence that is not neutral, 2 classes; train, dev, test.
     - `"subj"`: objective or subjective sentence; train, test, all. `seed=0`: see below.
     - `"sick"`: entailment (3 classes) and relatedness of two sentences; train, dev, test.
     - `"imdb"`: sentiment of a movie review, 2 classes; train, test. `stars=True`: the
@@ -348,37 +345,36 @@ def load(
     - `"humor"`, `"controversy"`: HaHackathon (SemEval-2021 task 7), 2 classes; train,
       dev, test.
 
-    SUBJ has no official split: a stratified random 20 % of the 10,000 sentences is
-    the test part, drawn by `seed`; `"all"` is the whole, objective sentences first.
-    Sets without a dev split: take one off train with `LabeledTexts.split`.
-    IMDB: a download gives the full 25,000 + 25,000 reviews. A cache may hold the
-    subset of 10,000 + 8,000 instead; the number of rows decides which it is, and the
-    subset comes with a warning. HaHackathon has to be fetched by hand.
+    SUBJ has no official split. The test part is a stratified random 20 % of the 10,000 sentences,
+    drawn by `seed`. `"all"` is the whole set, objective sentences first. If a set has no dev split,
+    make one from train with `LabeledTexts.split`. A download of IMDB has 25,000 + 25,000 reviews. A
+    cache may hold the subset of 10,000 + 8,000 reviews instead. It is recognised by its number of
+    rows, and gives a warning. You must fetch HaHackathon by hand.
 
-    A table of the cache is `FOLDER/SPLIT.tsv.gz`: gzipped UTF-8, one example a line,
-    `label<TAB>text`, no header and no quoting. Each set keeps its own terms of use;
-    see its home page.
+    A table of the cache is `FOLDER/SPLIT.tsv.gz`: gzipped UTF-8 with one example per line,
+    `label<TAB>text`, without header and quoting. Each set has its own terms of use; see its home
+    page.
 
     Args:
         name: One of `available()`.
-        split: Part of the set, see the list.
+        split: Part of the set, see the list above.
         verbose: 1 shows a progress bar while downloading, 0 does not.
-        **options: The set's own options, see the list.
+        **options: Options of the set, see the list above.
 
     Returns:
         `SentencePairs` for `"sick"`, else `LabeledTexts` (labels int32 of shape
         `(N,)`, no rationales).
 
     Raises:
-        ValueError: For an unknown name, split or option; for a table of the cache that is
-            damaged or not the set.
-        FileNotFoundError: If the set must be fetched by hand and is not there.
-        OSError: If a download fails or is not the set; the message names the file to fetch by
-            hand and its place.
+        ValueError: If the name, split or option is unknown, or a table of the cache is damaged or
+            belongs to another set.
+        FileNotFoundError: If the set must be fetched by hand and is missing.
+        OSError: If a download fails or has other contents. The message names the file to fetch by
+            hand and the folder for it.
 
     Example:
-        `train = load("r8")` downloads R8 once and reads it from the cache from then on.
-        A part that a set does not have is refused:
+        `train = load("r8")` downloads R8 once. Later calls read it from the cache. An unknown split
+        raises an error:
 
         >>> from keras_attnpool.workbench.datasets import load
         >>> load("r8", split="dev")

@@ -1,4 +1,4 @@
-"""Loaders for a user's own labelled file."""
+"""Loads a user's own labelled file."""
 
 import io
 import reprlib
@@ -22,7 +22,7 @@ from keras_attnpool.workbench._text_files import (
 )
 from keras_attnpool.workbench.datasets.labeled_texts import LabeledTexts
 
-_FEW = 9  # labels that may well be all different
+_FEW = 9  # the number of labels that may all be different
 
 
 def load_tsv(
@@ -35,41 +35,41 @@ def load_tsv(
     encoding: str = "utf-8",
     skip_empty: bool = False,
 ) -> LabeledTexts:
-    """Load a tab-separated file with one labelled text per line.
+    """Loads a tab-separated file with one labelled text per line.
 
-    Without further arguments a line is `label<TAB>text`, with no header. A field that stands in
-    quotation marks as a whole is read as csv writes it, and pandas: `"he said ""hi"" twice"` is
-    the text `he said "hi" twice`. Every other quotation mark is a part of its text.
+    By default a line is `label<TAB>text`, and there is no header. If a whole field is in quotation
+    marks, they are read as csv and pandas write them: `"he said ""hi"" twice"` is the text `he said
+    "hi" twice`. Every other quotation mark is part of the text.
 
     Args:
-        path: The file; gzip is recognised by its content.
-        header: Whether the first line names the columns. Taken as True if a column is
-            given by name.
-        text_column: Name of the text's column, or its position from 0.
-        label_column: Name of the label's column, or its position from 0.
-        label_names: The classes, in order, for instance those of the training file
-            (`train.label_names`); any other label is an error. `None` takes the labels
-            found, sorted (as numbers if all of them are).
-        encoding: Encoding of the file. A byte order mark is dropped; that of UTF-16 or UTF-32
+        path: The file. Gzip is recognised by the content.
+        header: Whether the first line names the columns. It is True if a column is given by name.
+        text_column: Name of the column of texts, or its position from 0.
+        label_column: Name of the column of labels, or its position from 0.
+        label_names: The classes in order, for instance `train.label_names` of the training file.
+            Any other label is an error. `None` takes the labels of the file, sorted as numbers if
+            all are numbers, and as texts otherwise.
+        encoding: Encoding of the file. A byte order mark is dropped. A mark of UTF-16 or UTF-32
             replaces the default.
-        skip_empty: Whether lines without a text or a label are left out, with a warning that
-            counts them; otherwise they are an error.
+        skip_empty: Whether lines without a text or a label are left out. A warning then counts
+            them. With `False`, they are an error.
 
     Returns:
-        `LabeledTexts` in the order of the lines: labels int32 of shape `(N,)`, no
+        `LabeledTexts` in the order of the lines, with labels int32 of shape `(N,)` and without
         rationales. White space around texts and labels is dropped.
 
     Warns:
-        UserWarning: In one line each, about control characters, and about labels that may be no
-            labels: more than half of them differ, they are numbers that are not whole, or two of
-            them differ only in case, blanks or the way a number is written.
+        UserWarning: If texts have control characters, or if labels look wrong: more than half of
+            them differ, they are numbers that are not whole, or two of them differ only in case,
+            blanks or the way a number is written.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: With the file's name and advice, for bytes that are not in `encoding`, a file
-            that is no text, another delimiter, missing columns, one column for both, lines with
-            more or fewer fields than the first, empty texts or labels, unknown labels, a single
-            class, no rows, a gzip file that is damaged or holds more than 1 GiB.
+        ValueError: For bytes that are not in `encoding`, a file that is not text, another
+            delimiter, missing columns, the same column for texts and labels, lines with more or
+            fewer fields than the first, empty texts or labels, unknown labels, a single class, a
+            file without rows, or a gzip file that is damaged or holds more than 1 GiB. The message
+            names the file and the cure.
 
     Example:
         ```python
@@ -102,27 +102,27 @@ def load_csv(
     encoding: str = "utf-8",
     skip_empty: bool = False,
 ) -> LabeledTexts:
-    """Load a CSV file with one labelled text per row.
+    """Loads a CSV file with one labelled text per row.
 
-    Fields may be quoted with `"` and then hold delimiters and line breaks.
+    Fields that are quoted with `"` may hold delimiters and line breaks.
 
     Args:
         path: As in `load_tsv`.
         text_column: As in `load_tsv`.
         label_column: As in `load_tsv`.
-        header: Whether the first row names the columns. If not, columns can only be given by
-            position.
+        header: Whether the first row names the columns. If it is False, columns can only be given
+            by position.
         label_names: As in `load_tsv`.
         delimiter: Character between fields.
         encoding: As in `load_tsv`.
         skip_empty: As in `load_tsv`.
 
     Returns:
-        `LabeledTexts` in the order of the rows, as from `load_tsv`.
+        `LabeledTexts` in the order of the rows, as `load_tsv` returns them.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: As in `load_tsv`, and for a quotation mark that is never closed.
+        ValueError: As in `load_tsv`, and if a quotation mark is never closed.
 
     Example:
         ```python
@@ -229,7 +229,7 @@ def _labeled_texts(
 
 
 def _label_remark(labels: Sequence[str], classes: Sequence[str]) -> str:
-    """A remark on odd labels that become classes; `""` where none is odd."""
+    """A remark on labels that look wrong; `""` if there are none."""
     numbers = [number for number in map(_number, classes) if number is not None]
     broken = sum(not number.is_integer() for number in numbers)
     remarks, seen = [], dict[float | str, str]()
@@ -249,7 +249,7 @@ def _label_remark(labels: Sequence[str], classes: Sequence[str]) -> str:
 
 
 def _number(label: str) -> float | None:
-    """The number that a label is, if a float tells it from its neighbours."""
+    """The number that a label spells, if a float can tell it from its neighbours."""
     try:
         number = float(label)
     except ValueError:

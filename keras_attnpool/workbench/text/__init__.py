@@ -1,6 +1,6 @@
-"""From strings to the integer arrays that a model reads, and word vectors to start it from.
+"""Turns strings into the integer arrays that a model reads, and makes word vectors.
 
-Everything here returns NumPy arrays, and id 0 stands for padding and for nothing else.
+All functions return NumPy arrays. Id 0 always stands for padding.
 """
 
 from keras_attnpool.workbench.text.character_tokenizer import (

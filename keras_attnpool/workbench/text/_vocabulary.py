@@ -1,4 +1,4 @@
-"""The base of the tokenizers: their vocabulary, its file, the checks of texts and lengths."""
+"""The base class of the tokenizers, with checks of texts and lengths."""
 
 import json
 import pathlib
@@ -35,7 +35,7 @@ def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
 
 
 def check_integers(owner: str, least: int = 1, or_none: bool = False, **values: int | None) -> None:
-    """Raises unless every value, given by its name, is an integer from 1 or 0 (or `None`)."""
+    """Raises unless every value is an integer from 1 or 0 (or `None`); keys are argument names."""
     for name, value in values.items():
         if value is not None or not or_none:
             validate(name, value, integer(least), owner)
@@ -59,11 +59,11 @@ def checked_vocabulary(owner: str, vocabulary: Iterable[str]) -> tuple[str, ...]
 def cut_and_padded(
     owner: str, rows: Iterable[list[int]], max_length: int | None, pad_to: int | None, truncate: str
 ) -> Int32s:
-    """Cuts and pads rows as `encode` is asked to."""
+    """Cuts and pads rows by the arguments of `encode`."""
     check_integers(owner, or_none=True, max_length=max_length, pad_to=pad_to)
     validate("truncate", truncate, one_of(("end", "start", "middle")), owner)
     limit = min(max_length or sys.maxsize, pad_to or sys.maxsize)
-    # How many of the steps that are kept are the last ones.
+    # The number of kept steps that come from the end of the row.
     tail = {"end": 0, "middle": limit // 2, "start": limit}[truncate]
     kept = [
         row if len(row) <= limit else row[: limit - tail] + row[len(row) - tail :] for row in rows
@@ -72,7 +72,7 @@ def cut_and_padded(
 
 
 def padded(rows: Sequence[Any], length: int, *inner: int) -> Int32s:
-    """Puts rows of ids into one array `(rows, length, *inner)`, with zeros behind each."""
+    """Puts rows of ids into one array `(rows, length, *inner)`, with zeros behind each row."""
     ids = np.zeros((len(rows), length, *inner), np.int32)
     for index, row in enumerate(rows):
         ids[index, : len(row)] = row
@@ -80,17 +80,18 @@ def padded(rows: Sequence[Any], length: int, *inner: int) -> Int32s:
 
 
 class Vocabulary:
-    """Base class of the tokenizers: their vocabulary and options, kept in one JSON file.
+    """Base class of the tokenizers. It keeps the vocabulary and options in one JSON file.
 
     Args:
-        vocabulary: Distinct non-empty strings, index = id, the first two `"[PAD]"` and `"[UNK]"`.
-        lowercase: Whether the tokenizer lower-cases.
+        vocabulary: Distinct non-empty strings; the index is the id. The first two are `"[PAD]"` and
+            `"[UNK]"`.
+        lowercase: Whether the tokenizer converts texts to lower case.
 
     Raises:
         ValueError: If `vocabulary` is not of that form.
     """
 
-    # The public class, for files and error messages; a user's subclass writes its files too.
+    # The public class, for files and error messages. A subclass of the user writes its files.
     _owner: str
 
     def __init__(self, vocabulary: Iterable[str], lowercase: bool) -> None:
@@ -104,12 +105,12 @@ class Vocabulary:
 
     @property
     def vocabulary_size(self) -> int:
-        """Number of ids, padding included: the size that their embedding needs."""
+        """Number of ids, padding included. It is the `input_dim` of an embedding."""
         return len(self._vocabulary)
 
     @property
     def lowercase(self) -> bool:
-        """Whether text is lower-cased first."""
+        """Whether texts are converted to lower case."""
         return self._lowercase
 
     def __repr__(self) -> str:
@@ -119,7 +120,7 @@ class Vocabulary:
         """Writes the tokenizer as one JSON file, whole or not at all.
 
         Args:
-            path: The file; one that exists is replaced.
+            path: The file. An existing file is replaced.
 
         Raises:
             FileNotFoundError: If its folder does not exist.

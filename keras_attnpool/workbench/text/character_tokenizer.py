@@ -1,4 +1,4 @@
-"""The characters of every word to ids, word for word beside `WordTokenizer`."""
+"""Turns the characters of every word into ids, with the same words as `WordTokenizer`."""
 
 import collections
 import reprlib
@@ -19,18 +19,18 @@ from keras_attnpool.workbench.text.word_tokenizer import WordTokenizer
 
 
 class CharacterTokenizer(Vocabulary):
-    """Numbers the characters of every word, for an embedding of words by their spelling.
+    """Turns the characters of every word into ids, for embeddings from a word's spelling.
 
-    The words are those of `WordTokenizer`; the letter case of the two may differ. Row t of a
-    text's characters belongs to word t of `WordTokenizer.encode`, if both cut the text at the
-    same length. A character is a code point of the text's composed form (NFC). Id 0 is
-    `[PAD]`, which fills up short words and short texts; id 1 is `[UNK]`, any character
-    outside the vocabulary, so that no word is all zeros.
+    The words are those of `WordTokenizer`; only the letter case may differ. Row t of a text's
+    characters belongs to word t of `WordTokenizer.encode`, if both cut the text at the same length.
+    A character is a code point of the text's composed form (NFC). Id 0 is `[PAD]`, which fills up
+    short words and short texts. Id 1 is `[UNK]`, which stands for any character outside the
+    vocabulary, so no word is all zeros.
 
     Args:
-        vocabulary: Distinct characters, index = id, the first two `"[PAD]"` and `"[UNK]"`.
-            `CharacterTokenizer.train` makes one from texts.
-        lowercase: Whether to lower-case the text first.
+        vocabulary: Distinct characters; the index is the id. The first two entries are `"[PAD]"`
+            and `"[UNK]"`. `CharacterTokenizer.train` makes a vocabulary from texts.
+        lowercase: Whether to convert texts to lower case.
 
     Raises:
         ValueError: If `vocabulary` is not of that form.
@@ -66,17 +66,17 @@ class CharacterTokenizer(Vocabulary):
     def train(
         cls, texts: Iterable[str], min_frequency: int = 1, lowercase: bool = False
     ) -> "CharacterTokenizer":
-        """Makes the vocabulary of some texts, the most frequent characters first.
+        """Makes a tokenizer from training texts, with the most frequent characters first.
 
-        Characters of equal frequency come in the order of their code points.
+        Characters of equal frequency are sorted by code point.
 
         Args:
-            texts: Sequence of strings: the training texts.
-            min_frequency: Rarer characters are left to `[UNK]`.
-            lowercase: Whether to lower-case the texts, now and whenever the tokenizer is used.
+            texts: Sequence of strings, the training texts.
+            min_frequency: Least number of occurrences. Rarer characters become `[UNK]`.
+            lowercase: Whether to convert texts to lower case, in training and in use.
 
         Returns:
-            The tokenizer. Without any text it knows `[PAD]` and `[UNK]` alone.
+            The tokenizer. Without any text, it knows only `[PAD]` and `[UNK]`.
 
         Raises:
             ValueError: If `texts` is not a sequence of strings, a text is not valid Unicode or
@@ -110,19 +110,20 @@ class CharacterTokenizer(Vocabulary):
     ) -> Int32s:
         """Turns texts into one array of character ids, padded with 0 at the right.
 
-        Lengths are those of `WordTokenizer.encode`, in words.
+        Lengths are counted in words, as in `WordTokenizer.encode`.
 
         Args:
             texts: Sequence of B strings.
-            max_length: Longest length that is kept; longer texts are cut. `None` for no limit.
-            max_word_length: Characters W of every word in the result: a longer word keeps its
+            max_length: Longer texts are cut to this length. `None` sets no limit.
+            max_word_length: Number W of characters per word in the result. A longer word keeps its
                 first W characters.
-            pad_to: Fixed length T of the result, which also cuts. `None`: the longest text's.
-            truncate: Which part of a text that is too long is dropped: `"end"`, `"start"`
-                or `"middle"` (its first and last halves are kept).
+            pad_to: Fixed length T of the result. Longer texts are cut to it. `None` takes the
+                length of the longest text.
+            truncate: The part that is dropped from a text that is too long: `"end"`, `"start"` or
+                `"middle"`, which keeps the start and the end.
 
         Returns:
-            int32 array of shape `(B, T, W)`, T the same as that of `WordTokenizer.encode`.
+            int32 array of shape `(B, T, W)`, with the same T as `WordTokenizer.encode`.
 
         Raises:
             TypeError: If `texts` is not a sequence of strings.
@@ -141,7 +142,7 @@ class CharacterTokenizer(Vocabulary):
         owner = "CharacterTokenizer.encode"
         texts = checked_texts(owner, texts)
         check_integers(owner, max_word_length=max_word_length)
-        # Every distinct word is spelled once; number 0 stands for no word.
+        # Every distinct word is spelled once. Number 0 stands for padding.
         places: dict[str, int] = {"": 0}
         rows = (
             [places.setdefault(word, len(places)) for word in self._words.tokenize(text)]

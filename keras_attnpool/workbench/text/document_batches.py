@@ -1,4 +1,4 @@
-"""Batches of documents made of sentences: little padding, few distinct shapes."""
+"""Batches of documents made of sentences, with little padding and few distinct shapes."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -17,59 +17,59 @@ _Document = Sequence[npt.ArrayLike] | Array
 
 
 class DocumentBatches(Batches):
-    """Feeds `fit`, `evaluate` and `predict` batches of documents with similarly many sentences.
+    """Feeds `fit`, `evaluate` and `predict` batches of documents of similar numbers of sentences.
 
     A document is a list of sentences, and a sentence is a row of ids. All batches of a bucket have
-    the same number of sentence places S, the most sentences of one of its documents. Every document
-    is served exactly once per epoch; nothing is ever cut. Predictions in the order of the documents
-    are those of `batches.predict(model)`: documents come by their number of sentences, without
-    `shuffle` too.
+    the same number S of sentence places. S is the number of sentences of the bucket's longest
+    document. Every document is served exactly once per epoch, and nothing is cut. Documents are
+    always served by their number of sentences, even without `shuffle`. Use `batches.predict(model)`
+    for predictions in the order of the documents.
 
-    Padded (`packed=0`): the inputs are ids `(B, S, W)`, where W is the longest sentence of the
-    bucket. That is simple, and any hierarchical model reads it. But most sentences are much shorter
-    than the longest, and most documents shorter than the longest of their bucket, so four of five
-    places may be padding. It pays to cut the longest sentences beforehand. A compiled model meets
-    at most two shapes per bucket: full batches, and the bucket's last, smaller one.
+    With padding (`packed=0`), the inputs are ids `(B, S, W)`, where W is the length of the bucket's
+    longest sentence. This is simple, and any hierarchical model reads such inputs. But most
+    sentences are much shorter than the longest sentence, and most documents are shorter than the
+    longest document of their bucket. Four of five places may be padding, so cut the longest
+    sentences beforehand. A compiled model meets at most two shapes per bucket: full batches, and a
+    smaller last batch.
 
-    Packed (`packed=K`): only the sentences that hold words are served, sorted by length into K
-    groups of their own widths. With three groups the places are a quarter to a tenth of the
-    padded ones. The model must be built for the same K. The inputs are a dictionary:
+    With packing (`packed=K`), only sentences with words are served, sorted by length into K groups.
+    Each group has its own width. With three groups there are a quarter to a tenth as many places as
+    with padding. The model must be built for the same K. The inputs are a dictionary:
 
-    - `"sentences_0"`, ..., `"sentences_<K-1>"`: group k is ids `(N_k, W_k)`, one sentence in a
-      row.
-    - `"documents"`: int32 `(B, S)`. Stack the rows of all groups, group 0 first and rows without
-      words included: place (b, s) holds 1 + the row of sentence s of document b, and 0 where
-      there is no sentence, or one without words.
+    - `"sentences_0"`, ..., `"sentences_<K-1>"`: group k is ids `(N_k, W_k)`, one sentence per row.
+    - `"documents"`: int32 `(B, S)`. The rows of all groups are numbered in order, from group 0 on;
+      rows without words count. Place (b, s) holds 1 + the row number of sentence s of document b.
+      It is 0 if there is no sentence, or a sentence without words.
 
     So the sentence vectors of the documents, `(B, S, D)`, are
     `take(concatenate([zeros((1, D)), vectors]), documents)`, where `vectors` has the vectors of
     all rows in their order.
 
-    All widths but the last are the same in all batches; they are chosen for the least padding. The
-    last is the longest sentence of the bucket. In all groups but the last, N_k is the same for all
-    full batches of a bucket, and about the average need. If a group is full, its further sentences
-    go to the next group; unused rows are zero. The last group has as many rows as it takes, rounded
-    up to 8, 16, ..., 64, 80, 96, ..., 128, 160, ... So a compiled model meets few shapes: about ten
-    per bucket in five epochs of reviews in batches of 32. If there are fewer distinct lengths than
-    groups, the spare groups have a single row.
+    All widths but the last are the same in all batches, and are chosen for the least padding. The
+    last width is the length of the bucket's longest sentence. In all groups but the last, N_k is
+    the same for all full batches of a bucket, and about the average need. If a group is full, its
+    further sentences go to the next group. Unused rows are zero. The last group has as many rows as
+    needed, rounded up to 8, 16, ..., 64, 80, 96, ..., 128, 160, ... So a compiled model meets few
+    shapes. Five epochs of `corpora.reviews` in batches of 32 have about ten per bucket. If there
+    are fewer distinct lengths than groups, each spare group has a single row.
 
-    When there are several buckets, the first two batches differ in every size that varies between
-    buckets, which tells TensorFlow that these sizes vary.
+    If there are several buckets, the first two batches differ in every size that varies between
+    buckets. This shows TensorFlow that these sizes vary.
 
     Args:
-        documents: Integers of shape `(N, S, W)`, as `WordTokenizer.encode_sentences` returns them;
-            or a list of N documents, each an array `(S, W)` or a list of rows, of any sizes.
-            Padding (0) at the end of a sentence does not count, nor do sentences without words at
-            the end of a document. Sentences without words at other places keep their place. A
-            document may be empty.
+        documents: Integers of shape `(N, S, W)`, as `WordTokenizer.encode_sentences` returns them,
+            or a list of N documents of any sizes. Each document is an array `(S, W)` or a list of
+            rows. Padding (0) at the end of a sentence does not count. Sentences without words do
+            not count at the end of a document, but keep their place elsewhere. A document may be
+            empty.
         labels: Array of shape `(N, ...)`, or `None` for `predict`.
         batch_size: Documents in a batch.
-        num_buckets: How many different numbers of sentence places there should be; those with the
-            least padding are taken.
+        num_buckets: Number of buckets, and so of different numbers of sentence places. The buckets
+            with the least padding are taken.
         packed: Number of groups of sentences, or 0 for padded batches.
         shuffle: Whether documents and batches are drawn anew for every epoch.
         seed: Seed of the shuffling.
-        sample_weight: Array of shape `(N,)`, or `None`; needs `labels`.
+        sample_weight: Array of shape `(N,)`, or `None`. It needs `labels`.
         **kwargs: `workers`, `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
 
     Raises:
@@ -116,13 +116,13 @@ class DocumentBatches(Batches):
         rows = [_checked_sentences(document, index) for index, document in enumerate(documents)]
         if not rows:
             raise ArgumentError("documents", "hold at least one", "none", "DocumentBatches")
-        # All words in a row. Sentence -1 stands for none: it has no words.
+        # All words stand in one row. Sentence -1 stands for no sentence and has no words.
         none = np.zeros(0, np.int32)
         sentences = [sentence for document in rows for sentence in document] + [none]
         self._lengths = np.array([len(sentence) for sentence in sentences])
         self._starts = np.cumsum(self._lengths) - self._lengths
         longest = max(int(self._lengths.max()), 1)
-        # Room for a whole row that starts at the last word.
+        # This is room for a whole row that starts at the last word.
         self._words = np.concatenate([*sentences, np.zeros(longest, np.int32)])
         self._counts = np.array([len(document) for document in rows])
         self._firsts = np.cumsum(self._counts) - self._counts
@@ -142,7 +142,7 @@ class DocumentBatches(Batches):
         )
 
     def _pack(self, bucket_of: Int64s, widest: Int64s, owners: Int64s, batch_size: int) -> None:
-        """Settles the widths of the groups and how many rows they have."""
+        """Chooses the widths of the groups and their numbers of rows."""
         lengths = self._lengths[:-1]
         real = lengths > 0
         narrow = length_buckets(lengths[real], self._packed, step=1)[:-1] if real.any() else ()
@@ -151,7 +151,7 @@ class DocumentBatches(Batches):
         spare = self._packed - len(narrow)
         # The widths of every bucket, (buckets, K).
         self._widths = np.array([[*narrow, *[width] * spare] for width in widest])
-        # How many sentences of every document fit in every group, (N, K).
+        # The number of sentences of every document that fit in every group, (N, K).
         fits = real[:, None] & (lengths[:, None] <= self._widths[bucket_of[owners]])
         self._fitting = np.zeros((len(self._counts), self._packed), np.int64)
         np.add.at(self._fitting, owners, fits)
@@ -162,7 +162,7 @@ class DocumentBatches(Batches):
                 self._rooms[bucket, size] = _rooms(widths, members, size)
 
     def arranged(self, random: np.random.Generator | None) -> list[Int64s]:
-        """The documents of each batch, of similarly many sentences."""
+        """The documents of each batch, with similar numbers of sentences."""
         return in_buckets(self._bucket_of, self._shapes, self.batch_size, random)
 
     def inputs_of(self, rows: Int64s) -> Any:
@@ -196,7 +196,7 @@ class DocumentBatches(Batches):
         return int(self._bucket_of[chosen[0]])
 
     def places_of(self, rows: Int64s) -> int:
-        """The number of ids that the inputs of these documents have room for."""
+        """The number of ids in the inputs of these documents, padding included."""
         bucket = self._bucket(rows)
         if not self._packed:
             size, width = self._shapes[bucket]
@@ -205,7 +205,7 @@ class DocumentBatches(Batches):
         return sum(room * int(width) for (_, room), width in groups)
 
     def _groups_of(self, chosen: Int64s) -> list[tuple[int, int]]:
-        """Counts the sentences that every group of a batch holds, and the rows that it has."""
+        """Counts the sentences and the rows of every group of a batch."""
         *narrow, total = self._fitting[chosen].sum(axis=0).tolist()
         groups, done = [], 0
         rooms = self._rooms[self._bucket(chosen), len(chosen)]
@@ -215,14 +215,14 @@ class DocumentBatches(Batches):
         return [*groups, (total - done, _rounded_up(total - done))]
 
     def _ids_of(self, sentences: Int64s, width: int) -> Int32s:
-        """Writes the words of some sentences, one sentence in a row of this width."""
+        """Writes the words of some sentences, one sentence per row of this width."""
         rows = np.lib.stride_tricks.sliding_window_view(self._words, width)
         ids: Int32s = rows[self._starts[sentences]]
         return ids * (np.arange(width) < self._lengths[sentences, None])
 
 
 def _checked_sentences(document: _Document, index: int) -> list[Int32s]:
-    """Returns the sentences of a document, without the padding at their ends and at its end."""
+    """Returns the sentences of a document without padding at the ends of sentences and document."""
     where = f" of document {index}"
     if not hasattr(document, "__iter__"):
         raise _refusal("hold rows of ids, one per sentence", f"{document!r} at index {index}")
@@ -230,7 +230,7 @@ def _checked_sentences(document: _Document, index: int) -> list[Int32s]:
         rows = _checked_rows(document, where)
         used = [place for place, row in enumerate(rows, 1) if row.size]
         return rows[: used[-1] if used else 0]
-    # The same for all rows at once.
+    # This checks all rows at once.
     _check_ids(document, where)
     ends = ((document != 0) * np.arange(1, document.shape[1] + 1)).max(axis=1, initial=0)
     count = int(((ends > 0) * np.arange(1, len(ends) + 1)).max(initial=0))
@@ -239,7 +239,7 @@ def _checked_sentences(document: _Document, index: int) -> list[Int32s]:
 
 
 def _checked_rows(rows: Any, where: str) -> list[Int32s]:
-    """Returns the rows of a document without the padding at their ends."""
+    """Returns the rows of a document without padding at their ends."""
     if isinstance(rows, str | bytes):
         raise _refusal("hold rows of ids", f"{rows!r}{where}")
     checked: list[Int32s] = []
@@ -254,7 +254,7 @@ def _checked_rows(rows: Any, where: str) -> list[Int32s]:
 
 
 def _check_ids(ids: Any, where: str) -> None:
-    """Refuses numbers that are no integers, another number as int32, or stand for no word."""
+    """Refuses numbers that are not integers, do not fit into int32, or are negative."""
     if ids.size and not np.issubdtype(ids.dtype, np.integer):
         raise _refusal("hold integer ids", f"dtype {ids.dtype}{where}")
     largest = np.iinfo(np.int32).max
@@ -269,23 +269,24 @@ def _refusal(must: str, received: str) -> ArgumentError:
 def _rooms(widths: list[int], fitting: Int64s, size: int) -> list[int]:
     """Chooses how many rows each of the K groups but the last has in a batch of this size.
 
-    `fitting`, `(n, K)`, tells how many sentences of every document fit in every group.
+    `fitting`, `(n, K)`, is the number of sentences of every document that fit in every group.
     """
     mean = size * fitting.mean(axis=0)
-    # Of the sum over `size` of the n documents, drawn without putting back.
+    # Mean and variance are those of the sum over `size` of the n documents, drawn without
+    # replacement.
     spread = fitting.std(axis=0) * np.sqrt(size * (1 - size / len(fitting)))
     rooms: list[int] = []
     for group, (width, wider) in enumerate(pairwise(widths)):
         upto = 0.0
         if width < wider:
-            # A row too many costs this width, a row too few the next: the places served are the
-            # fewest where that many batches, width of wider, have more sentences than rows.
+            # An unused row costs `width`, a missing row costs `wider`. The fewest places are served
+            # if the share `width / wider` of the batches has more sentences than rows.
             upto = mean[group] + NormalDist().inv_cdf(1 - width / wider) * spread[group]
         rooms.append(max(1, round(upto) - sum(rooms)))
     return rooms
 
 
 def _rounded_up(rows: int) -> int:
-    """Rounds up: to a multiple of 8 up to 64, beyond of an eighth of the next power of two."""
+    """Rounds up to a multiple of 8, or above 64 of an eighth of the next power of two."""
     step = max(8, (1 << (rows - 1).bit_length()) // 8)
     return max(-(-rows // step) * step, 1)

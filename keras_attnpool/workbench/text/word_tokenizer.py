@@ -1,4 +1,4 @@
-"""Words and punctuation marks to ids and back, over the `tokenizers` library."""
+"""Turns words and punctuation marks into ids and back, with the `tokenizers` library."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,11 +35,11 @@ def _tokenizers() -> Any:
 
 
 def _rust_tokenizer(vocabulary: Sequence[str], lowercase: bool) -> Any:
-    """Makes the library's tokenizer, without special tokens, so that no text yields id 0."""
+    """Makes the library's tokenizer without special tokens, so that no text yields id 0."""
     tokenizers = _tokenizers()
     ids = {word: index for index, word in enumerate(vocabulary)}
     rust = tokenizers.Tokenizer(tokenizers.models.WordLevel(ids, unk_token=UNKNOWN))
-    # NFC last: a lower-case letter may have a composed form where the capital has none.
+    # NFC comes last: a lower-case letter may have a composed form that its capital lacks.
     steps = [tokenizers.normalizers.Lowercase()] if lowercase else []
     rust.normalizer = tokenizers.normalizers.Sequence([*steps, tokenizers.normalizers.NFC()])
     rust.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
@@ -47,17 +47,17 @@ def _rust_tokenizer(vocabulary: Sequence[str], lowercase: bool) -> Any:
 
 
 class WordTokenizer(Vocabulary):
-    """Splits text into words and punctuation and numbers them; id 0 is padding only.
+    """Splits texts into words and punctuation marks, and turns them into ids.
 
-    A token is a run of letters, digits and underscores or a run of other characters that are not
-    white space (`...`, `?!`). Text is brought into Unicode's composed form (NFC), so that an
-    accent typed as a character of its own makes no difference. Id 0 is `[PAD]`: no text,
-    not even the text "[PAD]", contains it. Id 1 is `[UNK]`, any word outside the vocabulary.
+    A token is a run of letters, digits and underscores, or a run of other characters that are not
+    white space (`...`, `?!`). Texts are normalised to Unicode's composed form (NFC), so it makes no
+    difference if an accent is typed as a separate character. Id 0 is `[PAD]`: no text contains it,
+    not even the text "[PAD]". Id 1 is `[UNK]`, which stands for any word outside the vocabulary.
 
     Args:
-        vocabulary: Distinct words, index = id, the first two `"[PAD]"` and `"[UNK]"`.
-            `WordTokenizer.train` makes one from texts.
-        lowercase: Whether to lower-case the text first.
+        vocabulary: Distinct words; the index is the id. The first two entries are `"[PAD]"` and
+            `"[UNK]"`. `WordTokenizer.train` makes a vocabulary from texts.
+        lowercase: Whether to convert texts to lower case.
 
     Raises:
         ValueError: If `vocabulary` is not of that form.
@@ -88,19 +88,20 @@ class WordTokenizer(Vocabulary):
         max_vocabulary: int | None = None,
         lowercase: bool = True,
     ) -> "WordTokenizer":
-        """Makes the vocabulary of some texts, the most frequent words first.
+        """Makes a tokenizer from training texts, with the most frequent words first.
 
-        Words of equal frequency come in the order of their code points, so that the same texts
-        always give the same ids.
+        Words of equal frequency are sorted by code point, so the same texts always give the same
+        ids.
 
         Args:
-            texts: Sequence of strings: the training texts.
-            min_frequency: Rarer words are left to `[UNK]`.
-            max_vocabulary: Size limit, `[PAD]` and `[UNK]` counted; `None` for no limit.
-            lowercase: Whether to lower-case the texts, now and whenever the tokenizer is used.
+            texts: Sequence of strings, the training texts.
+            min_frequency: Least number of occurrences. Rarer words become `[UNK]`.
+            max_vocabulary: Largest size of the vocabulary, with `[PAD]` and `[UNK]`. `None` sets no
+                limit.
+            lowercase: Whether to convert texts to lower case, in training and in use.
 
         Returns:
-            The tokenizer. Without any text it knows `[PAD]` and `[UNK]` alone.
+            The tokenizer. Without any text, it knows only `[PAD]` and `[UNK]`.
 
         Raises:
             ValueError: If `texts` is not a sequence of strings, a text is not valid Unicode,
@@ -127,12 +128,12 @@ class WordTokenizer(Vocabulary):
         )
         rust = _rust_tokenizer((PADDING, UNKNOWN), lowercase)
         rust.train_from_iterator(texts, trainer)
-        # The trained object also looks for "[PAD]" inside texts; `cls` builds one that does not.
+        # The trained object looks for "[PAD]" inside texts. `cls` builds a tokenizer that does not.
         ids = rust.get_vocab()
         return cls(sorted(ids, key=ids.__getitem__), lowercase)
 
     def tokenize(self, text: str) -> list[str]:
-        """Splits one text into its normalized tokens, known or not.
+        """Splits one text into its normalised tokens, including words outside the vocabulary.
 
         Args:
             text: A string.
@@ -164,10 +165,11 @@ class WordTokenizer(Vocabulary):
 
         Args:
             texts: Sequence of B strings.
-            max_length: Longest length that is kept; longer texts are cut. `None` for no limit.
-            pad_to: Fixed length T of the result, which also cuts. `None`: the longest text's.
-            truncate: Which part of a text that is too long is dropped: `"end"`, `"start"`
-                or `"middle"` (its first and last halves are kept).
+            max_length: Longer texts are cut to this length. `None` sets no limit.
+            pad_to: Fixed length T of the result. Longer texts are cut to it. `None` takes the
+                length of the longest text.
+            truncate: The part that is dropped from a text that is too long: `"end"`, `"start"` or
+                `"middle"`, which keeps the start and the end.
 
         Returns:
             int32 array of shape `(B, T)`, T at least 1. An empty text gives a row of zeros.
@@ -191,18 +193,19 @@ class WordTokenizer(Vocabulary):
     def encode_sentences(
         self, texts: Iterable[str], max_sentences: int | None = None, max_words: int | None = None
     ) -> Int32s:
-        """Turns texts into one array of ids with a row for every sentence.
+        """Turns texts into one array of ids with one row per sentence.
 
-        The sentences are those of `split_sentences`. Together, their tokens are those of the text.
+        `split_sentences` makes the sentences. Together, their tokens are the tokens of the text.
 
         Args:
             texts: Sequence of B strings.
-            max_sentences: Sentences beyond this number are dropped; `None` for no limit.
-            max_words: Tokens of a sentence beyond this number are dropped; `None` for no limit.
+            max_sentences: Further sentences are dropped. `None` sets no limit.
+            max_words: Further tokens of a sentence are dropped. `None` sets no limit.
 
         Returns:
-            int32 array of shape `(B, S, W)`, S the most sentences of a text and W the longest
-            sentence that is kept, each at least 1; 0 is padding. An empty text is all zeros.
+            int32 array of shape `(B, S, W)`, padded with 0. S is the largest number of sentences of
+            a text, and W the length of the longest sentence that is kept. Both are at least 1. An
+            empty text is all zeros.
 
         Raises:
             ValueError: If `texts` is not a sequence of strings, a text is not valid Unicode or a
@@ -237,11 +240,11 @@ class WordTokenizer(Vocabulary):
             ids: Integers of shape `(T,)`.
 
         Returns:
-            The tokens, padding left out.
+            The tokens without padding.
 
         Raises:
             ValueError: If `ids` are not integers.
-            ValueError: If `ids` is not one row or holds an id outside the vocabulary.
+            ValueError: If `ids` is not a single row or holds an id outside the vocabulary.
 
         Example:
 

@@ -1,4 +1,4 @@
-"""Word vectors to start an embedding from: trained on the texts at hand, or read from a file."""
+"""Trains word vectors on texts, or reads them from a file, to initialise an embedding."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,12 +15,12 @@ from keras_attnpool.workbench.text._vocabulary import (
 )
 from keras_attnpool.workbench.text.word_tokenizer import WordTokenizer
 
-# gensim silently drops what follows in a longer "sentence".
+# gensim silently drops further words of a longer "sentence".
 _LONGEST_FOR_GENSIM = 10_000
 
 
 def _random_vectors(size: int, dim: int, seed: int) -> Float32s:
-    """Draws rows for words without a vector: N(0, 0.1), row 0 (padding) zeros."""
+    """Draws rows for words without a vector from N(0, 0.1). Row 0 (padding) is zero."""
     vectors = np.random.default_rng(seed).normal(0.0, 0.1, (size, dim)).astype(np.float32)
     vectors[0] = 0.0
     return vectors
@@ -40,26 +40,26 @@ def word2vec(
     """Trains word2vec vectors (Mikolov et al., 2013) on texts, with gensim.
 
     It trains on the tokens that the model will read. Words outside the vocabulary are `[UNK]`, so
-    `[UNK]` gets a vector too.
+    `[UNK]` gets a trained vector.
 
     Args:
         texts: Sequence of strings, the training split.
-        tokenizer: The `WordTokenizer` that the model is fed by.
+        tokenizer: The `WordTokenizer` that makes the model's inputs.
         dim: Length of a vector.
-        window: Words on each side that a word is predicted from.
+        window: Number of words on each side of a word that predict it.
         epochs: Passes over the texts.
-        skip_gram: Skip-gram when True, else continuous bag of words.
-        min_count: Words that occur less often in `texts` get no trained vector.
+        skip_gram: Whether to train skip-gram instead of a continuous bag of words.
+        min_count: Words with fewer occurrences in `texts` get no trained vector.
         seed: Seed of the training and of the random rows.
-        workers: Threads. Only with 1 is the result the same every time.
+        workers: Number of threads. The result is reproducible only with 1.
 
     Returns:
         float32 array of shape `(tokenizer.vocabulary_size, dim)`, the initial weights of an
-        `Embedding`. Row 0 (padding) is zeros; words without a trained vector get a small random
-        one, N(0, 0.1).
+        `Embedding`. Row 0 (padding) is zero. Words without a trained vector get a random vector
+        from N(0, 0.1).
 
     Raises:
-        ValueError: If `texts` is not a sequence of strings, no word of `texts` is left to train on
+        ValueError: If `texts` is not a sequence of strings, no word of `texts` is left to train on,
             or a number is below 1.
         ImportError: If gensim is missing.
 
@@ -107,27 +107,27 @@ def word2vec(
 def load_word_vectors(
     path: PathLike, tokenizer_or_vocabulary: WordTokenizer | Iterable[str], seed: int = 0
 ) -> tuple[Float32s, float]:
-    r"""Reads pre-trained vectors of the vocabulary's words from a text file, GloVe's for one.
+    r"""Reads pre-trained vectors of the vocabulary's words from a text file, such as GloVe's.
 
-    A line is a word and its numbers, separated by single spaces, in UTF-8. A first line of two
-    integers (the header of word2vec's text format) is passed over. Words are matched exactly:
-    a lower-case vocabulary finds no "Paris". A word that occurs twice keeps its first vector.
+    Each line is a word and its numbers, separated by single spaces, in UTF-8. A first line of two
+    integers, the header of word2vec's text format, is skipped. Words must match exactly: a
+    lower-case vocabulary finds no "Paris". A word that occurs twice keeps its first vector.
 
     Args:
         path: The file; gzip is recognised by its content.
-        tokenizer_or_vocabulary: A `WordTokenizer`, or words with index = id, the first two
-            `"[PAD]"` and `"[UNK]"`.
-        seed: Seed of the rows of words that the file lacks.
+        tokenizer_or_vocabulary: A `WordTokenizer`, or its vocabulary: words whose index is the id,
+            the first two `"[PAD]"` and `"[UNK]"`.
+        seed: Seed of the random vectors of words that the file lacks.
 
     Returns:
         `(vectors, coverage)`. `vectors` is a float32 array of shape `(V, dim)`. Row 0 (padding) is
-        zero; words that the file lacks are drawn from N(0, 0.1). `coverage` is the share of the
-        vocabulary's words, `[PAD]` and `[UNK]` not counted, that were found.
+        zero. Words that the file lacks get random vectors from N(0, 0.1). `coverage` is the share
+        of the vocabulary's words that were found. It does not count `[PAD]` and `[UNK]`.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If the file holds no vectors, is damaged, or a line is not of that
-            form; the message names the line.
+        ValueError: If the file holds no vectors or is damaged, or if a line is malformed. The
+            message names the line.
 
     Example:
 
@@ -157,7 +157,7 @@ def load_word_vectors(
                 f"{owner}, line {number} must be a word and {dim or 'its'} numbers. "
                 f"Received: {line[:60]!r}"
             )
-        # A few published words contain spaces, so the numbers are counted from the right.
+        # Some published words contain spaces, so the numbers are counted from the right.
         index = wanted.get(" ".join(fields[:-dim]).strip(" "))
         if index is not None and index not in vector_of:
             vector_of[index] = _vector(f"{owner}, line {number}", fields[-dim:])
@@ -166,12 +166,12 @@ def load_word_vectors(
     vectors = _random_vectors(len(vocabulary), dim, seed)
     for index, vector in vector_of.items():
         vectors[index] = vector
-    vector_of.pop(1, None)  # [UNK]: a file may have it, but it is no word.
+    vector_of.pop(1, None)  # A file may contain [UNK], but it is not a word.
     return vectors, len(vector_of) / max(len(vocabulary) - 2, 1)
 
 
 def _lines(path: PathLike) -> Iterator[tuple[int, str]]:
-    """Yields line numbers from 1 and the lines that are not blank."""
+    """Yields the lines that are not blank, with their line numbers from 1."""
     # Only "\n" ends a line, while words may contain U+0085 or U+2028.
     with opened("", path, newline="\n", advice=VECTOR_ADVICE) as stream:
         for number, line in enumerate(stream, start=1):
