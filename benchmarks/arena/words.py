@@ -57,11 +57,12 @@ def summary() -> str:
     whose = f"{joined(better)} {_are(better)}" if better else "no pooling is"
     said = [f"{over} to judge, {whose} shown to be better than the mean; on single sets some are."]
     if maybe:
-        counts = [told()["rows"][row]["against_mean"]["holds"] for row in maybe]
-        under = listed([str(count) for count in counts])
-        said.append(
-            f"{joined(maybe)} {_are(maybe)} suggested to be better, under {under} of these ways."
-        )
+        effects = {row: told()["rows"][row]["against_mean"] for row in maybe}
+        leads = [
+            f"{named(row)} ({points(each['points'])} points, {each['holds']} of {choices} ways)"
+            for row, each in effects.items()
+        ]
+        said.append(f"Suggested to be better: {listed(leads)}.")
     worse = rows_that_are("worse", "shown")
     if worse:
         said.append(f"{joined(worse)} {_are(worse)} shown to be worse.")

@@ -324,7 +324,11 @@ def plain(lines):
         f"In {sum(lost)} of {len(lost)} comparisons no pooling at all is shown to be ahead of a "
         "linear classifier, so measure yours beside one."
     )
-    return "\n".join(f"- {each}" for each in told)
+    lines = "\n".join(f"- {each}" for each in told)
+    return (
+        f"{lines}\n\n**If you read no further**: take {_linked(words.told()['first'])}, or "
+        f"{_linked(SIMPLEST)} if people must see one weight per step."
+    )
 
 
 def _group(row):

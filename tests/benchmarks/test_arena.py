@@ -527,9 +527,9 @@ def test_the_page_draws_what_is_there(tmp_path, monkeypatch):
         picture = drawn(page.diagram(made()))
         plain = page.plain(made()).split("\n")
     assert {text.text for text in picture.iter("text")} >= {*ROWS[1:]}
-    assert "`AttentionPooling`: an epoch takes 1.00 times" in plain[2] and len(plain) == 3
-    for first in re.findall(r"`([A-Z]\w+)", told["situations"]):
-        assert f"[`{first}" in told["chart_of_kinds"]
+    assert "`AttentionPooling`: an epoch takes 1.00 times" in plain[2] and len(plain) == 5
+    chosen = re.findall(r"\[`([A-Z]\w+)", told["chart_of_kinds"])
+    assert chosen and {page._group(row) for row in chosen} <= {"attention", "pooling"}
     assert "Not run yet: " + ", ".join(run.row for run in planned[-3:]) in told["tables"]
     assert told["overview"].count("\n") == 1 + len(grid.MECHANISMS) + len(grid.FLOORS)
     assert "| pairs | none yet |" in told["situations"]
@@ -572,7 +572,7 @@ def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
     assert words.rows_that_are("worse", "shown") == ["LastPooling1D"]
     count = found["rows"]["AttentionPooling"]["against_mean"]["holds"]
     assert "no pooling is shown to be better than the mean" in words.summary()
-    assert f"better, under {count} of these ways" in words.summary()
+    assert f"points, {count} of {len(found['choices'])} ways)" in words.summary()
     said = words.of("AttentionPooling")
     assert f"; {count} of {len(found['choices'])} choices" in said and "suggested" in said
     assert [row for row in ROWS if words.may_be_default(row)] == ["AttentionPooling"]
