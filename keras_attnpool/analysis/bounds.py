@@ -76,7 +76,7 @@ def normalized_aopc(
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
             `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes one. Steps are those of the first input.
+            is padded, and gets a mask if the model takes one. The first input sets the steps.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
             or one array `(texts, time)`. `reduce_scores` computes them from attention scores.
             Arrays of other libraries are accepted.

@@ -78,7 +78,7 @@ def grade_attributions(
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
             `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes one. Steps are those of the first input.
+            is padded, and gets a mask if the model takes one. The first input sets the steps.
         attributions: One attribution, or a dict from names to attributions. An attribution has one
             number per step of the inputs, positive or negative: an array `(texts, time)`, or a list
             with a row `(time,)` per text. `reduce_scores` makes one from attention scores. Arrays

@@ -99,9 +99,9 @@ def batch_independence(
     `Masking` layer, or with zeros if it has none. Floats of one length are not padded if the model
     has neither a `Masking` layer nor a mask among its inputs; the result says so. Padding stands
     behind the rows, or in front if `rows` are padded in front. An input is a mask if it holds
-    booleans or has "mask" in its name. An input is also a mask if each of its rows is a block of
-    ones among zeros, and another input has floats of as many steps. A strided mask has fewer steps
-    than its input; the rows tell how many.
+    booleans or has "mask" in its name. An input is also a mask if each of its rows is one block
+    of ones among zeros, and another input has float values and the same number of steps. A strided
+    mask has fewer steps than its input; the rows tell how many.
 
     Args:
         model: Any Keras model.
@@ -404,7 +404,8 @@ class _Rows:
     def difference(self, row: int, own: list[Array], one: list[Array], other: list[Array]) -> float:
         """The largest difference at the row's own steps, relative to the size of the output.
 
-        `own` is the output of the row alone. Outputs of batches with more steps are longer.
+        `own` is the output of the row alone. `one` and `other` are longer if their batches have more
+        steps; only the row's own steps are compared.
         """
         found = [0.0]
         for like, *both in zip(own, one, other, strict=True):

@@ -101,7 +101,7 @@ def attention_report(
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
             `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes one. Steps are those of the first input.
+            is padded, and gets a mask if the model takes one. The first input sets the steps.
         labels: `None`, or integer array `(texts,)`. If labels are given, use texts that the model
             was not trained on.
         layer: The attention layer, its name or its path, see `attention_scores`. It is needed if

@@ -44,7 +44,7 @@ def gradient_saliency(
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
             `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes one. Steps are those of the first input.
+            is padded, and gets a mask if the model takes one. The first input sets the steps.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
             mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
@@ -107,7 +107,7 @@ def integrated_gradients(
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
             `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes one. Steps are those of the first input.
+            is padded, and gets a mask if the model takes one. The first input sets the steps.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         steps: Number of points of the Gauss-Legendre quadrature.
         mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a

@@ -75,9 +75,9 @@ class BlockSelfAttention(DirectionalAttentionBase):
         `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
-        `(batch, time, units)`; the scores are a dict: `"intra"` `(batch, blocks, query, key,
-        units)`, the steps of each block, and `"inter"` `(batch, blocks, blocks, units)`, query by
-        key. The numbers of blocks and of their steps are those that the longest text of `time`
+        `(batch, time, units)`. The scores are a dict with two entries. `"intra"` `(batch, blocks,
+        query, key, units)` holds the scores between the steps of each block. `"inter"` `(batch,
+        blocks, blocks, units)` holds the scores between blocks, the query block first. The numbers of blocks and of their steps are those that the longest text of `time`
         steps needs.
 
     Returns:

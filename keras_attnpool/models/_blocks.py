@@ -244,7 +244,7 @@ def classifier(
     shortcut: bool = False,
     drops_vector: bool = False,
 ) -> keras.Model:
-    """The model: the vector, an optional hidden layer with dropout, and one unit per class.
+    """Builds the model: an optional hidden layer with dropout, then one unit per class.
 
     Args:
         given: The arguments of a builder.

@@ -84,8 +84,8 @@ def MPSAN(
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share of the features that is dropped in training, in front of the kernels of the
-            attentions, of the fusion and of the classifier. (The paper's code keeps 0.7.)
+        dropout: Share of the input features of each kernel that is dropped in training: of the
+            attentions, the fusion and the classifier. (The paper's code keeps 0.7.)
         kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling. The paper has
             an L2 of 1e-7.
         classifier_activation: Activation of the output; `None` gives logits.

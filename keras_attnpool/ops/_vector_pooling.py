@@ -25,8 +25,8 @@ def softmax_terms(
 ) -> tuple[Tensor, Tensor | None]:
     """The two parts of a softmax over time: the exponentials, up to a factor, and their sum.
 
-    `exps / total` are the weights. If only their weighted sum is needed, one division at the end
-    saves a pass over time: `normalized(sum(exps * values), total)`.
+    `exps / total` are the weights. If only a weighted sum of `values` is needed, one division at
+    the end saves a pass over time: `normalized(sum(exps * values), total)`.
 
     Args:
         logits: Float tensor `(batch, time, ...)`.

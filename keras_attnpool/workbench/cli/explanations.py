@@ -45,7 +45,7 @@ class Explanation(NamedTuple):
         label: The predicted class.
         probability: Its probability.
         words: The words that the model reads, in order.
-        effects: float32 array `(words,)`, the fall of the probability without each word.
+        effects: float32 array `(words,)`: how much the probability falls if the word is removed.
         heads: float32 array `(heads, words)`, the attention weights of each head as multiples of
             the uniform weight. `None` for a model without attention over words.
         by_gradient: Whether the effects are gradient x input, as for long texts.

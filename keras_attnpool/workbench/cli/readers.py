@@ -154,7 +154,7 @@ class Features:
         language_model: The language model with its tokenizer.
         preset: Its name.
         layer: The layer whose states are the features; `None` is the last.
-        scale: Factor of the features, so that their variance is 1.
+        scale: The features are multiplied by this factor, so that their variance is 1.
     """
 
     kind = "features"

@@ -50,8 +50,8 @@ class DocumentBatches(Batches):
     the same for all full batches of a bucket, and about the average need. If a group is full, its
     further sentences go to the next group. Unused rows are zero. The last group has as many rows as
     needed, rounded up to 8, 16, ..., 64, 80, 96, ..., 128, 160, ... So a compiled model meets few
-    shapes. Five epochs of `corpora.reviews` in batches of 32 have about ten per bucket. If there
-    are fewer distinct lengths than groups, each spare group has a single row.
+    shapes. Five epochs of `corpora.reviews` in batches of 32 have about ten shapes per bucket. If
+    there are fewer distinct lengths than groups, each spare group has a single row.
 
     If there are several buckets, the first two batches differ in every size that varies between
     buckets. This shows TensorFlow that these sizes vary.
