@@ -254,7 +254,7 @@ def of_page(
         f"`group:` on its top, one of {', '.join(lists.GROUPS)}": layer.group in lists.GROUPS,
         **of_cheat_sheet(layer),
         f"the title {layer.name}": text.startswith(f"# {layer.name}\n"),
-        f"the parts {', '.join(OF_PAGE)}, in this order": [
+        f"the parts {', '.join(OF_PAGE)}, in this order, each of six words or more": [
             title for title in found if title in OF_PAGE
         ]
         == [*OF_PAGE]

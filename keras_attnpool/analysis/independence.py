@@ -404,8 +404,8 @@ class _Rows:
     def difference(self, row: int, own: list[Array], one: list[Array], other: list[Array]) -> float:
         """The largest difference at the row's own steps, relative to the size of the output.
 
-        `own` is the output of the row alone. `one` and `other` are longer if their batches have more
-        steps; only the row's own steps are compared.
+        `own` is the output of the row alone. `one` and `other` are longer if their batches have
+        more steps; only the row's own steps are compared.
         """
         found = [0.0]
         for like, *both in zip(own, one, other, strict=True):

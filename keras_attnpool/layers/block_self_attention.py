@@ -77,8 +77,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
     Output shape:
         `(batch, time, units)`. The scores are a dict with two entries. `"intra"` `(batch, blocks,
         query, key, units)` holds the scores between the steps of each block. `"inter"` `(batch,
-        blocks, blocks, units)` holds the scores between blocks, the query block first. The numbers of blocks and of their steps are those that the longest text of `time`
-        steps needs.
+        blocks, blocks, units)` holds the scores between blocks, the query block first. The numbers
+        of blocks and of their steps are those that the longest text of `time` steps needs.
 
     Returns:
         The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
