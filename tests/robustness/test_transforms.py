@@ -73,7 +73,7 @@ def gradient_and_product(function):
     return lambda x: tuple(map(numpy, both(keras.ops.convert_to_tensor(x))))
 
 
-@pytest.mark.torch_first("no layer has a rule for derivatives of its own")
+@pytest.mark.torch_first("only chunks have a rule for derivatives of their own")
 def test_second_derivatives(call):
     """They are differences of first ones."""
 
@@ -89,7 +89,7 @@ def test_second_derivatives(call):
     np.testing.assert_allclose(second, target, atol=0.02 * np.abs(target).max())
 
 
-@pytest.mark.torch_first("no layer has a rule for derivatives of its own")
+@pytest.mark.torch_first("only chunks have a rule for derivatives of their own")
 def test_one_row_at_a_time(model, call):
     """`vmap`, which PyTorch's recurrent kernels refuse: Keras's loop takes their place."""
 
