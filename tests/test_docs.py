@@ -456,27 +456,6 @@ def test_the_speed_page_is_written_from_the_results():
     assert marks(picture)[1] == len(speed.DRAWN)
 
 
-def test_the_guide_of_growth_is_written_from_the_results():
-    data = measured_costs("growth", "torch")
-    page = speed.fill(source("guides/scaling.md"), RESULTS)
-    pictures = re.findall(r'<figure class="drawn">.*?</figure>', page, re.S)
-    groups = {}
-    for case in data["cases"]:
-        groups.setdefault(case["family"], []).append(case["exponents"])
-    assert len(pictures) == len(groups) == 4
-    for picture, (family, exponents) in zip(pictures, groups.items(), strict=True):
-        known = [values for each in exponents for values in each.values()]
-        squares = [values for values in known if values["memory"] is not None]
-        assert marks(drawn(picture))[0] == len(known) + len(squares)
-        times = [each["time"]["time"][0] for each in exponents]
-        assert f"| {family} | {min(times):.1f}\u00a0–\u00a0{max(times):.1f};" in page
-    # Twice the rows take at least half as much time again, and nothing beats a copy.
-    assert all(case["exponents"]["batch"]["time"][0] > 0.6 for case in data["cases"])
-    limits = speed.limit_table(data)
-    assert limits.count("\n| ") == len(data["cases"]) + 1
-    assert all(case[kind][0] > 0.8 for case in data["cases"] for kind in ("prediction", "training"))
-
-
 def test_what_can_be_exported_is_a_table_with_its_refusals(tmp_path):
     support_file = {
         "date": "2026-11-01",
