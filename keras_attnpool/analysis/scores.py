@@ -138,8 +138,8 @@ class _WithScores(keras.layers.Layer):  # type: ignore[misc]
 
     The cast is made inside. As an operation of the graph it would be named "cast", and a model that
     was loaded from a file may have an operation of this name. Keras assumes that every call of a
-    layer has as many outputs as its first. Masks need no handling: the tensors carry them into the
-    layer and out of it.
+    layer has as many outputs as its first (docs/upstream/keras-second-call.md). Masks need no
+    handling: the tensors carry them into the layer and out of it.
     """
 
     def __init__(self, layer: Any, others: dict[str, Any], name: str) -> None:
