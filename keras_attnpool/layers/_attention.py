@@ -59,7 +59,7 @@ class AttentionBase(LayerArguments, MaskedInputs):
 
     Not public. A subclass defines the method `_compute_attention`, which returns the output and the
     scores in any dtype. With `with_scores=False` the scores are `None`. The method gets the inputs
-    and the boolean mask. The inputs are zero at padded steps unless they are `_in_chunks`.
+    and the boolean mask. The inputs are zero at padded steps, except with `_in_chunks`.
 
     Call arguments:
         return_attention_scores: Whether to return `(output, scores)`.
@@ -196,10 +196,10 @@ class SequenceAttentionBase(AttentionBase):
 
     Not public.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
-    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
-    mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
+    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
+    same mask.
 
     Args:
         dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
@@ -229,9 +229,9 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     Not public. A subclass computes logits. It passes logits `(batch, heads, time)` to `_pool`, or
     the logits `(batch, time, dim)` of each head to `_pool_per_feature`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a

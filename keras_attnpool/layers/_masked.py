@@ -187,8 +187,8 @@ class MaskedPooling1D(MaskedInputs):
 class GlobalPoolingBase(LayerArguments, MaskedPooling1D):
     """Base of the pooling layers without attention, which replace Keras's pooling; not public.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
     whatever values they hold. A row without a kept step gives a zero vector. The output has no
     mask.
 

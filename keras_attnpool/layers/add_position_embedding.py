@@ -22,9 +22,9 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
     `output_t = inputs_t + P_(t - f)`. P `(max_length, dim)` has one row per position. `f` is the
     index of the example's first kept step, or 0 without a mask.
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. The output has the
-    same mask, and its padded steps are 0. Positions count from the first kept step, so padding in
-    front changes nothing. A hole counts as a position.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
+    output has the same mask, and its padded steps are 0. Positions count from the first kept step,
+    so padding in front changes nothing. A hole counts as a position.
 
     Args:
         max_length: Number of positions: the largest number of steps from the first to the last kept

@@ -25,9 +25,9 @@ class AttentionPooling(AttentionPoolingBase):
     is the attention of Zhou et al. if `output_activation="tanh"`. With `gated=True` the hidden
     layer is that of Ilse et al.: `u_t = activation(x_t W + b) * sigmoid(x_t U + b_g)`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         hidden_dim: Size of the hidden layer that computes the scores; `None` leaves it out.

@@ -29,9 +29,9 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
     the `n` kept steps, and `s = sqrt(max(sum_t (h_t - m)^2 / n, epsilon))` is their standard
     deviation. `W [0; m; s] + b` is computed once per row, because it is the same for all steps.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         hidden_dim: Size of the hidden layer in front of the scores.

@@ -43,10 +43,10 @@ class BlockSelfAttention(DirectionalAttentionBase):
     step is 0. Without `block_length`, `n` is the length of each text, from the first to the last
     kept step. So neither the length nor the side of the padding changes a result.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
-    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
-    mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
+    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
+    same mask.
 
     Args:
         units: Size of the output, and of everything inside.

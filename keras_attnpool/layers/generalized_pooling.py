@@ -37,9 +37,9 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     `kernel_regularizer` (eq. 7), `attention_regularizer` (eq. 8) and `vector_regularizer`
     (eq. 9).
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's I. The paper uses 5.

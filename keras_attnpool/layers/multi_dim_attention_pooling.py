@@ -25,9 +25,9 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
     head and an ELU. `b_b` adds the same number to all steps, and the softmax cancels it. The layer
     has `b_b` because the papers have it; its gradient is exactly 0.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         hidden_dim: Size of the hidden layer. `None` is `dim`, as in the papers.

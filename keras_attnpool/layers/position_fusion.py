@@ -24,9 +24,9 @@ class PositionFusion(FusionBase):
     The paper calls the weights Tokens-Position-Weight. The tokens are the last source. So a step
     whose attentions are zero still keeps its token.
 
-    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without `mask=` the layer uses
-    the mask of the first argument, or else the mask of the second. Padded steps are exactly 0 in
-    output and weights, whatever values they hold. The output has the same mask.
+    Masking: `mask` is `(batch, time)`; True keeps a step, and holes are allowed. Without `mask=`
+    the layer uses the mask of the first argument, or else the mask of the second. Padded steps are
+    exactly 0 in output and weights, whatever values they hold. The output has the same mask.
 
     Args:
         dropout: Share of the tokens' features that is dropped in training before the weights are

@@ -32,8 +32,8 @@ class SequentialAttention(AttentionBase):
     output is one vector if the tokens come last and `pooled=True`. Otherwise it is the weighted
     steps.
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. Both parts use the
-    mask. Padded steps have no effect. A row without a kept step gives zeros.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. Both
+    parts use the mask. Padded steps have no effect. A row without a kept step gives zeros.
 
     Args:
         order: `("feature", "token")`, `("token", "feature")`, or a tuple of one of the two.

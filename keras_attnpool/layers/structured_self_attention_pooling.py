@@ -23,9 +23,9 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
     The paper's penalty `||A A^T - I||_F^2` is
     `attention_regularizer=keras_attnpool.regularizers.AttentionOrthogonality(...)`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's r.

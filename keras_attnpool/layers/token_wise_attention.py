@@ -51,10 +51,11 @@ class TokenWiseAttention(AttentionBase):
     count from the first kept step. `mode="pointwise"` maps the number of each step to its score, so
     texts may have any length.
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. The network reads 0 at
-    padded steps, and their weight is exactly 0. A row without a kept step gives zeros. The side of
-    the padding does not change the result. In pointwise mode the length of the padding does not
-    change it either. A pooled output has no mask. Weighted steps have the mask of the inputs.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
+    network reads 0 at padded steps, and their weight is exactly 0. A row without a kept step gives
+    zeros. The side of the padding does not change the result. In pointwise mode the length of the
+    padding does not change it either. A pooled output has no mask. Weighted steps have the mask of
+    the inputs.
 
     Args:
         mode: `"dense"` or `"pointwise"`.

@@ -16,8 +16,8 @@ class BothDirections:
     """Reads masked rows forward and backward, by the backend's fast kernels if there are any.
 
     These kernels do not support masks, so the kept steps of each row are moved to its front. The
-    backward direction reverses only the kept steps. So padding does not affect the kept steps, and
-    its position does not change the result.
+    backward direction reverses only the kept steps. So neither the padding nor its side changes the
+    result at kept steps.
 
     CPUs with JAX or TensorFlow have no such kernel, and a mask is faster than moving the steps.
     Padded steps then do not change the states.
