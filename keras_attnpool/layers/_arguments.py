@@ -15,8 +15,8 @@ OF_HEADS = ("attention_regularizer", "vector_regularizer")
 class LayerArguments(LayerWeights):
     """Keeps the arguments that a layer was made with.
 
-    The name of an argument determines the allowed values. A constructor has a signature and two
-    lines: `super().__init__(**kwargs)` and `self._store_arguments(locals())`.
+    The name of an argument determines the allowed values. A constructor has a signature and one
+    line: `super().__init__(locals())`.
 
     Keras's automatic config does not replace this class. It returns the arguments as the user typed
     them, without defaults and checks. It also ignores layers that define `get_config`.
@@ -42,13 +42,10 @@ class LayerArguments(LayerWeights):
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
     """
 
-    name: str
     # Whether the kernels that a `kernel_regularizer` gets have the heads on their first axis.
     _heads_in_kernel = False
 
-    def _store_arguments(
-        self, given: dict[str, Any], **special: Validator | Collection[str]
-    ) -> None:
+    def __init__(self, given: dict[str, Any], **special: Validator | Collection[str]) -> None:
         """Checks every argument, and stores it as an attribute of the same name.
 
         Args:
@@ -57,11 +54,13 @@ class LayerArguments(LayerWeights):
             **special: The kind of value, or the allowed names, of each argument whose name does not
                 determine them.
         """
-        parameters = inspect.signature(given["__class__"].__init__).parameters.values()
-        own = [p for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"]
-        self._arguments, owner = tuple(p.name for p in own), type(self).__name__
-        for name, annotation in [(p.name, p.annotation) for p in own]:
-            validator = validator_of(name, special.get(name), annotation)
+        super().__init__(**given["kwargs"])
+        self.supports_masking = True
+        own = inspect.signature(given["__class__"].__init__).parameters
+        self._arguments = tuple(name for name in own if name not in ("self", "kwargs"))
+        owner = type(self).__name__
+        for name in self._arguments:
+            validator = validator_of(name, special.get(name), own[name].annotation)
             module = module_of(name)
             # Keras accepts None wherever it accepts a name or an object.
             value = given[name]
@@ -84,7 +83,7 @@ class LayerArguments(LayerWeights):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
-        config = super().get_config()  # type: ignore[misc]
+        config = super().get_config()
         for name in self._arguments:
             value, module = getattr(self, name), module_of(name)
             if module is not None:

@@ -8,7 +8,6 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs, MaskedPooling1D
 from keras_attnpool.ops._devices import affine, torch_traces
 from keras_attnpool.ops._rows import empty_batch_safe
@@ -54,7 +53,7 @@ def dense_beside(dense: keras.layers.Dense, x: Tensor, context: Tensor | None) -
     return dense.activation(steps + ops.expand_dims(row, 1))
 
 
-class AttentionBase(LayerArguments, MaskedInputs):
+class AttentionBase(MaskedInputs):
     """Base of the layers with weights and attention scores: their common arguments and call.
 
     Not public. A subclass defines `_compute_attention`. This method takes the inputs and the
@@ -242,8 +241,8 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
 
     normalizer = "softmax"
 
-    def _store_arguments(self, given: dict[str, Any], **special: Any) -> None:
-        super()._store_arguments(given, **special)
+    def __init__(self, given: dict[str, Any], **special: Any) -> None:
+        super().__init__(given, **special)
         if self.chunk_size is None:
             return
         if self.dropout or self.attention_regularizer or self.normalizer != "softmax":

@@ -38,7 +38,7 @@ class MaskReader:
             self._has_waited = True
 
 
-class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
+class MaskedInputs(LayerArguments, MaskReader):
     """Base of the layers that read `(batch, time, dim)` and a mask.
 
     Not public: it checks shapes and reads the mask.
@@ -63,10 +63,6 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
     The values of an ELU have no upper bound, and their products easily leave the range of float16.
     """
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.supports_masking = True
 
     def build(self, input_shape: Shape) -> None:
         """Fixes the feature dimension, which must be known."""
@@ -184,7 +180,7 @@ class MaskedPooling1D(MaskedInputs):
         return (input_shape[0], input_shape[2])
 
 
-class GlobalPoolingBase(LayerArguments, MaskedPooling1D):
+class GlobalPoolingBase(MaskedPooling1D):
     """Base of the pooling layers without attention, in place of Keras's global ones; not public.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It

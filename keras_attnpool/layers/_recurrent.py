@@ -5,14 +5,13 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs
 from keras_attnpool.ops._recurrence import BothDirections
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import Shape, Tensor
 
 
-class BidirectionalBase(LayerArguments, MaskedInputs):
+class BidirectionalBase(MaskedInputs):
     """Base of the layers that read a masked sequence in both directions by LSTMs or GRUs.
 
     Not public. The method `_states` of a subclass takes the words, with the kept steps in front. It

@@ -7,7 +7,6 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs
 from keras_attnpool.ops._devices import scalar_like, values_at_hand
 from keras_attnpool.ops._steps import before_first, counted
@@ -16,7 +15,7 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
-class AddPositionEmbedding(LayerArguments, MaskedInputs):
+class AddPositionEmbedding(MaskedInputs):
     """Adds the learned vector of its position to each step.
 
     `output_t = inputs_t + P_(t - f)`. P `(max_length, dim)` has one row per position; `f` is the
@@ -88,8 +87,7 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
     ) -> None:
         if embeddings_initializer is None:
             embeddings_initializer = keras.initializers.RandomNormal(stddev=0.1)
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates P."""

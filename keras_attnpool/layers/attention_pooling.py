@@ -116,8 +116,7 @@ class AttentionPooling(AttentionPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
         if self.gated and self.hidden_dim is None:
             received = {"gated": True, "hidden_dim": None}
             raise ArgumentError(

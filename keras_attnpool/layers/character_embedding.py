@@ -15,7 +15,7 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
-class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # type: ignore[misc]
+class CharacterEmbedding(LayerArguments, MaskReader):
     """Embeds each word of a text by a convolution over its characters.
 
     The character vectors of one word are `c_1 ... c_W`. They are zero at the id 0 and after the
@@ -112,9 +112,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
-        self.supports_masking = True
+        super().__init__(locals())
         self.input_spec = keras.layers.InputSpec(ndim=3)
         # Half precision holds no id above 2048 exactly, so float ids keep their dtype.
         self.autocast = False

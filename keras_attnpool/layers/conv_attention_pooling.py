@@ -114,8 +114,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
         self._check_heads()
 
     def build(self, input_shape: Shape) -> None:

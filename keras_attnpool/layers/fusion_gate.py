@@ -89,8 +89,7 @@ class FusionGate(FusionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(  # type: ignore[override]
         self, inputs_shape: Shape, attention_shape: Shape

@@ -146,8 +146,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             bias_initializer = keras.initializers.RandomNormal(stddev=0.1)
         if hidden_initializer is None:
             hidden_initializer = keras.initializers.RandomNormal(stddev=0.1)
-        super().__init__(**kwargs)
-        self._store_arguments(locals(), context=CONTEXT)
+        super().__init__(locals(), context=CONTEXT)
 
     def build(self, inputs_shape: Shape, context_shape: Shape | None = None) -> None:
         """Creates W, P, Q and the weights of the options."""

@@ -98,8 +98,7 @@ class PositionFusion(FusionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(  # type: ignore[override]
         self, attentions_shape: Sequence[Shape] = (), tokens_shape: Shape = ()

@@ -133,9 +133,9 @@ class PositionalSelfAttention(SequenceAttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._relation = parse_positions(positions, type(self).__name__)
-        self._store_arguments(locals())
+        relation = parse_positions(positions, type(self).__name__)
+        super().__init__(locals())
+        self._relation = relation
 
     def _compute_attention(
         self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool

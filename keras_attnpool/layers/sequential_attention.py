@@ -110,8 +110,7 @@ class SequentialAttention(AttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals(), mode=MODES, order=ORDER)
+        super().__init__(locals(), mode=MODES, order=ORDER)
         # The kernels' initializers are cloned first, then the biases', so that no two parts share a
         # seed.
         kernels = [self._clone_initializer(self.kernel_initializer) for _ in self.order]

@@ -117,8 +117,7 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals(), shortcut=SHORTCUTS)
+        super().__init__(locals(), shortcut=SHORTCUTS)
 
     def build(self, input_shape: Shape) -> None:
         """Creates the LSTMs of both directions, layer after layer."""

@@ -128,8 +128,7 @@ class TokenWiseAttention(AttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals(), mode=MODES)
+        super().__init__(locals(), mode=MODES)
 
     def build(self, input_shape: Shape) -> None:
         """Creates the two dense layers."""
