@@ -98,7 +98,7 @@ class LayerArguments(LayerWeights):
 
     def _check_heads(self) -> None:
         """Refuses `filters` that `num_heads` do not divide."""
-        filters, heads = self.filters, self.num_heads  # type: ignore[attr-defined]
+        filters, heads = self.filters, self.num_heads
         if filters % heads:
             must, received = "be a multiple of the heads", {"filters": filters, "num_heads": heads}
             raise ArgumentError("filters", must, received, type(self).__name__)

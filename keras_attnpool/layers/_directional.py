@@ -4,7 +4,7 @@ from typing import Any
 
 from keras import ops
 
-from keras_attnpool.layers._attention import SequenceAttentionBase
+from keras_attnpool.layers._attention import Call, SequenceAttentionBase
 from keras_attnpool.ops._additive_attention import additive_attention
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.positions import Relation
@@ -39,19 +39,13 @@ class DirectionalAttentionBase(SequenceAttentionBase):
             "dtype": self._inner_policy(),
         }
 
-    def _values(self, inputs: Tensor, training: bool | None) -> Tensor:
+    def _values(self, inputs: Tensor, call: Call) -> Tensor:
         """The states `h` `(batch, time, units)`, in float32 at least; not 0 at padded steps."""
-        return at_least_float32(self.hidden(self._apply_dropout(inputs, training)))
+        return at_least_float32(self.hidden(self._apply_dropout(inputs, call.training)))
 
-    def _directional_attention(
-        self,
-        hidden: Tensor,
-        mask: Tensor | None,
-        training: bool | None,
-        return_attention_scores: bool,
-    ) -> tuple[Tensor, Tensor | None]:
+    def _directional_attention(self, hidden: Tensor, call: Call) -> tuple[Tensor, Tensor | None]:
         """The attention `s`, arbitrary at padding, and its weights `(..., query, key, units)`."""
-        dropped = self._apply_dropout(hidden, training)
+        dropped = self._apply_dropout(hidden, call.training)
         source = self._product(dropped, self.source_kernel)
         target = self._product(dropped, self.target_kernel, self.score_bias)
         output, scores = additive_attention(
@@ -60,9 +54,9 @@ class DirectionalAttentionBase(SequenceAttentionBase):
             target / self.scale,
             hidden,
             lambda x: self.scale * ops.tanh(x),
-            mask,
+            call.mask,
             DIRECTIONS[self.direction].tables(hidden)[0],
-            return_attention_scores=return_attention_scores,
+            return_attention_scores=call.with_scores,
             bounded=self.scale <= 10,
             zero_padding=False,
         )

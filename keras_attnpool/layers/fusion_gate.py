@@ -127,11 +127,9 @@ class FusionGate(FusionBase):
         self, inputs: Tensor, attention: Tensor, training: bool | None
     ) -> tuple[Tensor, Tensor]:
         """The mixture and the gate, in float32 at least."""
-        logits = self._product(
-            self._apply_dropout(inputs, training), self.inputs_kernel, self.inputs_bias
-        ) + self._product(
-            self._apply_dropout(attention, training), self.attention_kernel, self.attention_bias
-        )
+        logits = self._dropped_product(inputs, training, self.inputs_kernel, self.inputs_bias)
+        kernel, bias = self.attention_kernel, self.attention_bias
+        logits = logits + self._dropped_product(attention, training, kernel, bias)
         if self.use_bias:
             logits = logits + at_least_float32(self.output_bias)
         gate = ops.sigmoid(logits)

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError, Validator, is_shape
-from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
+from keras_attnpool.layers._attention import Call, MultiHeadPoolingBase, heads_first
 from keras_attnpool.ops.masking import at_least_float32, mean_of_zeroed, zero_masked_rows
 from keras_attnpool.ops.normalization import l2_normalize
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -180,7 +180,8 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         context = None if context is None else ops.convert_to_tensor(context)
         self._check_context(inputs.shape, context, mask)
         logits = heads_first(self._scores(inputs, context, mask))
-        vectors, weights = self._pool(inputs, logits, mask, training, return_attention_scores)
+        call = Call(mask, training, return_attention_scores)
+        vectors, weights = self._pool(inputs, logits, call)
         return self._output(self._merge_heads(vectors), weights, return_attention_scores)
 
     def compute_output_shape(

@@ -124,7 +124,7 @@ class PositionFusion(FusionBase):
         self._check([tuple(a.shape) for a in attentions], tuple(tokens.shape))
         tokens, mask = self._mask_inputs(tokens, self._mask(mask, attentions_mask, tokens_mask))
         sources = [zero_masked(ops.cast(a, self.compute_dtype), mask) for a in attentions]
-        logits = self._product(self._apply_dropout(tokens, training), self.kernel, self.bias)
+        logits = self._dropped_product(tokens, training, self.kernel, self.bias)
         # Source by source: a softmax over a middle axis is slow on some backends.
         logits = ops.split(logits, len(sources) + 1, axis=-1)
         highest = logits[0]

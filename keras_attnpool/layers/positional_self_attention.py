@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import SequenceAttentionBase
+from keras_attnpool.layers._attention import Call, SequenceAttentionBase
 from keras_attnpool.ops._additive_attention import additive_attention, banded_attention
 from keras_attnpool.ops._devices import affine, pairs_together
 from keras_attnpool.ops.masking import at_least_float32
@@ -137,11 +137,9 @@ class PositionalSelfAttention(SequenceAttentionBase):
         super().__init__(locals())
         self._relation = relation
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        values = at_least_float32(self.hidden(self._apply_dropout(inputs, training)))
-        hidden = self._apply_dropout(values, training)
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        values = at_least_float32(self.hidden(self._apply_dropout(inputs, call.training)))
+        hidden = self._apply_dropout(values, call.training)
         # The division and the bias come before the sums, because there are far more sums.
         source = affine(hidden, self.source_kernel) / self.scale
         target = affine(hidden, self.target_kernel, self.score_bias) / self.scale
@@ -154,8 +152,8 @@ class PositionalSelfAttention(SequenceAttentionBase):
                 self._score,
                 offsets,
                 self._relation.offset_penalties,
-                mask,
-                with_scores,
+                call.mask,
+                call.with_scores,
             )
         else:
             output, scores = additive_attention(
@@ -163,9 +161,9 @@ class PositionalSelfAttention(SequenceAttentionBase):
                 target,
                 values,
                 self._score,
-                mask,
+                call.mask,
                 *self._relation.tables(values),
-                with_scores,
+                call.with_scores,
             )
         # The scores of one feature have no axis of features.
         if scores is not None and self.per_feature and self.units == 1:

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import Validator
-from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.layers._attention import AttentionBase, Call
 from keras_attnpool.layers.feature_wise_attention import FeatureWiseAttention
 from keras_attnpool.layers.token_wise_attention import MODES, TokenWiseAttention, known_length
 from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
@@ -136,14 +136,12 @@ class SequentialAttention(AttentionBase):
         for part in self.parts:
             part.build(input_shape)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         self._check_length(inputs.shape)
         output, scores = inputs, {}
         for name, part in zip(self.order, self.parts, strict=True):
             # The output of a part is 0 at padding, so the next part does not mask it again.
-            output, scores[name] = part._compute_attention(output, mask, training, with_scores)
+            output, scores[name] = part._compute_attention(output, call)
             output = ops.cast(output, self.compute_dtype)
         return output, scores
 

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.layers._attention import AttentionBase, Call
 from keras_attnpool.ops._steps import front_first, take_steps
 from keras_attnpool.ops.masking import (
     at_least_float32,
@@ -139,20 +139,19 @@ class TokenWiseAttention(AttentionBase):
             hidden = max(1, size // self.reduction)
         self._build_scores((None, size), self.hidden_dim or hidden, size, "relu")
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         self.check_length(inputs.shape, self)
         values = at_least_float32(inputs)
         pooled = highest_along(values, 2), ops.mean(values, axis=2)
-        if self.mode == "dense" and mask is not None:
-            order, back = front_first(mask)
+        if self.mode == "dense" and call.mask is not None:
+            order, back = front_first(call.mask)
             logits = take_steps(self._scores(*(take_steps(x, order) for x in pooled)), back)
         else:
             logits = self._scores(*pooled)
         # The steps of an empty row are zero with any gate.
-        weights = (masked_softmax if with_scores else masked_softmax_or_even)(logits, mask)
-        used = self._apply_dropout(weights, training)
+        softmax = masked_softmax if call.with_scores else masked_softmax_or_even
+        weights = softmax(logits, call.mask)
+        used = self._apply_dropout(weights, call.training)
         if self.pooled:
             # This is one matrix product, because a sum would write the weighted steps first.
             output = ops.squeeze(ops.matmul(ops.expand_dims(used, 1), values), 1)
