@@ -8,6 +8,9 @@ from keras_attnpool._checks import ArgumentError, Validator, module_of, validate
 from keras_attnpool.layers._weights import LayerWeights
 from keras_attnpool.regularizers import HeadRegularizer
 
+# The arguments that a layer inside has from its outer layer.
+DRAWN = ("kernel_initializer", "recurrent_initializer", "bias_initializer")
+SHARED = (*DRAWN, "use_bias", "unit_forget_bias", "kernel_regularizer", "recurrent_regularizer")
 # These penalties read tensors with a separate axis for the heads.
 OF_HEADS = ("attention_regularizer", "vector_regularizer")
 
@@ -91,10 +94,14 @@ class LayerArguments(LayerWeights):
             config[name] = list(value) if isinstance(value, tuple) else value
         return dict(config)
 
-    def _sublayer_kwargs(self) -> dict[str, Any]:
-        """`use_bias` and the regularizers of the kernels, for a layer inside."""
-        shared = {"use_bias", "kernel_regularizer", "recurrent_regularizer"}
-        return {name: getattr(self, name) for name in self._arguments if name in shared}
+    def _sublayer_kwargs(self, name: str, **own: Any) -> dict[str, Any]:
+        """The arguments of a layer inside: its own ones, and the shared ones that it lacks."""
+        kwargs = {"name": name, "dtype": self._inner_policy(), **own}
+        for each in SHARED:
+            if each in self._arguments and each not in own:
+                value = getattr(self, each)
+                kwargs[each] = self._clone_initializer(value) if each in DRAWN else value
+        return kwargs
 
     def _check_heads(self) -> None:
         """Refuses `filters` that `num_heads` do not divide."""

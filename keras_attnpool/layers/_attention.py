@@ -116,25 +116,11 @@ class AttentionBase(MaskedInputs):
         return (input_shape[0], input_shape[1])
 
     def _hidden_dense(
-        self,
-        units: int,
-        activation: Any,
-        input_shape: Shape,
-        kernel_initializer: Any = None,
-        name: str = "hidden",
+        self, units: int, activation: Any, input_shape: Shape, name: str = "hidden", **own: Any
     ) -> keras.layers.Dense:
         """The built hidden layer in front of the scores."""
-        dense = keras.layers.Dense(
-            units,
-            activation=activation,
-            kernel_initializer=self._clone_initializer(
-                kernel_initializer or self.kernel_initializer
-            ),
-            bias_initializer=self._clone_initializer(self.bias_initializer),
-            **self._sublayer_kwargs(),
-            dtype=self._inner_policy(),
-            name=name,
-        )
+        own = self._sublayer_kwargs(name, **own)
+        dense = keras.layers.Dense(units, activation=activation, **own)
         dense.build(input_shape)
         return dense
 
@@ -226,9 +212,17 @@ class SequenceAttentionBase(AttentionBase):
         self.target_kernel = self._add_kernel("target_kernel", (self.units, size))
         self.score_bias = self._add_bias("score_bias", (size,))
 
+    def _values(self, inputs: Tensor, call: Call) -> Tensor:
+        """The states `h` `(batch, time, units)`, in float32 at least; not 0 at padded steps."""
+        return at_least_float32(self.hidden(self._apply_dropout(inputs, call.training)))
+
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Returns `(batch, time, units)`."""
         return (input_shape[0], input_shape[1], self.units)
+
+    def _scores_shape(self, input_shape: Shape) -> Any:
+        shape = (input_shape[0], input_shape[1], input_shape[1])
+        return (*shape, self.units) if self.per_feature else shape
 
 
 class AttentionPoolingBase(AttentionBase, MaskedPooling1D):

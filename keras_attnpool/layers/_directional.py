@@ -6,7 +6,6 @@ from keras import ops
 
 from keras_attnpool.layers._attention import Call, SequenceAttentionBase
 from keras_attnpool.ops._additive_attention import additive_attention
-from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.positions import Relation
 from keras_attnpool.types import Tensor
 
@@ -25,23 +24,13 @@ class DirectionalAttentionBase(SequenceAttentionBase):
     output from both.
     """
 
-    def _sublayer_arguments(self) -> dict[str, Any]:
+    def _sublayer_arguments(self, name: str) -> dict[str, Any]:
         """The common arguments for an inner layer, with a separate seed.
 
         The inner layer must be made after this layer's weights, because its seeds follow theirs.
         """
-        return {
-            "dropout": self.dropout,
-            "kernel_initializer": self._clone_initializer(self.kernel_initializer),
-            "bias_initializer": self._clone_initializer(self.bias_initializer),
-            **self._sublayer_kwargs(),
-            "seed": None if self.seed is None else (self.seed + 1) % 2**31,
-            "dtype": self._inner_policy(),
-        }
-
-    def _values(self, inputs: Tensor, call: Call) -> Tensor:
-        """The states `h` `(batch, time, units)`, in float32 at least; not 0 at padded steps."""
-        return at_least_float32(self.hidden(self._apply_dropout(inputs, call.training)))
+        seed = None if self.seed is None else (self.seed + 1) % 2**31
+        return self._sublayer_kwargs(name, dropout=self.dropout, seed=seed)
 
     def _directional_attention(self, hidden: Tensor, call: Call) -> tuple[Tensor, Tensor | None]:
         """The attention `s`, arbitrary at padding, and its weights `(..., query, key, units)`."""

@@ -26,9 +26,16 @@ CURES = {
 
 
 class MaskReader:
-    """Remembers whether a mask's values were checked; not public."""
+    """Reads masks, and remembers whether the values of one were checked; not public."""
 
     _has_waited = False
+
+    def _bool_mask(self, inputs: Tensor, mask: Tensor | None) -> Tensor | None:
+        """The boolean mask of dense inputs; raises if the two do not fit."""
+        check_dense(inputs, self.name)  # type: ignore[attr-defined]
+        kept = as_bool_mask(mask, inputs, self.name, wait=False)  # type: ignore[attr-defined]
+        self._validate_mask_once(mask)
+        return kept
 
     def _validate_mask_once(self, mask: Tensor | None) -> None:
         """Checks a mask; on an accelerator only the first eager call waits for the values."""
@@ -131,7 +138,11 @@ class MaskedInputs(LayerArguments, MaskReader):
             self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: dim})
         return int(dim)
 
+    def _check_steps(self, inputs: Tensor, mask: Tensor | None, owner: Any = None) -> None:
+        """Raises if the layer cannot read that many steps; the message names `owner` or `self`."""
+
     def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
+        self._check_steps(inputs, mask)
         if mask is not None and hasattr(mask, "shape"):
             check_mask_shape(tuple(mask.shape), tuple(inputs.shape), self.name)
         elif mask is None and not self._warned_of_lost_mask:
@@ -151,18 +162,12 @@ class MaskedInputs(LayerArguments, MaskReader):
             raise ArgumentError("inputs", "be one tensor", f"a {type(inputs).__name__}", self)
         if keras.backend.standardize_dtype(inputs.dtype) == "string":
             raise ArgumentError("inputs", "be numbers", "strings", self)
-        inputs = ops.cast(inputs, self.compute_dtype)
-        mask = self._bool_mask(inputs, mask)
-        return zero_masked(inputs, mask) if zeroed else inputs, mask
-
-    def _bool_mask(self, inputs: Tensor, mask: Tensor | None) -> Tensor | None:
-        check_dense(inputs, self.name)
+        inputs, kept = ops.cast(inputs, self.compute_dtype), self._bool_mask(inputs, mask)
         if inputs.shape[1] == 0:
             must = "have at least one time step; pad empty texts and mask them"
             raise ArgumentError("inputs", must, f"shape {tuple(inputs.shape)}", self)
-        kept = as_bool_mask(mask, inputs, self.name, wait=False)
-        self._validate_mask_once(mask)
-        return kept
+        self._check_steps(inputs, mask)
+        return zero_masked(inputs, kept) if zeroed else inputs, kept
 
 
 class MaskedPooling1D(MaskedInputs):

@@ -48,19 +48,14 @@ class BidirectionalBase(MaskedInputs):
         directions = 2 if self.merge_mode == "concat" else 1
         return (input_shape[0], input_shape[1], directions * self.units)
 
-    def _recurrent(self, kind: Any, name: str, dim: int, **arguments: Any) -> Any:
+    def _recurrent(self, kind: Any, name: str, dim: int) -> Any:
         """A built LSTM or GRU that reads `(batch, time, dim)` and returns all its states."""
+        arguments = self._sublayer_kwargs(name)
+        recurrent_initializer = _drawn_in_float32(arguments.pop("recurrent_initializer"))
         layer = kind(
             self.units,
-            kernel_initializer=self._clone_initializer(self.kernel_initializer),
-            recurrent_initializer=_drawn_in_float32(
-                self._clone_initializer(self.recurrent_initializer)
-            ),
-            bias_initializer=self._clone_initializer(self.bias_initializer),
-            **self._sublayer_kwargs(),
+            recurrent_initializer=recurrent_initializer,
             return_sequences=True,
-            dtype=self._inner_policy(),
-            name=name,
             **arguments,
         )
         # From Keras 3.16 on the default is False, and every call with a mask would warn. The layer

@@ -96,8 +96,6 @@ class AddPositionEmbedding(MaskedInputs):
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Adds the positions to `(batch, time, dim)`."""
-        if mask is None:
-            self._check_length(inputs.shape[1], inputs.shape)
         inputs, mask = self._mask_inputs(inputs, mask)
         time = ops.shape(inputs)[1]
         positions = ops.cast(self.embeddings, self.compute_dtype)
@@ -119,10 +117,9 @@ class AddPositionEmbedding(MaskedInputs):
         taken = ops.where(beyond, scalar_like(math.nan, taken), taken)
         return zero_masked(inputs + taken, mask)
 
-    def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
+    def _check_steps(self, inputs: Tensor, mask: Tensor | None, owner: Any = None) -> None:
         if mask is None:
             self._check_length(inputs.shape[1], inputs.shape)
-        super()._check_mask(inputs, mask)
 
     def _check_length(self, length: int | None, input_shape: Shape) -> None:
         if isinstance(length, int) and length > self.max_length:

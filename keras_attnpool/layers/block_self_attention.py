@@ -149,8 +149,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
             direction=self.direction,
             scale=self.scale,
             activation=self.activation,
-            **self._sublayer_arguments(),
-            name="inter",
+            **self._sublayer_arguments("inter"),
         )
         self.inter.build((None, None, units))
 

@@ -10,7 +10,7 @@ from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskReader
 from keras_attnpool.ops._devices import affine
-from keras_attnpool.ops.masking import as_bool_mask, check_dense, check_mask_shape, highest_along
+from keras_attnpool.ops.masking import check_mask_shape, highest_along
 from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 
@@ -130,13 +130,11 @@ class CharacterEmbedding(LayerArguments, MaskReader):
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Embeds `(batch, time, word_length)`: `(batch, time, filters * kernels)`."""
-        check_dense(inputs, self.name)
+        mask = self._bool_mask(inputs, mask)
         if inputs.shape[2] == 0:
             must = "have room for at least one character a word; pad empty words with 0"
             raise ArgumentError("inputs", must, f"shape {tuple(inputs.shape)}", self)
         ids = _whole(inputs)
-        given, mask = mask, as_bool_mask(mask, inputs, self.name, wait=False)
-        self._validate_mask_once(given)
         if mask is not None:
             ids = ops.where(ops.expand_dims(mask, -1), ids, ops.zeros((), dtype=ids.dtype))
         kept = ops.expand_dims(ops.not_equal(ids, 0), -1)

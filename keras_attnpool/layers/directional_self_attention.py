@@ -121,7 +121,7 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     def build(self, input_shape: Shape) -> None:
         """Creates the weights of the attention and the gate."""
         super().build(input_shape)
-        self.gate = FusionGate(**self._sublayer_arguments(), name="gate")
+        self.gate = FusionGate(**self._sublayer_arguments("gate"))
         shape = self.compute_output_shape(input_shape)
         self.gate.build(shape, shape)
 
@@ -130,6 +130,3 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
         attention, scores = self._directional_attention(hidden, call)
         output, _ = self.gate._mix(hidden, attention, call.training)
         return zero_masked(output, call.mask), scores
-
-    def _scores_shape(self, input_shape: Shape) -> Shape:
-        return (input_shape[0], input_shape[1], input_shape[1], self.units)

@@ -91,9 +91,7 @@ class FusionGate(FusionBase):
     ) -> None:
         super().__init__(locals())
 
-    def build(  # type: ignore[override]
-        self, inputs_shape: Shape, attention_shape: Shape
-    ) -> None:
+    def build(self, inputs_shape: Shape, attention_shape: Shape) -> None:
         """Creates both kernels and the biases."""
         self._check(inputs_shape, attention_shape)
         dim = self._feature_dim(inputs_shape)
@@ -103,7 +101,7 @@ class FusionGate(FusionBase):
         self.attention_bias = self._add_bias("attention_bias", (dim,))
         self.output_bias = self._add_bias("output_bias", (dim,))
 
-    def call(  # type: ignore[override]
+    def call(
         self,
         inputs: Tensor,
         attention: Tensor,
@@ -136,13 +134,11 @@ class FusionGate(FusionBase):
         inputs, attention = at_least_float32(inputs), at_least_float32(attention)
         return attention + gate * (inputs - attention), gate
 
-    def compute_output_shape(  # type: ignore[override]
-        self, inputs_shape: Shape, attention_shape: Shape
-    ) -> Shape:
+    def compute_output_shape(self, inputs_shape: Shape, attention_shape: Shape) -> Shape:
         """Returns the shape of the inputs."""
         return tuple(inputs_shape)
 
-    def compute_output_spec(  # type: ignore[override]
+    def compute_output_spec(
         self,
         inputs: Tensor,
         attention: Tensor,

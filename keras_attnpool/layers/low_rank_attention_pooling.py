@@ -162,9 +162,10 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         if self.learn_scale:
             self.scale = self._add("scale", "scale", (self.num_heads,))
         if self.use_hidden:
-            self.hidden = self._hidden_dense(dim, "tanh", inputs_shape, self.hidden_initializer)
+            own = {"kernel_initializer": self._clone_initializer(self.hidden_initializer)}
+            self.hidden = self._hidden_dense(dim, "tanh", inputs_shape, **own)
 
-    def call(  # type: ignore[override]
+    def call(
         self,
         inputs: Tensor,
         mask: Tensor | None = None,
@@ -190,7 +191,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         """Returns `(batch, heads * dim)`, or `(batch, heads, dim)` with `flatten=False`."""
         return super().compute_output_shape(inputs_shape)
 
-    def compute_output_spec(  # type: ignore[override]
+    def compute_output_spec(
         self,
         inputs: Tensor,
         mask: Tensor | None = None,

@@ -9,9 +9,8 @@ from keras import ops
 from keras_attnpool.layers._attention import Call, SequenceAttentionBase
 from keras_attnpool.ops._additive_attention import additive_attention, banded_attention
 from keras_attnpool.ops._devices import affine, pairs_together
-from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.positions import parse_positions
-from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -138,7 +137,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
         self._relation = relation
 
     def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
-        values = at_least_float32(self.hidden(self._apply_dropout(inputs, call.training)))
+        values = self._values(inputs, call)
         hidden = self._apply_dropout(values, call.training)
         # The division and the bias come before the sums, because there are far more sums.
         source = affine(hidden, self.source_kernel) / self.scale
@@ -173,8 +172,3 @@ class PositionalSelfAttention(SequenceAttentionBase):
     def _score(self, x: Tensor) -> Tensor:
         x = self.score_activation(x)
         return x * self.scale if self.rescale_scores else x
-
-    def _scores_shape(self, input_shape: Shape) -> Shape:
-        batch, time, _ = input_shape
-        shape = (batch, time, time)
-        return (*shape, self.units) if self.per_feature else shape

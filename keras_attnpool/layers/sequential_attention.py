@@ -137,7 +137,6 @@ class SequentialAttention(AttentionBase):
             part.build(input_shape)
 
     def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
-        self._check_length(inputs.shape)
         output, scores = inputs, {}
         for name, part in zip(self.order, self.parts, strict=True):
             # The output of a part is 0 at padding, so the next part does not mask it again.
@@ -159,29 +158,22 @@ class SequentialAttention(AttentionBase):
             for name, part in zip(self.order, self.parts, strict=True)
         }
 
-    def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
-        self._check_length(inputs.shape)
-        super()._check_mask(inputs, mask)
-
-    def _check_length(self, input_shape: Shape) -> None:
+    def _check_steps(self, inputs: Tensor, mask: Tensor | None, owner: Any = None) -> None:
         for part in self.parts:
-            if isinstance(part, TokenWiseAttention):
-                part.check_length(input_shape, self)
+            part._check_steps(inputs, mask, self)
 
     def _part(
         self, index: int, kernel_initializer: Any, bias_initializer: Any
     ) -> FeatureWiseAttention | TokenWiseAttention:
         """The layer at a place in the order, with separate initial values."""
-        common = {
-            "reduction": self.reduction,
-            "dropout": self.dropout,
-            "kernel_initializer": kernel_initializer,
-            "bias_initializer": bias_initializer,
-            **self._sublayer_kwargs(),
-            "seed": None if self.seed is None else (self.seed + index) % 2**31,
-            "dtype": self._inner_policy(),
-            "name": self.order[index],
-        }
+        common = self._sublayer_kwargs(
+            self.order[index],
+            reduction=self.reduction,
+            dropout=self.dropout,
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            seed=None if self.seed is None else (self.seed + index) % 2**31,
+        )
         if self.order[index] == "feature":
             return FeatureWiseAttention(threshold=self.threshold, **common)
         last = index == len(self.order) - 1

@@ -140,7 +140,6 @@ class TokenWiseAttention(AttentionBase):
         self._build_scores((None, size), self.hidden_dim or hidden, size, "relu")
 
     def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
-        self.check_length(inputs.shape, self)
         values = at_least_float32(inputs)
         pooled = highest_along(values, 2), ops.mean(values, axis=2)
         if self.mode == "dense" and call.mask is not None:
@@ -167,22 +166,18 @@ class TokenWiseAttention(AttentionBase):
         """Returns `(batch, dim)`, or `(batch, time, dim)` with `pooled=False`."""
         return (input_shape[0], input_shape[2]) if self.pooled else tuple(input_shape)
 
-    def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
-        self.check_length(inputs.shape, self)
-        super()._check_mask(inputs, mask)
-
-    def check_length(self, input_shape: Shape, owner: keras.layers.Layer) -> None:
-        """Raises if dense weights exist for another length; the message names `owner`."""
+    def _check_steps(self, inputs: Tensor, mask: Tensor | None, owner: Any = None) -> None:
+        """Raises if dense weights exist for another length."""
         if self.mode == "pointwise" or not self.built:
             return
         expected = self.score_kernel.shape[1]
-        if input_shape[1] not in (None, expected):
+        if inputs.shape[1] not in (None, expected):
             raise ArgumentError(
                 "inputs",
                 f'have {expected} steps with mode="dense", as those that it was built for; pad or '
                 'cut them, or take mode="pointwise"',
-                f"shape {tuple(input_shape)}",
-                owner,
+                f"shape {tuple(inputs.shape)}",
+                owner or self,
             )
 
     def _scores(self, *pooled: Tensor) -> Tensor:
