@@ -254,8 +254,8 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
             names = ("chunk_size", "dropout", "normalizer", "attention_regularizer")
             raise ArgumentError(
                 "chunk_size",
-                "be None where attention weights are dropped or penalised, or no softmax: those of "
-                "a chunk are forgotten",
+                "be None with `dropout`, an `attention_regularizer` or a normalizer other than "
+                "'softmax', because the weights of a chunk are not kept",
                 {name: given[name] for name in names},
                 type(self).__name__,
             )

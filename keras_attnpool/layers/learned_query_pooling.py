@@ -164,7 +164,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             raise ArgumentError("normalize_first", must, received, "LearnedQueryPooling")
         if self.residual and not self.key_projection:
             received = {"residual": True, "key_projection": False}
-            must = "be False without `key_projection`: each head has a query of its own"
+            must = "be False without `key_projection`: each head then has a separate query"
             raise ArgumentError("residual", must, received, "LearnedQueryPooling")
 
     def build(self, input_shape: Shape) -> None:
