@@ -8,7 +8,7 @@ from keras_attnpool._checks import ArgumentError, Validator, module_of, validate
 from keras_attnpool.layers._weights import LayerWeights
 from keras_attnpool.regularizers import HeadRegularizer
 
-# The arguments that a layer inside has from its outer layer.
+# The arguments that a layer inside shares with its outer layer.
 DRAWN = ("kernel_initializer", "recurrent_initializer", "bias_initializer")
 SHARED = (*DRAWN, "use_bias", "unit_forget_bias", "kernel_regularizer", "recurrent_regularizer")
 # These penalties read tensors with a separate axis for the heads.
@@ -95,7 +95,7 @@ class LayerArguments(LayerWeights):
         return dict(config)
 
     def _sublayer_kwargs(self, name: str, **own: Any) -> dict[str, Any]:
-        """The arguments of a layer inside: its own ones, and the shared ones that it lacks."""
+        """The arguments for a layer inside: `own`, and those that it shares with this layer."""
         kwargs = {"name": name, "dtype": self._inner_policy(), **own}
         for each in SHARED:
             if each in self._arguments and each not in own:

@@ -54,7 +54,7 @@ def dense_beside(dense: keras.layers.Dense, x: Tensor, context: Tensor | None) -
 
 
 class Call(NamedTuple):
-    """What a call of a layer comes with beside its inputs; not public."""
+    """The mask and the options of one call of a layer; not public."""
 
     mask: Any
     """Boolean tensor `(batch, time)`, or `None`."""

@@ -162,7 +162,8 @@ class MaskedInputs(LayerArguments, MaskReader):
             raise ArgumentError("inputs", "be one tensor", f"a {type(inputs).__name__}", self)
         if keras.backend.standardize_dtype(inputs.dtype) == "string":
             raise ArgumentError("inputs", "be numbers", "strings", self)
-        inputs, kept = ops.cast(inputs, self.compute_dtype), self._bool_mask(inputs, mask)
+        inputs = ops.cast(inputs, self.compute_dtype)
+        kept = self._bool_mask(inputs, mask)
         if inputs.shape[1] == 0:
             must = "have at least one time step; pad empty texts and mask them"
             raise ArgumentError("inputs", must, f"shape {tuple(inputs.shape)}", self)
