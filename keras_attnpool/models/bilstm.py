@@ -87,7 +87,7 @@ def BiLSTM(
     It differs from `GeneralizedPoolingClassifier` only in the pooling.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
+        vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
         pooling: `"max"`, `"mean"`, `"last"` (the forward state at the last kept token and the
             backward state at the first), `"self_attention"` (Lin et al.) or `"multi_dim"`
@@ -98,9 +98,9 @@ def BiLSTM(
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        num_characters: Number of character ids, padding included. Each word's embedding is then
-            joined to the output of a `CharacterEmbedding` of its characters. `None` reads words
-            alone.
+        num_characters: Number of character ids, including padding. With a number, the
+            output of a `CharacterEmbedding` is joined to each word's embedding. `None` reads only
+            the words.
         char_dim: Size of a character's embedding.
         char_filters: Number of filters per width.
         char_kernel_sizes: Widths of the windows, in characters.
@@ -116,13 +116,13 @@ def BiLSTM(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. With `num_characters` it has two inputs, `"tokens"` and
+        A functional `keras.Model` that maps int32 ids `(batch, time)`, 0 = padding, to float32
+        scores `(batch, num_classes)`. With `num_characters` it has two inputs, `"tokens"` and
         `"characters"`. The characters are ids `(batch, time, word length)`. The model is not
         compiled.
 
     Raises:
-        ValueError: For an invalid argument, or arguments that do not fit together. The message
+        ValueError: If an argument is invalid, or if arguments do not fit together. The message
             names the builder, the argument and its possible values.
 
     Example:

@@ -50,7 +50,7 @@ def GeneralizedPoolingClassifier(
     `num_heads` and `per_feature`.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
+        vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
         num_heads: Number of attention heads, the paper's I.
         hidden_dim: Size of the hidden layer that computes the scores, the paper's d_a.
@@ -59,9 +59,9 @@ def GeneralizedPoolingClassifier(
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        num_characters: Number of character ids, padding included. Each word's embedding is then
-            joined to the output of a `CharacterEmbedding` of its characters. `None` reads words
-            alone.
+        num_characters: Number of character ids, including padding. With a number, the
+            output of a `CharacterEmbedding` is joined to each word's embedding. `None` reads only
+            the words.
         char_dim: Size of a character's embedding.
         char_filters: Number of filters per width.
         char_kernel_sizes: Widths of the windows, in characters.
@@ -80,13 +80,13 @@ def GeneralizedPoolingClassifier(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. With `num_characters` it has two inputs, `"tokens"` and
+        A functional `keras.Model` that maps int32 ids `(batch, time)`, 0 = padding, to float32
+        scores `(batch, num_classes)`. With `num_characters` it has two inputs, `"tokens"` and
         `"characters"`. The characters are ids `(batch, time, word length)`. The model is not
         compiled.
 
     Raises:
-        ValueError: For an invalid argument, or arguments that do not fit together. The message
+        ValueError: If an argument is invalid, or if arguments do not fit together. The message
             names the builder, the argument and its possible values.
 
     Example:
@@ -153,7 +153,7 @@ def GeneralizedPoolingPair(
     Penalties count once per sentence.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
+        vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes, or of points on the scale.
         pooling: `"generalized"`, or one of the baselines `"max"`, `"mean"`, `"last"`,
             `"self_attention"` and `"multi_dim"` as in `BiLSTM`.
@@ -165,9 +165,9 @@ def GeneralizedPoolingPair(
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the word embeddings are trained. For pairs the paper does not
             train them.
-        num_characters: Number of character ids, padding included. Each word's embedding is then
-            joined to the output of a `CharacterEmbedding` of its characters. `None` reads words
-            alone.
+        num_characters: Number of character ids, including padding. With a number, the
+            output of a `CharacterEmbedding` is joined to each word's embedding. `None` reads only
+            the words.
         char_dim: Size of a character's embedding.
         char_filters: Number of filters per width.
         char_kernel_sizes: Widths of the windows, in characters.
@@ -192,7 +192,7 @@ def GeneralizedPoolingPair(
         `"characters_b"`. The sentences of a pair may differ in length. The model is not compiled.
 
     Raises:
-        ValueError: For an invalid argument, or arguments that do not fit together. The message
+        ValueError: If an argument is invalid, or if arguments do not fit together. The message
             names the builder, the argument and its possible values.
 
     Example:

@@ -30,12 +30,12 @@ def HAN(
     Sentences and texts without a word give zero vectors. Padding never changes a result.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
+        vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
         gru_units: Units of the GRUs per direction.
         hidden_dim: Hidden units of the attentions. HCAN's paper has 200, HAN's paper 100.
-        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`. The
-            weights and their names do not depend on it.
+        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
+            `packed` changes neither the weights nor their names.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
@@ -52,7 +52,7 @@ def HAN(
         `sentences/word_pooling`. The model is not compiled.
 
     Raises:
-        ValueError: For an invalid argument, or arguments that do not fit together. The message
+        ValueError: If an argument is invalid, or if arguments do not fit together. The message
             names the builder, the argument and its possible values.
 
     Example:

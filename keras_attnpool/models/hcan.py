@@ -52,7 +52,7 @@ def HCAN(
     `keras_attnpool.layers.HierarchicalEncoder`.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
+        vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
         hierarchical: Whether a text is read as sentences of words.
         parallel: Whether each self-attention is the product of two.
@@ -66,8 +66,8 @@ def HCAN(
             text with `hierarchical=False`. A longer input raises an error.
         max_sentences: Number of learned positions of sentences. A text with more sentences raises
             an error.
-        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`. The
-            weights and their names do not depend on it.
+        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
+            `packed` changes neither the weights nor their names.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
@@ -87,7 +87,7 @@ def HCAN(
         model is not compiled.
 
     Raises:
-        ValueError: For an invalid argument, or arguments that do not fit together. The message
+        ValueError: If an argument is invalid, or if arguments do not fit together. The message
             names the builder, the argument and its possible values.
 
     Example:

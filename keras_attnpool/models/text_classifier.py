@@ -64,7 +64,7 @@ def TextClassifier(
     zeros at padding. A hyphen may replace an underscore in the short names.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included; `None` with a backbone.
+        vocabulary_size: Number of token ids, including padding (id 0). `None` with a backbone.
         num_classes: Number of classes.
         encoder: Layer from the words' vectors `(batch, time, dim)` to states `(batch, time, other
             dim)`, or a list of such layers. If a layer reads backwards, each state moves back to
@@ -83,17 +83,18 @@ def TextClassifier(
         hierarchical: Whether a text is sentences of words. An encoder and a pooling then make one
             vector per sentence. A second encoder and pooling, with separate weights, make one
             vector of these vectors.
-        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`. The
-            weights and their names do not depend on it.
+        packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
+            `packed` changes neither the weights nor their names.
         backbone: A KerasHub backbone, or any functional `keras.Model` that returns `(batch, time,
             dim)`, in place of the embeddings. For precomputed features
-            (`text.LanguageModel.features`) it is their `dim`, an integer. The mask is the input
-            `"padding_mask"` or `"attention_mask"`. Without such an input, the zeros of a single
-            integer input are padding; for other inputs the Keras mask of the states is used.
-        sequence_length: Number of steps of every text behind a backbone; `None` allows any number.
-        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`.
-            Parts that are already frozen, such as by LoRA, stay frozen. A frozen backbone runs in
-            inference mode, without dropout.
+            (`text.LanguageModel.features`) `backbone` is their `dim`, an integer. The mask is the
+            input `"padding_mask"` or `"attention_mask"`. Without such an input, zeros are padding
+            if the model has a single integer input. For other inputs the Keras mask of the states
+            is used.
+        sequence_length: Number of steps of every text, with a backbone. `None` allows any number.
+        trainable_backbone: Whether the backbone is fine-tuned. The builder sets
+            `backbone.trainable`. Parts that are already frozen, such as by LoRA, stay frozen. A
+            frozen backbone runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         hidden_activation: Activation of the hidden layer.
         dropout: Share of the hidden layer that is dropped in training. Without a hidden layer it is
@@ -109,7 +110,7 @@ def TextClassifier(
         `word_encoder` and `word_pooling`. The model is not compiled.
 
     Raises:
-        ValueError: For an invalid argument, or arguments that do not fit together. The message
+        ValueError: If an argument is invalid, or if arguments do not fit together. The message
             names the builder, the argument and its possible values.
 
     Example:

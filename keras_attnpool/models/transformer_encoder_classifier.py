@@ -35,7 +35,7 @@ def TransformerEncoderClassifier(
     vector for an empty text.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
+        vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
         max_length: Number of learned positions. A longer input raises an error.
         num_heads: Attention heads per encoder layer. Their number must divide the embeddings' size.
@@ -51,8 +51,8 @@ def TransformerEncoderClassifier(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. The model is not compiled.
+        A functional `keras.Model` that maps int32 ids `(batch, time)`, 0 = padding, to float32
+        scores `(batch, num_classes)`. The model is not compiled.
 
     Raises:
         ImportError: If `keras-hub` is not installed.
