@@ -13,24 +13,25 @@ OF_HEADS = ("attention_regularizer", "vector_regularizer")
 
 
 class LayerArguments(LayerWeights):
-    """Keeps the arguments that a layer was made with.
+    """Stores the constructor's arguments of a layer.
 
     The name of an argument determines the allowed values. A constructor has a signature and two
     lines: `super().__init__(**kwargs)` and `self._store_arguments(locals())`.
 
-    Keras's automatic config does not replace this class. It returns the arguments as the user typed
-    them, without defaults and checks. It also ignores layers that define `get_config`.
+    Keras's automatic config cannot replace this class. That config holds the arguments as the user
+    typed them, without defaults and checks. Layers that define `get_config` do not get it.
 
     The docstrings of the base classes hold the common parts of the layers' docstrings. `make
     layers` copies these parts to the layers.
 
     Args:
         num_heads: Number of attention heads.
-        flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
+        flatten: Whether the output is `(batch, heads * dim)`. Otherwise it is `(batch, heads,
+            dim)`.
         keepdims: Whether to keep the time axis with size 1.
         gated: Whether the hidden layer is multiplied by a learned gate.
-        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
-            last two give exact zeros.
+        normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
+            `"entmax15"`. The last two can give weights of exactly 0.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
@@ -52,10 +53,10 @@ class LayerArguments(LayerWeights):
         """Checks every argument, and stores it as an attribute of the same name.
 
         Args:
-            given: The constructor's `locals()`. `super()` adds `__class__`, the class of the
-                constructor; a subclass may have more arguments.
-            **special: The kind of value, or the allowed names, of each argument whose name does not
-                determine them.
+            given: The constructor's `locals()`. `super()` adds `__class__` to them, the class that
+                defines the constructor. A subclass may have more arguments.
+            **special: The kind of value, or the allowed names, for the arguments whose names do not
+                determine these.
         """
         parameters = inspect.signature(given["__class__"].__init__).parameters.values()
         own = [p for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"]
@@ -93,12 +94,12 @@ class LayerArguments(LayerWeights):
         return dict(config)
 
     def _sublayer_kwargs(self) -> dict[str, Any]:
-        """`use_bias` and the regularizers of the kernels, for a layer inside."""
+        """Returns `use_bias` and the regularizers of the kernels, for an inner layer."""
         shared = {"use_bias", "kernel_regularizer", "recurrent_regularizer"}
         return {name: getattr(self, name) for name in self._arguments if name in shared}
 
     def _check_heads(self) -> None:
-        """Refuses `filters` that `num_heads` do not divide."""
+        """Raises an error if `num_heads` does not divide `filters`."""
         filters, heads = self.filters, self.num_heads  # type: ignore[attr-defined]
         if filters % heads:
             must, received = "be a multiple of the heads", {"filters": filters, "num_heads": heads}

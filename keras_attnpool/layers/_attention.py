@@ -31,7 +31,7 @@ NORMALIZERS = {
 
 
 def heads_first(logits: Tensor) -> Tensor:
-    """`(batch, time, heads)` as `(batch, heads, time)`."""
+    """Turns `(batch, time, heads)` into `(batch, heads, time)`."""
     if logits.shape[2] == 1:
         # With one head this is the same as a transpose, which tf2onnx writes wrongly
         # (docs/upstream/tf2onnx-transpose.md).
@@ -40,11 +40,11 @@ def heads_first(logits: Tensor) -> Tensor:
 
 
 def dense_beside(dense: keras.layers.Dense, x: Tensor, context: Tensor | None) -> Tensor:
-    """A dense layer of `[x_t; context]`, in float32 at least; computes the context once per row."""
+    """Applies a dense layer to `[x_t; context]`, in float32 at least."""
     if context is None:
         return at_least_float32(dense(x))
     if dense.quantization_mode is not None:
-        # Its kernel accepts only inputs of the full width.
+        # A quantized kernel accepts only inputs of the full width.
         tiled = ops.broadcast_to(ops.expand_dims(context, 1), (*ops.shape(x)[:2], context.shape[1]))
         both = ops.concatenate([x, ops.cast(tiled, x.dtype)], axis=2)
         return at_least_float32(dense(both))
@@ -57,16 +57,16 @@ def dense_beside(dense: keras.layers.Dense, x: Tensor, context: Tensor | None) -
 class AttentionBase(LayerArguments, MaskedInputs):
     """Base of the layers with weights and attention scores: their common arguments and call.
 
-    Not public. A subclass defines `_compute_attention`. This method takes the inputs and the
-    boolean mask; the inputs are zero at padded steps unless they are `_in_chunks`. It returns the
-    output and the scores, in any dtype. The scores are `None` with `with_scores=False`.
+    Not public. A subclass defines the method `_compute_attention`, which returns the output and the
+    scores in any dtype. With `with_scores=False` the scores are `None`. The method gets the inputs
+    and the boolean mask. The inputs are zero at padded steps unless they are `_in_chunks`.
 
     Call arguments:
         return_attention_scores: Whether to return `(output, scores)`.
 
     Returns:
-        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
-        the attention weights before dropout.
+        The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
+        and the attention weights before dropout.
     """
 
     def call(
@@ -138,19 +138,21 @@ class AttentionBase(LayerArguments, MaskedInputs):
         """Creates a hidden layer, and its gate, if any."""
         self.hidden = self._hidden_dense(hidden, activation, input_shape)
         if self.gated:
-            # The sigmoid of `keras.activations` keeps its argument, as large as all hidden states.
+            # `keras.activations.sigmoid` keeps its argument in memory. It is as large as all hidden
+            # states.
             self.gate = self._hidden_dense(hidden, ops.sigmoid, input_shape, name="gate")
 
     def _hidden_states(self, x: Tensor, context: Tensor | None = None) -> Tensor:
-        """The hidden layer `(..., hidden)`, with its gate if any, in float32 at least.
+        """Returns the hidden states `(..., hidden)`, with the gate, if any, in float32 at least.
 
-        With a context `(batch, size)` it reads each step of `(batch, time, dim)` and the context.
+        With a context `(batch, size)` the hidden layer reads each step of `(batch, time, dim)` and
+        the context.
         """
         hidden = dense_beside(self.hidden, x, context)
         return hidden * dense_beside(self.gate, x, context) if self.gated else hidden
 
     def _build_scores(self, input_shape: Shape, hidden: int, size: int, activation: Any) -> None:
-        """Creates a hidden layer, and the kernel and bias that make `size` scores of it."""
+        """Creates a hidden layer, and the kernel and bias that compute `size` scores from it."""
         self._build_hidden(input_shape, hidden, activation)
         self.score_kernel = self._add_kernel("score_kernel", (hidden, size))
         self.score_bias = self._add_bias("score_bias", (size,))
@@ -160,7 +162,7 @@ class AttentionBase(LayerArguments, MaskedInputs):
         return affine(self._hidden_states(x, context), self.score_kernel, self.score_bias)
 
     def _product(self, x: Tensor, kernel: Any, bias: Any = None) -> Tensor:
-        """`x` times a kernel, plus a bias; not in float16, which the product may overflow."""
+        """Computes `x` times a kernel plus a bias; not in float16, which may overflow."""
         dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
         x = ops.cast(x, dtype)
         if dtype != "bfloat16":
@@ -174,7 +176,7 @@ class AttentionBase(LayerArguments, MaskedInputs):
         kernel = ops.cast(kernel, self.compute_dtype)
         shape = (*ops.shape(x)[:2], kernel.shape[2])
         x = empty_batch_safe(lambda x: ops.conv(x, kernel, 1, "same", "channels_last"), x)
-        # In a TensorFlow graph, a batch without rows would keep the shape of the inputs.
+        # In a TensorFlow graph, an empty batch would keep the shape of the inputs.
         x = ops.reshape(x, shape)
         if bias is not None:
             x = x + ops.cast(bias, self.compute_dtype)
@@ -224,8 +226,8 @@ class SequenceAttentionBase(AttentionBase):
 class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     """Base of the attention pooling layers, with penalties on weights and pooled vectors.
 
-    Not public. A subclass computes logits `(batch, heads, time)` and calls `_pool`, or logits
-    `(batch, time, dim)` for each head and calls `_pool_per_feature`.
+    Not public. A subclass computes logits. It passes logits `(batch, heads, time)` to `_pool`, or
+    the logits `(batch, time, dim)` of each head to `_pool_per_feature`.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
     comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
@@ -235,8 +237,8 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks need the softmax.
-            `dropout` and `attention_regularizer` exclude chunks, because they need all weights at
+            `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
+            They do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
     """
 
@@ -265,11 +267,12 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         beside: Sequence[Tensor] = (),
         variance: bool = False,
     ) -> Any:
-        """`chunked_softmax_pooling` with logits `(batch, time, size)` from the layer's weights.
+        """Calls `chunked_softmax_pooling` with logits `(batch, time, size)` of the layer's weights.
 
         `score` gets a chunk and the tensors `beside`.
         """
-        # The recomputed function may read only its arguments, because PyTorch compiles no scope.
+        # The recomputed function gets the weights as arguments: PyTorch cannot compile a Keras
+        # scope.
         floats = [v for v in self.weights if keras.backend.is_float_dtype(v.dtype)]
         variables = [] if torch_traces() else floats
 
@@ -294,7 +297,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     def _normalize(
         self, logits: Tensor, mask: Tensor | None, training: bool | None, exact: bool = True
     ) -> tuple[Tensor, Tensor]:
-        """The weights from logits `(batch, heads, time)`, and the weights after dropout.
+        """Returns the weights for logits `(batch, heads, time)`, and the weights after dropout.
 
         The penalty is added here. With `exact` or a penalty the weights of an empty row are 0;
         otherwise they may have any values.
@@ -320,7 +323,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         weights before dropout `(batch, heads, time)`. Without `with_scores` the weights of an empty
         row may have any values.
         """
-        # An empty row's vector is 0 because its values are zero at padded steps.
+        # The vector of an empty row is 0, because all inputs of the row are 0.
         shared = len(inputs.shape) == 3
         weights, used = self._normalize(logits, mask, training, with_scores or not shared)
         # One batched matrix product; a loop over heads would write (batch, time, dim) each time.
@@ -348,8 +351,8 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         values, kept = at_least_float32(inputs), None if mask is None else ops.expand_dims(mask, 2)
         wanted = return_attention_scores or self.attention_regularizer is not None
         vectors, weights = [], []
-        # The matrix products take nearly all the time, so a loop costs nothing. It holds the logits
-        # of one head; one product for all heads would hold the logits of all.
+        # The matrix products take nearly all the time, so a loop costs nothing. The loop holds the
+        # logits of one head at a time; one product for all heads would hold all logits.
         for logits in heads:
             if self.normalizer == "softmax":
                 exps, total = softmax_terms(logits, mask, exact=wanted)
@@ -374,7 +377,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         training: bool | None,
         return_attention_scores: bool,
     ) -> tuple[Tensor, Tensor | None]:
-        """`_pool_per_feature` of all heads at once; their logits are `hidden` times `kernel`.
+        """`_pool_per_feature` for all heads at once; the logits are `hidden` times `kernel`.
 
         Time is the last axis, because PyTorch's softmax on a GPU is parallel over the last axis
         only.
@@ -416,7 +419,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
 
 
 class MultiHeadPoolingBase(AttentionPoolingBase):
-    """Base of the attention pooling layers with several heads; the output is head after head.
+    """Base of the attention pooling layers with several heads; the output joins their vectors.
 
     Output shape:
         `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
@@ -439,10 +442,10 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
         return (input_shape[0], self.num_heads, input_shape[1])
 
     def _add_head_kernels(self, name: str, shape: tuple[int, ...], regularizer: Any) -> Any:
-        """One kernel per head, `(heads, *shape)`, each drawn separately.
+        """Creates one kernel per head, `(heads, *shape)`, each drawn separately.
 
-        If they were drawn at once, the heads would count as inputs or outputs and shrink every
-        weight.
+        An initializer that draws all kernels at once counts the heads as inputs or outputs, and
+        makes every weight smaller.
         """
         draws = [self._clone_initializer(self.kernel_initializer) for _ in range(self.num_heads)]
         return self.add_weight(
@@ -453,7 +456,7 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
         )
 
     def _merge_heads(self, vectors: Tensor) -> Tensor:
-        """Joins the heads' vectors `(batch, heads, dim)` head after head if `flatten=True`."""
+        """Joins the heads' vectors `(batch, heads, dim)` in order if `flatten=True`."""
         if not self.flatten:
             return vectors
         return ops.reshape(vectors, (-1, vectors.shape[1] * vectors.shape[2]))

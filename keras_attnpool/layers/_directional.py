@@ -26,9 +26,10 @@ class DirectionalAttentionBase(SequenceAttentionBase):
     """
 
     def _sublayer_arguments(self) -> dict[str, Any]:
-        """The common arguments for an inner layer, with a separate seed.
+        """Returns the common arguments for an inner layer, with a separate seed.
 
-        The inner layer must be made after this layer's weights, because its seeds follow theirs.
+        Create the inner layer after this layer's weights, because its seeds follow the seeds of
+        these weights.
         """
         return {
             "dropout": self.dropout,
@@ -50,12 +51,13 @@ class DirectionalAttentionBase(SequenceAttentionBase):
         training: bool | None,
         return_attention_scores: bool,
     ) -> tuple[Tensor, Tensor | None]:
-        """The attention `s`, arbitrary at padding, and its weights `(..., query, key, units)`."""
+        """`s`, which is arbitrary at padding, and the weights `(..., query, key, units)`."""
         dropped = self._apply_dropout(hidden, training)
         source = self._product(dropped, self.source_kernel)
         target = self._product(dropped, self.target_kernel, self.score_bias)
         output, scores = additive_attention(
-            # The division comes before the sums, because there are far more sums.
+            # The terms are divided before they are added, because there are far more sums than
+            # terms.
             source / self.scale,
             target / self.scale,
             hidden,
@@ -66,7 +68,7 @@ class DirectionalAttentionBase(SequenceAttentionBase):
             bounded=self.scale <= 10,
             zero_padding=False,
         )
-        # With a single feature the scores have no axis of features, so it is added here.
+        # With a single feature the scores have no axis of features, so this line adds the axis.
         if scores is not None and self.units == 1:
             scores = ops.expand_dims(scores, -1)
         return output, scores

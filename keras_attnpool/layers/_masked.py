@@ -26,12 +26,12 @@ CURES = {
 
 
 class MaskReader:
-    """Remembers whether a mask's values were checked; not public."""
+    """Stores whether a mask's values were checked; not public."""
 
     _has_waited = False
 
     def _validate_mask_once(self, mask: Tensor | None) -> None:
-        """Checks a mask; on an accelerator only the first eager call waits for the values."""
+        """Checks a mask; on an accelerator only the first eager call reads the values."""
         if mask is None or self._has_waited:
             return
         if check_mask_values(mask, self.name):  # type: ignore[attr-defined]
@@ -53,8 +53,8 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         `(batch, time, dim)`; batch and time may be `None`.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
     """
 
     _warned_of_lost_mask = False
@@ -73,7 +73,7 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         self._feature_dim(input_shape)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the config; its dtype also names the quantized inner layers."""
+        """Returns the config, whose dtype also names the quantized inner layers."""
         config = super().get_config()
         policy, maps = self.dtype_policy, keras.dtype_policies.DTypePolicyMap
         quantized = {
@@ -90,13 +90,13 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
     @property
     def dtype_policy(self) -> Any:
-        """The dtype policy; setting it on a built layer also sets it on the inner layers."""
+        """The dtype policy; a built layer also sets it on its inner layers."""
         return self._dtype_policy
 
     @dtype_policy.setter
     def dtype_policy(self, value: Any) -> None:
         keras.layers.Layer.dtype_policy.fset(self, value)
-        # A map has an entry for each layer, and quantization visits the layers itself.
+        # A policy map has an entry for each layer, and Keras quantizes inner layers by itself.
         is_map = isinstance(self.dtype_policy, keras.dtype_policies.DTypePolicyMap)
         if self.built and not is_map and self.dtype_policy.quantization_mode is None:
             for part in self._flatten_layers(include_self=False):
@@ -142,7 +142,7 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
             message = lost_mask_message(inputs)
             if message is not None:
                 self._warned_of_lost_mask = True
-                # The number of Keras's frames between here and the caller's line varies.
+                # The number of Keras's stack frames between this line and the caller's line varies.
                 warnings.warn(
                     f"Layer '{self.name}' ({type(self).__name__}) {message}", stacklevel=1
                 )
@@ -185,7 +185,7 @@ class MaskedPooling1D(MaskedInputs):
 
 
 class GlobalPoolingBase(LayerArguments, MaskedPooling1D):
-    """Base of the pooling layers without attention, in place of Keras's global ones; not public.
+    """Base of the pooling layers without attention, which replace Keras's pooling; not public.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
     comes from the layers before, or you pass `mask=`. Padded steps never change the result,

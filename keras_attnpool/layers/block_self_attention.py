@@ -1,4 +1,4 @@
-"""Attention within blocks, and between them: Bi-BloSAN's unit, for long texts."""
+"""Attention within blocks and between blocks, for long texts: the layer of Bi-BloSAN."""
 
 from typing import Any
 
@@ -19,29 +19,29 @@ LARGEST_ROOT = 1290
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class BlockSelfAttention(DirectionalAttentionBase):
-    """Attention of one direction within short blocks of a text, and between the blocks.
+    """Attends in one direction within short blocks of a text, and between the blocks.
 
-    This is one direction of Bi-BloSAN. With inputs `x_t` of one example, cut into blocks of `r`
+    This is one direction of Bi-BloSAN. The inputs `x_t` of one example are cut into blocks of `r`
     steps:
 
     1. `h_t = activation(W x_t + b)`
-    2. `g_t`: attention from `h_t` to the steps of its block that `direction` allows, by steps 2 to
-       4 of `DirectionalSelfAttention`
-    3. `v = sum_t p_t * g_t` for each block, with `p_t = softmax over its steps of W_v g_t + b_v`,
-       for each feature separately
-    4. `o = DirectionalSelfAttention(v)`, from block to block, the whole layer with its gate
+    2. `g_t` is the attention of step `t` to the steps of its block that `direction` allows, by
+       steps 2 to 4 of `DirectionalSelfAttention`
+    3. `v = sum_t p_t * g_t` for each block, with `p_t = softmax over the block's steps of W_v g_t +
+       b_v`, for each feature separately
+    4. `o = DirectionalSelfAttention(v)` from block to block, with its gate
     5. `z_t = [h_t; g_t; o of the block of t]`
     6. `F_t = activation(W_z z_t + b_z)` and `G_t = sigmoid(W_g z_t + b_g)`
     7. `output_t = G_t * F_t + (1 - G_t) * h_t`
 
-    Blocks of `r = ceil((2 n)^(1/3))` steps save memory: for a text of `n` steps it grows as
-    `n^(4/3)`. Attention between all steps needs `n^2`. `b_v` adds the same number to all steps of a
-    block, and the softmax cancels it. The layer has `b_v` because the released code has it; its
-    gradient is exactly 0.
+    Blocks of `r = ceil((2 n)^(1/3))` steps save memory. For a text of `n` steps, memory then grows
+    as `n^(4/3)`. Attention between all steps grows as `n^2`. `b_v` adds the same number to all
+    steps of a block, and the softmax cancels it. The layer has `b_v` because the released code has
+    it; its gradient is exactly 0.
 
-    Blocks begin at the first kept step. A hole keeps its place in its block. A block of padded
-    steps alone is 0. Without `block_length`, `n` is the length of the single text, from its first
-    kept step to its last. So neither the length nor the side of the padding changes a result.
+    Blocks begin at the first kept step. A hole keeps its place in its block. A block without a kept
+    step is 0. Without `block_length`, `n` is the length of each text, from the first to the last
+    kept step. So neither the length nor the side of the padding changes a result.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
     comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
@@ -50,9 +50,10 @@ class BlockSelfAttention(DirectionalAttentionBase):
 
     Args:
         units: Size of the output, and of everything inside.
-        direction: Which steps a step attends to, named as in the paper: `"forward"` to earlier
-            steps and blocks, `"backward"` to later ones, `None` to all but itself.
-        block_length: Steps of a block, the paper's r, or `None` for `ceil((2 n)^(1/3))`.
+        direction: Which steps and blocks a step attends to. `"forward"` allows earlier ones,
+            `"backward"` allows later ones, and `None` allows all but the step itself. The paper
+            uses these names.
+        block_length: Number of steps of a block, the paper's r. `None` is `ceil((2 n)^(1/3))`.
         scale: Bound of the scores, the paper's c.
         activation: Activation in equations 1 and 6, and in the first part of equation 4.
         dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
@@ -77,16 +78,16 @@ class BlockSelfAttention(DirectionalAttentionBase):
     Output shape:
         `(batch, time, units)`. The scores are a dict with two entries. `"intra"` `(batch, blocks,
         query, key, units)` holds the scores between the steps of each block. `"inter"` `(batch,
-        blocks, blocks, units)` holds the scores between blocks, the query block first. The numbers
-        of blocks and of their steps are those that the longest text of `time` steps needs.
+        blocks, blocks, units)` holds the scores between blocks, with the query block first. Both
+        entries have room for a text of `time` steps.
 
     Returns:
-        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
-        the attention weights before dropout.
+        The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
+        and the attention weights before dropout.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 
@@ -100,15 +101,19 @@ class BlockSelfAttention(DirectionalAttentionBase):
     assert scores["intra"].shape == (2, 10, 10, 10, 8) and scores["inter"].shape == (2, 10, 10, 8)
     ```
 
-    Weights, by name: `hidden/kernel` `(dim, units)`, W transposed; `source_kernel` and
-    `target_kernel` `(units, units)`, those of the scores within a block; `block_kernel`
-    `(units, units)`, W_v transposed; `fusion_kernel` and `gate_kernel` `(3 * units, units)`, W_z
-    and W_g transposed; with biases `hidden/bias`, `score_bias`, `block_bias`, `fusion_bias` and
-    `gate_bias` `(units,)`; below `inter/` those of `DirectionalSelfAttention`.
+    Weights, by name:
 
-    Difference: the released code takes the block length from the padded length of a batch, and its
-    blocks attend to blocks of padding. So its result depends on the padding. The result of this
-    layer does not.
+    - `hidden/kernel` `(dim, units)` is W transposed.
+    - `source_kernel` and `target_kernel` `(units, units)` make the scores within a block.
+    - `block_kernel` `(units, units)` is W_v transposed.
+    - `fusion_kernel` and `gate_kernel` `(3 * units, units)` are W_z and W_g transposed.
+    - `hidden/bias`, `score_bias`, `block_bias`, `fusion_bias` and `gate_bias` have the shape
+      `(units,)`.
+    - The names of the attention between blocks begin with `inter/`, see `DirectionalSelfAttention`.
+
+    Difference: the released code computes the block length from the padded length of a batch, and
+    its blocks attend to blocks of padding. So its result depends on the padding. The result of this
+    layer does not depend on it.
 
     Reference:
         - Shen et al., 2018, Bi-Directional Block Self-Attention for Fast and Memory-Efficient
@@ -135,7 +140,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
         self._store_arguments(locals())
 
     def build(self, input_shape: Shape) -> None:
-        """Creates the weights within a block, of the fusion, and between blocks."""
+        """Creates the weights of both attentions and of the fusion."""
         super().build(input_shape)
         units = self.units
         self.block_kernel = self._add_kernel("block_kernel", (units, units))
@@ -167,15 +172,14 @@ class BlockSelfAttention(DirectionalAttentionBase):
             steps, filled, back = self._cut(take_steps(mask, order), blocks, places)
             steps, back = take_steps(order, steps), take_steps(back, return_order)
         units = self.units
-        # From here on, a row is a block: (batch * blocks, places, units).
+        # From here on, each row is a block: (batch * blocks, places, units).
         hidden = ops.reshape(take_steps(self._values(inputs, training), steps), (-1, places, units))
         within, intra = self._directional_attention(hidden, filled, training, with_scores)
-        # The vector of a block of padding is 0. The attention between blocks would set it to 0 as
-        # well.
+        # A block of padding has a zero vector already.
         vectors = ops.reshape(self._pool(within, filled, training), (-1, blocks, units))
         some = ops.reshape(ops.any(filled, axis=1), (-1, blocks))
         between, inter = self.inter._compute_attention(vectors, some, training, with_scores)
-        # Each filled place gets the vector of its block; nothing reads the other places.
+        # Each filled place gets the vector of its block. The other places are never read.
         between = ops.multiply(ops.reshape(between, (-1, 1, units)), ops.expand_dims(filled, 2))
         output = self._fuse(hidden, within, between, training)
         output = take_steps(ops.reshape(output, (-1, blocks * places, units)), back)
@@ -195,32 +199,33 @@ class BlockSelfAttention(DirectionalAttentionBase):
     def _grid(self, time: Any) -> tuple[Any, Any]:
         """The numbers of blocks, and of places per block, for texts of up to `time` steps.
 
-        Both are integers if `time` is an integer, else tensors: a graph may learn the length as it
-        runs.
+        Both are integers if `time` is an integer. They are tensors if a graph learns the length
+        only when it runs.
         """
         static = isinstance(time, int)
         lower, higher = (min, max) if static else (ops.minimum, ops.maximum)
         if self.block_length is None:
             length = _block_length_of_int(time) if static else _block_length(time)
-            # A shorter text has shorter blocks, so it may have more of them. The number is largest
+            # A shorter text has shorter blocks, so it may have more blocks. It has the most blocks
             # if (length - 1)^3 / 2 steps are cut into blocks of length - 1.
             shorter = ((length - 1) * (length - 1) + 1) // 2
         else:
             length, shorter = self.block_length, 1
         sizes = higher((time + length - 1) // length, shorter), lower(length, time)
-        # The sizes of a shape share a dtype in ONNX; those of PyTorch are int64.
+        # All sizes of a shape have one dtype in ONNX. The sizes of PyTorch are int64.
         return sizes if static else tuple(ops.cast(size, time.dtype) for size in sizes)
 
     def _cut(self, mask: Tensor, blocks: Any, places: Any) -> tuple[Tensor, Tensor, Tensor]:
         """The indices from steps to places of blocks, and back.
 
-        Returns three tensors: the step at each place `(batch, blocks * places)`, whether that step
-        is kept `(batch * blocks, places)`, and the place of each step `(batch, time)`.
+        Returns three tensors. The first is the step at each place `(batch, blocks * places)`. The
+        second tells whether this step is kept `(batch * blocks, places)`. The third is the place of
+        each step `(batch, time)`.
         """
         time, size = ops.shape(mask)[1], blocks * places
 
         def of_length(length: Tensor) -> list[Tensor]:
-            """The numbers that follow from the length of a text's blocks, `(n, 1)`."""
+            """Returns the numbers that follow from the block length of each text, `(n, 1)`."""
             length = ops.maximum(length, 1)  # a table begins with 0
             step = ops.transpose(counted(0, blocks)) * ops.expand_dims(length, 2)
             step = step + counted(0, places)
@@ -228,9 +233,9 @@ class BlockSelfAttention(DirectionalAttentionBase):
             back = counted(0, time) // length * places + counted(0, time) % length
             return [
                 ops.reshape(ops.where(inside, step, 0), (-1, size)),
-                # A place without a step gets a number above all steps' numbers.
+                # A place without a step gets a number above the numbers of all steps.
                 ops.reshape(ops.where(inside, 1, time + 1), (-1, size)),
-                # Such a block may be missing beyond a text's end. Nothing reads its values.
+                # Such a block may lie beyond the end of a text. Its values are never read.
                 ops.minimum(back, size - 1),
             ]
 
@@ -272,7 +277,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
 
 
 def _block_length_of_int(length: int) -> int:
-    """The smallest `r` with `r^3 >= 2 * length`; a cube root in floats may be wrong by one."""
+    """The smallest `r` with `r^3 >= 2 * length`. (A cube root in floats may be wrong by one.)"""
     root = 1
     while root**3 < 2 * length:
         root += 1
@@ -280,8 +285,8 @@ def _block_length_of_int(length: int) -> int:
 
 
 def _block_length(lengths: Tensor) -> Tensor:
-    """`_block_length_of_int` of a tensor of integers."""
-    # The count of smaller roots starts from 0, because OpenVINO loses a 1 that is added to a sum.
+    """The same as `_block_length_of_int`, for a tensor of integers."""
+    # The count starts from 0, because OpenVINO loses a 1 that is added to a sum.
     roots = ops.arange(0, LARGEST_ROOT + 1, dtype="int32")
     smaller = roots * roots * roots < ops.maximum(2 * ops.expand_dims(lengths, -1), 1)
     return ops.sum(ops.cast(smaller, lengths.dtype), axis=-1)

@@ -1,4 +1,4 @@
-"""Mixes a sequence and its attention by a gate for every feature: DiSAN's fusion gate."""
+"""Mixes a sequence and its attention by a gate for every feature: the fusion gate of DiSAN."""
 
 from typing import Any
 
@@ -13,15 +13,15 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class FusionGate(FusionBase):
-    """Mixes a sequence with an attention over it, by a gate that is computed from both.
+    """Mixes a sequence with the output of an attention, by a gate that is computed from both.
 
-    With inputs `h` and attention `s`, both `(batch, time, dim)`, for each step and feature:
+    The layer computes from inputs `h` and attention `s`, both `(batch, time, dim)`:
 
     1. `F = sigmoid(W_1 h + b_1 + W_2 s + b_2 + b_o)`
     2. `output = F * h + (1 - F) * s`
 
-    The paper has one bias. Its released code has these three biases, and only their sum matters.
-    The layer has all three, so that published weights fit.
+    The paper has one bias. Its released code has these three biases, of which only the sum matters.
+    The layer has all three, so that it can load published weights.
 
     Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without `mask=` the layer uses
     the mask of the first argument, or else the mask of the second. Padded steps are exactly 0 in
@@ -51,12 +51,12 @@ class FusionGate(FusionBase):
         `(batch, time, dim)`; the scores are `(batch, time, dim)`.
 
     Returns:
-        The mixture. With `return_attention_scores=True` a pair: the mixture and the gate `F`, which
-        is the share of the inputs. Both are in the layer's compute dtype.
+        The mixture in the layer's compute dtype. `return_attention_scores=True` returns a pair: the
+        mixture and the gate `F`, which is the share of the inputs.
 
     Raises:
-        ValueError: For an invalid argument, tensors that are not both `(batch, time, dim)` of one
-            shape, or a mask that is not `(batch, time)` of 0 and 1.
+        ValueError: If an argument is invalid, if the tensors are not both `(batch, time, dim)` of
+            one shape, or if the mask is not `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -70,8 +70,10 @@ class FusionGate(FusionBase):
     assert output.shape == gate.shape == (2, 5, 16)
     ```
 
-    Weights, by name: `inputs_kernel` and `attention_kernel` `(dim, dim)`, W_1 and W_2 transposed;
-    with biases `inputs_bias`, `attention_bias` and `output_bias` `(dim,)`, b_1, b_2 and b_o.
+    Weights, by name:
+
+    - `inputs_kernel` and `attention_kernel` `(dim, dim)` are W_1 and W_2 transposed.
+    - `inputs_bias`, `attention_bias` and `output_bias` `(dim,)` are b_1, b_2 and b_o.
 
     Reference:
         - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language

@@ -1,4 +1,4 @@
-"""Mixes several attentions and the tokens, feature by feature: MPSAN's position fusion."""
+"""Mixes several attentions and the tokens, feature by feature: the position fusion of MPSAN."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,16 +14,15 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class PositionFusion(FusionBase):
-    """Mixes several attentions over a text with its tokens, by weights computed from the tokens.
+    """Mixes several attentions over a text with the tokens, by weights computed from the tokens.
 
-    With attentions `s_1 ... s_k` and tokens `w`, all `(batch, time, dim)`, for each step and
-    feature:
+    The layer computes from attentions `s_1 ... s_k` and tokens `w`, all `(batch, time, dim)`:
 
     1. `a_1, ..., a_{k+1} = softmax over the k + 1 sources of W_P w + b_P`
     2. `output = a_1 * s_1 + ... + a_k * s_k + a_{k+1} * w`
 
     The paper calls the weights Tokens-Position-Weight. The tokens are the last source. So a step
-    without any attention still keeps its word.
+    whose attentions are zero still keeps its token.
 
     Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without `mask=` the layer uses
     the mask of the first argument, or else the mask of the second. Padded steps are exactly 0 in
@@ -50,17 +49,17 @@ class PositionFusion(FusionBase):
         `k + 1` shapes `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
-        `(batch, time, dim)`; the scores are `(batch, time, k + 1, dim)`, sources in the order
-        given, the tokens last.
+        `(batch, time, dim)`; the scores are `(batch, time, k + 1, dim)`, with the tokens as the
+        last source.
 
     Returns:
-        The mixture. With `return_attention_scores=True` a pair: the mixture and its weights. Both
-        are in the layer's compute dtype.
+        The mixture in the layer's compute dtype. `return_attention_scores=True` returns a pair: the
+        mixture and its weights.
 
     Raises:
-        ValueError: For an invalid argument, no attention, tensors that are not all
-            `(batch, time, dim)` of one shape, another number of attentions than the layer was
-            built for, or a mask that is not `(batch, time)` of 0 and 1.
+        ValueError: If an argument is invalid, if there is no attention, if the tensors are not all
+            `(batch, time, dim)` of one shape, if the number of attentions changes after the first
+            call, or if the mask is not `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -76,11 +75,13 @@ class PositionFusion(FusionBase):
     assert fused.shape == (None, None, 32)
     ```
 
-    Weights, by name: `kernel` `(dim, (k + 1) * dim)`, W_P transposed, source after source; `bias`
-    `((k + 1) * dim,)`, b_P.
+    Weights, by name:
 
-    Difference: the paper prints `b_P` with a column for each position, so its layer would fit one
-    length only. Its released code has a vector, as here, and a second vector without effect.
+    - `kernel` `(dim, (k + 1) * dim)` is W_P transposed. The columns of one source are adjacent.
+    - `bias` `((k + 1) * dim,)` is b_P.
+
+    Difference: in the paper `b_P` has a column for each position, so that layer could read only one
+    length. The released code has a vector, as here, and a second vector without effect.
 
     Reference:
         - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
@@ -104,7 +105,7 @@ class PositionFusion(FusionBase):
     def build(  # type: ignore[override]
         self, attentions_shape: Sequence[Shape] = (), tokens_shape: Shape = ()
     ) -> None:
-        """Creates W_P and b_P for as many sources as there are."""
+        """Creates W_P and b_P for the given number of sources."""
         self._check(attentions_shape, tokens_shape)
         dim = self._feature_dim(tokens_shape, "tokens")
         size = (len(attentions_shape) + 1) * dim
@@ -126,7 +127,7 @@ class PositionFusion(FusionBase):
         tokens, mask = self._mask_inputs(tokens, self._mask(mask, attentions_mask, tokens_mask))
         sources = [zero_masked(ops.cast(a, self.compute_dtype), mask) for a in attentions]
         logits = self._product(self._apply_dropout(tokens, training), self.kernel, self.bias)
-        # Source by source: a softmax over a middle axis is slow on some backends.
+        # This goes source by source, because a softmax over a middle axis is slow on some backends.
         logits = ops.split(logits, len(sources) + 1, axis=-1)
         highest = logits[0]
         for other in logits[1:]:

@@ -1,4 +1,4 @@
-"""Sequential attention (SAM): features first, then tokens, or the other way round."""
+"""Sequential attention (SAM): feature-wise and token-wise attention, in either order."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,24 +26,25 @@ ORDER = Validator(
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class SequentialAttention(AttentionBase):
-    """Weighs the features of a sequence and then its tokens, behind an encoder.
+    """Weights the features of an encoded sequence, and then its tokens, or in reverse order.
 
-    It applies `FeatureWiseAttention` and `TokenWiseAttention` in the given `order`. The last part
-    gives the output. The output is one vector if that part weighs the tokens and `pooled=True`;
-    otherwise it is the weighted steps.
+    The layer applies `FeatureWiseAttention` and `TokenWiseAttention` in the given `order`. The
+    output is one vector if the tokens come last and `pooled=True`. Otherwise it is the weighted
+    steps.
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. Both parts use it.
-    Padded steps have no effect. A row without a kept step gives zeros.
+    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. Both parts use the
+    mask. Padded steps have no effect. A row without a kept step gives zeros.
 
     Args:
         order: `("feature", "token")`, `("token", "feature")`, or a tuple of one of the two.
         reduction: Divisor of the sizes of both hidden layers, see `FeatureWiseAttention` and
             `TokenWiseAttention`.
-        threshold: The paper's delta, in [0, 1], subtracted from the weight of every feature.
-        mode: `"dense"` or `"pointwise"`, the kind of the tokens' network. `"dense"` needs a known
-            length.
-        hidden_dim: Hidden units of the tokens' network. `None` takes the default of `mode`.
-        pooled: Whether the tokens' part sums the steps if it comes last.
+        threshold: Number in [0, 1] that is subtracted from the weight of every feature, the paper's
+            delta.
+        mode: Kind of the network of the token-wise attention, `"dense"` or `"pointwise"`. `"dense"`
+            needs a known length.
+        hidden_dim: Hidden units of the token-wise attention. `None` takes the default of `mode`.
+        pooled: Whether token-wise attention sums the steps, if it comes last.
         dropout: Share of the weights of each part that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
@@ -63,12 +64,12 @@ class SequentialAttention(AttentionBase):
         `(batch, time, dim)`; batch may be `None`. In pointwise mode time may be `None` as well.
 
     Output shape:
-        `(batch, dim)` if the last part weighs the tokens and pools, else `(batch, time, dim)`.
+        `(batch, dim)` if the tokens come last and `pooled=True`, else `(batch, time, dim)`.
 
     Returns:
-        The output. With `return_attention_scores=True` a pair: the output, and a dictionary with
-        the weights of each part: `"feature"` `(batch, dim)`, the gate after the threshold, and
-        `"token"` `(batch, time)`.
+        The output. `return_attention_scores=True` returns a pair: the output and a dictionary. Its
+        entry `"feature"` `(batch, dim)` is the gate after the threshold. Its entry `"token"`
+        `(batch, time)` holds the weights of the steps.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -87,7 +88,7 @@ class SequentialAttention(AttentionBase):
     model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
     ```
 
-    Weights, by name: those of the two layers, below `feature/` and `token/`.
+    Weights, by name: the names of both layers' weights, with `feature/` or `token/` in front.
 
     Reference:
         - Zhou et al., Sequential Attention Module for Natural Language Processing, eq. 1-6
@@ -112,11 +113,11 @@ class SequentialAttention(AttentionBase):
     ) -> None:
         super().__init__(**kwargs)
         self._store_arguments(locals(), mode=MODES, order=ORDER)
-        # The kernels' initializers are cloned first, then the biases', so that no two parts share a
-        # seed.
+        # The initializers of the kernels are cloned before those of the biases, so that no two
+        # parts share a seed.
         kernels = [self._clone_initializer(self.kernel_initializer) for _ in self.order]
         biases = [self._clone_initializer(self.bias_initializer) for _ in self.order]
-        # The states of the parts' dropout are made here and named after both.
+        # This creates the states of the parts' dropout, named after the layer and the part.
         with keras.name_scope(self.name):
             # Each layer is an attribute, for Flax NNX: docs/upstream/keras-nnx-lists.md. The
             # attributes come after the property in the alphabet, so that files keep the property's
@@ -174,7 +175,7 @@ class SequentialAttention(AttentionBase):
     def _part(
         self, index: int, kernel_initializer: Any, bias_initializer: Any
     ) -> FeatureWiseAttention | TokenWiseAttention:
-        """The layer at a place in the order, with separate initial values."""
+        """Creates the layer for one place in the order, with separate initial values."""
         common = {
             "reduction": self.reduction,
             "dropout": self.dropout,

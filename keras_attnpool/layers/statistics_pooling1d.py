@@ -42,11 +42,11 @@ class StatisticsPooling1D(GlobalPoolingBase):
         `(batch, 2 * dim)`, or `(batch, 1, 2 * dim)` with `keepdims=True`.
 
     Returns:
-        Means, then standard deviations, in the layer's compute dtype.
+        The means and the standard deviations in the layer's compute dtype.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 

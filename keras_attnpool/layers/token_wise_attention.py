@@ -1,4 +1,4 @@
-"""Token-wise attention (SAM): a weight for each step by what its features say at large."""
+"""Token-wise attention (SAM): one weight per step, computed from its maximum and mean."""
 
 from typing import Any
 
@@ -39,28 +39,28 @@ def known_length(owner: keras.layers.Layer, input_shape: Shape) -> int:
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class TokenWiseAttention(AttentionBase):
-    """Weighs the steps of a sequence by the maximum and the mean of their features.
+    """Weights the steps of a sequence by the maximum and the mean of their features.
 
     For one example with inputs `X` `(time, dim)` and `ffn(x) = relu(x W1 + b1) W2 + b2`:
 
     1. `M = softmax over time of (ffn(max over dim of X) + ffn(mean over dim of X))`, `(time,)`
-    2. `output = sum over t of M_t x_t`, or with `pooled=False` the steps `M_t x_t` themselves
+    2. `output = sum over t of M_t x_t`, or the steps `M_t x_t` with `pooled=False`
 
-    The paper's network is `mode="dense"`: it maps the `time` numbers of a text to `time` scores. So
-    each position has separate weights, and all texts must have one known length. Positions count
-    from the first kept step. `mode="pointwise"` maps the number of each step separately, for texts
-    of any length.
+    The paper's network is `mode="dense"`. It maps the `time` numbers of a text to `time` scores. So
+    each position has separate weights, and all texts must have the same known length. Positions
+    count from the first kept step. `mode="pointwise"` maps the number of each step to its score, so
+    texts may have any length.
 
     Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. The network reads 0 at
     padded steps, and their weight is exactly 0. A row without a kept step gives zeros. The side of
-    the padding does not change the result. In pointwise mode its length does not change the result
-    either. A pooled output has no mask; weighted steps have the mask of the inputs.
+    the padding does not change the result. In pointwise mode the length of the padding does not
+    change it either. A pooled output has no mask. Weighted steps have the mask of the inputs.
 
     Args:
         mode: `"dense"` or `"pointwise"`.
-        reduction: In dense mode the hidden layer has `time // reduction` units, at least 1; in
-            pointwise mode it has 8.
-        hidden_dim: Units of the hidden layer, instead of the number that `reduction` gives.
+        reduction: In dense mode the hidden layer has `time // reduction` units, but at least 1. In
+            pointwise mode it has 8 units.
+        hidden_dim: Units of the hidden layer. `None` uses the number that `reduction` gives.
         pooled: Whether the weighted steps are summed.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
@@ -85,8 +85,8 @@ class TokenWiseAttention(AttentionBase):
         `(batch, time)`.
 
     Returns:
-        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
-        the attention weights before dropout.
+        The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
+        and the attention weights before dropout.
 
     Raises:
         ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
@@ -105,9 +105,11 @@ class TokenWiseAttention(AttentionBase):
     model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
     ```
 
-    Weights, by name, with `n = time` in dense mode and 1 in pointwise mode: `hidden/kernel`
-    `(n, hidden)`, W1; `hidden/bias` `(hidden,)`, b1; `score_kernel` `(hidden, n)`, W2; `score_bias`
-    `(n,)`, b2. In pointwise mode the softmax cancels b2.
+    Weights, by name, with `n = time` in dense mode and `n = 1` in pointwise mode:
+
+    - `hidden/kernel` `(n, hidden)` is W1, and `hidden/bias` `(hidden,)` is b1.
+    - `score_kernel` `(hidden, n)` is W2, and `score_bias` `(n,)` is b2. In pointwise mode the
+      softmax cancels b2.
 
     Reference:
         - Zhou et al., Sequential Attention Module for Natural Language Processing, eq. 1, 5 and 6
@@ -192,7 +194,7 @@ class TokenWiseAttention(AttentionBase):
         both = ops.stack([ops.cast(x, self.compute_dtype) for x in pooled], axis=1)
         if self.mode == "dense":
             return ops.sum(self._attention_logits(both), axis=1)
-        # Rows, because TensorFlow cannot multiply every tensor of four axes with a kernel
+        # These are rows, because TensorFlow cannot multiply every tensor of four axes with a kernel
         # (docs/upstream/tensorflow-batch-matmul.md).
         scores = self._attention_logits(ops.reshape(both, (-1, 1)))
         return ops.sum(ops.reshape(scores, ops.shape(both)), axis=1)
