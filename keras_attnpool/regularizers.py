@@ -80,7 +80,7 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
         Returns:
             A scalar, at least float32; 0 if no example counts.
         """
-        heads = _flatten_features(heads, 2, self)
+        heads = _flatten_features(heads, self)
         return _empty_batch_safe(_mean_over_kept(self.penalties(heads), kept), heads)
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -92,8 +92,9 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
         Returns:
             A scalar, at least float32.
         """
-        heads = _flatten_features(x, 1, self)
-        return self.batch_penalty(ops.expand_dims(heads, 0))
+        x = at_least_float32(x)
+        _check_axes(x, 1, self)
+        return self.batch_penalty(ops.expand_dims(x, 0))
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
@@ -150,12 +151,6 @@ class AttentionOrthogonality(HeadRegularizer):
         by_feature = ops.transpose(at_least_float32(heads), (0, 3, 1, 2))
         penalties = ops.mean(self.penalties(by_feature), axis=1)
         return _empty_batch_safe(_mean_over_kept(penalties, kept), heads)
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """The penalty of attention `(heads, time)` or `(heads, time, features)`."""
-        if len(x.shape) != 3:
-            return super().__call__(x)
-        return self.batch_penalty(ops.expand_dims(x, 0))
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -257,7 +252,7 @@ class HeadDistance(HeadRegularizer):
         """The mean penalty over the examples that count, or the penalty of their mean distance."""
         if not self.batch_mean:
             return super().batch_penalty(heads, kept)
-        heads = _flatten_features(heads, 2, self)
+        heads = _flatten_features(heads, self)
         distances = _mean_over_kept(self._distances(heads), kept)
         penalty = _empty_batch_safe(self._hinge(ops.expand_dims(distances, 0))[0], heads)
         # Without an example the mean distance would be 0, and its hinge the full threshold.
@@ -291,17 +286,20 @@ def _pair_sums(x: Tensor) -> Tensor:
     return ops.expand_dims(x, 2) + ops.expand_dims(x, 1)
 
 
-def _flatten_features(x: Tensor, leading: int, regularizer: HeadRegularizer) -> Tensor:
-    """Keeps the first `leading` axes and flattens the rest, as float32 at least."""
-    x = at_least_float32(x)
+def _check_axes(x: Tensor, leading: int, regularizer: HeadRegularizer) -> None:
+    """Raises if a tensor has no axis behind the `leading` ones, the last of which is the heads'."""
     if len(x.shape) < leading + 1:
         must = f"have the heads on axis {leading - 1} and their values after it"
         received = f"a tensor of shape {tuple(x.shape)}"
         raise _checks.ArgumentError("x", must, received, type(regularizer).__name__)
-    if len(x.shape) == leading + 1:
-        return x
+
+
+def _flatten_features(x: Tensor, regularizer: HeadRegularizer) -> Tensor:
+    """Flattens all axes behind the heads' one, as float32 at least."""
+    _check_axes(x, 2, regularizer)
+    x = at_least_float32(x)
     shape = ops.shape(x)
-    return ops.reshape(x, (*shape[:leading], math.prod(shape[leading:])))
+    return x if len(shape) == 3 else ops.reshape(x, (*shape[:2], math.prod(shape[2:])))
 
 
 def _empty_batch_safe(penalty: Tensor, heads: Tensor) -> Tensor:

@@ -38,7 +38,7 @@ def gradient_saliency(
     If the predicted probability is exactly 1 in float32, the gradient is 0.
 
     Args:
-        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors `(rows, time,
             dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
@@ -101,7 +101,7 @@ def integrated_gradients(
     The gradients are computed as in `gradient_saliency`, one per point of the quadrature.
 
     Args:
-        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors `(rows, time,
             dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and

@@ -39,8 +39,8 @@ class FusionBase(AttentionBase):
         mask: Boolean or 0/1 tensor `(batch, time)`, True = keep.
     """
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(self, given: dict[str, Any]) -> None:
+        super().__init__(given)
         self._carrier = MaskCarrier()
 
     @staticmethod

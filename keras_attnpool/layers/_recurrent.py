@@ -5,14 +5,13 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs
 from keras_attnpool.ops._recurrence import BothDirections
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import Shape, Tensor
 
 
-class BidirectionalBase(LayerArguments, MaskedInputs):
+class BidirectionalBase(MaskedInputs):
     """Base of the layers that read a masked sequence in both directions by LSTMs or GRUs.
 
     Not public. The method `_states` of a subclass takes the words, with the kept steps in front. It
@@ -49,19 +48,14 @@ class BidirectionalBase(LayerArguments, MaskedInputs):
         directions = 2 if self.merge_mode == "concat" else 1
         return (input_shape[0], input_shape[1], directions * self.units)
 
-    def _recurrent(self, kind: Any, name: str, dim: int, **arguments: Any) -> Any:
+    def _recurrent(self, kind: Any, name: str, dim: int) -> Any:
         """A built LSTM or GRU that reads `(batch, time, dim)` and returns all its states."""
+        arguments = self._sublayer_kwargs(name)
+        recurrent_initializer = _drawn_in_float32(arguments.pop("recurrent_initializer"))
         layer = kind(
             self.units,
-            kernel_initializer=self._clone_initializer(self.kernel_initializer),
-            recurrent_initializer=_drawn_in_float32(
-                self._clone_initializer(self.recurrent_initializer)
-            ),
-            bias_initializer=self._clone_initializer(self.bias_initializer),
-            **self._sublayer_kwargs(),
+            recurrent_initializer=recurrent_initializer,
             return_sequences=True,
-            dtype=self._inner_policy(),
-            name=name,
             **arguments,
         )
         # Since Keras 3.16 the default is False, with which every call with a mask would warn.

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._attention import AttentionPoolingBase, heads_first
+from keras_attnpool.layers._attention import AttentionPoolingBase, Call
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
@@ -118,8 +118,7 @@ class AttentionPooling(AttentionPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
         if self.gated and self.hidden_dim is None:
             received = {"gated": True, "hidden_dim": None}
             raise ArgumentError(
@@ -133,21 +132,13 @@ class AttentionPooling(AttentionPoolingBase):
             self._build_hidden(input_shape, self.hidden_dim, self.activation)
         self.context = self._add_kernel("context", (self.hidden_dim or dim,))
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        if self._in_chunks(with_scores):
-            vectors, weights = self._pool_in_chunks(self._logits, inputs, mask), None
-            self._penalize(self.vector_regularizer, vectors, mask)
-        else:
-            logits = heads_first(self._logits(inputs))
-            vectors, weights = self._pool(inputs, logits, mask, training, with_scores)
-            weights = ops.squeeze(weights, 1)
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        vectors, weights = self._pool_scored(self._logits, inputs, call)
         output = self.output_activation(ops.squeeze(vectors, 1))
         if self.output_activation not in (keras.activations.linear, keras.activations.tanh):
             # `output_activation` may map the zeros of an empty row to other values.
-            output = zero_masked_rows(output, mask)
-        return output, weights
+            output = zero_masked_rows(output, call.mask)
+        return output, None if weights is None else ops.squeeze(weights, 1)
 
     def _logits(self, inputs: Tensor) -> Tensor:
         """Returns the scores `(batch, time, 1)`, in float32 at least."""

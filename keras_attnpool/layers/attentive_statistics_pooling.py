@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import NORMALIZERS, AttentionPoolingBase, heads_first
+from keras_attnpool.layers._attention import NORMALIZERS, AttentionPoolingBase, Call, heads_first
 from keras_attnpool.ops._devices import scalar_like
 from keras_attnpool.ops.masking import at_least_float32, statistics_of_zeroed, zero_masked_rows
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -132,8 +132,7 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernel."""
@@ -142,31 +141,28 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         read = (*input_shape[:2], 3 * dim if self.global_context else dim)
         self._build_scores(read, self.hidden_dim, size, self.activation)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         """Pools `(batch, time, dim)` to `(batch, 2 * dim)`."""
-        if self._in_chunks(with_scores):
-            (mean, variance), weights = self._chunked_moments(inputs, mask), None
+        if call.in_chunks:
+            (mean, variance), weights = self._chunked_moments(inputs, call.mask), None
         else:
-            mean, variance, weights = self._moments(inputs, mask, training)
+            mean, variance, weights = self._moments(inputs, call)
         sigma = ops.sqrt(ops.maximum(variance, scalar_like(self.epsilon, variance)))
-        output = zero_masked_rows(ops.concatenate([mean, sigma], axis=-1), mask)
-        self._penalize(self.vector_regularizer, ops.expand_dims(output, 1), mask)
+        output = zero_masked_rows(ops.concatenate([mean, sigma], axis=-1), call.mask)
+        self._penalize(self.vector_regularizer, ops.expand_dims(output, 1), call)
         return output, weights
 
-    def _moments(
-        self, inputs: Tensor, mask: Any, training: bool | None
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def _moments(self, inputs: Tensor, call: Call) -> tuple[Tensor, Tensor, Tensor]:
         """Returns mean and variance `(batch, dim)` under attention, and the weights."""
-        values, kept = at_least_float32(inputs), None if mask is None else ops.expand_dims(mask, 2)
+        values, mask = at_least_float32(inputs), call.mask
+        kept = None if mask is None else ops.expand_dims(mask, 2)
         context = None
         if self.global_context:
             context = statistics_of_zeroed(values, mask, self.epsilon)
         logits = self._attention_logits(inputs, context)
         weights = NORMALIZERS[self.normalizer](logits, kept, axis=1)
-        self._penalize(self.attention_regularizer, ops.expand_dims(weights, 1), mask)
-        used = self._apply_dropout(weights, training)
+        self._penalize(self.attention_regularizer, ops.expand_dims(weights, 1), call)
+        used = self._apply_dropout(weights, call.training)
 
         def summed(x: Tensor) -> Tensor:
             if self.per_feature:

@@ -112,8 +112,7 @@ class BidirectionalGRU(BidirectionalBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the GRUs of both directions."""

@@ -112,17 +112,14 @@ class BidirectionalLSTM(BidirectionalBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the LSTMs of both directions."""
         dim = self._feature_dim(input_shape)
-        gates = {"unit_forget_bias": self.unit_forget_bias}
-        self.forward_lstm = self._recurrent(keras.layers.LSTM, "forward", dim, **gates)
-        self.backward_lstm = self._recurrent(keras.layers.LSTM, "backward", dim, **gates)
+        self.forward_lstm = self._recurrent(keras.layers.LSTM, "forward", dim)
+        self.backward_lstm = self._recurrent(keras.layers.LSTM, "backward", dim)
 
     def _states(self, words: Tensor, steps: BothDirections, training: bool | None) -> Any:
-        return steps.read(
-            self._apply_dropout(words, training), self.forward_lstm, self.backward_lstm
-        )
+        words = self._apply_dropout(words, training)
+        return steps.read(words, self.forward_lstm, self.backward_lstm)

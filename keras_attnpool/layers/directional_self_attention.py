@@ -4,6 +4,7 @@ from typing import Any
 
 import keras
 
+from keras_attnpool.layers._attention import Call
 from keras_attnpool.layers._directional import DirectionalAttentionBase
 from keras_attnpool.layers.fusion_gate import FusionGate
 from keras_attnpool.ops.masking import zero_masked
@@ -119,23 +120,17 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the weights of the attention and the gate."""
         super().build(input_shape)
-        self.gate = FusionGate(**self._sublayer_arguments(), name="gate")
+        self.gate = FusionGate(**self._sublayer_arguments("gate"))
         shape = self.compute_output_shape(input_shape)
         self.gate.build(shape, shape)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        hidden = self._values(inputs, training)
-        attention, scores = self._directional_attention(hidden, mask, training, with_scores)
-        output, _ = self.gate._mix(hidden, attention, training)
-        return zero_masked(output, mask), scores
-
-    def _scores_shape(self, input_shape: Shape) -> Shape:
-        return (input_shape[0], input_shape[1], input_shape[1], self.units)
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        hidden = self._values(inputs, call)
+        attention, scores = self._directional_attention(hidden, call)
+        output, _ = self.gate._mix(hidden, attention, call.training)
+        return zero_masked(output, call.mask), scores

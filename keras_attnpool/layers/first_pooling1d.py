@@ -60,8 +60,7 @@ class FirstPooling1D(GlobalPoolingBase):
     """
 
     def __init__(self, *, keepdims: bool = False, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         return first_step(inputs, mask)

@@ -91,12 +91,9 @@ class FusionGate(FusionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
-    def build(  # type: ignore[override]
-        self, inputs_shape: Shape, attention_shape: Shape
-    ) -> None:
+    def build(self, inputs_shape: Shape, attention_shape: Shape) -> None:
         """Creates both kernels and the biases."""
         self._check(inputs_shape, attention_shape)
         dim = self._feature_dim(inputs_shape)
@@ -106,7 +103,7 @@ class FusionGate(FusionBase):
         self.attention_bias = self._add_bias("attention_bias", (dim,))
         self.output_bias = self._add_bias("output_bias", (dim,))
 
-    def call(  # type: ignore[override]
+    def call(
         self,
         inputs: Tensor,
         attention: Tensor,
@@ -130,24 +127,20 @@ class FusionGate(FusionBase):
         self, inputs: Tensor, attention: Tensor, training: bool | None
     ) -> tuple[Tensor, Tensor]:
         """The mixture and the gate, in float32 at least."""
-        logits = self._product(
-            self._apply_dropout(inputs, training), self.inputs_kernel, self.inputs_bias
-        ) + self._product(
-            self._apply_dropout(attention, training), self.attention_kernel, self.attention_bias
-        )
+        logits = self._dropped_product(inputs, training, self.inputs_kernel, self.inputs_bias)
+        kernel, bias = self.attention_kernel, self.attention_bias
+        logits = logits + self._dropped_product(attention, training, kernel, bias)
         if self.use_bias:
             logits = logits + at_least_float32(self.output_bias)
         gate = ops.sigmoid(logits)
         inputs, attention = at_least_float32(inputs), at_least_float32(attention)
         return attention + gate * (inputs - attention), gate
 
-    def compute_output_shape(  # type: ignore[override]
-        self, inputs_shape: Shape, attention_shape: Shape
-    ) -> Shape:
+    def compute_output_shape(self, inputs_shape: Shape, attention_shape: Shape) -> Shape:
         """Returns the shape of the inputs."""
         return tuple(inputs_shape)
 
-    def compute_output_spec(  # type: ignore[override]
+    def compute_output_spec(
         self,
         inputs: Tensor,
         attention: Tensor,

@@ -97,8 +97,7 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
         p_constraint: ConstraintLike = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the power, or one power per feature."""

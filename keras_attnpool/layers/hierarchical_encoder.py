@@ -10,7 +10,7 @@ from keras_attnpool._checks import ArgumentError, is_shape
 from keras_attnpool.layers._masked import MaskReader
 from keras_attnpool.ops._devices import torch_traces
 from keras_attnpool.ops._rows import rows_at_hand
-from keras_attnpool.ops.masking import check_dense, check_mask_values, zero_masked
+from keras_attnpool.ops.masking import _as_bool, check_dense, zero_masked
 from keras_attnpool.types import Shape, Tensor
 
 SENTENCES, DOCUMENTS = "sentences_", "documents"
@@ -204,11 +204,8 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         for words, words_mask in self._pairs(inputs, mask):
             check_dense(words, self.name)
             words = ops.convert_to_tensor(words)
-            kept = None
-            if words_mask is not None:
-                check_mask_values(words_mask, self.name, wait=False)
-                self._validate_mask_once(words_mask)
-                kept = ops.cast(words_mask, "bool")
+            kept = _as_bool(words_mask, self.name, kind="layer ")
+            self._validate_mask_once(words_mask)
             self._check(words.shape, kept, packed)
             axes = 3 - packed
             if _are_ids(words, axes):

@@ -70,8 +70,7 @@ class LastPooling1D(GlobalPoolingBase):
     def __init__(
         self, *, bidirectional: bool = False, keepdims: bool = False, **kwargs: Any
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Fixes the feature dimension, which must be even for two directions."""

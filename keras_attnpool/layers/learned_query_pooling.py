@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._attention import MultiHeadPoolingBase
+from keras_attnpool.layers._attention import Call, MultiHeadPoolingBase
 from keras_attnpool.ops._devices import affine
 from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
@@ -167,15 +167,14 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
         if self.feedforward_dim is None and not self.normalize_first:
             received = {"normalize_first": False, "feedforward_dim": None}
             must = "be True without `feedforward_dim`"
             raise ArgumentError("normalize_first", must, received, "LearnedQueryPooling")
         if self.residual and not self.key_projection:
             received = {"residual": True, "key_projection": False}
-            must = "be False without `key_projection`: each head has a query of its own"
+            must = "be False without `key_projection`: each head then has a separate query"
             raise ArgumentError("residual", must, received, "LearnedQueryPooling")
 
     def build(self, input_shape: Shape) -> None:
@@ -227,17 +226,15 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         )
         self.feedforward_bias = self._add_bias("feedforward_bias", (dim,))
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         """Pools `(batch, time, dim)` to `(batch, num_queries * dim)`."""
         queries = at_least_float32(self.queries)
-        if self._in_chunks(with_scores):
-            vectors, weights = self._chunked_head_vectors(inputs, queries, mask), None
+        if call.in_chunks:
+            vectors, weights = self._chunked_head_vectors(inputs, queries, call.mask), None
         else:
             inputs = at_least_float32(inputs)
             logits = self._head_logits(inputs, queries)
-            weights, used = self._normalize_heads(logits, mask, training)
+            weights, used = self._normalize_heads(logits, call)
             vectors = self._head_vectors(inputs, used)
         # The rows have no batch axis: otherwise TensorFlow computes the gradient of the shared
         # kernel for each example first.
@@ -249,8 +246,8 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             vectors = vectors + queries
         if self.feedforward_dim is not None:
             vectors = self._feed_forward(vectors)
-        vectors = zero_masked_rows(vectors, mask)
-        self._penalize(self.vector_regularizer, vectors, mask)
+        vectors = zero_masked_rows(vectors, call.mask)
+        self._penalize(self.vector_regularizer, vectors, call)
         return self._merge_heads(vectors), weights
 
     def _folded_queries(self, queries: Tensor) -> Tensor:
@@ -312,13 +309,11 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         heads = ops.reshape(ops.transpose(heads, (1, 0, 2)), shape)
         return heads + total * self._split_heads("value_bias") if self.use_bias else heads
 
-    def _normalize_heads(
-        self, logits: Tensor, mask: Any, training: bool | None
-    ) -> tuple[Tensor, Tensor]:
+    def _normalize_heads(self, logits: Tensor, call: Call) -> tuple[Tensor, Tensor]:
         """`_normalize` of logits `(batch, queries, heads, time)`."""
         shape = (-1, *logits.shape[1:3], ops.shape(logits)[3])
         flat = ops.reshape(logits, (-1, shape[1] * shape[2], shape[3]))
-        weights, used = self._normalize(flat, mask, training)
+        weights, used = self._normalize(flat, call)
         return ops.reshape(weights, shape), ops.reshape(used, shape)
 
     def _feed_forward(self, vectors: Tensor) -> Tensor:

@@ -67,8 +67,7 @@ class MaskedAveragePooling1D(GlobalPoolingBase):
     def __init__(
         self, *, position_weighted: bool = False, keepdims: bool = False, **kwargs: Any
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         if not self.position_weighted:

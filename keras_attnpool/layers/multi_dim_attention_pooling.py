@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import AttentionPoolingBase
+from keras_attnpool.layers._attention import AttentionPoolingBase, Call
 from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -114,31 +114,24 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernel."""
         dim = self._feature_dim(input_shape)
         self._build_scores(input_shape, self.hidden_dim or dim, dim, self.activation)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        if self._in_chunks(with_scores):
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        if call.in_chunks:
             features = (1, inputs.shape[2])
-            vectors, weights = self._pool_in_chunks(self._logits, inputs, mask, features), None
-            self._penalize(self.vector_regularizer, vectors, mask)
+            vectors, weights = self._pool_in_chunks(self._logits, inputs, call.mask, features), None
+            self._penalize(self.vector_regularizer, vectors, call)
         elif heads_together(inputs, 1, inputs.shape[2]):
             hidden = ops.expand_dims(at_least_float32(self.hidden(inputs)), 2)
             kernel = at_least_float32(self.score_kernel)[None]
-            vectors, weights = self._pool_per_feature_at_once(
-                inputs, hidden, kernel, mask, training, with_scores
-            )
+            vectors, weights = self._pool_per_feature_at_once(inputs, hidden, kernel, call)
         else:
-            vectors, weights = self._pool_per_feature(
-                inputs, [self._logits(inputs)], mask, training, with_scores
-            )
+            vectors, weights = self._pool_per_feature(inputs, [self._logits(inputs)], call)
         output = ops.squeeze(vectors, 1)
         if self.use_bias:
             # The bias needs a gradient, although it is zero. Without a gradient, Keras warns that

@@ -6,12 +6,11 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import SequenceAttentionBase
+from keras_attnpool.layers._attention import Call, SequenceAttentionBase
 from keras_attnpool.ops._additive_attention import additive_attention, banded_attention
 from keras_attnpool.ops._devices import affine, pairs_together
-from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.positions import parse_positions
-from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -135,15 +134,13 @@ class PositionalSelfAttention(SequenceAttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._relation = parse_positions(positions, type(self).__name__)
-        self._store_arguments(locals())
+        relation = parse_positions(positions, type(self).__name__)
+        super().__init__(locals())
+        self._relation = relation
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        values = at_least_float32(self.hidden(self._apply_dropout(inputs, training)))
-        hidden = self._apply_dropout(values, training)
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        values = self._values(inputs, call)
+        hidden = self._apply_dropout(values, call.training)
         # The terms are divided, and the bias is added, before the sums, because there are far more
         # sums.
         source = affine(hidden, self.source_kernel) / self.scale
@@ -157,8 +154,8 @@ class PositionalSelfAttention(SequenceAttentionBase):
                 self._score,
                 offsets,
                 self._relation.offset_penalties,
-                mask,
-                with_scores,
+                call.mask,
+                call.with_scores,
             )
         else:
             output, scores = additive_attention(
@@ -166,9 +163,9 @@ class PositionalSelfAttention(SequenceAttentionBase):
                 target,
                 values,
                 self._score,
-                mask,
+                call.mask,
                 *self._relation.tables(values),
-                with_scores,
+                call.with_scores,
             )
         # The scores of one feature have no axis of features.
         if scores is not None and self.per_feature and self.units == 1:
@@ -178,8 +175,3 @@ class PositionalSelfAttention(SequenceAttentionBase):
     def _score(self, x: Tensor) -> Tensor:
         x = self.score_activation(x)
         return x * self.scale if self.rescale_scores else x
-
-    def _scores_shape(self, input_shape: Shape) -> Shape:
-        batch, time, _ = input_shape
-        shape = (batch, time, time)
-        return (*shape, self.units) if self.per_feature else shape

@@ -67,8 +67,7 @@ class StatisticsPooling1D(GlobalPoolingBase):
     """
 
     def __init__(self, *, epsilon: float = 1e-12, keepdims: bool = False, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         return zero_masked_rows(statistics_of_zeroed(inputs, mask, self.epsilon), mask)

@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
+from keras_attnpool.layers._attention import Call, MultiHeadPoolingBase
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
@@ -119,22 +119,13 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernel."""
         self._feature_dim(input_shape)
         self._build_scores(input_shape, self.hidden_dim, self.num_heads, self.activation)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        if self._in_chunks(with_scores):
-            features = (self.num_heads, 1)
-            vectors = self._pool_in_chunks(self._attention_logits, inputs, mask, features)
-            self._penalize(self.vector_regularizer, vectors, mask)
-            return self._merge_heads(vectors), None
-        logits = heads_first(self._attention_logits(inputs))
-        vectors, weights = self._pool(inputs, logits, mask, training, with_scores)
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        vectors, weights = self._pool_scored(self._attention_logits, inputs, call, self.num_heads)
         return self._merge_heads(vectors), weights

@@ -342,9 +342,8 @@ def masked_sum(x: Tensor, mask: Tensor | None = None) -> Tensor:
     >>> ops.masked_sum(np.ones((2, 5, 3))).shape == (2, 3)
     True
     """
-    x = ops.convert_to_tensor(x)
-    mask = _as_bool(mask, "masked_sum", x)
-    return ops.sum(at_least_float32(zero_masked(x, mask)), axis=1)
+    x, _ = _zeroed(x, mask, "masked_sum")
+    return ops.sum(at_least_float32(x), axis=1)
 
 
 def masked_mean(x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -365,9 +364,7 @@ def masked_mean(x: Tensor, mask: Tensor | None = None) -> Tensor:
     >>> float(ops.masked_mean(x, np.array([[True, True, False]]))[0, 0])
     3.0
     """
-    x = ops.convert_to_tensor(x)
-    mask = _as_bool(mask, "masked_mean", x)
-    return mean_of_zeroed(zero_masked(x, mask), mask)
+    return mean_of_zeroed(*_zeroed(x, mask, "masked_mean"))
 
 
 def mean_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
@@ -406,9 +403,7 @@ def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
     >>> float(ops.masked_max(x, np.array([[True, True, False]]))[0, 0])
     -2.0
     """
-    x = ops.convert_to_tensor(x)
-    mask = _as_bool(mask, "masked_max", x)
-    return max_of_zeroed(zero_masked(x, mask), mask)
+    return max_of_zeroed(*_zeroed(x, mask, "masked_max"))
 
 
 def max_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
@@ -476,6 +471,13 @@ def _as_bool(
         check_mask_shape(tuple(mask.shape), tuple(x.shape), owner, kind)
     check_mask_values(mask, owner, wait, kind)
     return ops.cast(mask if x is None else _fitted(mask, x), "bool")
+
+
+def _zeroed(x: Tensor, mask: Tensor | None, owner: str) -> tuple[Tensor, Tensor | None]:
+    """The tensor with zeros at masked steps, and the boolean mask."""
+    x = ops.convert_to_tensor(x)
+    mask = _as_bool(mask, owner, x)
+    return zero_masked(x, mask), mask
 
 
 def _append_axes(mask: Tensor, x: Tensor) -> Tensor:
