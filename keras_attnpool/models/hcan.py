@@ -79,11 +79,11 @@ def HCAN(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` to float32 scores `(batch, num_classes)`. Its inputs are int32
-        ids `(batch, sentences, words)`, 0 = padding, or `(batch, time)` with `hierarchical=False`.
-        With `packed` its inputs are a dictionary of `"sentences_0"` `(rows, words)` ... and
-        `"documents"` `(batch, sentences)`. In `keras_attnpool.analysis` the paths of the layers are
-        `attention` and `pooling`, and the paths of the layers of the words are
+        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its inputs
+        are int32 ids `(batch, sentences, words)`, 0 = padding, or `(batch, time)` with
+        `hierarchical=False`. With `packed` its inputs are a dictionary of `"sentences_0"` `(rows,
+        words)` ... and `"documents"` `(batch, sentences)`. In `keras_attnpool.analysis` the paths
+        of the layers are `attention` and `pooling`, and the paths of the layers of the words are
         `sentences/word_attention` and `sentences/word_pooling`. The model is not compiled.
 
     Raises:

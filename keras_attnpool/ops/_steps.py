@@ -48,7 +48,7 @@ def counted(start: Any, stop: Any) -> Tensor:
 
 
 def before_first(mask: Tensor) -> Tensor:
-    """Counts the steps before the first kept step `(batch, 1)`; all steps of an empty row.
+    """Counts the steps before the first kept step, `(batch, 1)`; an empty row counts all steps.
 
     The mask is boolean, `(batch, time)`.
     """

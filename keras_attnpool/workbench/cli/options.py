@@ -122,7 +122,7 @@ class Options:
 
 
 def best_behind(encoder: str) -> str:
-    """The default pooling behind an encoder."""
+    """The default pooling for an encoder."""
     return BEST_BEHIND.get(encoder, BEST_BEHIND[ENCODER])
 
 

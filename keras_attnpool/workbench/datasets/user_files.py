@@ -48,8 +48,8 @@ def load_tsv(
         text_column: Name of the column of texts, or its position from 0.
         label_column: Name of the column of labels, or its position from 0.
         label_names: The classes in order, for instance `train.label_names` of the training file.
-            Any other label is an error. `None` takes the labels of the file. They are sorted as
-            numbers if all labels are numbers, and as texts otherwise.
+            Any other label is an error. `None` takes the labels of the file. These labels are
+            sorted as numbers if all are numbers, and as texts otherwise.
         encoding: Encoding of the file. A byte order mark is dropped. The mark of UTF-16 or UTF-32
             sets the encoding if you do not.
         skip_empty: Whether lines without a text or a label are left out, with a warning that counts
@@ -67,10 +67,9 @@ def load_tsv(
     Raises:
         FileNotFoundError: If there is no such file.
         ValueError: If the file cannot be read as a table of labelled texts. Examples are another
-            encoding or delimiter, missing columns, the same column for texts and labels, lines with
-            more or fewer fields than the first line, empty texts or labels, unknown labels, a
-            single class, and a gzip file that is damaged or holds more than 1 GiB. The message
-            names the file and the cure.
+            encoding or delimiter, missing columns, lines with more or fewer fields than the first
+            line, empty texts, unknown labels, a single class, and a gzip file that is damaged or
+            holds more than 1 GiB. The message names the file and the cure.
 
     Example:
         ```python

@@ -35,7 +35,7 @@ def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
 
 
 def check_integers(owner: str, least: int = 1, or_none: bool = False, **values: int | None) -> None:
-    """Raises an error unless every value is `None` or an integer from 1 or 0."""
+    """Raises an error unless every value is an integer >= `least`, or `None` with `or_none`."""
     for name, value in values.items():
         if value is not None or not or_none:
             validate(name, value, integer(least), owner)

@@ -28,7 +28,7 @@ class DocumentBatches(Batches):
     With padding (`packed=0`), the inputs are ids `(B, S, W)`, where W is the length of the bucket's
     longest sentence. Any hierarchical model reads such inputs. But most sentences are much shorter
     than the longest sentence, and most documents are shorter than the longest document of their
-    bucket. Four of five places may be padding, so cut the longest sentences before. A compiled
+    bucket. Four of five places may be padding, so shorten the longest sentences first. A compiled
     model gets at most two shapes per bucket: full batches, and a smaller last batch.
 
     With packing (`packed=K`), only sentences with words are served, sorted by length into K groups.
