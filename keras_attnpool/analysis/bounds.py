@@ -65,11 +65,11 @@ def normalized_aopc(
     tokens, the search keeps the better order.
 
     The search can miss the best order. If the AOPC of an order by weight lies outside the bounds of
-    the search, it becomes the bound. So every value lies in [0, 1].
+    the search, this AOPC becomes the bound. So every value lies in [0, 1].
 
-    Cost: a text of n tokens takes about `beam_size * n ** 2` predictions. This is 2,000 for 20
-    tokens and 5 beams. Each of the two orders by weight takes n more predictions. `beam_size=None`
-    tries all `2 ** n` sets, which is exact, and feasible for up to a dozen tokens.
+    Cost: a text of n tokens takes about `beam_size * n ** 2` predictions. For 20 tokens and 5
+    beams, these are 2,000 predictions. Each of the two orders by weight takes n more predictions.
+    `beam_size=None` tries all `2 ** n` sets, which is exact, and feasible for up to a dozen tokens.
 
     Args:
         model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.

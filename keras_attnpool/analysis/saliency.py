@@ -38,7 +38,7 @@ def gradient_saliency(
     If the predicted probability is exactly 1 in float32, the gradient is 0.
 
     Args:
-        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors `(rows, time,
             dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
@@ -101,16 +101,16 @@ def integrated_gradients(
     The gradients are computed as in `gradient_saliency`, one per point of the quadrature.
 
     Args:
-        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors `(rows, time,
             dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
             gets a mask if the model takes a mask. The steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         steps: Number of points of the Gauss-Legendre quadrature.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` finds
-            the steps that count by a mask among the inputs, a `Masking` layer of the model, ids
-            other than 0, or the lengths of unequal rows.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
         baseline: The vector at the start of the integral: `"zeros"`, `"mean"` of all steps that
             count, or a vector. Embeddings of ids start from zeros.
         layer: The embedding layer, its name, or its path, such as `"encoder/embedding"`. Defaults

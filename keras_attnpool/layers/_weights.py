@@ -8,10 +8,9 @@ import keras
 from keras_attnpool.types import Tensor
 
 
-class LayerWeights:
+class LayerWeights(keras.layers.Layer):  # type: ignore[misc]
     """Adds weights with the initializers and regularizers of the layer's arguments; not public."""
 
-    name: str
     dropout: float = 0.0
     seed: int | None = None
     _initializers_used = 0
@@ -31,7 +30,7 @@ class LayerWeights:
 
     def _add(self, kind: str, name: str, shape: tuple[int, ...], initializer: Any = None) -> Any:
         """Adds a weight with the initializer and regularizer of its kind."""
-        return self.add_weight(  # type: ignore[attr-defined]
+        return self.add_weight(
             name=name,
             shape=shape,
             initializer=self._clone_initializer(
@@ -44,7 +43,7 @@ class LayerWeights:
 
     def _add_bias(self, name: str, shape: tuple[int, ...]) -> Any:
         """A bias, or `None` with `use_bias=False`."""
-        return self._add("bias", name, shape) if self.use_bias else None  # type: ignore[attr-defined]
+        return self._add("bias", name, shape) if self.use_bias else None
 
     def _clone_initializer(self, initializer: Any) -> Any:
         """Returns a copy of the initializer that draws other numbers than the earlier copies.

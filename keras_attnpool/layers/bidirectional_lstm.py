@@ -25,8 +25,8 @@ class BidirectionalLSTM(BidirectionalBase):
 
     The recurrence is `keras.layers.LSTM`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps do not change the states,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,
     whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
     The output has the same mask. The backends' fast kernels read rows without a mask. To use these
     kernels, the layer moves the kept steps to the front of each row. On CPUs with JAX and
@@ -87,8 +87,8 @@ class BidirectionalLSTM(BidirectionalBase):
     - `forward/lstm_cell/bias` `(4 * units,)` is the bias.
     - `backward` has weights of the same names and shapes.
 
-    The gates are in the order input, forget, cell, output. The weights have the order and the
-    shapes of those of `keras.layers.Bidirectional` around `keras.layers.LSTM`.
+    The gates are in the order input, forget, cell, output. `keras.layers.Bidirectional` around
+    `keras.layers.LSTM` has weights of the same order and shapes.
 
     Reference:
         - Hochreiter and Schmidhuber, 1997, Long Short-Term Memory; with the forget gate of Gers,
@@ -112,17 +112,14 @@ class BidirectionalLSTM(BidirectionalBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the LSTMs of both directions."""
         dim = self._feature_dim(input_shape)
-        gates = {"unit_forget_bias": self.unit_forget_bias}
-        self.forward_lstm = self._recurrent(keras.layers.LSTM, "forward", dim, **gates)
-        self.backward_lstm = self._recurrent(keras.layers.LSTM, "backward", dim, **gates)
+        self.forward_lstm = self._recurrent(keras.layers.LSTM, "forward", dim)
+        self.backward_lstm = self._recurrent(keras.layers.LSTM, "backward", dim)
 
     def _states(self, words: Tensor, steps: BothDirections, training: bool | None) -> Any:
-        return steps.read(
-            self._apply_dropout(words, training), self.forward_lstm, self.backward_lstm
-        )
+        words = self._apply_dropout(words, training)
+        return steps.read(words, self.forward_lstm, self.backward_lstm)

@@ -4,6 +4,7 @@ from typing import Any
 
 import keras
 
+from keras_attnpool.layers._attention import Call
 from keras_attnpool.layers._directional import DirectionalAttentionBase
 from keras_attnpool.layers.fusion_gate import FusionGate
 from keras_attnpool.ops.masking import zero_masked
@@ -30,10 +31,10 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     a forward and a backward layer. The scores are `time^2 * units` numbers. `BlockSelfAttention`
     computes fewer scores for long texts.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
-    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
-    mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
+    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
+    same mask.
 
     Args:
         units: Size of the output and of the hidden states.
@@ -119,23 +120,17 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the weights of the attention and the gate."""
         super().build(input_shape)
-        self.gate = FusionGate(**self._sublayer_arguments(), name="gate")
+        self.gate = FusionGate(**self._sublayer_arguments("gate"))
         shape = self.compute_output_shape(input_shape)
         self.gate.build(shape, shape)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        hidden = self._values(inputs, training)
-        attention, scores = self._directional_attention(hidden, mask, training, with_scores)
-        output, _ = self.gate._mix(hidden, attention, training)
-        return zero_masked(output, mask), scores
-
-    def _scores_shape(self, input_shape: Shape) -> Shape:
-        return (input_shape[0], input_shape[1], input_shape[1], self.units)
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        hidden = self._values(inputs, call)
+        attention, scores = self._directional_attention(hidden, call)
+        output, _ = self.gate._mix(hidden, attention, call.training)
+        return zero_masked(output, call.mask), scores

@@ -10,7 +10,7 @@ from keras_attnpool._checks import ArgumentError, is_shape
 from keras_attnpool.layers._masked import MaskReader
 from keras_attnpool.ops._devices import torch_traces
 from keras_attnpool.ops._rows import rows_at_hand
-from keras_attnpool.ops.masking import check_dense, check_mask_values, zero_masked
+from keras_attnpool.ops.masking import _as_bool, check_dense, zero_masked
 from keras_attnpool.types import Shape, Tensor
 
 SENTENCES, DOCUMENTS = "sentences_", "documents"
@@ -49,9 +49,9 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     dictionary of outputs, this is the first by name.
 
     Args:
-        encoder: A `keras.layers.Layer` or `keras.Model` from a batch of sentences `(rows, words[,
-            dim])` to one tensor `(rows, ...)` or a structure of such tensors. Features are passed
-            with `mask=`, so the encoder must then accept this argument.
+        encoder: A `keras.layers.Layer` or `keras.Model` that maps a batch of sentences `(rows,
+            words[, dim])` to one tensor `(rows, ...)` or a structure of such tensors. Features are
+            passed with `mask=`, so the encoder must then accept this argument.
         **kwargs: `name`, `dtype`, `trainable` of `keras.layers.Layer`.
 
     Call arguments:
@@ -72,9 +72,9 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         The encoder's result. Its first axis is split into documents and sentences.
 
     Raises:
-        ValueError: If `encoder` is no Keras layer, if the inputs have another rank, if a dictionary
-            has no sentences or documents, or if a mask does not fit or holds other values than 0
-            and 1.
+        ValueError: If `encoder` is not a Keras layer, if the inputs have another rank, if a
+            dictionary has no sentences or no documents, or if the mask has another shape or other
+            values than 0 and 1.
 
     Example:
 
@@ -121,7 +121,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
             self.encoder.build(self._rows_shape(input_shape))
 
     def call(self, inputs: Any, mask: Any = None, training: bool | None = None) -> Any:
-        """Encodes every sentence; returns `(batch, sentences, ...)`."""
+        """Encodes every sentence to `(batch, sentences, ...)`."""
         groups = self._groups(inputs, mask)
         if isinstance(inputs, dict):
             places = _where_any_word(groups, ops.cast(inputs[DOCUMENTS], "int32"))
@@ -204,11 +204,8 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         for words, words_mask in self._pairs(inputs, mask):
             check_dense(words, self.name)
             words = ops.convert_to_tensor(words)
-            kept = None
-            if words_mask is not None:
-                check_mask_values(words_mask, self.name, wait=False)
-                self._validate_mask_once(words_mask)
-                kept = ops.cast(words_mask, "bool")
+            kept = _as_bool(words_mask, self.name, kind="layer ")
+            self._validate_mask_once(words_mask)
             self._check(words.shape, kept, packed)
             axes = 3 - packed
             if _are_ids(words, axes):

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._attention import MultiHeadPoolingBase
+from keras_attnpool.layers._attention import Call, MultiHeadPoolingBase
 from keras_attnpool.ops._devices import affine
 from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
@@ -32,17 +32,17 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     The queries do not depend on the sequence, so the same result needs no keys and values: `a_jh =
     softmax over time of (W_k[h]^T q_jh) . x_t / sqrt(d)`, and `o_jh = W_v[h] sum_t a_jht x_t +
     b_v[h]`. The layer uses these formulas for few queries, because they take fewer multiplications.
-    For many queries it computes keys and values. Keys have no bias. It would add the same number to
-    all scores of a head, and the softmax would cancel it.
+    For many queries it computes keys and values. Keys have no bias, because a bias would add the
+    same number to all scores of a head, and the softmax would cancel this number.
 
     With `key_projection=False` each head has its own query of size `dim`. Step 2 is then `a_jh =
     softmax over time of s_jh . x_t / sqrt(dim)`. With `output_projection=False` step 4 is `y_j =
-    [o_j1; ...; o_jH]`. Both options, together with `num_heads=M` and `use_bias=False`, give the
+    [o_j1; ...; o_jH]`. With both options, `num_heads=M` and `use_bias=False`, the layer is the
     efficient probe of `M` queries. This probe has `dim^2 + M dim` weights.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         num_queries: Number of learned queries. PMA calls the queries seeds. SigLIP has one query
@@ -70,7 +70,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            They do not work with `dropout` or `attention_regularizer`, which need all weights at
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the queries, the values, the output and the feedforward network have
@@ -167,15 +167,14 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
         if self.feedforward_dim is None and not self.normalize_first:
             received = {"normalize_first": False, "feedforward_dim": None}
             must = "be True without `feedforward_dim`"
             raise ArgumentError("normalize_first", must, received, "LearnedQueryPooling")
         if self.residual and not self.key_projection:
             received = {"residual": True, "key_projection": False}
-            must = "be False without `key_projection`: each head has a query of its own"
+            must = "be False without `key_projection`: each head then has a separate query"
             raise ArgumentError("residual", must, received, "LearnedQueryPooling")
 
     def build(self, input_shape: Shape) -> None:
@@ -227,17 +226,15 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         )
         self.feedforward_bias = self._add_bias("feedforward_bias", (dim,))
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         """Pools `(batch, time, dim)` to `(batch, num_queries * dim)`."""
         queries = at_least_float32(self.queries)
-        if self._in_chunks(with_scores):
-            vectors, weights = self._chunked_head_vectors(inputs, queries, mask), None
+        if call.in_chunks:
+            vectors, weights = self._chunked_head_vectors(inputs, queries, call.mask), None
         else:
             inputs = at_least_float32(inputs)
             logits = self._head_logits(inputs, queries)
-            weights, used = self._normalize_heads(logits, mask, training)
+            weights, used = self._normalize_heads(logits, call)
             vectors = self._head_vectors(inputs, used)
         # The rows have no batch axis: otherwise TensorFlow computes the gradient of the shared
         # kernel for each example first.
@@ -249,8 +246,8 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             vectors = vectors + queries
         if self.feedforward_dim is not None:
             vectors = self._feed_forward(vectors)
-        vectors = zero_masked_rows(vectors, mask)
-        self._penalize(self.vector_regularizer, vectors, mask)
+        vectors = zero_masked_rows(vectors, call.mask)
+        self._penalize(self.vector_regularizer, vectors, call)
         return self._merge_heads(vectors), weights
 
     def _folded_queries(self, queries: Tensor) -> Tensor:
@@ -312,13 +309,11 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         heads = ops.reshape(ops.transpose(heads, (1, 0, 2)), shape)
         return heads + total * self._split_heads("value_bias") if self.use_bias else heads
 
-    def _normalize_heads(
-        self, logits: Tensor, mask: Any, training: bool | None
-    ) -> tuple[Tensor, Tensor]:
+    def _normalize_heads(self, logits: Tensor, call: Call) -> tuple[Tensor, Tensor]:
         """`_normalize` of logits `(batch, queries, heads, time)`."""
         shape = (-1, *logits.shape[1:3], ops.shape(logits)[3])
         flat = ops.reshape(logits, (-1, shape[1] * shape[2], shape[3]))
-        weights, used = self._normalize(flat, mask, training)
+        weights, used = self._normalize(flat, call)
         return ops.reshape(weights, shape), ops.reshape(used, shape)
 
     def _feed_forward(self, vectors: Tensor) -> Tensor:

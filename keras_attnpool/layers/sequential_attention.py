@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import Validator
-from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.layers._attention import AttentionBase, Call
 from keras_attnpool.layers.feature_wise_attention import FeatureWiseAttention
 from keras_attnpool.layers.token_wise_attention import MODES, TokenWiseAttention, known_length
 from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
@@ -32,8 +32,8 @@ class SequentialAttention(AttentionBase):
     output is one vector if the tokens come last and `pooled=True`. Otherwise it is the weighted
     steps.
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. Both parts use the
-    mask. Padded steps have no effect. A row without a kept step gives zeros.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. Both
+    parts use the mask. Padded steps have no effect. A row without a kept step gives zeros.
 
     Args:
         order: `("feature", "token")`, `("token", "feature")`, or a tuple of one of the two.
@@ -72,9 +72,9 @@ class SequentialAttention(AttentionBase):
         `(batch, time)` holds the weights of the steps.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, in dense mode a length that is unknown or differs from that of the first call, or
-            a mask that is not `(batch, time)` of 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, if the length is unknown or changes in dense mode, or if the mask is not
+            `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -111,8 +111,7 @@ class SequentialAttention(AttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals(), mode=MODES, order=ORDER)
+        super().__init__(locals(), mode=MODES, order=ORDER)
         # The initializers of the kernels are cloned before those of the biases, so that no two
         # parts share a seed.
         kernels = [self._clone_initializer(self.kernel_initializer) for _ in self.order]
@@ -138,14 +137,11 @@ class SequentialAttention(AttentionBase):
         for part in self.parts:
             part.build(input_shape)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        self._check_length(inputs.shape)
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         output, scores = inputs, {}
         for name, part in zip(self.order, self.parts, strict=True):
             # The output of a part is 0 at padding, so the next part does not mask it again.
-            output, scores[name] = part._compute_attention(output, mask, training, with_scores)
+            output, scores[name] = part._compute_attention(output, call)
             output = ops.cast(output, self.compute_dtype)
         return output, scores
 
@@ -163,29 +159,22 @@ class SequentialAttention(AttentionBase):
             for name, part in zip(self.order, self.parts, strict=True)
         }
 
-    def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
-        self._check_length(inputs.shape)
-        super()._check_mask(inputs, mask)
-
-    def _check_length(self, input_shape: Shape) -> None:
+    def _check_steps(self, inputs: Tensor, mask: Tensor | None, owner: Any = None) -> None:
         for part in self.parts:
-            if isinstance(part, TokenWiseAttention):
-                part.check_length(input_shape, self)
+            part._check_steps(inputs, mask, self)
 
     def _part(
         self, index: int, kernel_initializer: Any, bias_initializer: Any
     ) -> FeatureWiseAttention | TokenWiseAttention:
         """Creates the layer for one place in the order, with separate initial values."""
-        common = {
-            "reduction": self.reduction,
-            "dropout": self.dropout,
-            "kernel_initializer": kernel_initializer,
-            "bias_initializer": bias_initializer,
-            **self._sublayer_kwargs(),
-            "seed": None if self.seed is None else (self.seed + index) % 2**31,
-            "dtype": self._inner_policy(),
-            "name": self.order[index],
-        }
+        common = self._sublayer_kwargs(
+            self.order[index],
+            reduction=self.reduction,
+            dropout=self.dropout,
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            seed=None if self.seed is None else (self.seed + index) % 2**31,
+        )
         if self.order[index] == "feature":
             return FeatureWiseAttention(threshold=self.threshold, **common)
         last = index == len(self.order) - 1
