@@ -351,7 +351,8 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
         of: Name of the entries.
 
     Raises:
-        ValueError: If `values` is no such sequence; the message names the column to pass.
+        ValueError: If `values` is no such sequence; the message names the column to pass. If an
+            entry is not a string where `of` is "strings".
     """
     kind, cure, received = type(values).__name__, "", type(values).__name__
     shape = tuple(getattr(values, "shape", ()))
@@ -370,7 +371,12 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
     elif isinstance(values, str | bytes):
         received = f"one string, {reprlib.repr(values)}"
     elif isinstance(values, Iterable) and not (hasattr(values, "shape") and not shape):
-        return list(values)
+        entries = list(values)
+        for index, entry in enumerate(entries if of == "strings" else ()):
+            if not isinstance(entry, str):
+                received = f"{type(entry).__name__} at index {index}"
+                raise ArgumentError(name, "hold strings only", received, owner)
+        return entries
     raise ArgumentError(name, f"be a sequence of {of}{cure}", received, owner)
 
 
