@@ -41,19 +41,19 @@ def word2vec(
 ) -> Float32s:
     """Trains word2vec vectors (Mikolov et al., 2013) on texts, with gensim.
 
-    It trains on the tokens that the model will read. Words outside the vocabulary are `[UNK]`, so
-    `[UNK]` gets a trained vector.
+    The training uses the tokens that the model will read. Words outside the vocabulary are `[UNK]`,
+    so `[UNK]` gets a trained vector.
 
     Args:
         texts: Sequence of strings, the training split.
         tokenizer: The `WordTokenizer` that makes the model's inputs.
         dim: Length of a vector.
-        window: Number of words on each side of a word that predict it.
-        epochs: Passes over the texts.
+        window: Number of context words on each side of a word.
+        epochs: Number of passes over the texts.
         skip_gram: Whether to train skip-gram instead of a continuous bag of words.
         min_count: Words with fewer occurrences in `texts` get no trained vector.
         seed: Seed of the training and of the random rows.
-        workers: Number of threads. The result is reproducible only with 1.
+        workers: Number of threads. The result is reproducible only with 1 thread.
 
     Returns:
         float32 array of shape `(tokenizer.vocabulary_size, dim)`, the initial weights of an
@@ -61,8 +61,8 @@ def word2vec(
         from N(0, 0.1).
 
     Raises:
-        ValueError: If `texts` is not a sequence of strings, no word of `texts` is left to train on,
-            or a number is below 1.
+        ValueError: If `texts` is not a sequence of strings, if `texts` have no words to train on,
+            or if a number is below 1.
         ImportError: If gensim is missing.
 
     Example:
@@ -109,27 +109,27 @@ def word2vec(
 def load_word_vectors(
     path: PathLike, tokenizer_or_vocabulary: WordTokenizer | Iterable[str], seed: int = 0
 ) -> tuple[Float32s, float]:
-    r"""Reads pre-trained vectors of the vocabulary's words from a text file, such as GloVe's.
+    r"""Reads pre-trained vectors of the vocabulary's words from a text file, such as GloVe.
 
-    Each line is a word and its numbers, separated by single spaces, in UTF-8. A first line of two
-    integers, the header of word2vec's text format, says how many numbers a word has; without it
-    the first word does. Words must match exactly: a lower-case vocabulary finds no "Paris". A word
-    that occurs twice keeps its first vector.
+    Each line is a word and its numbers, separated by single spaces, in UTF-8. If the first line has
+    only two integers, it is the header of word2vec's text format, and its second integer is the
+    length of the vectors. Words must match exactly: "paris" in the vocabulary does not match
+    "Paris" in the file. If a word occurs twice, its first vector is used.
 
     Args:
         path: The file; gzip is recognised by its content.
-        tokenizer_or_vocabulary: A `WordTokenizer`, or its vocabulary: words whose index is the id,
-            the first two `"[PAD]"` and `"[UNK]"`.
+        tokenizer_or_vocabulary: A `WordTokenizer`, or its vocabulary: words whose indices are the
+            ids. The first two words are `"[PAD]"` and `"[UNK]"`.
         seed: Seed of the random vectors of words that the file lacks.
 
     Returns:
         `(vectors, coverage)`. `vectors` is a float32 array of shape `(V, dim)`. Row 0 (padding) is
         zero. Words that the file lacks get random vectors from N(0, 0.1). `coverage` is the share
-        of the vocabulary's words that were found. It does not count `[PAD]` and `[UNK]`.
+        of the vocabulary's words that were found, without `[PAD]` and `[UNK]`.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If the file holds no vectors or is damaged, or if a line is malformed. The
+        ValueError: If the file contains no vectors or is damaged, or if a line is malformed. The
             message names the line.
 
     Example:
