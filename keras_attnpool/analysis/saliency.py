@@ -193,9 +193,12 @@ def gate_gradients(
             with calls_through([(embedding, gated)]):
                 return model(tensors, training=False)
         leaves = leaves_of(tensors)
-        return model(
-            inputs.form({**leaves, inputs.steps: gate(leaves[inputs.steps])}), training=False
-        )
+        x = leaves[inputs.steps]
+        moved = gate(x)
+        if inputs.mask_value is not None:  # a masked step must keep the value that masks it
+            kept = ops.any(ops.not_equal(x, inputs.mask_value), axis=-1, keepdims=True)
+            moved = ops.where(kept, moved, x)
+        return model(inputs.form({**leaves, inputs.steps: moved}), training=False)
 
     step = _GateStep(run, model, gate, name=owner)
     # The loss is a sum over rows, so the step is the gradient of each row alone.
